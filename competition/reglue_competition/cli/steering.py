@@ -12,7 +12,7 @@ from reglue.errors import RunBusy, UsageError
 from reglue_competition.admitted import waive_admission
 from reglue_competition.cli.arguments import Folder
 from reglue_competition.folder import CompetitionFolder
-from reglue_competition.phases import commitment
+from reglue_competition.phases import commitment, reveal_file
 from reglue_competition.phases import reveal as reveal_to
 from reglue_competition.store import UNFINISHED
 
@@ -76,15 +76,22 @@ def close(folder: Folder, phase: _Phase) -> None:
 def reveal(
     folder: Folder,
     phase: _Phase,
-    file: Annotated[Path, Argument(metavar="FILE", help="the file to write, reveal.json")],
+    file: Annotated[
+        Path | None,
+        Argument(
+            metavar="[FILE]",
+            help="the file to write (default: FOLDER/reveals/PHASE.json, which the page publishes)",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
-    """Write what a closed phase played, with its goals, for everybody to see.
+    """Publish what a closed phase played, with its goals.
 
-    It is refused while the phase is open, or something that was entered still waits or plays.
-    Publish the file: `reglue verify --plan FILE --commitment HEX` checks that it is what was
-    committed to when the phase opened.
+    The page links the file, and shows every episode of the phase. `reglue verify --plan FILE
+    --commitment HEX` checks that it is what was committed to when the phase opened. It is refused
+    while the phase is open, or something that was entered still waits or plays.
 
-    reglue competition reveal my-comp public reveal.json
+    reglue competition reveal my-comp public
 
     Exit codes: 0 written; 1 the database is away, or the disk full; 2 wrong usage;
     130 interrupted.
@@ -104,8 +111,10 @@ def reveal(
             f"the plan of phase {phase} is not the one that was committed to: restore the files of "
             "its environments, the secrets and the installed versions as they were"
         )
-    reveal_to(file, drawn, salt, competition=found.definition.name, phase=phase)
-    say(f"{file} is written; publish it with the commitment {about.plan_commitment}")
+    out = file or reveal_file(found.path, phase)
+    reveal_to(out, drawn, salt, competition=found.definition.name, phase=phase)
+    whose = "publish it with" if file else "the page publishes it; it opens"
+    say(f"{out} is written; {whose} the commitment {about.plan_commitment}")
 
 
 def cancel(folder: Folder, submission: _Submission) -> None:

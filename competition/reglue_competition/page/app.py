@@ -37,6 +37,7 @@ from reglue_competition.page.security import Guarded, LoginLimit
 from reglue_competition.page.sight import Sight, sight
 from reglue_competition.page.site import Site
 from reglue_competition.page.views import More, PhaseView
+from reglue_competition.phases import reveal_file
 from reglue_competition.ranking import RULE, SCORED
 from reglue_competition.store import UNFINISHED, Run, Submission, Team
 
@@ -48,7 +49,6 @@ _STATIC = {
     "icon.svg": (_HERE / "static" / "icon.svg", "image/svg+xml"),
 }
 
-_REVEALS = "reveals"
 """The folder of what phases played, `PHASE.json`, as `reglue competition reveal` writes it."""
 
 _EVENTS = 50  # the newest, which the organiser sees
@@ -138,7 +138,7 @@ class Page:
         name = request.path_params["phase"]
         if name not in self._revealed():
             raise HTTPException(404, "there is no such file, or not yet")
-        path = self._site.folder / _REVEALS / f"{name}.json"
+        path = reveal_file(self._site.folder, name)
         return FileResponse(path, media_type="application/json", filename=f"{name}.json")
 
     def _submission(self, request: Request) -> Response:
@@ -311,9 +311,9 @@ class Page:
 
     def _revealed(self) -> set[str]:
         """The phases that are over, of which the organiser has published what was played."""
-        snapshot, folder = self._site.snapshot, self._site.folder / _REVEALS
+        snapshot = self._site.snapshot
         over = [each.name for each in snapshot.phases if snapshot.is_over(each.name)]
-        return {name for name in over if (folder / f"{name}.json").is_file()}
+        return {name for name in over if reveal_file(self._site.folder, name).is_file()}
 
     def _more(self, submission: Submission, runs: Sequence[Run], who: Who) -> dict[int, More]:
         """What somebody may see of a submission's runs, besides their scores."""

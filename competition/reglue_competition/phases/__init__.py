@@ -1,6 +1,12 @@
 """What a competition's phases play: secrets, drawn plans, and the commitment to them."""
 
-from reglue_competition.phases.commitment import Revealed, check_reveal, commitment, reveal
+from reglue_competition.phases.commitment import (
+    Revealed,
+    check_reveal,
+    commitment,
+    reveal,
+    reveal_file,
+)
 from reglue_competition.phases.drawing import Drawn, plans_of
 from reglue_competition.phases.secrets import Secrets
 
@@ -12,4 +18,5 @@ __all__ = [
     "commitment",
     "plans_of",
     "reveal",
+    "reveal_file",
 ]

@@ -52,6 +52,11 @@ def commitment(drawn: Sequence[Drawn], salt: bytes) -> str:
     return _committed([_opened(each) for each in drawn], salt)
 
 
+def reveal_file(folder: Path, phase: str) -> Path:
+    """What the page of a competition's folder publishes as what that phase played."""
+    return folder / "reveals" / f"{phase}.json"
+
+
 def reveal(
     path: Path, drawn: Sequence[Drawn], salt: bytes, *, competition: str, phase: str
 ) -> None:
@@ -59,6 +64,7 @@ def reveal(
     opened = [_opened(each) for each in drawn]
     told = Revealed(competition=competition, phase=phase, salt=salt.hex(), benchmarks=opened)
     try:
+        path.parent.mkdir(exist_ok=True)
         with whole_file(path) as file:
             file.write(json.dumps(told.model_dump(), indent=1).encode() + b"\n")
     except OSError as error:

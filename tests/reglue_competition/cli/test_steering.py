@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from reglue_competition.folder import CompetitionFolder
-from reglue_competition.phases import check_reveal
+from reglue_competition.phases import check_reveal, reveal_file
 from tests.reglue_competition.cli.conftest import Say
 
 
@@ -62,18 +62,21 @@ def test_a_phase_may_be_opened_that_is_not_admitted_and_the_log_says_so(
 
 
 def test_a_phase_is_revealed_once_it_is_closed(folder: Path, say: Say, tmp_path: Path) -> None:
-    out = tmp_path / "reveal.json"
-    words = ("competition", "reveal", str(folder), "practice", str(out))
+    """The page publishes it, or it is written where the organiser says."""
+    out, other = reveal_file(folder, "practice"), tmp_path / "reveal.json"
+    words = ("competition", "reveal", str(folder), "practice")
     for state, then in (("planned", "open"), ("open", "close")):
         done = say(*words)
         assert (done.returncode, f"it is {state}" in done.stderr) == (2, True)
         assert say("competition", then, str(folder), "practice").returncode == 0
     assert not out.exists()
     assert say(*words).returncode == 0
+    assert say(*words, str(other)).returncode == 0
     with CompetitionFolder.read(folder).store() as store:
         published = store.phases()[0].plan_commitment
     assert published is not None
     assert check_reveal(out, published).phase == "practice"
+    assert other.read_bytes() == out.read_bytes()
 
 
 def test_a_plan_that_is_not_what_was_committed_to_is_not_revealed(
