@@ -16,7 +16,7 @@ from reglue_competition.admission import admission
 from reglue_competition.admitted import note_admission
 from reglue_competition.cli.arguments import Folder, TokenEnv, date, token_in
 from reglue_competition.definition import FILE, changes
-from reglue_competition.folder import CompetitionFolder, new_folder
+from reglue_competition.folder import CompetitionFolder
 from reglue_competition.kit import write_kit
 from reglue_competition.phases import commitment
 from reglue_competition.skeleton.writing import write_competition
@@ -60,10 +60,9 @@ def init(
     """
     name = folder.absolute().name
     given = token_in(token_env)
-    with new_folder(folder) as made:
-        token = write_competition(
-            made, name=name, title=title or name, address=address, database=database, token=given
-        )
+    token = write_competition(
+        folder, name=name, title=title or name, address=address, database=database, token=given
+    )
     say(
         f"{folder}: edit {FILE} and tasks/, then\n"
         f"  pip install -e {folder / 'tasks'}\n"

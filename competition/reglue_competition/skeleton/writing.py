@@ -10,7 +10,7 @@ import tomli_w
 from env_adapters.suites import is_known
 from reglue.errors import BadArgument, UsageError
 from reglue_competition.definition import FILE
-from reglue_competition.folder import CompetitionFolder
+from reglue_competition.folder import CompetitionFolder, new_folder
 from reglue_competition.phases import Secrets
 from reglue_competition.store import migrate
 
@@ -47,20 +47,37 @@ def write_competition(
     database: str | None,
     token: str | None = None,
 ) -> str:
-    """Fill an empty folder: file, hidden tasks, secrets and database.
+    """Make a competition's folder: file, hidden tasks, secrets and database.
+
+    Where this was killed it may be called again, and a folder that is there can be served: the
+    competition is in its database only after the folder is there.
 
     Returns the organiser's token: `token`, or one that is drawn.
 
-    Raises UsageError.
+    Raises UsageError and StorageFailed as `new_folder`, and StoreFailed.
     """
+    with new_folder(folder) as made:
+        name = _checked(name)
+        _write_file(made / FILE, name=name, title=title, address=address, database=database)
+        _write_tasks(made / "tasks", name)
+        organiser = _begin(CompetitionFolder.read(made), address, token)
+    found = CompetitionFolder.read(folder)
+    with found.store() as store:
+        store.apply(found.definition)
+    return organiser
+
+
+def _checked(name: str) -> str:
     if not name.replace("-", "").isalnum() or not name.isascii() or not name[0].isalpha():
         raise BadArgument(f"got the name {name!r}, wanted letters, digits and -, such as my-comp")
     name = name.lower()
     if is_known(name):
         raise BadArgument(f"got the name {name!r}, wanted another: environments are called so")
-    _write_file(folder / FILE, name=name, title=title, address=address, database=database)
-    _write_tasks(folder / "tasks", name)
-    found = CompetitionFolder.read(folder)
+    return name
+
+
+def _begin(found: CompetitionFolder, address: str, token: str | None) -> str:
+    """Make secrets, tables and the organiser's token, which is returned."""
     Secrets.create(found.secrets_path, address)
     found.runs_path.mkdir()
     found.transcripts_path.mkdir()
@@ -68,9 +85,7 @@ def write_competition(
     with found.store() as store:
         if store.phases():
             raise UsageError("the database holds a competition already; give --database another")
-        made = store.new_token(None, token=token)
-        store.apply(found.definition)
-        return made
+        return store.new_token(None, token=token)
 
 
 def _write_file(path: Path, *, name: str, title: str, address: str, database: str | None) -> None:

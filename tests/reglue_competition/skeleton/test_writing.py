@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import subprocess
 import sys
 import tomllib
@@ -17,9 +18,12 @@ from reglue import Phase
 from reglue.environments.world import Cell
 from reglue.errors import UsageError
 from reglue_competition.definition import FILE, read_definition
+from reglue_competition.folder import CompetitionFolder
 from reglue_competition.skeleton import hidden_tasks
 from reglue_competition.skeleton.writing import write_competition
+from reglue_competition.store import Organiser
 from tests.packages import register
+from tests.reglue_competition.postgresql import PostgreSQL
 
 TEMPLATE = Path(hidden_tasks.__file__).parent / FILE
 
@@ -78,3 +82,30 @@ def test_a_treasure_can_be_found_by_what_is_seen() -> None:
             move = move if seen[2] == 1 else (move + 1) % 4
         assert step.success
         assert step.reward == 0
+
+
+class Killed(BaseException):
+    """Stands for the end of a process."""
+
+
+def test_one_that_was_killed_before_its_folder_was_there_can_be_made_again(
+    tmp_path: Path, postgresql: PostgreSQL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its database holds all that it held then, and another's is refused all the same."""
+
+    def killed(*_: object) -> None:
+        raise Killed
+
+    url = postgresql.emptied_database()
+    token = secrets.token_hex(24)
+    what = {"title": "x", "address": "a:1", "database": url, "token": token}
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(Path, "rename", killed)
+        write_competition(tmp_path / "mine", name="mine", **what)
+    assert not (tmp_path / "mine").exists()
+    assert write_competition(tmp_path / "mine", name="mine", **what) == token
+    with CompetitionFolder.read(tmp_path / "mine").store() as store:
+        assert store.definition().name == "mine"
+        assert isinstance(store.bearer(token), Organiser)
+    with pytest.raises(UsageError, match="holds a competition already"):
+        write_competition(tmp_path / "other", name="other", **what)

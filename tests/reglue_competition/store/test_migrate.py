@@ -48,6 +48,24 @@ def test_two_programs_may_migrate_at_once(empty_url: str) -> None:
     Store(empty_url).close()
 
 
+def test_a_migration_that_was_broken_off_left_nothing_and_can_be_repeated(empty_url: str) -> None:
+    def broken_off(_: object, __: object, statement: str, *___: object) -> None:
+        if "CREATE TABLE submission" in statement:
+            raise KeyboardInterrupt
+
+    sa.event.listen(sa.Engine, "after_cursor_execute", broken_off)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            migrate(empty_url)
+    finally:
+        sa.event.remove(sa.Engine, "after_cursor_execute", broken_off)
+    database = Database(empty_url)
+    assert database.read(lambda connection: sa.inspect(connection).get_table_names()) == []
+    database.close()
+    migrate(empty_url)
+    Store(empty_url).close()
+
+
 def test_a_database_without_tables_is_refused(empty_url: str) -> None:
     made = Database(empty_url, creates=True)
     made.close()
