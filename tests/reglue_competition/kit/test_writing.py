@@ -128,3 +128,13 @@ def test_agents_are_the_clients_examples(ours: str, theirs: str) -> None:
     """Which the clients' own tests build and run."""
     kit = ROOT / "competition/reglue_competition/kit/files"
     assert (kit / ours).read_bytes() == (ROOT / "agent_clients" / theirs).read_bytes()
+
+
+@pytest.mark.parametrize("asks", [True, False])
+def test_a_kit_says_how_to_show_a_certificate_only_if_the_file_asks_for_one(
+    tmp_path: Path, *, asks: bool
+) -> None:
+    write_kit(definition(client_certificates=asks), tmp_path, tmp_path / "kit")
+    text = (tmp_path / "kit" / "README.md").read_text()
+    assert ("export REGLUE_CERT=team.pem" in text) == ("certificate and its key" in text) == asks
+    assert "\n\n\n" not in text

@@ -6,6 +6,7 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import sqlalchemy as sa
 
 from reglue.errors import StoreFailed
 from reglue_competition.store import Store, migrate
-from reglue_competition.store.database import Database, sqlite_url
+from reglue_competition.store.database import Database, Transaction, sqlite_url
 from tests.reglue_competition.postgresql import PostgreSQL, running
 
 
@@ -81,6 +82,34 @@ def test_a_transaction_of_another_program_is_waited_for(tmp_path: Path) -> None:
             assert store.events() == []  # readers do not wait
         store.note("free")
     assert [event.kind for event in store.events()] == ["free"]
+
+
+def test_nobody_else_begins_to_write_before_a_transaction_that_writes_has_ended(url: str) -> None:
+    """Else two could count the same submissions, and both enter one more than a quota allows."""
+    one, other = Database(url), Database(url)
+    begun, order = threading.Event(), list[str]()
+
+    def count(transaction: Transaction) -> None:
+        transaction.connection.scalar(sa.text("SELECT count(*) FROM submission"))
+
+    def second(transaction: Transaction) -> None:
+        count(transaction)
+        begun.set()
+        order.append("second")
+
+    with ThreadPoolExecutor(1) as pool:
+
+        def first(transaction: Transaction) -> Future[None]:
+            count(transaction)
+            waiting = pool.submit(other.write, second)
+            assert not begun.wait(1.0)
+            order.append("first")
+            return waiting
+
+        one.write(first).result(60.0)
+    assert order == ["first", "second"]
+    one.close()
+    other.close()
 
 
 def test_a_full_disk_is_told_and_what_was_committed_is_kept(tmp_path: Path) -> None:
