@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 from env_adapters import SuiteName
 from glue_server.environment.shared_memory import SharedArrays, new_memory
@@ -31,6 +32,7 @@ from reglue.messages.environment import (
     Played,
     SetRandomSeed,
     SetState,
+    Slots,
     StandardizeRandomness,
 )
 from reglue.version import sdk
@@ -44,6 +46,8 @@ As often a worker that does not come up is started.
 """
 
 START_S = 300.0
+_Slot = TypeVar("_Slot", int, Slots)
+
 _LOOK_S = 60.0  # poll takes no day
 _LEAVE_S = 2.0  # how long workers may take to close their environments
 
@@ -58,7 +62,7 @@ class _UnderWay:
 
 
 class WorkersPort:
-    """A suite's worlds in at most `workers` processes; slot s lives in worker s mod their number.
+    """A suite's worlds in at most `workers` processes, each the home of as many slots.
 
     A worker that dies, or takes longer than `timeout_s` for an answer, is replaced; its live
     episodes are played again from their recorded actions, and the caller gets the same answer.
@@ -224,7 +228,7 @@ class WorkersPort:
 
     def _routine(self, call: SlotRoutine) -> EnvironmentReply:
         """Have a slot's worker carry it out; what changes the slot is logged for a replacement."""
-        place = call.slot % len(self._workers)
+        place = self._home(call.slot)
         for _ in range(MAX_REBUILDS):
             try:
                 reply = self._workers[place].ask(call)
@@ -245,12 +249,23 @@ class WorkersPort:
         if count == 1:
             yield 0, play
             return
-        homes = play.slots % count
+        homes = self._home(play.slots)
         for place in range(count):
             slots = play.slots[homes == place]
-            starts = {slot: cell for slot, cell in play.starts.items() if slot % count == place}
+            starts = {
+                slot: cell for slot, cell in play.starts.items() if self._home(slot) == place
+            }
             if len(slots) or starts:
                 yield place, Play(slots, {}, starts)
+
+    def _home(self, slot: _Slot) -> _Slot:
+        """The worker in which a slot lives, or each of some slots.
+
+        Of two workers 0 1 1 0 0 1 1 0 …: where every tenth slot plays the same task, tasks that
+        take long are shared by all workers.
+        """
+        count = len(self._workers)
+        return (slot + slot // count) % count
 
     def _hand_over(self, place: int, part: Play) -> None:
         try:
@@ -288,8 +303,7 @@ class WorkersPort:
         """Play a lost worker's episodes again in a new one, up to what it was asked last."""
         how = "did not answer" if isinstance(error, TimeoutError) else "died"
         log.warning("worker %d %s; its episodes are rebuilt", self.processes[place], how)
-        count = len(self._workers)
-        mine = [slot for slot in self._log.slots if slot % count == place]
+        mine = [slot for slot in self._log.slots if self._home(slot) == place]
         while True:
             self._renew(place)
             faults: dict[int, str] = {}
