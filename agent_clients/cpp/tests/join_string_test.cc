@@ -1,13 +1,19 @@
 #include "net/join_string.h"
 
 #include <gtest/gtest.h>
+#include <openssl/bio.h>
+#include <openssl/ec.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
 #include <openssl/sha.h>
+#include <openssl/x509.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <memory>
 
 #include "readme.h"
 #include "reglue/errors.h"
@@ -127,6 +133,80 @@ TEST(JoinString, AFileOfNoCertificateIsRefused) {
   EXPECT_THROW(join_string_of(options), UsageError);
   options.ca = "/no/such/file";
   EXPECT_THROW(join_string_of(options), UsageError);
+}
+
+using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
+using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
+
+Key new_key() { return Key(EVP_EC_gen("P-256"), EVP_PKEY_free); }
+
+std::string content(BIO* bio) {
+  char* text = nullptr;
+  const long size = BIO_get_mem_data(bio, &text);
+  return {text, static_cast<std::size_t>(size)};
+}
+
+std::string certificate_of(EVP_PKEY* key) {
+  const std::unique_ptr<X509, decltype(&X509_free)> made(X509_new(), X509_free);
+  X509_gmtime_adj(X509_getm_notBefore(made.get()), 0);
+  X509_gmtime_adj(X509_getm_notAfter(made.get()), 3600);
+  X509_set_pubkey(made.get(), key);
+  X509_sign(made.get(), key, EVP_sha256());
+  const Bio bio(BIO_new(BIO_s_mem()), BIO_free);
+  PEM_write_bio_X509(bio.get(), made.get());
+  return content(bio.get());
+}
+
+std::string pem_of(EVP_PKEY* key, const char* passphrase = nullptr) {
+  const Bio bio(BIO_new(BIO_s_mem()), BIO_free);
+  PEM_write_bio_PKCS8PrivateKey(bio.get(), key, passphrase ? EVP_aes_128_cbc() : nullptr,
+                                passphrase, passphrase ? 6 : 0, nullptr, nullptr);
+  return content(bio.get());
+}
+
+/// What own_certificate() holds, or says, of a file with that content.
+std::string own_certificate_in(const std::string& held) {
+  const std::string path = testing::TempDir() + "reglue-own-" + std::to_string(::getpid());
+  std::ofstream(path, std::ios::binary) << held;
+  setenv("REGLUE_CERT", path.c_str(), 1);
+  std::string said;
+  try {
+    said = own_certificate().pem;
+  } catch (const UsageError& error) {
+    said = error.what();
+  }
+  unsetenv("REGLUE_CERT");
+  std::remove(path.c_str());
+  return said;
+}
+
+TEST(OwnCertificate, IsReadWithItsKeyInEitherOrder) {
+  EXPECT_EQ(own_certificate().pem, "");
+  const Key key = new_key();
+  const std::string one = certificate_of(key.get()) + pem_of(key.get());
+  const std::string other = pem_of(key.get()) + certificate_of(key.get());
+  EXPECT_EQ(own_certificate_in(one), one);
+  EXPECT_EQ(own_certificate_in(other), other);
+}
+
+TEST(OwnCertificate, ThatNobodyCouldShowIsRefusedAndNoPassphraseIsAskedFor) {
+  const Key key = new_key(), another = new_key();
+  const std::string certificate = certificate_of(key.get());
+  for (const std::string& held :
+       {certificate, pem_of(key.get()), certificate + pem_of(another.get()),
+        certificate + pem_of(key.get(), "secret"), certificate + "-----BEGIN PRIVATE KEY-----\n",
+        std::string("no PEM")}) {
+    const std::string said = own_certificate_in(held);
+    EXPECT_NE(said.find("holds no certificate with its key"), said.npos) << held;
+  }
+}
+
+TEST(OwnCertificate, ThatCannotBeReadIsRefused) {
+  for (const char* path : {"/no/such/file", "/"}) {
+    setenv("REGLUE_CERT", path, 1);
+    EXPECT_THROW(own_certificate(), UsageError);
+  }
+  unsetenv("REGLUE_CERT");
 }
 
 }  // namespace

@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, test } from "node:test";
 
 import { UsageError } from "../src/errors.js";
-import { joinString, splitAddress } from "../src/net/join_string.js";
+import { joinString, splitAddress, trusting } from "../src/net/join_string.js";
 import { block } from "./pages.js";
 
 const JOINED = block("proto/README.md", "text join-string").replaceAll("\n", "");
@@ -11,6 +15,7 @@ const CA = /ca=([^&]*)/.exec(JOINED)![1]!;
 afterEach(() => {
   delete process.env["REGLUE_ADDRESS"];
   delete process.env["REGLUE_TOKEN"];
+  delete process.env["REGLUE_CERT"];
 });
 
 test("address and token come from the environment where they are not given", () => {
@@ -71,4 +76,33 @@ test("a file that is not there, or holds no certificate, is told", () => {
 
 test("an IPv6 host loses its brackets", () => {
   assert.deepEqual(splitAddress("[::1]:80"), { host: "::1", port: 80 });
+});
+
+/** A new certificate and its key, PEM; a key with a passphrase is encrypted. */
+function certificate(folder: string, passphrase?: string): { cert: string; key: string } {
+  const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
+  const secret = passphrase === undefined ? ["-nodes"] : ["-passout", `pass:${passphrase}`];
+  const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-subj", "/CN=a"];
+  const words = ["req", "-x509", ...kind, ...secret, "-keyout", key, "-out", cert];
+  assert.equal(spawnSync("openssl", words).status, 0);
+  return { cert: readFileSync(cert, "utf8"), key: readFileSync(key, "utf8") };
+}
+
+test("an own certificate that nobody could show is refused, and no passphrase is asked for", () => {
+  const { authority } = joinString({ address: JOINED });
+  const folder = mkdtempSync(join(tmpdir(), "reglue-"));
+  try {
+    const [one, other] = [certificate(folder), certificate(folder)];
+    const locked = certificate(folder, "secret");
+    const file = (process.env["REGLUE_CERT"] = join(folder, "own.pem"));
+    assert.throws(() => trusting(authority), /^UsageError: REGLUE_CERT: .*own\.pem cannot be read/);
+    for (const held of [one.cert, one.key, one.cert + other.key, locked.cert + locked.key, "x"]) {
+      writeFileSync(file, held);
+      assert.throws(() => trusting(authority), /REGLUE_CERT: .* holds no certificate with its key/);
+    }
+    writeFileSync(file, one.key + one.cert);
+    trusting(authority);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -7,8 +7,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
 
-from glue_server.rpc.tls import private_authority
+from glue_server.rpc.tls import Authority, private_authority
 from reglue.errors import UsageError, WrongTls, WrongToken
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.join_string import JoinString
@@ -18,6 +24,8 @@ from tests.glue_server.rpc.peers import RawAgent, ask, refusal
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_competition.runs.hosting import Hosting, hosting
 from tests.reglue_competition.runs.submissions import joined
+
+CERTIFICATE = b"-----BEGIN CERTIFICATE-----"
 
 Shows = Callable[[str], None]
 
@@ -100,6 +108,13 @@ def test_a_file_that_holds_no_certificate_is_named(
     monkeypatch.setenv("REGLUE_CERT", str(tmp_path / "none.pem"))
     with pytest.raises(UsageError, match=r"none\.pem cannot be read"):
         open_channel(where, HUB_MESSAGE_BYTES)
-    (tmp_path / "none.pem").write_text("nothing")
-    with pytest.raises(UsageError, match="holds no certificate with its key"):
-        open_channel(where, HUB_MESSAGE_BYTES)
+    one, other = (Authority.create().client("a") for _ in range(2))
+    key, certificate = one[: one.index(CERTIFICATE)], one[one.index(CERTIFICATE) :]
+    encrypted = load_pem_private_key(key, None).private_bytes(
+        Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret")
+    )
+    others = other[: other.index(CERTIFICATE)] + certificate
+    for content in (b"nothing", key, certificate, others, encrypted + certificate):
+        (tmp_path / "none.pem").write_bytes(content)
+        with pytest.raises(UsageError, match="holds no certificate with its key"):
+            open_channel(where, HUB_MESSAGE_BYTES)

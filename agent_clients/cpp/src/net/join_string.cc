@@ -200,6 +200,7 @@ namespace {
 
 struct Free {
   void operator()(X509* certificate) const { X509_free(certificate); }
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
   void operator()(BIO* bio) const { BIO_free(bio); }
 };
 using Certificate = std::unique_ptr<X509, Free>;
@@ -240,6 +241,20 @@ std::string from_pem(const std::string& pem) {
   return der;
 }
 
+/// Whether the key is that of the first certificate. Nobody is asked for a passphrase.
+bool is_certificate_with_key(const std::string& pem) {
+  const auto no_passphrase = [](char*, int, int, void*) { return -1; };
+  const int size = static_cast<int>(pem.size());
+  const Bio certificates(BIO_new_mem_buf(pem.data(), size));
+  const Bio keys(BIO_new_mem_buf(pem.data(), size));
+  const Certificate certificate(PEM_read_bio_X509(certificates.get(), nullptr, nullptr, nullptr));
+  const std::unique_ptr<EVP_PKEY, Free> key(
+      PEM_read_bio_PrivateKey(keys.get(), nullptr, no_passphrase, nullptr));
+  const bool fits = certificate && key && X509_check_private_key(certificate.get(), key.get()) == 1;
+  ERR_clear_error();
+  return fits;
+}
+
 }  // namespace
 
 std::string read_authority(const std::string& path) {
@@ -261,9 +276,10 @@ OwnCertificate own_certificate() {
     throw UsageError("REGLUE_CERT: " + path + " cannot be read");
   }
   const std::string pem = content.str();
-  if (from_pem(pem).empty() || pem.find("PRIVATE KEY-----") == pem.npos) {
+  if (!is_certificate_with_key(pem)) {
     throw UsageError("REGLUE_CERT: " + path +
-                     " holds no certificate with its key: wanted both, in PEM");
+                     " holds no certificate with its key: wanted both, in PEM, without a "
+                     "passphrase");
   }
   return {path, pem};
 }

@@ -35,11 +35,13 @@ std::string read_authority(const std::string& path);
 /// `der`, if it is one certificate or more; `what` is what holds it. Throws UsageError.
 std::string checked_authority(std::string der, const std::string& what);
 
-/// The file of the peer's own certificate and its key, PEM, that REGLUE_CERT names, and what it
-/// holds; empty if there is none. Throws UsageError.
+/// The peer's own certificate, for a glue that asks for one.
 struct OwnCertificate {
-  std::string path, pem;
+  std::string path, pem;  // its file, and what that holds: the certificate and its key
 };
+
+/// The one that REGLUE_CERT names; both fields are empty if it is not set. Throws UsageError for a
+/// file that cannot be read, or whose key is missing, encrypted or another certificate's.
 OwnCertificate own_certificate();
 
 /// As PEM, all of them.

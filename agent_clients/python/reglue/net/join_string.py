@@ -184,11 +184,13 @@ def own_certificate() -> bytes | None:
     import ssl  # as above
 
     try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(path)
+        # An empty password: else OpenSSL asks at the terminal for that of an encrypted key.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(path, password="")
         return Path(path).read_bytes()
     except ssl.SSLError as error:
         raise UsageError(
-            f"REGLUE_CERT: {path} holds no certificate with its key: wanted both, in PEM"
+            f"REGLUE_CERT: {path} holds no certificate with its key: wanted both, in PEM, "
+            "without a passphrase"
         ) from error
     except OSError as error:
         raise UsageError(f"REGLUE_CERT: {path} cannot be read: {error.strerror}") from error

@@ -163,14 +163,16 @@ export function checkedAuthority(der: Uint8Array, what: string): Uint8Array {
  */
 export function trusting(authority: Uint8Array): SecureContext {
   const ca = splitDer(authority).map((each) => new X509Certificate(each).toString());
+  const trusted = { ca, allowPartialTrustChain: true };
   const file = ownCertificate();
-  const own = file === "" ? undefined : contentOf(file);
+  if (file === "") return createSecureContext(trusted);
+  const own = contentOf(file, "REGLUE_CERT: ");
   try {
-    const shown = own === undefined ? {} : { cert: own, key: own };
-    return createSecureContext({ ca, allowPartialTrustChain: true, ...shown });
+    return createSecureContext({ ...trusted, cert: own, key: own });
   } catch (error) {
-    const wanted = "holds no certificate with its key: wanted both, in PEM";
-    throw new UsageError(`REGLUE_CERT: ${file} ${wanted}`, { cause: error });
+    const wanted = "wanted both, in PEM, without a passphrase";
+    const why = `REGLUE_CERT: ${file} holds no certificate with its key: ${wanted}`;
+    throw new UsageError(why, { cause: error });
   }
 }
 
@@ -200,10 +202,12 @@ function sizeOf(der: Uint8Array): number {
   return der.subarray(2, 2 + digits).reduce((size, digit) => size * 256 + digit, 0) + 2 + digits;
 }
 
-function contentOf(file: string): Buffer {
+/** `whose` begins the error of a file that cannot be read. */
+function contentOf(file: string, whose = ""): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
+    const why = (error as Error).message;
+    throw new UsageError(`${whose}${file} cannot be read: ${why}`, { cause: error });
   }
 }
