@@ -58,10 +58,3 @@ def test_a_team_shares_a_network_with_its_server_alone() -> None:
     assert members.pop("page") == {"competition"}
     assert all(len(each) == 2 and each & {"glue", "competition"} for each in members.values())
     assert members.keys() == services.keys() - {"glue", "competition", "postgres"}
-
-
-def test_a_server_that_refuses_its_file_is_not_started_again_for_ever() -> None:
-    """The refusal can be read at the end of its log, and is not repeated all night."""
-    tries = yaml.safe_load(COMPOSE)["services"]["competition"]["restart"].split(":")
-    assert tries[0] == "on-failure"
-    assert 1 <= int(tries[1]) <= 20
