@@ -13,6 +13,9 @@ DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 # What docker compose reads.
 ENV := .env
 
+# Tests start hundreds of programs: compiled modules that are kept save each a fifth of its start.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo docs picture env chaos test fuzz test-clients test-containers check conformance coverage speed format proto \
 	proto-image constraints clean clients cpp c julia typescript docker \
@@ -98,7 +101,7 @@ conformance: .venv/dev-is-installed clients ## ask every client in the tree whet
 coverage: ## how often each interval of the reports holds the truth, by simulation
 	$(BIN)/python -m interval_coverage $(FLAGS)
 
-chaos: .venv/dev-is-installed ## disturb runs for MINUTES (5): kills, hangs, cuts, floods, flips; FLAGS="--only kills --seed 7"
+chaos: .venv/dev-is-installed ## disturb runs for MINUTES (5): kills, hangs, cuts, floods, flips, servers; FLAGS="--only kills --seed 7"
 	$(BIN)/python -m tests.chaos.run $(addprefix --minutes ,$(MINUTES)) $(FLAGS)
 
 speed: .venv-speed/is-installed ## measure Reglue beside its peers; ONLY=turns: one section

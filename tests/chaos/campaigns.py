@@ -18,6 +18,8 @@ from glue_server.conformance.tcp_proxy import TcpProxy
 from reglue.net.grpc_settings import grpc
 from reglue.v1 import lobby_pb2, lobby_pb2_grpc
 from reglue_bench.results.result import read_result
+from reglue_competition.store import Store, migrate
+from reglue_competition.store.database import sqlite_url
 from tests.chaos.trial import (
     Broken,
     check_exit,
@@ -34,6 +36,7 @@ from tests.chaos.trial import (
 )
 from tests.reglue_bench.benching import commanded
 from tests.reglue_bench.toys import rows
+from tests.reglue_competition.runs.test_kills import kill_servers
 
 Campaign: TypeAlias = Callable[[random.Random, Path], None]
 """One try in a folder of its own."""
@@ -42,6 +45,7 @@ Thing = TypeVar("Thing")
 
 _PLAY_S = 1.5  # about how long a run plays
 _MOST_MB = 1024  # of a run that strangers flood
+_STRANGER_S = 0.005  # between two calls of a stranger: the run needs a core, too
 
 
 def kills(rng: random.Random, folder: Path) -> None:
@@ -148,8 +152,15 @@ def flips(rng: random.Random, folder: Path) -> None:
                 raise Broken(f"bit {bit}: --resume made another score without a word")
 
 
+def servers(rng: random.Random, folder: Path) -> None:
+    """kill -9 of a competition's servers: no submission is lost, or scored twice."""
+    migrate(url := sqlite_url(folder / "competition.sqlite"))
+    with Store(url) as store:
+        kill_servers(rng, folder, store, url)
+
+
 CAMPAIGNS: Mapping[str, Campaign] = {
-    each.__name__: each for each in (kills, presses, hangs, cuts, floods, flips)
+    each.__name__: each for each in (kills, presses, hangs, cuts, floods, flips, servers)
 }
 
 
@@ -186,7 +197,9 @@ def _half_open(address: str, over: threading.Event) -> None:
 
 def _until(over: threading.Event, things: Sequence[Thing]) -> Iterator[Thing]:
     while not over.is_set():
-        yield from things
+        for thing in things:
+            yield thing
+            over.wait(_STRANGER_S)
 
 
 def _try(call: Callable[[], object]) -> None:

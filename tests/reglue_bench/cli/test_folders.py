@@ -223,7 +223,7 @@ def test_a_result_on_a_full_disk_is_told_and_leaves_no_draft(tmp_path: Path) -> 
 
 def test_a_ledger_on_a_full_disk_is_told_in_a_line_and_goes_on_later(tmp_path: Path) -> None:
     """Each file may have 100 KiB; the command exits with 1, as after a partial run."""
-    words = ["online:mountain-car", "--agent", "random", "--runs", "8", "--steps", "9000"]
+    words = ["online:mountain-car", "--agent", "random", "--runs", "2", "--steps", "300"]
     command = [sys.executable, "-m", "reglue", "bench"]
     start = ["sh", "-c", 'ulimit -f 200; exec "$@"', "sh", *command, *words]
     run = [*start, "--workers", "0", "--out", "run"]

@@ -1,4 +1,7 @@
-"""A server that is killed at any moment, again and again, scores nothing twice."""
+"""A server that is killed at any moment scores nothing twice.
+
+Here over PostgreSQL; over SQLite, and for as long as one likes, it is a campaign of `make chaos`.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,11 @@ from reglue_competition.transcript import verify
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_competition.runs.submissions import alone, of_folder
 from tests.reglue_competition.runs.test_serve import COMPETITION, hosted_in, join_string, served
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 TEAMS = ("A", "B")
 NAMES = ("first", "second")
-KILLS = {"sqlite": 4, "postgresql": 2}
+KILLS = 2
 FINISHED = "the submission is finished, thank you"
 
 
@@ -32,28 +35,33 @@ def plays_all(where: JoinString) -> list[str]:
     return [connect(Seeded(), str(where), name=name, connect_timeout_s=60.0) for name in NAMES]
 
 
+@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
 def test_a_server_that_is_killed_at_any_moment_finishes_each_submission_once(
-    tmp_path: Path, store: Store, url: str, request: pytest.FixtureRequest
+    tmp_path: Path, store: Store, url: str
 ) -> None:
-    Secrets.create(tmp_path / "secrets", "127.0.0.1:4096")
-    (tmp_path / FILE).write_text(COMPETITION)
-    chance = random.Random(request.node.name)
+    kill_servers(random.Random(0), tmp_path, store, url)
+
+
+def kill_servers(rng: random.Random, folder: Path, store: Store, url: str) -> None:
+    """Kill one server after another, and let the last one finish what their agents entered."""
+    Secrets.create(folder / "secrets", "127.0.0.1:4096")
+    (folder / FILE).write_text(COMPETITION)
     with ThreadPoolExecutor(len(TEAMS)) as threads:
         where: list[JoinString] = []
         agents = []
-        for _ in range(KILLS[url.partition("+")[0].partition(":")[0]]):
-            with served(tmp_path, url, where[0].address if where else "127.0.0.1:0") as server:
+        for _ in range(KILLS):
+            with served(folder, url, where[0].address if where else "127.0.0.1:0") as server:
                 if not where:
-                    where = [join_string(tmp_path, store, server.address, team) for team in TEAMS]
+                    where = [join_string(folder, store, server.address, team) for team in TEAMS]
                     agents = [threads.submit(plays_all, each) for each in where]
-                time.sleep(chance.uniform(0.0, 4.0))  # anything may be under way
+                time.sleep(rng.uniform(0.0, 4.0))  # anything may be under way
                 server.process.kill()
-        with served(tmp_path, url, where[0].address) as last:
+        with served(folder, url, where[0].address) as last:
             until(lambda: all(each.done() for each in agents), "all agents have left", 120.0)
             last.process.terminate()
-            assert last.process.wait(20.0) == 0
+            assert last.process.wait(PATIENCE_S) == 0
         assert [each.result() for each in agents] == [[FINISHED] * len(NAMES)] * len(TEAMS)
-    check_all(tmp_path, store)
+    check_all(folder, store)
 
 
 def check_all(folder: Path, store: Store) -> None:
