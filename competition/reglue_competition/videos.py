@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +26,7 @@ Watch = Callable[[int, int], None]
 """Told how many videos are there, and how many are wanted."""
 
 _PAUSE_S = 0.7  # on the last picture of an episode
+_MOST_PICTURES = 10_000  # of an episode: the rest of a longer one is not shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,13 @@ class Clip:
     index: int  # of the benchmark in its phase
     run: Path  # its folder
     path: Path  # of the video
+
+    @property
+    def is_made(self) -> bool:
+        """Whether the video is there, of what was played last."""
+        ended = self.submission.ended_at
+        is_there = self.path.is_file()
+        return is_there and (ended is None or self.path.stat().st_mtime >= ended.timestamp())
 
     @property
     def title(self) -> str:
@@ -84,7 +94,7 @@ def write_videos(
     blind: dict[int, str] = {}  # benchmarks without pictures, and why
     for done, clip in enumerate(wanted):
         watcher(done, len(wanted))
-        if clip.path.exists() or clip.index in blind:
+        if clip.is_made or clip.index in blind:
             continue
         try:
             _write(clip, episodes=episodes, fps=fps)
@@ -110,13 +120,14 @@ def _write(clip: Clip, *, episodes: int, fps: float) -> None:
             # It is the organiser's own folder, of environments that this user has played.
             recorded = read_episode(clip.run, row.k, row.unit, trust_code=True)
             picture = None
-            for picture in _pictures(recorded):
-                shape = shape or picture.shape
-                frames.add(_fitted(picture, shape))
+            with closing(_pictures(recorded)) as pictures:
+                for picture in islice(pictures, _MOST_PICTURES):
+                    shape = shape or picture.shape
+                    frames.add(_fitted(picture, shape))
             _hold(frames, picture, shape, round(fps * _PAUSE_S))
 
 
-def _pictures(recorded: Recorded) -> Iterator[Picture]:
+def _pictures(recorded: Recorded) -> Generator[Picture]:
     """Of an episode. Raises EnvironmentFault if it is not replayed exactly, and NoPictures."""
     try:
         replay = Replay(recorded, with_pictures(recorded.suite))

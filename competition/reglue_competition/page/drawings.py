@@ -17,6 +17,8 @@ WIDE, HIGH = 1000.0, 300.0
 _BEGIN, _SPAN = 1.0, 98.0  # where bars lie on their line of 100 units
 _RUNS = 30  # whose lines are drawn, besides the mean
 _ROWS = 20  # of its table
+_ROUNDING = 1e-9  # two numbers are the same that differ by less, relatively
+_MOST = 1e300  # of an axis: what is beyond lies on its edge
 _RATES = ("100 %", "75 %", "50 %", "25 %", "0 %")
 
 
@@ -154,8 +156,9 @@ def _line(points: Sequence[tuple[float, float]], span: Interval, ends: Interval)
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """3 to 6 round numbers, evenly apart, around the two."""
-    if low == high:
+    """3 to 6 round numbers, evenly apart, around the two; ends that nobody could draw are cut."""
+    low, high = max(low, -_MOST), min(high, _MOST)
+    if math.isclose(low, high, rel_tol=_ROUNDING, abs_tol=1 / _MOST):
         low, high = low - (abs(low) / 2 or 0.5), high + (abs(high) / 2 or 0.5)
     reach = high - low
     power = 10.0 ** math.floor(math.log10(reach / 4))

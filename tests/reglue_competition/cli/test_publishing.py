@@ -12,9 +12,10 @@ import sqlalchemy as sa
 import tomli_w
 
 from reglue_bench.runs.ledger import tables
+from reglue_competition import videos
 from reglue_competition.definition import FILE
-from reglue_competition.store import Store
-from reglue_competition.videos import _fitted
+from reglue_competition.folder import CompetitionFolder
+from reglue_competition.store import FINAL, Store
 from tests.reglue_bench.replay.recordings import altered
 from tests.reglue_competition.cli.conftest import Say
 from tests.reglue_competition.page.made_competition import Made, begin, enter
@@ -78,9 +79,35 @@ def test_what_is_not_replayed_to_the_bit_has_no_video(made: Made, say: Say) -> N
     assert not list((made.folder / "replays").iterdir())
 
 
+def test_a_submission_that_was_played_again_has_a_new_video(made: Made, say: Say) -> None:
+    with Store(made.url) as store:
+        submission = enter_played(store, made, "Ada", (CART_POLE,))
+        store.close_phase("warm-up")
+        words = ("competition", "videos", str(made.folder), "warm-up", "--episodes", "1")
+        assert say(*words).returncode == 0
+        video = made.folder / "replays" / f"{submission.id}-0.mp4"
+        video.write_bytes(b"of the play before")
+        store.set_status(submission.id, "waiting", from_statuses=FINAL)
+        store.set_status(submission.id, "finished")
+    assert "1 of 1 videos" in say(*words).stdout
+    assert frames(video) > 8
+
+
+def test_an_episode_without_end_does_not_take_a_disk(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(videos, "_MOST_PICTURES", 3)
+    with Store(made.url) as store:
+        enter_played(store, made, "Ada", (CART_POLE,))
+        store.close_phase("warm-up")
+        (clip,) = videos.clips(CompetitionFolder.read(made.folder), store, "warm-up")
+    assert not [*videos.write_videos([clip], episodes=1, fps=10, watcher=lambda *_: None)]
+    assert frames(clip.path) == 3 + 7  # and the pause on the last
+
+
 def test_a_picture_of_another_size_is_put_into_the_frame() -> None:
     white = np.full((20, 10, 3), 255, np.uint8)
-    found = _fitted(white, (10, 30, 3))
+    found = videos._fitted(white, (10, 30, 3))
     assert found.shape == (10, 30, 3)
     assert found[:, 12:17].min() == 255
     assert not found[:, :12].any()

@@ -2,7 +2,18 @@ from __future__ import annotations
 
 import pytest
 
-from reglue_competition.page.drawings import _tick, _ticks, _x_ticks, bar, scale
+from reglue_competition.page.drawings import _line, _tick, _ticks, _x_ticks, bar, scale
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(-20.000000000000004, -20.0), (0.3, 0.30000000000000004), (0.0, 5e-324), (-1.7e308, 1.7e308)],
+)
+def test_an_axis_is_drawn_of_any_numbers(low: float, high: float) -> None:
+    """Means of equal numbers differ by their rounding."""
+    ticks = _ticks(low, high)
+    assert len({_tick(each, ticks[1] - ticks[0]) for each in ticks}) == len(ticks) >= 3
+    assert "nan" not in _line([(0, low), (1, high)], (0, 1), (ticks[0], ticks[-1]))
 
 
 @pytest.mark.parametrize(
