@@ -25,7 +25,7 @@ from reglue_bench.settings import Settings
 from reglue_bench.terminal.observer import NullObserver
 from reglue_competition.definition import FILE
 from reglue_competition.phases import Secrets
-from reglue_competition.runs.submission_process import run_folder, transcript_file
+from reglue_competition.runs.told import run_folder, transcript_file
 from reglue_competition.store import Store, Submission
 from reglue_competition.transcript import Transcript, verify
 from tests.agent_clients.programs import ROOT, built

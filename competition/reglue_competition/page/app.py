@@ -27,16 +27,16 @@ from starlette.types import ASGIApp
 
 import reglue_bench
 from reglue.errors import StoreFailed, TokenRefused, UsageError
-from reglue_competition.page import drawn, words
-from reglue_competition.page.details import Details
-from reglue_competition.page.health import health
-from reglue_competition.page.limits import limits
 from reglue_competition.page.live import Live
 from reglue_competition.page.readers import NOBODY, Readers, Who
 from reglue_competition.page.security import Guarded, LoginLimit
-from reglue_competition.page.sight import Sight, sight
 from reglue_competition.page.site import Site
-from reglue_competition.page.views import More, PhaseView
+from reglue_competition.page.views import drawn, words
+from reglue_competition.page.views.details import Details
+from reglue_competition.page.views.health import health
+from reglue_competition.page.views.limits import limits
+from reglue_competition.page.views.records import More, PhaseView
+from reglue_competition.page.views.sight import Sight, sight
 from reglue_competition.phases import reveal_file
 from reglue_competition.ranking import RULE, SCORED
 from reglue_competition.store import UNFINISHED, Run, Submission, Team

@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Mapping
 from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from reglue_competition.page.drawn import playing
 from reglue_competition.page.site import Site
+from reglue_competition.page.views.drawn import playing
 from reglue_competition.store import UNFINISHED
 
 LISTENERS = 200  # at once; others are asked to come later, and pages work without

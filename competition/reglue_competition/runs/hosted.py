@@ -9,7 +9,7 @@ from reglue_bench.runs.environments import cores
 from reglue_competition.definition import Definition
 from reglue_competition.folder import CompetitionFolder
 from reglue_competition.phases import Drawn, Secrets, commitment
-from reglue_competition.runs.submission_process import Benchmark, Told
+from reglue_competition.runs.told import Benchmark, Told
 from reglue_competition.store import Submission
 
 _LEAST_WINDOW_S = 5.0

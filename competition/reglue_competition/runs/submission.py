@@ -13,7 +13,7 @@ from typing import Any
 from glue_server.processes.channel import ChannelProcess
 from glue_server.processes.frames import read_frame, write_frame
 from reglue.net.join_string import JoinString, join_string
-from reglue_competition.runs.submission_process import Told
+from reglue_competition.runs.told import Told
 
 
 class SubmissionProcess(ChannelProcess):

@@ -11,19 +11,14 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import socket
-import threading
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from queue import SimpleQueue
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from glue_server import Outcome
 from glue_server.peers.hosts import ListenOptions, ServedAgent
 from glue_server.processes.channel import inherited_channel
-from glue_server.processes.frames import read_frame, write_frame
 from glue_server.rpc import GlueServer
 from reglue.errors import (
     AgentFault,
@@ -45,13 +40,13 @@ from reglue_bench.settings import Settings
 from reglue_bench.terminal.observer import NullObserver, RunStarted
 from reglue_bench.terminal.tally import Tally
 from reglue_competition.runs.logs import log_to_stderr
+from reglue_competition.runs.parent import Parent, ParentGone
+from reglue_competition.runs.told import Benchmark, Ended, Told, run_folder, transcript_file
 from reglue_competition.transcript import RunIdentity, write_transcript
 
 log = logging.getLogger("reglue")
 
 _PROGRESS_S = 0.3  # between two frames about progress
-_LEAVE_S = 2.0  # how long it may take to leave once its parent is gone
-_ANSWER_S = 600.0  # how long the parent may take to answer: a database may be away
 _BUSY_S = 10.0  # how long a process that died before us may take to let go of its ledger
 _BUSY_POLL_S = 0.1
 
@@ -61,78 +56,21 @@ AGENT, ENVIRONMENT = "agent", "environment"
 """Owners of faults."""
 
 
-@dataclass(frozen=True, slots=True)
-class Benchmark:
-    """One of a submission's, as a process is told."""
-
-    settings: Mapping[str, Any]  # of Settings, with the phase's secret
-    plan: str  # JSON, as of Plan.to_json
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What a submission's process is to play."""
-
-    competition: str
-    phase: str
-    team: str
-    submission: str  # its id
-    folder: str  # of its runs
-    transcripts: str  # the folder of all submissions'
-    public_key: str  # of who signs them, hexadecimal
-    benchmarks: tuple[Benchmark, ...]
-    reconnect_window_s: float
-    connect_timeout_s: float
-    token: str = ""  # between the gateway and this process
-    lost: str = ""  # why its agent does not come back: nothing more is played
-    forgives: bool = False  # the organiser has the rest played after an agent's fault
-    logs_json: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        """As a frame's head."""
-        return asdict(self)
-
-    @staticmethod
-    def from_json(head: Mapping[str, Any]) -> Told:
-        """What `to_json` made."""
-        benchmarks = tuple(Benchmark(**each) for each in head["benchmarks"])
-        return Told(**{**head, "benchmarks": benchmarks})
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """How a submission ended: `finished`, `failed`, `cancelled` or `broken`."""
-
-    status: str
-    detail: str = ""
-    again: bool = False  # what broke it may not do so next time
-
-
 def owner_of(status: str) -> str:
     """Whose fault a status is: the agent's, the environment's, or nobody's."""
     owner = status.partition("_")[0]
     return owner if owner in (AGENT, ENVIRONMENT) else ""
 
 
-def run_folder(folder: Path, index: int) -> Path:
-    """The folder of a submission's run of the phase's benchmark `index`."""
-    return folder / str(index)
-
-
-def transcript_file(folder: Path, submission: str, index: int) -> Path:
-    """The transcript of a submission's run of the phase's benchmark `index`."""
-    return folder / f"{submission}-{index}.reglue"
-
-
 def main() -> NoReturn:
     """Play one submission."""
-    parent = _Parent(inherited_channel())
+    parent = Parent(inherited_channel())
     try:
         told = Told.from_json(parent.heard())
         whose = {"team": told.team, "submission": told.submission}
         log_to_stderr(as_json=told.logs_json, whose=whose)
         _serve(told, parent)
-    except _ParentGone:
+    except ParentGone:
         pass
     except Exception:
         log.exception("a submission's process failed")
@@ -140,55 +78,7 @@ def main() -> NoReturn:
     os._exit(0)
 
 
-class _ParentGone(Exception):
-    """Nobody reads the channel any more."""
-
-
-class _Parent:
-    """The channel: what goes there, and what comes from there."""
-
-    def __init__(self, channel: socket.socket) -> None:
-        self.stop = threading.Event()  # ends play, as Ctrl-C does
-        self.cancelled = ""  # why the organiser does not want it any more
-        self._channel = channel
-        self._heard: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
-        threading.Thread(target=self._listen, name="reglue-parent", daemon=True).start()
-
-    def tell(self, **head: Any) -> None:
-        """Send one frame. Raises _ParentGone."""
-        try:
-            write_frame(self._channel, head)
-        except OSError as error:
-            raise _ParentGone from error
-
-    def heard(self) -> dict[str, Any]:
-        """The next frame that is no order. Raises _ParentGone."""
-        found = self._heard.get(timeout=_ANSWER_S)
-        if found is None:
-            raise _ParentGone
-        return found
-
-    def signature(self, digest: bytes) -> bytes:
-        """Of the competition: its key stays with the parent. Raises _ParentGone."""
-        self.tell(sign=digest.hex())
-        return bytes.fromhex(self.heard()["signature"])
-
-    def _listen(self) -> None:
-        try:
-            while True:
-                head, _ = read_frame(self._channel)
-                if "cancel" in head:
-                    self.cancelled = head["cancel"]
-                    self.stop.set()
-                else:
-                    self._heard.put(head)
-        except (EOFError, OSError):
-            self._heard.put(None)
-            self.stop.set()
-            threading.Timer(_LEAVE_S, os._exit, (1,)).start()  # whatever an environment is doing
-
-
-def _serve(told: Told, parent: _Parent) -> None:
+def _serve(told: Told, parent: Parent) -> None:
     server = GlueServer(
         "127.0.0.1:0",
         token={"agent": told.token},
@@ -209,7 +99,7 @@ def _serve(told: Told, parent: _Parent) -> None:
 class _Submission:
     """Plays the benchmarks in turn."""
 
-    def __init__(self, told: Told, parent: _Parent, agent: ServedAgent) -> None:
+    def __init__(self, told: Told, parent: Parent, agent: ServedAgent) -> None:
         self._told = told
         self._parent = parent
         self._agent = agent
@@ -218,7 +108,7 @@ class _Submission:
         self._fault = Ending(status="agent_disconnected", what=told.lost) if told.lost else None
 
     def play(self) -> Ended:
-        """Play what is left of it. Raises _ParentGone."""
+        """Play what is left of it. Raises ParentGone."""
         try:
             for index, benchmark in enumerate(self._told.benchmarks):
                 result = self._play(index, benchmark)
@@ -241,7 +131,7 @@ class _Submission:
 
     def _stopped(self) -> Ended:
         if not self._parent.cancelled:
-            raise _ParentGone
+            raise ParentGone
         return Ended("cancelled", self._parent.cancelled)
 
     def _play(self, index: int, benchmark: Benchmark) -> Result:
@@ -371,7 +261,7 @@ def _environment_faults(result: Result) -> str:
 class _Progress(NullObserver):
     """Tells the parent how far a run has come, a few times a second."""
 
-    def __init__(self, parent: _Parent, index: int) -> None:
+    def __init__(self, parent: Parent, index: int) -> None:
         self._parent = parent
         self._index = index
         self._tally: Tally | None = None
@@ -399,7 +289,7 @@ class _Progress(NullObserver):
         self._told_at = time.monotonic()
         tally = self._tally
         progress = {"index": self._index, "done": tally.done, "total": tally.total}
-        with contextlib.suppress(_ParentGone):  # the run is about to hear of it
+        with contextlib.suppress(ParentGone):  # the run is about to hear of it
             self._parent.tell(progress=progress | {"counted_in": tally.counted_in})
 
 

@@ -24,7 +24,7 @@ from reglue_bench.runs.run import Request, begin, carry_out
 from reglue_bench.settings import Settings
 from reglue_bench.terminal.observer import NullObserver
 from reglue_competition.runs.submission import SubmissionProcess
-from reglue_competition.runs.submission_process import Benchmark, Told, run_folder
+from reglue_competition.runs.told import Benchmark, Told, run_folder
 from tests.reglue_bench.remote import joining
 from tests.reglue_bench.toys import AGENTS, rows
 from tests.waiting import until

@@ -18,7 +18,7 @@ from reglue.net.join_string import JoinString
 from reglue_bench.results.read_run import read_run
 from reglue_competition.admitted import note_admission
 from reglue_competition.runs import calendar
-from reglue_competition.runs.submission_process import run_folder
+from reglue_competition.runs.told import run_folder
 from tests.leftovers import child_processes, nothing_left
 from tests.reglue_bench.agents import Pausing, Raises, Seeded
 from tests.reglue_competition.competitions import CLOSES, OPENS, phase

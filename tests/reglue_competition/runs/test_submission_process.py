@@ -14,7 +14,7 @@ from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.read_run import read_run
 from reglue_bench.runs.run import Request, begin
 from reglue_competition.runs.submission import SubmissionProcess
-from reglue_competition.runs.submission_process import run_folder
+from reglue_competition.runs.told import run_folder
 from reglue_competition.transcript import verify
 from tests.leftovers import nothing_left
 from tests.reglue_bench.agents import Pausing, Raises, Seeded

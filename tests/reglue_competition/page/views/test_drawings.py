@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from reglue_competition.page.drawings import _line, _tick, _ticks, _x_ticks, bar, scale
+from reglue_competition.page.views.drawings import _line, _tick, _ticks, _x_ticks, bar, scale
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from itertools import groupby
 from reglue_bench.report.words import count, percent, value, values
 from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Interval, LearningRun, OnlineScore, Result
-from reglue_competition.page.views import Bar, Curve
+from reglue_competition.page.views.records import Bar, Curve
 
 WIDE, HIGH = 1000.0, 300.0
 """Units of a curve's drawing, which is stretched to its place."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reglue_competition.definition import BenchmarkEntry
-from reglue_competition.page.sight import Reader, Sight, are_public, sight
+from reglue_competition.page.views.sight import Reader, Sight, are_public, sight
 from reglue_competition.store import Store
 from tests.reglue_competition.page.conftest import Open
 from tests.reglue_competition.page.made_competition import Made, begin

@@ -15,11 +15,10 @@ from reglue_bench.report.words import count, listed
 from reglue_bench.results.result import Result
 from reglue_bench.results.success import is_agents_fault
 from reglue_competition.definition import Definition, PhaseDefinition
-from reglue_competition.page import words
-from reglue_competition.page.drawings import bar, scale
-from reglue_competition.page.sight import Reader
 from reglue_competition.page.site import Snapshot
-from reglue_competition.page.views import (
+from reglue_competition.page.views import words
+from reglue_competition.page.views.drawings import bar, scale
+from reglue_competition.page.views.records import (
     AppealView,
     BenchmarkView,
     Board,
@@ -30,6 +29,7 @@ from reglue_competition.page.views import (
     Playing,
     SubmissionView,
 )
+from reglue_competition.page.views.sight import Reader
 from reglue_competition.ranking import RULE, SCORED, Leaderboard, Row
 from reglue_competition.store import UNFINISHED, Appeal, Event, Phase, Run, Submission
 
