@@ -1,4 +1,4 @@
-"""Fetches RL-Glue 3's Python codec and makes Python 3 of what peers need of it.
+"""Fetches RL-Glue 3's Python codec and makes Python 3 of what peers and programs need.
 
 The codec (PyPI: rlglue 2.02, Apache License 2.0, Python 2) goes into the site-packages of
 the Python that runs this. Only spelling changes: nothing of it becomes faster or slower.
@@ -18,6 +18,18 @@ CODEC = "rlglue==2.02"
 
 _CHANGES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "__init__.py": (),
+    "RLGlue.py": (
+        (
+            'print "RL-Glue Python Experiment Codec Version: "+theCodecVersion+'
+            '" (Build "+theSVNVersion+")"',
+            'print("RL-Glue Python Experiment Codec Version: "+theCodecVersion+'
+            '" (Build "+theSVNVersion+")")',
+        ),
+        (
+            'print "\\tConnecting to " + host + " on port " + str(port) + "..."',
+            'print("\\tConnecting to " + host + " on port " + str(port) + "...")',
+        ),
+    ),
     "agent/__init__.py": (),
     "agent/ClientAgent.py": (),
     "environment/__init__.py": (),

@@ -1,4 +1,4 @@
-"""Reglue: a glue with the light environment, and a Python agent in its own process."""
+"""Reglue: a glue with the light environment, and a Python agent in its own process; or a hub."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from itertools import islice
 from typing import cast
 
 from glue_server import Glue, LocalEnvironmentPort, StateMachine, Timeouts
 from glue_server.rpc import GlueServer
-from reglue import Worlds
+from reglue import Experiment, Worlds
 from reglue.experiments.routines import Routines
 from reglue.messages.experiment import Answer, ExperimentCall
 from reglue.net.join_string import Transport
@@ -26,21 +27,48 @@ def turns(transport: Transport, shape: str, slots: int) -> None:
     """`transport` as of a Glue; `shape` is light or image."""
     suite = Suite(image=shape == "image")
     with Glue(environment=suite, agent=AGENT, slots=slots, transport=transport) as rl:
-        rl.init()
+        _serve(rl, slots)
 
-        def measure(steps: int, routine: str = "step") -> dict[str, float]:
-            """Seconds for so many steps of every slot."""
-            play: Callable[[], object] = {
-                "step": lambda: [rl.step() for _ in range(steps)],
-                "episode": lambda: rl.episode(steps),
-            }[routine]
-            rl.start()
-            rl.step()
-            began = time.perf_counter()
-            play()
-            return {"seconds": time.perf_counter() - began, "steps": steps * slots}
 
-        serve(measure)
+def hub(transport: Transport) -> None:
+    """Hub, agent, environment and program, which is this one, in a process each."""
+    with ExitStack() as closing:
+        command = ["glue", "--listen", "127.0.0.1:0", "--transport", transport, "--runs", "1"]
+        glue = _started(closing, *command)
+        assert glue.stdout is not None
+        told = (line.split() for line in iter(glue.stdout.readline, ""))
+        where = {words[0]: words[1].strip("'") for words in islice(told, 1, 4)}
+        for name, role in ((AGENT, "agent"), ("speed.light:Suite", "environment")):
+            _started(closing, "join", name, "--address", where[role])
+        rl = closing.enter_context(Experiment(where["experiment"]))
+        _serve(rl, 1)
+
+
+def _started(closing: ExitStack, *arguments: str) -> subprocess.Popen[str]:
+    """`reglue …`, killed at the end."""
+    command = [sys.executable, "-m", "reglue", *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    closing.enter_context(process)
+    closing.callback(process.kill)
+    return process
+
+
+def _serve(rl: Routines, slots: int) -> None:
+    rl.init()
+
+    def measure(steps: int, routine: str = "step") -> dict[str, float]:
+        """Seconds for so many steps of every slot."""
+        play: Callable[[], object] = {
+            "step": lambda: [rl.step() for _ in range(steps)],
+            "episode": lambda: rl.episode(steps),
+        }[routine]
+        rl.start()
+        rl.step()
+        began = time.perf_counter()
+        play()
+        return {"seconds": time.perf_counter() - began, "steps": steps * slots}
+
+    serve(measure)
 
 
 _JOIN_S = 120.0
@@ -109,6 +137,8 @@ def _measure(runs: list[Run], seconds: float) -> dict[str, float]:
 
 if __name__ == "__main__":
     match sys.argv[1:]:
+        case ["hub", transport]:
+            hub(cast(Transport, transport))
         case ["agents", most]:
             agents(int(most))
         case [transport, shape, slots]:

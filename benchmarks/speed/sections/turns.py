@@ -13,6 +13,10 @@ from speed.light import IMAGE
 
 OURS, PLAYED = "Reglue, RL_step", "Reglue, RL_episode"
 CODEC, CODEC_ALONE = "RL-Glue 3 codec", "RL-Glue 3 codec, agent alone"
+HUB, HUB_PLAYED = "Reglue, four processes, RL_step", "Reglue, four processes, RL_episode"
+HUB_GRPC = "Reglue, four processes over gRPC, RL_step"
+CODEC_HUB = "RL-Glue 3 codec, four processes, RL_step"
+CODEC_PLAYED = "RL-Glue 3 codec, four processes, RL_episode"
 DM, PLAIN, RAW, OPENENV = "dm_env_rpc", "plain gRPC stream", "raw Unix socket", "OpenEnv"
 
 PROGRAMS = (
@@ -20,6 +24,11 @@ PROGRAMS = (
     Program(PLAYED, "reglue_turns", ("auto", "light", "1"), 5000, {"routine": "episode"}),
     Program(CODEC, "rl_glue", ("served",), 5000),
     Program(CODEC_ALONE, "rl_glue", ("here",), 10_000),
+    Program(HUB, "reglue_turns", ("hub", "auto"), 2000),
+    Program(HUB_PLAYED, "reglue_turns", ("hub", "auto"), 2000, {"routine": "episode"}),
+    Program(HUB_GRPC, "reglue_turns", ("hub", "grpc"), 500),
+    Program(CODEC_HUB, "rl_glue", ("program",), 5000),
+    Program(CODEC_PLAYED, "rl_glue", ("program",), 5000, {"routine": "episode"}),
     Program(DM, "dm_env_rpc", (), 1000),
     Program(PLAIN, "plain_transports", ("stream",), 2000),
     Program(RAW, "plain_transports", ("socket",), 20_000),
@@ -29,6 +38,9 @@ PROGRAMS = (
 CLAIMS = (
     Claim("4", "RL_step/s, of RL-Glue 3's Python codec's", OURS, CODEC, wanted=2.0),
     Claim("4", "the same, the codec's environment in the hub's process", OURS, CODEC_ALONE),
+    Claim("4", "four processes: RL_step/s, of the codec's", HUB, CODEC_HUB, wanted=1.0),
+    Claim("4", "four processes: RL_episode, of the codec's", HUB_PLAYED, CODEC_PLAYED, wanted=1.3),
+    Claim("4", "four processes over gRPC: RL_step/s", HUB_GRPC, wanted=1200.0),
     Claim("4", "RL_step/s, of dm_env_rpc's", OURS, DM, wanted=8.0),
     Claim("4", "time, of a raw Unix socket's", OURS, RAW, "theirs/ours", 2.0, "at most"),
     Claim("4", "time, of a raw Unix socket's, RL_episode", PLAYED, RAW, "theirs/ours"),
@@ -45,8 +57,9 @@ def turns(scale: Scale, watch: Watch) -> Section:
         about="Observations of 4 float64, one integer as action, no episode ends. Reglue: the "
         "environment is in the glue's process, as in a program that uses `Glue`; deadlines and "
         "validation are on. RL-Glue 3's codec: agent and environment in their own processes, the "
-        "hub a lean one of ours, together with the program. The raw socket carries the same bytes "
-        "and does nothing with them.",
+        "hub a lean one of ours, together with the program. Four processes: the program has one of "
+        "its own as well, and Reglue's environment; the codec's hub is the same lean one. The raw "
+        "socket carries the same bytes and does nothing with them.",
         series=series,
         claims=CLAIMS,
         notes=notes,
