@@ -205,11 +205,10 @@ class UnixSocket:
         """The next message; None if it has not come whole in time. Raises UnixSocketEnded."""
         until: float | None = None
         while (message := self._taken()) is None:
-            if not self._readable.poll(0):
-                if until is None and timeout_s is not None:
-                    until = time.monotonic() + timeout_s
-                if not self._wait(until):
-                    return None
+            if until is None and timeout_s is not None:
+                until = time.monotonic() + timeout_s
+            if not self._wait(until):
+                return None
             try:
                 count = self._socket.recv_into(self._buffer[self._held :])
             except OSError as error:
@@ -256,6 +255,8 @@ class UnixSocket:
         """Wait until something comes: spin for a moment if that pays, then sleep."""
         now = time.monotonic()
         if (until is None or until > now) and self._spin.pays():
+            if self._readable.poll(0):  # it was there already
+                return True
             stop = now + SPIN_S
             while time.monotonic() < stop:
                 if self._readable.poll(0):

@@ -205,6 +205,8 @@ def _pair(
 ) -> tuple[Sequence[int], Sequence[int]]:
     """Copies of both lists, after counting them."""
     count = len(slots)
+    if not (count or entries):
+        return (), ()
     if count > spec.slots:
         raise BadReply("WRONG_SIZE", got=f"{count} slots", wanted=f"at most {spec.slots}")
     if len(entries) != count:

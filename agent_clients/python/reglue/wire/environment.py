@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -154,6 +155,7 @@ _REPLIES = FieldTable(
 
 
 _PHASES = {int(phase): phase for phase in Phase}
+_REMEMBERED = 16  # a few sets of slots
 
 
 def encode_play(message: pb.Play, play: Play, spec: TaskSpec) -> None:
@@ -173,18 +175,28 @@ def decode_play(message: pb.Play, spec: TaskSpec) -> Play:
     if count > spec.slots or len(message.cells) != len(message.start_slots):
         got = f"{count} slots and {len(message.cells)} cells"
         raise BadReply("WRONG_SIZE", got=got, wanted="each slot once, and a cell a start")
-    step_slots, start_slots = message.step_slots[:], message.start_slots[:]
-    slots = step_slots + start_slots
-    if len(set(slots)) != count:
-        raise BadReply("WRONG_SIZE", got=f"slots {brief(slots)}", wanted="each once")
-    if slots and (most := max(slots)) >= spec.slots:
-        raise BadReply("OUT_OF_DOMAIN", got=f"slot {most}", wanted=f"0 to {spec.slots - 1}")
-    steps = len(step_slots)
+    start_slots = message.start_slots[:]
+    slots = _stepping(tuple(message.step_slots), tuple(start_slots), spec.slots)
     return Play(
-        slots=np.array(step_slots, np.uint32),
-        actions=decode_arrays(spec.actions, message.actions, steps) if steps else {},
+        slots=slots,
+        actions=decode_arrays(spec.actions, message.actions, len(slots)) if len(slots) else {},
         starts=dict(zip(start_slots, map(_decode_cell, message.cells), strict=True)),
     )
+
+
+@lru_cache(_REMEMBERED)
+def _stepping(
+    step_slots: tuple[int, ...], start_slots: tuple[int, ...], played: int
+) -> npt.NDArray[np.uint32]:
+    """`step_slots` as an array, which is read-only: many Plays have the same. Raises BadReply."""
+    slots = step_slots + start_slots
+    if len(set(slots)) != len(slots):
+        raise BadReply("WRONG_SIZE", got=f"slots {brief(slots)}", wanted="each once")
+    if slots and (most := max(slots)) >= played:
+        raise BadReply("OUT_OF_DOMAIN", got=f"slot {most}", wanted=f"0 to {played - 1}")
+    stepping = np.array(step_slots, np.uint32)
+    stepping.setflags(write=False)
+    return stepping
 
 
 def encode_played(message: pb.Played, played: Played, spec: TaskSpec) -> None:
@@ -202,14 +214,7 @@ def encode_played(message: pb.Played, played: Played, spec: TaskSpec) -> None:
 def decode_played(message: pb.Played, play: Play, spec: TaskSpec) -> Played:
     """The answer to `play`. Raises BadReply if it does not fit."""
     steps, rows = len(play.slots), len(play.slots) + len(play.starts)
-    if len(message.faults) > rows:
-        got = f"{len(message.faults)} faults"
-        raise BadReply("WRONG_SIZE", got=got, wanted=f"at most {rows}, one a slot")
-    faults = {fault.slot: told(fault.what) for fault in message.faults}
-    if not {*play.slots.tolist(), *play.starts}.issuperset(faults):
-        raise BadReply(
-            "OUT_OF_DOMAIN", got=f"faults of slots {brief([*faults])}", wanted="slots asked"
-        )
+    faults = _faults(message.faults, play) if message.faults else {}
     terminated, truncated, success = decode_flags(_flags(message.flags, steps, rows))
     return Played(
         rewards=_rewards(message.rewards, play, faults),
@@ -219,6 +224,20 @@ def decode_played(message: pb.Played, play: Play, spec: TaskSpec) -> Played:
         success=success,
         faults=faults,
     )
+
+
+def _faults(found: Sequence[pb.SlotFault], play: Play) -> dict[int, str]:
+    """What went wrong, by slot."""
+    asked = {*play.slots.tolist(), *play.starts}
+    if len(found) > len(asked):
+        got = f"{len(found)} faults"
+        raise BadReply("WRONG_SIZE", got=got, wanted=f"at most {len(asked)}, one a slot")
+    faults = {fault.slot: told(fault.what) for fault in found}
+    if not asked.issuperset(faults):
+        raise BadReply(
+            "OUT_OF_DOMAIN", got=f"faults of slots {brief([*faults])}", wanted="slots asked"
+        )
+    return faults
 
 
 def _flags(entry: bytes, steps: int, rows: int) -> bytes:

@@ -297,7 +297,7 @@ def _written(tensors: tuple[TensorSpec, ...], arrays: Arrays) -> list[bytes]:
     return encode_arrays(tensors, arrays)
 
 
-def _read_flags(entry: bytes, rows: int) -> list[npt.NDArray[np.bool_]]:
+def _read_flags(entry: bytes, rows: int) -> tuple[npt.NDArray[np.bool_], ...]:
     if len(entry) != rows:
         raise BadReply("WRONG_SIZE", got=f"{len(entry)} flags", wanted=f"{rows}")
     return decode_flags(entry)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ REWARDS = TensorSpec("rewards", "float64")
 _BITS = (1, 2, 4)
 _SHOWS = [bytes(bool(byte & bit) for byte in range(256)) for bit in _BITS]
 """For each bit: a byte of flags -> whether it is set, 0 or 1."""
+
+_REMEMBERED = 16  # most steps have the flags of an earlier one: none
 
 
 def encode_arrays(tensors: Sequence[TensorSpec], arrays: Arrays) -> list[bytes]:
@@ -59,17 +62,26 @@ def decode_array(tensor: TensorSpec, entry: bytes, rows: int) -> npt.NDArray[Any
     return array if tensor.is_native else array.astype(tensor.numpy_dtype)
 
 
-def encode_flags(*columns: npt.NDArray[np.bool_]) -> bytes:
-    """Of terminated, truncated and success, (rows,) each."""
-    # Each column is one long number with a byte a row: those are quickly added.
-    numbers = (int.from_bytes(column.tobytes()) for column in columns)
-    flags = sum(bit * number for bit, number in zip(_BITS, numbers, strict=True))
-    return flags.to_bytes(len(columns[0]))
+def encode_flags(
+    terminated: npt.NDArray[np.bool_],
+    truncated: npt.NDArray[np.bool_],
+    success: npt.NDArray[np.bool_],
+) -> bytes:
+    """One byte a row, of columns (rows,)."""
+    return _joined(terminated.tobytes(), truncated.tobytes(), success.tobytes())
 
 
-def decode_flags(entry: bytes) -> list[npt.NDArray[np.bool_]]:
+@lru_cache(_REMEMBERED)
+def decode_flags(entry: bytes) -> tuple[npt.NDArray[np.bool_], ...]:
     """Terminated, truncated and success, (rows,) each, read-only. Other bits are ignored."""
-    return [np.frombuffer(entry.translate(shows), np.bool_) for shows in _SHOWS]
+    return tuple(np.frombuffer(entry.translate(shows), np.bool_) for shows in _SHOWS)
+
+
+@lru_cache(_REMEMBERED)
+def _joined(*columns: bytes) -> bytes:
+    # Each column is one long number with a byte a row: those are quickly added.
+    flags = sum(bit * int.from_bytes(column) for bit, column in zip(_BITS, columns, strict=True))
+    return flags.to_bytes(len(columns[0]))
 
 
 def _bytes(tensor: TensorSpec, size: int) -> str:
