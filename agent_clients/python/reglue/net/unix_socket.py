@@ -119,7 +119,7 @@ HELLO_BYTES = 8192
 
 _LENGTH = struct.Struct("<I")
 _HEADER = _LENGTH.size
-_ROOM = 1 << 16  # bytes that are read at once
+_ROOM = 1 << 13  # bytes that are read at once, until a larger message comes
 _LOOK_UP_MS = 1000.0  # Python handles a signal that came right before a poll only after it
 
 
@@ -142,9 +142,8 @@ class UnixSocket:
         self._writable.register(connection, select.POLLOUT)
 
     def allow(self, max_message_bytes: int) -> None:
-        """From now on messages may be that large."""
+        """From now on messages may be that large; the buffer grows with what comes."""
         self._most = max_message_bytes
-        self._make_room(min(_ROOM, _HEADER + max_message_bytes))
 
     def fileno(self) -> int:
         """Readable when something has come, if only the end."""
