@@ -252,9 +252,7 @@ class WorkersPort:
         homes = self._home(play.slots)
         for place in range(count):
             slots = play.slots[homes == place]
-            starts = {
-                slot: cell for slot, cell in play.starts.items() if self._home(slot) == place
-            }
+            starts = {slot: cell for slot, cell in play.starts.items() if self._home(slot) == place}
             if len(slots) or starts:
                 yield place, Play(slots, {}, starts)
 
