@@ -16,6 +16,7 @@ from reglue.errors import PlanDiffers, RunExists, UsageError
 from reglue_bench.bakeoff.file import Entrant
 from reglue_bench.plans.names import BenchmarkName
 from reglue_bench.plans.resolve import make_plan
+from reglue_bench.procedures.procedure import chosen
 from reglue_bench.results.result import Ending, Result
 from reglue_bench.runs.environments import cores
 from reglue_bench.runs.ledger import Ledger
@@ -111,9 +112,9 @@ class Bakeoff:
     def play(self, audience: Audience) -> list[tuple[Entrant, Result]]:
         """Play what is left of the runs, in the agents' order.
 
-        One after another, an agent has the machine to itself. An agent's failure is in
-        its result, and the others go on; after Ctrl-C the agents whose turn has not come
-        have none.
+        One after another, an agent has the machine to itself, with all cores for the copies of
+        it that may play at the same time. An agent's failure is in its result, and the others go
+        on; after Ctrl-C the agents whose turn has not come have none.
         """
         if self._at_once > 1:
             return self._play_together(audience)
@@ -202,14 +203,14 @@ def _sharing(entrant: Entrant, runs: int) -> Entrant:
     """With its part of the cores, where several runs share them. Raises UsageError."""
     if runs == 1:
         return entrant
-    workers = entrant.settings.workers
+    workers, processes = entrant.settings.workers, entrant.settings.processes
     if workers == 0:
         raise UsageError(
             "got workers = 0 and --at-once: environments of one process are played one run "
             "after another; give workers = 1"
         )
-    share = max(1, cores() // runs) if workers is None else workers
-    return replace(entrant, settings=entrant.settings.model_copy(update={"workers": share}))
+    share = {"workers": chosen(workers, max(1, cores() // runs)), "processes": chosen(processes, 1)}
+    return replace(entrant, settings=entrant.settings.model_copy(update=share))
 
 
 def _invited(entrant: Entrant, lobby: PrivateLobby) -> str:

@@ -164,6 +164,7 @@ def _entrant(path: Path, name: str, table: _Agent, about: dict[str, Any]) -> Ent
     settings = Settings.model_validate(
         about
         | {
+            "processes": None if table.wait else about.get("processes"),  # no copies of it
             "agent": AGENT_WAIT if table.wait else table.agent,
             "agent_cmd": table.agent_cmd,
             "agent_args": {key: _word(value) for key, value in table.agent_args.items()},

@@ -123,10 +123,8 @@ class Session:
     @property
     def _connects(self) -> bool:
         """Whether the agent is started elsewhere."""
-        request = self._request
-        is_invited = request.server is not None and request.server.invited
-        is_waited_for = request.settings.agent == AGENT_WAIT
-        return is_invited or is_waited_for or request.peer is not None
+        is_waited_for = self._request.settings.agent == AGENT_WAIT
+        return is_waited_for or self._request.peer is not None
 
     def _order(self, unit: int, cell: PlanCell) -> Order:
         return self._request.plan.order(unit, cell, self._starts, self._cells)
@@ -135,7 +133,7 @@ class Session:
         procedure, asked = self._procedure, self._request.settings
         share = chosen(procedure.workers, max(1, cores() // processes))
         # Each has a server of its own, for the programs that it starts.
-        own = {"listen": "127.0.0.1:0", "workers": chosen(asked.workers, share)}
+        own = {"listen": "127.0.0.1:0", "advertise": None, "workers": chosen(asked.workers, share)}
         return LocalEngine(
             partial(self._told_to, asked.model_copy(update=own)),
             procedure.agents,

@@ -25,6 +25,14 @@ from tests.reglue_bench.bakeoffs import (
 )
 from tests.reglue_bench.toys import cells, joining, rows
 
+ONLINE = """
+[benchmark]
+name = "online:tests.worlds:Corridor"
+environment_args = { solved = { walk = [0] } }
+runs = 2
+episodes = 4
+workers = 1
+"""
 STILL = '[agents.still]\nagent = "constant"\n'
 
 
@@ -118,14 +126,7 @@ def test_an_agent_that_is_added_plays_the_plan_of_the_others(tmp_path: Path) -> 
 
 
 def test_agents_that_learn_are_compared_too(tmp_path: Path) -> None:
-    benchmark = """
-[benchmark]
-name = "online:tests.worlds:Corridor"
-environment_args = { solved = { walk = [0] } }
-runs = 2
-episodes = 4
-"""
-    path = write(tmp_path, agent("learner", "Learner"), STILL, benchmark=benchmark)
+    path = write(tmp_path, agent("learner", "Learner"), STILL, benchmark=ONLINE)
     done = run(path)
     assert done.returncode == 0, done.stderr
     assert "performance" in done.stdout
@@ -139,6 +140,21 @@ def test_runs_that_are_there_are_left_as_they_are(tmp_path: Path) -> None:
     with pytest.raises(RunExists, match="--resume"):
         bake(path)
     assert (tmp_path / "out" / "seeded" / "result.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_a_run_s_copies_of_an_agent_play_at_the_same_time(tmp_path: Path, at_once: int) -> None:
+    """A log each, and the rows of one process."""
+    path = write(tmp_path, agent("seeded"), STILL, benchmark=ONLINE)
+    one = bake(path, processes=1)
+    (tmp_path / "out").rename(tmp_path / "one")
+    two = bake(path, processes=2, at_once=at_once)
+    assert all(result.complete and not result.faults for result in two.values())
+    assert rows(one["seeded"]) == rows(two["seeded"])
+    assert [rows(one["still"])] == [rows(two["still"])]
+    logs = {name: len([*(tmp_path / "out" / name).glob("agent*.log")]) for name in two}
+    assert logs == {"seeded": 2, "still": 2}
+    assert len([*(tmp_path / "one" / "seeded").glob("agent*.log")]) == 1
 
 
 def test_a_run_of_another_plan_is_not_gone_on_with(tmp_path: Path) -> None:
