@@ -37,6 +37,7 @@ _TURN_S = 0.1  # after which a call whose message has not come makes way for the
 _REQUEST_BYTES = 65_536
 _LOG_S = 60.0
 _CAUSES = 256
+_OURS = "our own failure: it is in the host's log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +141,11 @@ class _Streams:
             yield from self._sessions.carry(session, messages, context)
         except Denied as denied:
             context.abort(denied.code, denied.why)
+        except grpc.RpcError:  # the peer's stream broke
+            raise
+        except Exception:  # grpc would tell the caller its words
+            log.exception("our own failure")
+            context.abort(grpc.StatusCode.INTERNAL, _OURS)
         finally:
             with self._lock:
                 self._open -= Counter([session])  # drops those at 0
@@ -163,6 +169,11 @@ class _Unary:
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"unreadable: {error}")
         except Denied as denied:
             context.abort(denied.code, denied.why)
+        except grpc.RpcError:  # the call has ended
+            raise
+        except Exception:  # grpc would tell the caller its words
+            log.exception("our own failure")
+            context.abort(grpc.StatusCode.INTERNAL, _OURS)
         raise AssertionError("abort raises")
 
 

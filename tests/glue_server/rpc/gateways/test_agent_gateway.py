@@ -413,3 +413,47 @@ def test_agents_come_back_to_the_server_that_is_started_next(
             call(port)
             port.close("the run is over")
             assert entered.result(PATIENCE_S) == "the run is over"
+
+
+class Broken(KnownEntries):
+    """Fails at what is called `fails`, in words that nobody else should hear."""
+
+    def __init__(self, fails: str) -> None:
+        super().__init__()
+        self._fails = fails
+
+    def enter(self, token: str, name: str, caller: Any) -> str:
+        self._check("enter")
+        return super().enter(token, name, caller)
+
+    def waits(self, entry: str) -> str:
+        self._check("waits")
+        return super().waits(entry)
+
+    def _check(self, what: str) -> None:
+        if self._fails == what:
+            raise RuntimeError("/srv/my-comp/secrets cannot be read")
+
+
+def hear_one(channel: grpc.Channel) -> None:
+    """A raw agent's first call."""
+    agent = RawAgent(channel, TOKEN)
+    try:
+        agent.hear()
+    finally:
+        agent.vanish()
+
+
+@pytest.mark.parametrize("fails", ["enter", "waits"])
+def test_a_stranger_does_not_hear_the_words_of_our_own_failure(
+    fails: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """They are in our log, and may name files."""
+    with (
+        gateway(Broken(fails)) as front,
+        grpc.insecure_channel(front.address) as channel,
+        pytest.raises(grpc.RpcError) as failed,
+    ):
+        hear_one(channel)
+    assert refusal(failed.value) == ("INTERNAL", "our own failure: it is in the host's log")
+    assert "/srv/my-comp/secrets cannot be read" in caplog.text
