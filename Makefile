@@ -41,7 +41,7 @@ test: .venv/dev-is-installed ## run every test but those of other languages and 
 	.ci/sandbox
 	.ci/postgres
 	.ci/chromium
-	$(BIN)/python -m pytest -n $(JOBS) --durations 20 --ignore tests/agent_clients --ignore tests/docker
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations 20 --ignore tests/agent_clients --ignore tests/docker
 
 fuzz: .venv/dev-is-installed ## look for messages that break a decoder, for SECONDS; KEEP=1 adds to the corpus
 	$(BIN)/python -m tests.fuzz.run --seconds $(SECONDS) $(if $(KEEP),--keep)
@@ -51,7 +51,7 @@ test-clients: .venv/dev-is-installed clients ## the clients in other languages: 
 	ctest --test-dir build/cpp --output-on-failure
 	ctest --test-dir build/c --output-on-failure
 	cd $(TYPESCRIPT) && npm run check && npm test
-	$(BIN)/python -m pytest -n $(JOBS) --durations 10 tests/agent_clients
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations 10 tests/agent_clients
 
 test-containers: .venv/dev-is-installed docker ## the bake-off and the competition in containers, unless REGLUE_NO_DOCKER=1
 	$(BIN)/python -m pytest tests/docker

@@ -132,6 +132,7 @@ def test_an_agents_words_are_kept_where_environments_answer_after_it_failed(
             list(rows)
     finally:
         pool.close()
+    server.close()  # which the agent that left waits for
     with pytest.raises(KeyError, match="coffee"):
         failing.result(60.0)
 
@@ -150,5 +151,6 @@ def test_an_agents_words_are_kept_where_it_fails_before_it_is_asked_again(
     until(lambda: agent.is_gone, "its fault has come")
     with pytest.raises(AgentFault, match="coffee"):
         list(rows)
+    server.close()  # which the agent that left waits for
     with pytest.raises(KeyError, match="coffee"):
         failing.result(60.0)

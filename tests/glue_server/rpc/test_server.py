@@ -145,8 +145,11 @@ def test_calls_without_a_message_lock_nobody_out(
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_call_without_a_message_is_ended(open_calls: OpenCalls, method: str) -> None:
+def test_a_call_without_a_message_is_ended(
+    open_calls: OpenCalls, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By the server: the caller has set no deadline."""
+    monkeypatch.setattr(handlers, "MESSAGE_S", 0.2)
     (call,) = open_calls(method, 1)
     assert call.exception(PATIENCE_S).code() is grpc.StatusCode.CANCELLED
 

@@ -19,6 +19,7 @@ from reglue.net.unix_socket import HELLO_BYTES
 from reglue.v1 import lobby_pb2
 from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.peers import PATIENCE_S, frame, seated, ticket_of
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -169,14 +170,18 @@ def test_there_are_three_transports() -> None:
 
 
 def test_a_program_plays_over_the_unix_socket_too() -> None:
-    with GlueServer(transport="unix", places={"experiment": 1}) as server:
-        with ThreadPoolExecutor(1) as threads:
-            program = Experiment(server.address, server.token)
-            said = threads.submit(program.agent_message, "hello")
-            port: Any = server.next("experiment", PATIENCE_S)
-            while (call := port.next(PATIENCE_S)) is None:
-                assert not port.is_gone
-            port.answer(TextMessage(f"{call.text}?"))
-            assert said.result(PATIENCE_S) == "hello?"
-        program.close()
-        assert port.is_gone
+    with (
+        GlueServer(transport="unix", places={"experiment": 1}) as server,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        program = Experiment(server.address, server.token)
+        said = threads.submit(program.agent_message, "hello")
+        port: Any = server.next("experiment", PATIENCE_S)
+        while (call := port.next(PATIENCE_S)) is None:
+            assert not port.is_gone
+        port.answer(TextMessage(f"{call.text}?"))
+        assert said.result(PATIENCE_S) == "hello?"
+        left = threads.submit(program.close)
+        until(lambda: port.is_gone, "it has left")
+        port.close("thank you")
+        left.result(PATIENCE_S)

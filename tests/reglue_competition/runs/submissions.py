@@ -27,13 +27,12 @@ from reglue_competition.runs.submission import SubmissionProcess
 from reglue_competition.runs.told import Benchmark, Told, run_folder
 from tests.reglue_bench.remote import joining
 from tests.reglue_bench.toys import AGENTS, rows
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 from tests.worlds import Corridor, Walk
 
 CORRIDOR = {"solved": {"a": [1, 3, 0], "b": [5, 0, 2]}}
 SECRET = "a phase has a secret of its own, which is long"
 KEY = Ed25519PrivateKey.generate()
-PATIENCE_S = 60.0
 
 
 def settings(world: str = "Corridor", **more: Any) -> Settings:
@@ -102,7 +101,7 @@ def heard(process: SubmissionProcess, what: str) -> Any:
 def joined(where: JoinString, agent: Agent, name: str | None = None) -> Iterator[Future[str]]:
     """An agent that plays in a thread, until it is told farewell: the words."""
     thread = ThreadPoolExecutor(1, thread_name_prefix="agent")
-    session = thread.submit(connect, agent, str(where), name=name, connect_timeout_s=20.0)
+    session = thread.submit(connect, agent, str(where), name=name, connect_timeout_s=PATIENCE_S)
     try:
         yield session
     except BaseException:

@@ -24,6 +24,7 @@ from tests.glue_server.rpc.peers import RawAgent, ask, refusal
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_competition.runs.hosting import Hosting, hosting
 from tests.reglue_competition.runs.submissions import joined
+from tests.waiting import PATIENCE_S
 
 CERTIFICATE = b"-----BEGIN CERTIFICATE-----"
 
@@ -60,7 +61,7 @@ def test_an_agent_without_one_is_told_what_it_lacks(
     monkeypatch.delenv("REGLUE_CERT", raising=False)
     where = server.team("ours")
     with joined(where, Seeded()) as agent, pytest.raises(WrongTls, match="set REGLUE_CERT"):
-        agent.result(10.0)
+        agent.result(PATIENCE_S)
     stranger = private_authority()
     (tmp_path / "stranger.pem").write_bytes(stranger.key + stranger.chain)
     monkeypatch.setenv("REGLUE_CERT", str(tmp_path / "stranger.pem"))
@@ -78,7 +79,7 @@ def test_a_certificate_of_another_team_is_refused_and_logged(
         joined(where, Seeded()) as agent,
         pytest.raises(WrongToken, match="of another team than the certificate"),
     ):
-        agent.result(10.0)
+        agent.result(PATIENCE_S)
     assert server.store.submissions() == []
     (told,) = (each for each in caplog.records if "a join was refused" in each.message)
     assert "certificate='theirs'" in told.message

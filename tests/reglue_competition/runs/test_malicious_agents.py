@@ -24,7 +24,7 @@ from tests.reglue_competition.competitions import phase
 from tests.reglue_competition.runs import malicious
 from tests.reglue_competition.runs.hosting import Hosting, corridor, hosting
 from tests.reglue_competition.runs.submissions import joined, of_folder
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 SHORT = phase(benchmarks=[corridor(num_episodes=2)])
 PLAY = {"places": 12, "first_step_s": 4.0, "step_s": 4.0}
@@ -143,7 +143,7 @@ def test_a_second_session_of_a_run_is_refused_and_disturbs_nothing(
             joined(where, Seeded(), name="other") as other,
             pytest.raises(Refused, match="allows a team 1 submissions that wait or play"),
         ):
-            other.result(20.0)
+            other.result(PATIENCE_S)
         server.runs_until_status("finished", "ours")
         check_honest(server, tmp_path / "alone", ["ours"])
         server.runs_until(agent.done, "it is told")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -24,7 +23,7 @@ from tests.reglue_bench.agents import Pausing, Raises, Seeded
 from tests.reglue_competition.competitions import CLOSES, OPENS, phase
 from tests.reglue_competition.runs.hosting import corridor, hosting
 from tests.reglue_competition.runs.submissions import joined, joined_process, of_folder
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 
 @pytest.fixture(autouse=True)
@@ -99,12 +98,12 @@ def test_many_that_wait_are_all_played_and_none_twice(tmp_path: Path) -> None:
     """However many wait, no more play at once than there are places."""
     short = phase(benchmarks=[corridor(num_episodes=1)])
     with (
-        hosting(tmp_path, short, play={"places": 2}, quotas={"at_once": 4}) as server,
+        hosting(tmp_path, short, play={"places": 2}, quotas={"at_once": 3}) as server,
         ExitStack() as agents,
     ):
         for team in ("ours", "theirs"):
             where = server.team(team)
-            for number in range(4):
+            for number in range(3):
                 agents.enter_context(joined(where, Seeded(), name=f"agent {number}"))
 
         def finished() -> int:
@@ -112,7 +111,7 @@ def test_many_that_wait_are_all_played_and_none_twice(tmp_path: Path) -> None:
             assert statuses["playing"] <= 2
             return statuses["finished"]
 
-        for count in range(1, 9):
+        for count in range(1, 7):
             server.runs_until(lambda: finished() >= count, f"{count} have finished")  # noqa: B023
         kinds = Counter((each.kind, each.submission) for each in server.store.events(limit=1000))
         for submission in server.store.submissions():
@@ -121,7 +120,7 @@ def test_many_that_wait_are_all_played_and_none_twice(tmp_path: Path) -> None:
             played = read_run(run_folder(server.folder(submission), 0)).episodes
             cells = [(row.task, row.repeat, row.attempt) for row in played]
             assert cells == [("a", 0, 0), ("b", 0, 0)]
-        assert len(server.store.runs()) == 8
+        assert len(server.store.runs()) == 6
 
 
 def test_an_agent_that_leaves_before_its_turn_has_withdrawn(tmp_path: Path) -> None:
@@ -140,7 +139,7 @@ def test_an_agent_that_leaves_before_its_turn_has_withdrawn(tmp_path: Path) -> N
             joined(where, Seeded()) as refused,
             pytest.raises(Refused, match="allows a team 1 submissions that wait or play"),
         ):
-            refused.result(10.0)
+            refused.result(PATIENCE_S)
         entry = {"why": "entry"}
         assert server.metrics.registry.get_sample_value("reglue_entries_refused_total", entry) == 1
 
@@ -185,12 +184,11 @@ def test_the_news_of_a_submission_end_the_wait_for_the_next_look(tmp_path: Path)
     """A place that is free is given at once."""
     with hosting(tmp_path) as server, joined(server.team("ours"), Seeded()):
         server.runs_until_status("playing", "ours")
-        began, looks = time.monotonic(), 0
+        looks = 0
         while server.submission("ours").status == "playing":
-            server.queue.wait(30.0)
+            server.queue.wait(1000.0)  # far longer than a test may take
             server.queue.tick()
             looks += 1
-        assert time.monotonic() < began + 30.0
         assert looks < 20  # it listens, its run, its end
 
 
@@ -306,4 +304,4 @@ def test_an_agent_comes_in_vain_before_the_phase_is_open(tmp_path: Path) -> None
         joined(server.team("ours"), Seeded()) as agent,
         pytest.raises(Refused, match="no phase is open: public opens at 2026-01-01"),
     ):
-        agent.result(10.0)
+        agent.result(PATIENCE_S)

@@ -30,7 +30,7 @@ from reglue_competition.store.database import sqlite_url
 from tests.glue_server.rpc.peers import ask, refusal
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_competition.runs.submissions import alone, joined_process, of_folder
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 COMPETITION = """
 name = "test"
@@ -101,6 +101,7 @@ def join_string(folder: Path, store: Store, address: str, team: str) -> JoinStri
     return JoinString(address, token, tls.authority, tls.name)
 
 
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)  # test_kills is of PostgreSQL
 def test_servers_that_end_in_the_middle_lose_nothing_and_score_nothing_twice(
     folder: Path, store: Store, url: str
 ) -> None:
@@ -122,13 +123,13 @@ def test_servers_that_end_in_the_middle_lose_nothing_and_score_nothing_twice(
             with served(folder, url, first.address) as second:
                 until(lambda: done() > before, "it has played some more")
                 second.process.send_signal(signal.SIGTERM)
-                assert second.process.wait(20.0) == 0
+                assert second.process.wait(PATIENCE_S) == 0
             assert store.submission(submission.id).status == "playing"
             with served(folder, url, first.address) as third:
                 until(lambda: store.submission(submission.id).status == "finished", "it has ended")
-                assert agent.wait(20.0) == 0
+                assert agent.wait(PATIENCE_S) == 0
                 third.process.send_signal(signal.SIGTERM)
-                assert third.process.wait(20.0) == 0
+                assert third.process.wait(PATIENCE_S) == 0
     hosted = hosted_in(folder)
     settings = [each.settings for each in hosted.drawn("public")]
     here = of_folder(hosted.runs_of(submission), 1)
@@ -159,14 +160,14 @@ def test_a_server_that_drains_ends_what_plays_and_lets_nobody_else_in(
                 until(lambda: "stopped" in refused(channel, "guess"), "it drains")
                 words = "RESOURCE_EXHAUSTED: the server is being stopped, and comes back soon"
                 assert refused(channel, where["C"].token).startswith(words)
-            assert first.process.wait(60.0) == 0
+            assert first.process.wait(PATIENCE_S) == 0
         assert (status("A"), status("B"), status("C")) == ("finished", "waiting", "")
         flags = ("--drain-timeout", "0.5")
         with served(folder, url, first.address, *flags) as second:
             agents.enter_context(joined_process(where["B"], "Pausing"))
             until(lambda: status("B") == "playing", "B plays")
             second.process.terminate()
-            assert second.process.wait(20.0) == 0
+            assert second.process.wait(PATIENCE_S) == 0
         assert status("B") == "playing"
         kinds = [event.kind for event in store.events(limit=1000)]
         assert kinds.count("submission finished") == kinds.count("run recorded") == 1

@@ -30,6 +30,7 @@ from tests.reglue_competition.runs.submissions import (
     settings,
     told,
 )
+from tests.waiting import PATIENCE_S
 
 TWO = (settings(), settings(num_episodes=3, environment_args={"solved": {"c": [2, 0]}}))
 MANY = settings(num_episodes=40)
@@ -58,7 +59,7 @@ def test_one_session_plays_all_benchmarks_to_the_bit_as_an_agent_alone(tmp_path:
         first = heard(process, "progress")
         runs = [heard(process, "run") for _ in TWO]
         assert ended(process, "that was all") == FINISHED
-        assert agent.result(10.0) == "that was all"
+        assert agent.result(PATIENCE_S) == "that was all"
     assert first == {"index": 0, "done": 0, "total": 12, "counted_in": "episodes"}
     assert of_folder(tmp_path / "here", 2) == alone(tmp_path / "alone", Seeded(), "one", *TWO)
     assert [(run["index"], run["status"], run["owner"]) for run in runs] == [
@@ -105,7 +106,7 @@ def test_a_fault_is_final_until_the_organiser_has_the_rest_played(tmp_path: Path
     with playing(told(tmp_path, MANY)) as process, joined(process.join_string, Raises()) as agent:
         found = heard(process, "ended")
         process.leave()
-        assert isinstance(agent.exception(10.0), KeyError)
+        assert isinstance(agent.exception(PATIENCE_S), KeyError)
     with playing(told(tmp_path, MANY)) as process:
         assert ended(process) == found
     forgiven = told(tmp_path, MANY, forgives=True)
@@ -144,7 +145,7 @@ def test_a_cancelled_submission_says_so_and_its_agent_is_told(tmp_path: Path) ->
         heard(process, "progress")
         process.cancel("the organiser has cancelled it")
         found = ended(process, "cancelled")
-        assert agent.result(10.0) == "cancelled"
+        assert agent.result(PATIENCE_S) == "cancelled"
     assert found["status"] == "cancelled"
     assert found["detail"] == "the organiser has cancelled it"
 
