@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
-from glue_server.rpc.gateways.agent_gateway import EntryRefused
+from glue_server.rpc.gateways.entries import EntryRefused
 from glue_server.rpc.gateways.join_limits import plain_address
 from glue_server.rpc.handlers import Caller
 from reglue import errors

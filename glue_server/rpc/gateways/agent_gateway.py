@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any
 
 from glue_server.rpc.admission import (
     Denied,
@@ -24,6 +24,7 @@ from glue_server.rpc.admission import (
     role_of,
     wrong_role,
 )
+from glue_server.rpc.gateways.entries import CODES, Entries, EntryRefused
 from glue_server.rpc.gateways.join_limits import JoinLimits, TokenBuckets, plain_address
 from glue_server.rpc.gateways.run_link import RunLink, RunProcess
 from glue_server.rpc.gateways.waiting_stream import METHOD, End, WaitingStream, early, farewell
@@ -44,43 +45,6 @@ _SESSIONS = 480  # at a time; there are threads for somewhat more streams
 _PAUSE_S = 1.0  # before a run that had no place, or an entry that could not leave, is asked again
 _NOT_THEIRS = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 _LOST = (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.ALREADY_EXISTS)
-
-
-class EntryRefused(Exception):
-    """Why a team's agent may not enter, in words for the team.
-
-    `kind` says what is wrong: its `token`; the `entry`, so that it will not do to try again; or
-    nothing, so that it may try again `later`. `team` is for the log.
-    """
-
-    def __init__(
-        self, why: str, *, kind: Literal["token", "entry", "later"] = "entry", team: str = ""
-    ) -> None:
-        super().__init__(why)
-        self.why, self.kind, self.team = why, kind, team
-
-
-_CODES = {
-    "token": grpc.StatusCode.UNAUTHENTICATED,
-    "entry": grpc.StatusCode.INVALID_ARGUMENT,
-    "later": grpc.StatusCode.RESOURCE_EXHAUSTED,
-}
-
-
-class Entries(Protocol):
-    """What agents enter: a competition's submissions. Calls come one at a time."""
-
-    def enter(self, token: str, name: str, caller: Caller) -> str:
-        """The id of the submission called `name`, of the token's team. Raises EntryRefused."""
-
-    def waits(self, entry: str) -> str:
-        """What its agent's people are told until it has a run: `waiting for …`."""
-
-    def came(self, entry: str) -> None:
-        """Its agent has a stream, and waits for a run."""
-
-    def left(self, entry: str) -> None:
-        """Its agent has said goodbye, or did not come back in time. Told again if it fails."""
 
 
 @dataclass(slots=True, eq=False)
@@ -257,7 +221,7 @@ class AgentGateway(Listener):
                     entry = self._entries.enter(request.token, name, caller)
                 except EntryRefused as refused:
                     team = refused.team
-                    raise Denied(_CODES[refused.kind], refused.why) from refused
+                    raise Denied(CODES[refused.kind], refused.why) from refused
                 self._limits.note_good(request.token)
                 return self._ticket(entry, name, caller.certified)
         except Denied as denied:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 
 from glue_server.rpc import GlueServer
-from glue_server.rpc.gateways.agent_gateway import AgentGateway, EntryRefused
+from glue_server.rpc.gateways.agent_gateway import AgentGateway
+from glue_server.rpc.gateways.entries import EntryRefused
 from glue_server.rpc.handlers import Caller
 
 TOKEN = "team"

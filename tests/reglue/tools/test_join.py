@@ -13,7 +13,7 @@ import pytest
 import reglue
 from glue_server import EpisodeRunner
 from glue_server.rpc import GlueServer
-from glue_server.rpc.gateways.agent_gateway import EntryRefused
+from glue_server.rpc.gateways.entries import EntryRefused
 from reglue import Phase
 from reglue.errors import AgentFault
 from tests.glue_server.playing import PATIENT, cell, corridor_pool, in_turn

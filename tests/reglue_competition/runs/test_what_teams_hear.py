@@ -19,7 +19,8 @@ import numpy as np
 import pytest
 from grpc_health.v1 import health_pb2
 
-from glue_server.rpc.gateways.agent_gateway import AgentGateway, EntryRefused
+from glue_server.rpc.gateways.agent_gateway import AgentGateway
+from glue_server.rpc.gateways.entries import EntryRefused
 from reglue import Agent
 from reglue.agents.dispatch import hello, play
 from reglue.messages.agent import AgentInit

@@ -15,7 +15,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from glue_server.conformance.tcp_proxy import TcpProxy
 from glue_server.rpc import GlueServer
 from glue_server.rpc.gateways import agent_gateway
-from glue_server.rpc.gateways.agent_gateway import AgentGateway, EntryRefused
+from glue_server.rpc.gateways.agent_gateway import AgentGateway
+from glue_server.rpc.gateways.entries import EntryRefused
 from reglue import Agent, connect
 from reglue.errors import Busy, Refused, WrongToken
 from reglue.messages.agent import AgentInit, RoutineDone
