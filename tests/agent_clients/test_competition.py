@@ -142,7 +142,7 @@ def test_honest_teams_get_to_the_bit_what_each_gets_alone_whatever_else_happens(
         second = closing.enter_context(served(tmp_path, url, first.address))
         join(STALLED)  # it would be called lost if it had stalled before
         until(lambda: statuses(store, HONEST) == {"finished"}, "the honest have ended", LONG_S)
-        assert [agents[team].wait(20.0) for team in HONEST] == [0] * len(HONEST)
+        assert [agents[team].wait(LONG_S) for team in HONEST] == [0] * len(HONEST)
         until(lambda: statuses(store, (KILLED, STALLED)) == {"failed"}, "others too", LONG_S)
         said.result(LONG_S)
         drain(second)
@@ -178,7 +178,7 @@ def attack(where: JoinString) -> None:
 
 def drain(server: Server) -> None:
     server.process.terminate()
-    assert server.process.wait(30.0) == 0
+    assert server.process.wait(LONG_S) == 0
 
 
 def check_what_stands(folder: Path, store: Store, programs: Programs) -> None:

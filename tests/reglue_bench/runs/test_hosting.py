@@ -21,6 +21,7 @@ from tests.leftovers import nothing_left
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.remote import Unheard, address_in
 from tests.reglue_bench.toys import corridor_plan, joining, play, rows
+from tests.waiting import PATIENCE_S
 
 TOKEN = "a-token-of-the-hosts"
 
@@ -44,7 +45,7 @@ class Waiting(threading.Thread):
         super().__init__()
         self.folder, self.options, self.watcher = folder, options, Announced()
         self.start()
-        assert self.watcher.heard.wait(20)
+        assert self.watcher.heard.wait(PATIENCE_S)
         self.where = address_in(self.watcher.said[0])
 
     def run(self) -> None:

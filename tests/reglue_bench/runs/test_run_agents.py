@@ -22,6 +22,7 @@ from reglue_bench.settings import Settings
 from reglue_bench.terminal.observer import NullObserver, RunStarted
 from tests.reglue_bench.agents import Garbled, Seeded
 from tests.reglue_bench.toys import corridor_plan, joining, play, rows
+from tests.waiting import PATIENCE_S
 
 # An agent's fault is its own, and the run says so.
 
@@ -125,7 +126,7 @@ def waiting_run(folder: Path, plan: Plan) -> Iterator[tuple[Announced, str, str]
     settings = Settings(benchmark="corridor", agent="wait", workers=0, connect_timeout=30)
     run = threading.Thread(target=start, args=(folder, Request(settings, plan), announced))
     run.start()
-    assert announced.heard.wait(10)
+    assert announced.heard.wait(PATIENCE_S)
     words = announced.text.split()
     yield announced, words[words.index("--address") + 1], words[words.index("--token") + 1]
     run.join(30)
@@ -166,7 +167,7 @@ def test_a_second_agent_is_turned_away_while_the_first_plays_on(tmp_path: Path) 
         first = Waits()
         playing = threading.Thread(target=reglue.connect, args=(first, address, token))
         playing.start()
-        assert first.playing.wait(10)
+        assert first.playing.wait(PATIENCE_S)
         try:
             with pytest.raises(Busy, match="has its agent already"):
                 reglue.connect(Seeded(), address, token)

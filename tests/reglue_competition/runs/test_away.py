@@ -19,7 +19,7 @@ import tomli_w
 from reglue.errors import EntryRefused
 from reglue_competition.definition import FILE
 from reglue_competition.page.site import Site
-from reglue_competition.runs import page_process
+from reglue_competition.runs import page_process, queue
 from reglue_competition.runs.page_process import PageProcess
 from reglue_competition.runs.told import run_folder
 from reglue_competition.store import Store, Submission
@@ -144,8 +144,11 @@ def refusals(server: Hosting) -> Callable[[], float]:
 
 
 @pytest.mark.usefixtures("cleared")
-def test_a_full_disk_breaks_a_submission_and_its_replay_finishes_it(tmp_path: Path) -> None:
+def test_a_full_disk_breaks_a_submission_and_its_replay_finishes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each of its files may have so many bytes: the third try gives up."""
+    monkeypatch.setattr(queue, "_PAUSES_S", (0.1, 0.1))
     before = child_processes()
     with hosting(tmp_path, LONG) as server:
         where = server.team("ours")

@@ -16,7 +16,7 @@ from reglue.errors import Refused
 from reglue.net.join_string import JoinString
 from reglue_bench.results.read_run import read_run
 from reglue_competition.admitted import note_admission
-from reglue_competition.runs import calendar
+from reglue_competition.runs import calendar, queue
 from reglue_competition.runs.told import run_folder
 from tests.leftovers import child_processes, nothing_left
 from tests.reglue_bench.agents import Pausing, Raises, Seeded
@@ -193,8 +193,9 @@ def test_the_news_of_a_submission_end_the_wait_for_the_next_look(tmp_path: Path)
 
 
 def test_what_never_plays_breaks_after_three_tries(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(queue, "_PAUSES_S", (0.1, 0.1))
     with hosting(tmp_path) as server, joined(server.team("ours"), Seeded()) as agent:
         server.runs_until(lambda: server.store.submissions() != [], "it is entered")
         submission = server.submission("ours")
@@ -207,7 +208,10 @@ def test_what_never_plays_breaks_after_three_tries(
         assert "by a failure of ours" in agent.result()
 
 
-def test_agents_of_a_server_that_is_gone_come_back_or_have_lost(tmp_path: Path) -> None:
+def test_agents_of_a_server_that_is_gone_come_back_or_have_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue, "_MARGIN_S", 0.0)
     with hosting(tmp_path) as server:
         for name in ("playing", "waiting"):
             server.team(name)
