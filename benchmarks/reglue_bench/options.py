@@ -48,6 +48,7 @@ class Options(TypedDict, total=False):
     label: str | None
     training_seed: int | None
     workers: int | None
+    engine: str
     processes: int | None
     record: bool
     keep_rewards: bool

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -36,6 +37,7 @@ Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 AGENT_WAIT = "wait"
+LOCAL = "local"
 
 _PLAY = "What is played"
 _TOLD = "What agents are told"
@@ -83,6 +85,13 @@ def _whole(given: object) -> object:
     return given
 
 
+def _engine(given: str) -> str:
+    if given not in (LOCAL, "ray") and not re.fullmatch(r"ray://[^/\s]+:\d+", given):
+        raise ValueError(f"got {given}, wanted local, ray or ray://HOST:PORT")
+    return given
+
+
+Engine = Annotated[str, AfterValidator(_engine)]
 StepCount = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=2**53)]
 
 
@@ -417,11 +426,21 @@ class ExecutionSettings(_Group):
             "in this process, and only Ctrl-C ends one that hangs"
         ),
     ] = None
+    engine: Annotated[
+        Engine,
+        _flag(
+            "where agents play: local, processes of this machine; ray, on the Ray cluster that "
+            "this machine is a node of; ray://HOST:PORT, on another (extra `ray`)",
+            _PLAY,
+            metavar="local|ray|ray://HOST:PORT",
+        ),
+    ] = LOCAL
     processes: Annotated[
         Count | None,
         _flag(
             "processes that play at once, each with an agent and environments of its own (default: "
-            "one for each core, where there are several agents: online, or with --agents N)",
+            "one for each core, of all nodes with --engine ray, where there are several agents: "
+            "online, or with --agents N)",
             _PLAY,
         ),
     ] = None

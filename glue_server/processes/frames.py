@@ -29,6 +29,12 @@ def read_frame(channel: socket.socket) -> tuple[dict[str, Any], memoryview]:
     return head, rest[text_bytes:]
 
 
+def read_frame_bytes(channel: socket.socket) -> bytes:
+    """Wait for one frame, to pass it on as it is. Raises EOFError or OSError."""
+    lengths = bytes(_read(channel, _LENGTHS.size))
+    return lengths + bytes(_read(channel, sum(_LENGTHS.unpack(lengths))))
+
+
 def _read(channel: socket.socket, size: int) -> memoryview:
     buffer = memoryview(bytearray(size))
     filled = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
 from glue_server import Order, Outcome
@@ -22,14 +22,17 @@ class ShardTold:
 
     settings: Mapping[str, Any]  # of Settings
     plan: str  # JSON, as the ledger has it
-    folder: str  # of the run
+    folder: str  # of the run; empty: it makes one of its own, and `files` are put there
     agent_log: str  # the file there for what its agents print
     starts: str  # the key of start seeds, hexadecimal
     cells: str  # the key of cells; empty where they are public
+    facts: Mapping[str, str] = field(default_factory=dict)  # that must hold there too: see `facts`
+    files: Mapping[str, int] = field(default_factory=dict)  # name -> bytes of it in `bodies`
+    bodies: bytes = b""  # of files, one after another: a frame's body
 
     def to_json(self) -> dict[str, Any]:
         """As a frame's head."""
-        return asdict(self)
+        return {each.name: getattr(self, each.name) for each in fields(self)[:-1]}
 
 
 def todo_head(todo: Todos) -> dict[str, Any]:

@@ -7,12 +7,15 @@ socket FD, and says there what came of it. It ends when that is closed.
 from __future__ import annotations
 
 import os
+import platform
 import socket
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
+from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
 from glue_server import EnvironmentCalls, Outcome
@@ -20,6 +23,7 @@ from glue_server.peers.hosts import AgentPeer
 from glue_server.processes.channel import inherited_channel
 from glue_server.processes.frames import read_frame, write_frame
 from reglue.errors import AgentFault, EnvironmentFault, UsageError
+from reglue_bench.engines.files import check_facts, unpack
 from reglue_bench.engines.shard import ShardTold, outcome_head, played_frame, todo_of
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
@@ -27,9 +31,11 @@ from reglue_bench.procedures.procedure import Todo
 from reglue_bench.runs.agent_pool import AgentPool, served_host
 from reglue_bench.runs.environments import environment_of
 from reglue_bench.runs.server import RunServer
+from reglue_bench.runs.versions import machine
 from reglue_bench.settings import Settings
 
 _STEPS_S = 1.0  # between two frames about steps
+_LOG_BYTES = 2**20  # of a log that are told at once
 _LEAVE_S = 2.0  # how long it may take to leave, whatever an environment is doing
 
 
@@ -37,7 +43,9 @@ def main() -> NoReturn:
     """Play shards until there are no more."""
     parent = _Parent(inherited_channel())
     with suppress(EOFError, OSError, KeyboardInterrupt):  # nobody wants the rest
-        _play(parent, ShardTold(**parent.heard()))
+        parent.tell({"machine": machine()})
+        head, bodies = parent.heard()
+        _play(parent, ShardTold(**head), bodies)
     os._exit(0)
 
 
@@ -49,7 +57,7 @@ class _Parent:
         self.farewell = "the run is over"  # to the agent
         self._channel = channel
         self._sending = threading.Lock()
-        self._heard: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
+        self._heard: SimpleQueue[tuple[dict[str, Any], memoryview] | None] = SimpleQueue()
         threading.Thread(target=self._listen, name="reglue-parent", daemon=True).start()
 
     def tell(self, head: dict[str, Any], body: bytes = b"") -> None:
@@ -57,17 +65,17 @@ class _Parent:
         with self._sending:
             write_frame(self._channel, head, body)
 
-    def heard(self) -> dict[str, Any]:
-        """The next frame. Raises EOFError after the last."""
+    def heard(self) -> tuple[dict[str, Any], memoryview]:
+        """The next frame, head and body. Raises EOFError after the last."""
         if (found := self._heard.get()) is None:
             raise EOFError
         return found
 
     def _listen(self) -> None:
         with suppress(EOFError, OSError):
-            while "farewell" not in (head := read_frame(self._channel)[0]):
-                self._heard.put(head)
-            self.farewell = head["farewell"]
+            while "farewell" not in (frame := read_frame(self._channel))[0]:
+                self._heard.put(frame)
+            self.farewell = frame[0]["farewell"]
         self.stop.set()
         self._heard.put(None)
         threading.Timer(_LEAVE_S, os._exit, (1,)).start()
@@ -80,18 +88,30 @@ class _Agents(AgentPool):
         raise fault
 
 
-def _play(parent: _Parent, told: ShardTold) -> None:
-    player = _Player(parent, told)
-    try:
-        player.play()
-    except AgentFault as fault:
-        parent.tell({"lost": fault.status, "what": player.agents.explain(fault)})
-    except EnvironmentFault as fault:
-        parent.tell({"failed": str(fault)})
-    except UsageError as error:
-        parent.tell({"wrong": str(error)})
-    finally:
-        player.close()
+def _play(parent: _Parent, told: ShardTold, bodies: memoryview) -> None:
+    with ExitStack() as closing:
+        if not told.folder:
+            folder = closing.enter_context(TemporaryDirectory(prefix="reglue-shard-"))
+            told = _settled(told, bodies, Path(folder).resolve())
+        player = _Player(parent, told)
+        closing.callback(player.close)
+        try:
+            player.play()
+        except AgentFault as fault:
+            parent.tell({"lost": fault.status, "what": player.agents.explain(fault)})
+        except EnvironmentFault as fault:
+            parent.tell({"failed": str(fault)})
+        except UsageError as error:
+            parent.tell({"wrong": f"{platform.node()}: {error}" if told.facts else str(error)})
+
+
+def _settled(told: ShardTold, bodies: memoryview, folder: Path) -> ShardTold:
+    """The same for a machine with other files: in folders of its own."""
+    run, files = folder / "run", folder / "files"
+    for each in (run, files):
+        each.mkdir()
+    unpack(told.files, bodies, files)
+    return replace(told, folder=str(run), settings={**told.settings, "directory": str(files)})
 
 
 class _Player:
@@ -100,6 +120,8 @@ class _Player:
     def __init__(self, parent: _Parent, told: ShardTold) -> None:
         self._parent = parent
         self._told = told
+        self._logged: dict[str, int] = {}  # bytes of each log that were told
+        self._logging = threading.Lock()
         self._settings = Settings.model_validate(told.settings)
         self._plan = Plan.from_json(told.plan)
         self._server = RunServer(self._settings, self._say, environment=False)
@@ -115,6 +137,8 @@ class _Player:
 
     def play(self) -> None:
         """Play shard after shard. Raises EOFError after the last."""
+        if self._told.facts:
+            check_facts(self._told.facts, self._settings, self._plan)
         procedure = procedure_of(self._plan)
         starts, cells = bytes.fromhex(self._told.starts), bytes.fromhex(self._told.cells) or None
         self.agents.open()
@@ -122,19 +146,22 @@ class _Player:
         while True:
             procedure.play(
                 self.agents,
-                todo_of(self._parent.heard()),
+                todo_of(self._parent.heard()[0]),
                 order=lambda unit, cell: self._plan.order(unit, cell, starts, cells),
                 record=self._record,
                 watch=lambda outcome, phase: self._parent.tell(
                     {"outcome": outcome_head(outcome), "phase": phase} | self._spent()
                 ),
             )
+            self._tell_logs()
             self._parent.tell({"over": True} | self._spent())
 
     def close(self) -> None:
         """End the agent and the environments."""
         self.agents.close(self._parent.farewell)
         self._server.close()
+        with suppress(OSError):
+            self._tell_logs()
 
     def _record(self, played: Todo, outcomes: Sequence[Outcome]) -> None:
         head, body = played_frame(played, outcomes)
@@ -145,6 +172,19 @@ class _Player:
         with suppress(OSError):
             while not self._parent.stop.wait(_STEPS_S):
                 self._parent.tell(self._spent())
+                self._tell_logs()
+
+    def _tell_logs(self) -> None:
+        """What logs say since the last time, where the run's folder is another one."""
+        if not self._told.facts:
+            return
+        with self._logging:
+            for log in sorted(Path(self._told.folder).glob("*.log")):
+                with log.open("rb") as file:
+                    file.seek(self._logged.get(log.name, 0))
+                    if said := file.read(_LOG_BYTES):
+                        self._logged[log.name] = file.tell()
+                        self._parent.tell({"log": log.name}, said)
 
     def _spent(self) -> dict[str, Any]:
         spent = self.agents.spent

@@ -271,6 +271,11 @@ def agent_code(settings: Settings) -> dict[str, str]:
     }
 
 
+def agent_sources(settings: Settings) -> list[Path]:
+    """The files of `agent_code`."""
+    return [file for _, file in _named(settings) if file.is_file()]
+
+
 def _named(settings: Settings) -> Iterator[tuple[str, Path]]:
     folder = Path(settings.directory)
     if settings.agent_cmd is not None:

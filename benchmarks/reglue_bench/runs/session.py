@@ -6,7 +6,7 @@ import contextlib
 import time
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +14,16 @@ from glue_server import AgentPort, EnvironmentCalls, Order, Outcome
 from glue_server.peers.hosts import AgentPeer, ObjectPeer
 from glue_server.processes.interrupts import interruptible
 from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers, UsageError
-from reglue_bench.engines import Engine, HereEngine, LocalEngine, ShardTold
+from reglue_bench.engines import (
+    DealingEngine,
+    Engine,
+    HereEngine,
+    LocalPlayers,
+    Players,
+    RayPlayers,
+    ShardTold,
+)
+from reglue_bench.engines.files import facts, packed
 from reglue_bench.plans.declared import check_declared, is_remote
 from reglue_bench.plans.plan import PlanCell
 from reglue_bench.procedures import Procedure, Todo, Todos, procedure_of
@@ -22,12 +31,12 @@ from reglue_bench.procedures.procedure import chosen
 from reglue_bench.results.result import Ending
 from reglue_bench.runs.agent_pool import AGENT_LOG, AgentPool, served_host
 from reglue_bench.runs.environments import cores, environment_of
-from reglue_bench.runs.ledger import ISOLATION, Ledger, Totals
+from reglue_bench.runs.ledger import ISOLATION, MACHINE, Ledger, Totals
 from reglue_bench.runs.observed import ObservedWriter
 from reglue_bench.runs.recorder import Recorder
 from reglue_bench.runs.request import Request, Retry, agent_files, is_recorded, kept_cell_key
 from reglue_bench.runs.server import RunServer
-from reglue_bench.settings import AGENT_WAIT, Settings
+from reglue_bench.settings import AGENT_WAIT, LOCAL, Settings
 from reglue_bench.terminal.observer import Observer, RunStarted
 
 
@@ -63,8 +72,8 @@ class Session:
         todo = _todo(self._ledger, self._procedure, retry=self._request.retry_faults)
         if not todo:
             return None
-        if (processes := self._processes(todo)) > 1:
-            self._engine = self._local(processes)
+        if (players := self._players(todo)) is not None:
+            self._engine = self._dealing(players)
         recorder = Recorder(self._ledger, self._session)
         try:
             if interruptible(lambda: self._play(todo, recorder)):
@@ -90,10 +99,15 @@ class Session:
             closing.callback(self._server.close)
             closing.callback(self._engine.close, self._farewell)
 
-    def _processes(self, todo: Todos) -> int:
-        """How many play at once. Raises UsageError where so many cannot."""
-        asked = self._request.settings.processes
-        why = self._why_one()
+    def _players(self, todo: Todos) -> Players | None:
+        """Who plays; None: this process. Raises UsageError where others are asked and cannot."""
+        settings = self._request.settings
+        asked = settings.processes
+        why = self._why_here()
+        if settings.engine != LOCAL and why:
+            raise UsageError(f"got --engine {settings.engine}: {why}; omit it")
+        if not why and self._procedure.agents == 1:
+            why = "one agent plays all of this run (--agents N would have it copied)"
         if asked is not None and asked > 1 and why:
             raise UsageError(f"got --processes {asked}: {why}; omit it")
         if self._request.plan.parameters.get("agents", 1) != 1 and self._connects:
@@ -101,15 +115,22 @@ class Session:
                 "got --agents with an agent that connects by itself, which cannot be copied; "
                 "omit it, or have the agent started here (--agent, --agent-cmd)"
             )
-        most = cores() if asked is None else asked
+        if settings.engine != LOCAL:
+            return RayPlayers(
+                "auto" if settings.engine == "ray" else settings.engine,
+                asked,
+                folder=self._folder,
+                timeout_s=settings.connect_timeout,
+                say=self._watcher.say,
+                stop=self._request.stop,
+            )
         agents = len({unit % self._procedure.agents for unit in todo.units})
-        return 1 if why else min(most, agents)
+        most = 1 if why else min(cores() if asked is None else asked, agents)
+        return LocalPlayers(most) if most > 1 else None
 
-    def _why_one(self) -> str:
-        """Why no more processes than one can play; empty if more can."""
+    def _why_here(self) -> str:
+        """Why no other process can play; empty if others can."""
         request = self._request
-        if self._procedure.agents == 1:
-            return "one agent plays all of this run (--agents N would have it copied)"
         if request.agent is not None or request.environment is not None:
             return "an object of this process plays, of which others have no copy"
         if self._connects:
@@ -129,31 +150,47 @@ class Session:
     def _order(self, unit: int, cell: PlanCell) -> Order:
         return self._request.plan.order(unit, cell, self._starts, self._cells)
 
-    def _local(self, processes: int) -> LocalEngine:
+    def _dealing(self, players: Players) -> DealingEngine:
         procedure, asked = self._procedure, self._request.settings
-        share = chosen(procedure.workers, max(1, cores() // processes))
+        share = 1 if players.elsewhere else max(1, cores() // players.most)
         # Each has a server of its own, for the programs that it starts.
-        own = {"listen": "127.0.0.1:0", "advertise": None, "workers": chosen(asked.workers, share)}
-        return LocalEngine(
-            partial(self._told_to, asked.model_copy(update=own)),
+        own = {
+            "listen": "127.0.0.1:0",
+            "advertise": None,
+            "workers": chosen(asked.workers, chosen(procedure.workers, share)),
+        }
+        told = ShardTold(
+            settings=asked.model_copy(update=own).model_dump(mode="json"),
+            plan=self._request.plan.to_json(),
+            folder=str(self._folder.absolute()),
+            agent_log=AGENT_LOG,
+            starts=self._starts.hex(),
+            cells=(self._cells or b"").hex(),
+        )
+        return DealingEngine(
+            players,
+            partial(_numbered, self._sent(told) if players.elsewhere else told),
             procedure.agents,
             lambda unit, k: self._order(unit, procedure.cell(unit, k)),
-            processes=processes,
+            folder=self._folder,
             isolate=self._isolate,
             admit=self._admit,
+            note_machine=self._note_machine if players.elsewhere else lambda _agent, _machine: None,
             say=self._watcher.say,
             stop=self._request.stop,
         )
 
-    def _told_to(self, settings: Settings, number: int) -> ShardTold:
-        log = Path(AGENT_LOG)
-        return ShardTold(
-            settings=settings.model_dump(mode="json"),
-            plan=self._request.plan.to_json(),
-            folder=str(self._folder.absolute()),
-            agent_log=AGENT_LOG if number == 1 else f"{log.stem}-{number}{log.suffix}",
-            starts=self._starts.hex(),
-            cells=(self._cells or b"").hex(),
+    def _sent(self, told: ShardTold) -> ShardTold:
+        """The same with the files that it needs, and without secrets: for another machine."""
+        plan, settings = self._request.plan, Settings.model_validate(told.settings)
+        files = packed(settings, plan)
+        return replace(
+            told,
+            settings=settings.without_secrets().model_dump(mode="json"),
+            folder="",
+            facts=facts(settings, plan),
+            files={name: len(body) for name, body in files.items()},
+            bodies=b"".join(files.values()),
         )
 
     def _new_pool(self) -> AgentPool:
@@ -198,6 +235,9 @@ class Session:
     def _isolate(self, isolation: str) -> None:
         self._ledger.note(f"{ISOLATION}{isolation}", "")
 
+    def _note_machine(self, agent: int, machine: str) -> None:
+        self._ledger.note(f"{MACHINE}{agent}: {machine}", "")
+
     def _admit(self, name: str) -> None:
         if (named := self._ledger.name_agent(name)) != name:
             raise PlanDiffers(f"this run is {named}'s; {name} needs one of its own (--out)")
@@ -233,6 +273,12 @@ class Session:
             environment_s=self._engine.spent.environment_s,
             executed=self._engine.executed,
         )
+
+
+def _numbered(told: ShardTold, number: int) -> ShardTold:
+    """What a process is told: each has a log of its own."""
+    log = Path(told.agent_log)
+    return told if number == 1 else replace(told, agent_log=f"{log.stem}-{number}{log.suffix}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import hashlib
 import platform
 from contextlib import suppress
 from importlib import metadata
+from pathlib import Path
 
 from env_adapters import SuiteName
 from env_adapters.metaworld.library import digest
@@ -37,3 +38,12 @@ def versions(suite: SuiteName) -> dict[str, str]:
         code = b"".join(file.read_bytes() for file in own)
         found["environment"] = hashlib.sha256(code).hexdigest()[:16]
     return found
+
+
+def machine() -> str:
+    """This machine's name, and the model of its processor."""
+    model = platform.processor() or platform.machine()
+    with suppress(OSError), Path("/proc/cpuinfo").open() as lines:
+        names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+        model = next(names, model)
+    return f"{platform.node()}, {model}"

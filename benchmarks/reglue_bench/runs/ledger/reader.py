@@ -34,6 +34,9 @@ SESSIONS = "sessions"
 ISOLATION = "isolation "
 """Begins entries of `about`: one for each kind that there was."""
 
+MACHINE = "machine of agent "
+"""Begins entries of `about`: on which machine each agent played, where an engine chose it."""
+
 ENDED_EARLY = "ended early"
 """Entry of `about`: why the last session left something to play; empty where it did not end so."""
 

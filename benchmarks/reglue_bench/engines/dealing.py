@@ -1,16 +1,16 @@
-"""The engine of several processes on this machine."""
+"""The engine that deals shards to processes, here or on the nodes of a cluster."""
 
 from __future__ import annotations
 
 import select
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from glue_server import Spent
-from glue_server.processes.channel import ChannelProcess
 from glue_server.processes.frames import read_frame, write_frame
 from glue_server.processes.interrupts import check_stop, hurried, uninterrupted
 from reglue.errors import (
@@ -23,6 +23,7 @@ from reglue.errors import (
     UsageError,
 )
 from reglue_bench.engines.engine import Engine
+from reglue_bench.engines.players import Player, Players
 from reglue_bench.engines.shard import AsPlanned, ShardTold, outcome_of, played_of, todo_head
 from reglue_bench.procedures.procedure import MAX_TRIES, Record, Todos, Watch
 from reglue_bench.runs.agent_pool import Losses
@@ -54,12 +55,13 @@ class _Shard:
 class _Player:
     """A process, and what it plays."""
 
-    process: ChannelProcess
+    process: Player
+    machine: str = ""  # where it is; empty: it has not begun yet
     shard: _Shard | None = None
     spent: tuple[float, float, int] = (0.0, 0.0, 0)  # on agent and environment, s; steps executed
 
 
-class LocalEngine(Engine):
+class DealingEngine(Engine):
     """Deals a plan's shards to processes, each with an agent and environments of its own.
 
     What a process that dies had not said is played again by another. An agent that is lost ends
@@ -68,28 +70,33 @@ class LocalEngine(Engine):
 
     def __init__(  # noqa: PLR0913 - what its session knows
         self,
+        players: Players,
         told: Callable[[int], ShardTold],
         agents: int,
         as_planned: AsPlanned,
         *,
-        processes: int,
+        folder: Path,
         isolate: Callable[[str], None],
         admit: Callable[[str], None],
+        note_machine: Callable[[int, str], None],
         say: Callable[[str], None],
         stop: threading.Event | None = None,
     ) -> None:
         """`told` says what a process is to play, given its number from 1 on.
 
         Unit u is played by agent u mod `agents`. `isolate` is told what keeps each agent from the
-        benchmark; `admit` is told its name, and raises for one that must not play. Once `stop` is
-        set, play is interrupted.
+        benchmark; `admit` is told its name, and raises for one that must not play; `note_machine`
+        is told the machine on which an agent plays. What players elsewhere log is written to
+        `folder`. Once `stop` is set, play is interrupted.
         """
+        self._begun = players
         self._told = told
         self._agents = agents
         self._as_planned = as_planned
-        self._numbers = range(1, processes + 1)
+        self._folder = folder
         self._isolate = isolate
         self._admit = admit
+        self._note_machine = note_machine
         self._say = say
         self._stop = stop
         self._losses = Losses(say)
@@ -97,7 +104,9 @@ class LocalEngine(Engine):
         self._players: dict[int, _Player] = {}  # by number
         self._gone: list[tuple[float, float, int]] = []  # what others had spent
         self._kept = 0  # agents that were not lost
-        self._again: deque[_Shard] = deque()  # whose process died
+        self._waiting: deque[_Shard] = deque()  # that nobody plays
+        self._never = 0  # processes that died before they began, one after another
+        self._unplaced = 0  # players for which there is no core
 
     @property
     def spent(self) -> Spent:
@@ -111,24 +120,25 @@ class LocalEngine(Engine):
         return sum(of[2] for of in self._each_spent())
 
     def open(self) -> None:
-        """Nothing to do: a process begins when there is a shard for it."""
+        """Get ready to begin processes: each begins when there is a shard for it."""
+        self._begun.open()
 
     def play(self, todo: Todos, *, record: Record, watch: Watch) -> None:
         """Give each process a shard, and another one when that is over.
 
         After what ends the run no process gets another; those at play finish theirs.
         """
-        shards = map(_Shard, todo.dealt(self._agents))
+        self._waiting.extend(map(_Shard, todo.dealt(self._agents)))
         ending: ReglueError | None = None
-        while busy := self._deal(shards if ending is None else iter(())):
-            for number in self._heard_from(busy):
-                try:
-                    self._hear(number, record, watch)
-                except (AgentFault, EnvironmentFault, UsageError) as error:
-                    ending = ending or error
-                    self._again.clear()
-                    if number in self._players:
-                        self._end(number)
+        while True:
+            try:
+                if not (busy := self._deal()):
+                    break
+                for number in self._heard_from(busy):
+                    self._hear_or_end(number, record, watch)
+            except (AgentFault, EnvironmentFault, UsageError) as error:
+                ending = ending or error
+                self._waiting.clear()
         if ending is not None:
             raise ending
 
@@ -144,36 +154,34 @@ class LocalEngine(Engine):
             player.process.leave()
         for player in self._players.values():
             player.process.end(hurried(_LEAVE_S))
+        self._begun.close(hurried(_LEAVE_S))
         self._gone = self._each_spent()
         self._players.clear()
 
     def _each_spent(self) -> list[tuple[float, float, int]]:
         return [*self._gone, *(player.spent for player in self._players.values())]
 
-    def _deal(self, shards: Iterator[_Shard]) -> Mapping[int, _Player]:
-        """Give each idle process a shard, if there is one; those that play."""
-        for number in self._numbers:
-            if number not in self._players or self._players[number].shard is None:
-                shard = self._again.popleft() if self._again else next(shards, None)
-                if shard is not None:
-                    self._give(number, shard)
-        return {n: each for n, each in self._players.items() if each.shard is not None}
+    def _deal(self) -> Mapping[int, _Player]:
+        """Give each idle process a shard, if there is one; those that play or begin."""
+        for player in self._players.values():
+            if player.machine and player.shard is None and self._waiting:
+                player.shard = self._waiting.popleft()
+                self._tell(player, todo_head(player.shard.left))
+        begin = sum(not player.machine for player in self._players.values())
+        for number in range(1, self._begun.most + 1):
+            if number not in self._players and begin < len(self._waiting):
+                if len(self._players) + self._unplaced == self._begun.most:
+                    break
+                with uninterrupted():  # or a process might be left behind
+                    self._players[number] = _Player(self._begun.begin())
+                begin += 1
+        busy = {n: each for n, each in self._players.items() if each.shard or not each.machine}
+        return busy if self._waiting or any(each.shard for each in busy.values()) else {}
 
-    def _give(self, number: int, shard: _Shard) -> None:
-        if number not in self._players:
-            self._begin(number)
-        player = self._players[number]
-        player.shard = shard
+    @staticmethod
+    def _tell(player: _Player, head: Mapping[str, object], body: bytes = b"") -> None:
         with suppress(OSError):  # it has died, which is heard soon
-            write_frame(player.process.channel, todo_head(shard.left))
-
-    def _begin(self, number: int) -> None:
-        with uninterrupted():  # or a process might be left behind
-            player = _Player(ChannelProcess("reglue_bench.engines.shard_process"))
-            self._players[number] = player
-        player.process.channel.settimeout(_FRAME_S)
-        with suppress(OSError):
-            write_frame(player.process.channel, self._told(number).to_json())
+            write_frame(player.process.channel, head, body)
 
     def _heard_from(self, busy: Mapping[int, _Player]) -> list[int]:
         """The numbers of processes that have said something; waits for the first."""
@@ -186,26 +194,45 @@ class LocalEngine(Engine):
         check_stop(self._stop)
         return [numbers[descriptor] for descriptor, _ in ready]
 
+    def _hear_or_end(self, number: int, record: Record, watch: Watch) -> None:
+        """As `_hear`; what it raises ends the process too."""
+        try:
+            self._hear(number, record, watch)
+        except (AgentFault, EnvironmentFault, UsageError):
+            if number in self._players:
+                self._end(number)
+            raise
+
     def _hear(self, number: int, record: Record, watch: Watch) -> None:
         """What a process says next. Raises what ends the run."""
         player = self._players[number]
         try:
             head, body = read_frame(player.process.channel)
         except (EOFError, OSError):
-            self._died(self._end(number))
+            self._died(number, "")
             return
         player.spent = tuple(head.get("spent", player.spent))
-        assert player.shard is not None
         match head:
             case {"outcome": outcome, "phase": phase}:
                 watch(outcome_of(outcome, self._as_planned), phase)
             case {"played": played}:
+                assert player.shard is not None
                 todo, outcomes = played_of(played, body, self._as_planned)
+                if not player.shard.played:
+                    self._note_machine(todo.unit % self._agents, player.machine)
                 player.shard.played.add(todo.unit)
                 record(todo, outcomes)
             case {"over": _}:
                 player.shard = None
                 self._kept += 1
+            case {"machine": machine}:
+                player.machine, self._never = machine, 0
+                player.process.channel.settimeout(_FRAME_S)
+                told = self._told(number)
+                self._tell(player, told.to_json(), told.bodies)
+            case {"log": name}:
+                with (self._folder / Path(name).name).open("ab") as log:
+                    log.write(body)
             case {"isolation": isolation}:
                 self._isolate(isolation)
             case {"agent": name}:
@@ -215,19 +242,34 @@ class LocalEngine(Engine):
                 self._say(words)
             case {"lost": status, "what": words}:
                 self._lose(self._end(number), _FAULTS[status](words))
+            case {"died": words}:
+                self._died(number, words)
+            case {"unplaced": words}:
+                self._unplace(number, words)
             case {"failed": words}:
                 raise EnvironmentFault(words)
             case {"wrong": words}:
                 raise UsageError(words)
 
-    def _lose(self, shard: _Shard, fault: AgentFault) -> None:
+    def _lose(self, shard: _Shard | None, fault: AgentFault) -> None:
         """An agent is lost. Raises its fault unless it has played its shard."""
-        if len(shard.left):
+        if shard is None or len(shard.left):
             raise fault
         self._losses.add(fault, str(fault), others=self._kept)
 
-    def _died(self, shard: _Shard) -> None:
+    def _died(self, number: int, words: str) -> None:
         """A process has died: another plays what is left. Raises EnvironmentFault at last."""
+        machine = self._players[number].machine
+        shard = self._end(number)
+        self._unplaced = 0  # its core may be free now
+        if shard is None:
+            self._never += not machine
+            if self._never == MAX_TRIES:
+                raise EnvironmentFault(
+                    f"{MAX_TRIES} processes died, one after another, before they played: "
+                    f"{words or 'they may need more memory than there is'}"
+                )
+            return
         if not len(shard.left):
             return
         shard.deaths += 1
@@ -236,13 +278,23 @@ class LocalEngine(Engine):
                 f"{MAX_TRIES} processes died, one after another, that played unit "
                 f"{shard.left.units[0]}: it may need more memory than there is (--processes 1)"
             )
-        self._again.append(shard)
+        self._waiting.appendleft(shard)
+        self._say(
+            f"a process on {machine} died, and another plays what is left of its units"
+            + f": {words}" * bool(words)
+        )
 
-    def _end(self, number: int) -> _Shard:
-        """End a process that plays. Returns its shard."""
+    def _unplace(self, number: int, words: str) -> None:
+        """There is no core for a player. Raises EnvironmentFault if there is none for any."""
+        self._end(number)
+        self._unplaced += 1
+        if not self._players:
+            raise EnvironmentFault(f"{words}; --resume continues the run")
+
+    def _end(self, number: int) -> _Shard | None:
+        """End a process. Returns its shard."""
         player = self._players.pop(number)
         self._gone.append(player.spent)
         player.process.leave()
         player.process.end(hurried(_LEAVE_S))
-        assert player.shard is not None
         return player.shard

@@ -1,0 +1,87 @@
+"""The files that go with a shard to another machine, and what must be the same there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from env_adapters import SuiteName
+from reglue.errors import UsageError
+from reglue.tools.loading import parsed
+from reglue_bench.plans.plan import Plan
+from reglue_bench.plans.resolve import suite_of
+from reglue_bench.runs.agent_pool import agent_sources
+from reglue_bench.runs.request import agent_facts
+from reglue_bench.runs.versions import versions
+from reglue_bench.settings import Settings
+
+_MOST_BYTES = 2**30  # of all files: they are held in memory
+
+
+def packed(settings: Settings, plan: Plan) -> dict[str, bytes]:
+    """Files by their names in the run's directory: the agent's, the environment's, the checkpoint.
+
+    Of a source file also those beside it, or all of its package. What is outside of the directory
+    has to be on each machine already. Raises UsageError for more than a GiB.
+    """
+    folder = Path(settings.directory).resolve()
+    found = {
+        str(file.relative_to(folder)): file.read_bytes()
+        for file in _named(settings, suite_of(plan, settings))
+        if file.is_relative_to(folder)
+    }
+    if (size := sum(map(len, found.values()))) > _MOST_BYTES:
+        raise UsageError(
+            f"got {size >> 20} MiB of files that the agent needs, wanted at most "
+            f"{_MOST_BYTES >> 20}: put the checkpoint where each node finds it, and give its "
+            "absolute path"
+        )
+    return found
+
+
+def unpack(files: Mapping[str, int], bodies: memoryview, folder: Path) -> None:
+    """Write files to a folder: by name, how many of the bytes are a file's, in their order."""
+    for name, size in files.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(bodies[:size])
+        bodies = bodies[size:]
+
+
+def facts(settings: Settings, plan: Plan) -> dict[str, str]:
+    """What a row's bits depend on: versions, and the digests of the agent and environment."""
+    found = versions(suite_of(plan, settings)).items()
+    return agent_facts(settings) | {f"version {name}": version for name, version in found}
+
+
+def check_facts(wanted: Mapping[str, str], settings: Settings, plan: Plan) -> None:
+    """Raise UsageError, which names each difference, unless they are the same here."""
+    here = facts(settings, plan)
+    lines = [
+        f"{name}: {here.get(name, 'none')} there, {wanted.get(name, 'none')} here"
+        for name in sorted(here.keys() | wanted.keys())
+        if here.get(name) != wanted.get(name)
+    ]
+    if lines:
+        raise UsageError(
+            f"rows would depend on where they are played; {'; '.join(lines)}: install the same "
+            "versions, and have the same files, on each node"
+        )
+
+
+def _named(settings: Settings, suite: SuiteName) -> Iterator[Path]:
+    for source in [*agent_sources(settings), *suite.files()]:
+        yield from _with_beside(source.resolve())
+    if (checkpoint := settings.agent_args.get("checkpoint")) is not None:
+        file = (Path(settings.directory) / str(parsed(checkpoint))).resolve()
+        if file.is_file():
+            yield file
+
+
+def _with_beside(source: Path) -> Iterator[Path]:
+    """A source file, and those that it may import from its own folder or package."""
+    yield source
+    folder, pattern = source.parent, "*.py"
+    while (folder / "__init__.py").is_file():
+        folder, pattern = folder.parent, f"{folder.name}/**/*.py"
+    yield from folder.glob(pattern)

@@ -1,0 +1,128 @@
+"""Players on the nodes of a Ray cluster.
+
+A process of its own holds Ray (`ray_process`): Ray ends the process that uses it when the cluster's
+head is gone, and what holds gRPC must not fork.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from glue_server.processes.channel import ChannelProcess
+from glue_server.processes.frames import read_frame, write_frame
+from glue_server.processes.interrupts import check_stop, uninterrupted
+from reglue.errors import EnvironmentFault, MissingExtra, UsageError
+from reglue_bench.engines.players import Player, Players
+
+LOG = "ray.log"
+"""What Ray prints, in the run's folder."""
+
+_REACH_S = 60.0  # how long a cluster may take to answer
+
+
+class RayPlayers(Players):
+    """Actors, each with a core and a process that plays."""
+
+    elsewhere = True
+
+    def __init__(
+        self,
+        address: str,
+        processes: int | None,
+        *,
+        folder: Path,
+        timeout_s: float,
+        say: Callable[[str], None],
+        stop: threading.Event | None = None,
+    ) -> None:
+        """`address` is `auto`, or `ray://HOST:PORT`; `processes` None: one for each core.
+
+        A core that is free is waited for `timeout_s`, a cluster for a minute at most. Raises
+        MissingExtra.
+        """
+        if find_spec("ray") is None:
+            raise MissingExtra("--engine ray", "ray", "the package ray")
+        self._asked = {"address": address, "timeout_s": timeout_s, "log": str(folder / LOG)}
+        self._reach_s = min(_REACH_S, timeout_s)
+        self._processes = processes
+        self._cores = 0
+        self._say = say
+        self._stop = stop
+        self._ray: ChannelProcess | None = None
+
+    @property
+    def most(self) -> int:
+        """As many as were asked for, or the cluster's cores."""
+        return self._processes or self._cores
+
+    def open(self) -> None:
+        """Connect to the cluster. Raises UsageError."""
+        with uninterrupted():  # or the process might be left behind
+            self._ray = ChannelProcess("reglue_bench.engines.ray_process")
+        answer = self._answer(self._ray.channel)
+        if "wrong" in answer:
+            raise UsageError(answer["wrong"])
+        self._cores = answer["cores"]
+        self._say(f"the Ray cluster has {answer['nodes']} nodes with {self._cores} cores")
+
+    def begin(self) -> Player:
+        """Ask for an actor. Raises EnvironmentFault if the cluster is gone."""
+        assert self._ray is not None, "open() comes first"
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                socket.send_fds(self._ray.channel, [b"+"], [theirs.fileno()])
+            except OSError as error:
+                ours.close()
+                raise EnvironmentFault(
+                    "the connection to the Ray cluster is lost: its head, or this machine's node, "
+                    "is gone; what was recorded is kept, and --resume continues it"
+                ) from error
+        return _Actor(ours)
+
+    def close(self, within_s: float) -> None:
+        """Disconnect, which ends the actors."""
+        if self._ray is not None:
+            self._ray.leave()
+            self._ray.end(within_s)
+
+    def _answer(self, channel: socket.socket) -> dict[str, Any]:
+        """What Ray's process says of the cluster. Raises UsageError after a deadline."""
+        address = self._asked["address"]
+        where = "of this machine" if address == "auto" else f"at {address}"
+        deadline = time.monotonic() + self._reach_s
+        self._say(f"connecting to the Ray cluster {where}, for at most {self._reach_s:g} s")
+        with suppress(EOFError, OSError):
+            write_frame(channel, self._asked)
+            channel.settimeout(0.2)
+            while time.monotonic() < deadline:
+                check_stop(self._stop)
+                with suppress(TimeoutError):
+                    return read_frame(channel)[0]
+        raise UsageError(
+            f"got no answer from a Ray cluster {where} within {self._reach_s:g} s: see {LOG}, and "
+            "`ray status` on one of its nodes"
+        )
+
+
+class _Actor:
+    """A process on a node: Ray's process passes on what it says."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self.channel = channel
+
+    def leave(self) -> None:
+        """Close the channel, which ends the process."""
+        with suppress(OSError):
+            self.channel.shutdown(socket.SHUT_RDWR)
+        self.channel.close()
+
+    def end(self, within_s: float) -> None:
+        """Nothing to wait for: Ray's process sees to it."""

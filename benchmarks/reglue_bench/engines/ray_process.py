@@ -1,0 +1,139 @@
+"""The process that holds Ray, for all players on a cluster.
+
+`python -m reglue_bench.engines.ray_process FD PARENT` reads from the inherited socket FD which
+cluster to connect to, then takes a socket for each player, and passes on frames between it and an
+actor. It ends when FD is closed.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+import time
+from contextlib import suppress
+from typing import Any, NoReturn
+
+from glue_server.processes.channel import inherited_channel
+from glue_server.processes.frames import read_frame, write_frame
+from reglue_bench.engines.ray_actor import ShardActor
+
+_GONE_S = "10"  # how long Ray tries to reach a head that is gone
+_SOON_S = 10.0  # after which it says that it waits for a free core
+_LEAVE_S = 3.0  # how long a player may take to leave
+_CHUNK = 2**20  # bytes that are passed on at once
+
+
+def main() -> NoReturn:
+    """Pass on frames until nobody wants them."""
+    channel = inherited_channel()
+    with suppress(EOFError, OSError):
+        _serve(channel, read_frame(channel)[0])
+    os._exit(0)
+
+
+def _serve(channel: socket.socket, asked: dict[str, Any]) -> None:
+    _print_to(asked["log"])
+    os.environ.setdefault("RAY_gcs_rpc_server_reconnect_timeout_s", _GONE_S)
+    os.environ.setdefault("RAY_CLIENT_RECONNECT_GRACE_PERIOD", _GONE_S)
+    import ray
+
+    try:
+        ray.init(address=asked["address"], log_to_driver=False)
+        nodes = sum(node["Alive"] for node in ray.nodes())
+        cores = int(ray.cluster_resources().get("CPU", 0))
+    except Exception as error:  # noqa: BLE001 - the edge: Ray raises whatever it finds
+        write_frame(channel, {"wrong": _unreached(asked["address"], error)})
+        return
+    if not cores:
+        write_frame(channel, {"wrong": "got a Ray cluster without cores, wanted one with some"})
+        return
+    write_frame(channel, {"cores": cores, "nodes": nodes})
+    relays = []
+    while (found := socket.recv_fds(channel, 1, 1))[0]:
+        relay = _Relay(ray, socket.socket(fileno=found[1][0]), asked["timeout_s"])
+        relays.append(threading.Thread(target=relay.run, name="reglue-relay", daemon=True))
+        relays[-1].start()
+    deadline = time.monotonic() + _LEAVE_S
+    for thread in relays:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    ray.shutdown()
+
+
+class _Relay:
+    """Passes on frames between a player's socket and its actor."""
+
+    def __init__(self, ray: Any, ours: socket.socket, timeout_s: float) -> None:
+        self._ray = ray
+        self._ours = ours
+        self._timeout_s = timeout_s
+        self._actor: Any = None
+
+    def run(self) -> None:
+        """From the actor's beginning to its end."""
+        try:
+            make = self._ray.remote(num_cpus=1, max_concurrency=3)(ShardActor)
+            self._actor = make.options(scheduling_strategy="SPREAD").remote(
+                os.environ.get("OMP_NUM_THREADS")
+            )
+            if self._has_core():
+                threading.Thread(target=self._pass_down, daemon=True).start()
+                while frames := self._ray.get(self._actor.receive.remote()):
+                    self._ours.sendall(frames)
+        except OSError as error:
+            self._tell({"died": f"the connection to the Ray cluster is lost: {error}"})
+        except Exception as error:  # noqa: BLE001 - the edge: whatever happened to the actor
+            self._tell({"died": _summary(error)})
+        finally:
+            self._ours.close()
+            with suppress(Exception):
+                self._ray.kill(self._actor)
+
+    def _has_core(self) -> bool:
+        """Whether the actor was placed on a node in time."""
+        there = [self._actor.is_there.remote()]
+        if not self._ray.wait(there, timeout=min(_SOON_S, self._timeout_s))[0]:
+            waits = f"waits for a free core of the Ray cluster, for at most {self._timeout_s:g} s"
+            self._tell({"say": waits})
+            if not self._ray.wait(there, timeout=max(0.0, self._timeout_s - _SOON_S))[0]:
+                words = f"no core of the Ray cluster was free for {self._timeout_s:g} s"
+                self._tell({"unplaced": words})
+                return False
+        self._ray.get(there)
+        return True
+
+    def _pass_down(self) -> None:
+        with suppress(Exception):  # the other direction says what happened
+            while data := self._ours.recv(_CHUNK):
+                self._ray.get(self._actor.send.remote(data))
+            self._ray.get(self._actor.leave.remote(_LEAVE_S), timeout=2 * _LEAVE_S)
+
+    def _tell(self, head: dict[str, Any]) -> None:
+        with suppress(OSError):
+            write_frame(self._ours, head)
+
+
+def _print_to(log: str) -> None:
+    """Ray's own words, and those of its libraries, go to a file."""
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(descriptor, stream.fileno())
+
+
+def _unreached(address: str, error: Exception) -> str:
+    where = "on this machine" if address == "auto" else f"at {address}"
+    return (
+        f"got no Ray cluster {where}: {_summary(error)}; start one with `ray start --head`, or "
+        "name another: --engine ray://HOST:PORT"
+    )
+
+
+def _summary(error: Exception) -> str:
+    """Its first sentence: Ray's errors go on for pages."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0] if lines else 'no words'}"
+
+
+if __name__ == "__main__":
+    main()

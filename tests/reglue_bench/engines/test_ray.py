@@ -1,0 +1,251 @@
+"""Runs on a Ray cluster: the rows of one process, whatever happens to nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glue_server import Outcome
+from reglue.errors import MissingExtra, UsageError
+from reglue_bench.engines.files import check_facts, facts
+from reglue_bench.evaluation import resume
+from reglue_bench.plans.plan import Plan
+from reglue_bench.runs.ledger import MACHINE, LedgerReader
+from reglue_bench.runs.versions import machine
+from reglue_bench.settings import Settings
+from reglue_bench.terminal.observer import NullObserver
+from tests.ray_cluster import RayCluster
+from tests.reglue_bench.agents import Seeded
+from tests.reglue_bench.engines.test_local import PLANS, SEEDED
+from tests.reglue_bench.procedures.test_online import kept
+from tests.reglue_bench.toys import Interrupts, corridor_plan, online_plan, play
+
+
+@pytest.fixture(scope="module")
+def three_nodes() -> Iterator[RayCluster]:
+    with RayCluster() as cluster:
+        cluster.add()
+        cluster.add()
+        yield cluster
+
+
+@pytest.fixture
+def cluster(three_nodes: RayCluster, monkeypatch: pytest.MonkeyPatch) -> RayCluster:
+    use(three_nodes, monkeypatch)
+    return three_nodes
+
+
+def use(cluster: RayCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in cluster.environment.items():
+        monkeypatch.setenv(name, value)
+
+
+class Says(NullObserver):
+    """Keeps what was said."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, words: str) -> None:
+        self.said.append(words)
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.procedure)
+def test_rows_do_not_depend_on_the_nodes(tmp_path: Path, plan: Plan, cluster: RayCluster) -> None:
+    play(tmp_path / "here", plan, Seeded())
+    one = play(tmp_path / "1", plan, agent_cmd=SEEDED, engine="ray", processes=1)
+    three = play(tmp_path / "3", plan, agent_cmd=SEEDED, engine="ray")
+    assert one.complete
+    assert three.complete
+    assert kept(tmp_path / "here") == kept(tmp_path / "1") == kept(tmp_path / "3")
+
+
+def test_the_ledger_names_the_machine_of_each_agent(tmp_path: Path, cluster: RayCluster) -> None:
+    play(tmp_path, online_plan(runs=2), agent_cmd=SEEDED, engine="ray")
+    with LedgerReader(tmp_path) as ledger:
+        about = ledger.about
+    assert [name for name in sorted(about) if name.startswith(MACHINE)] == [
+        f"{MACHINE}0: {machine()}",
+        f"{MACHINE}1: {machine()}",
+    ]
+
+
+class Loses(Says):
+    """Does something to the cluster after some outcomes."""
+
+    def __init__(self, cluster: RayCluster, after: int, *lose: str) -> None:
+        super().__init__()
+        self._cluster = cluster
+        self._left = after
+        self._lose = lose
+
+    def outcome(self, outcome: Outcome, phase: str) -> None:
+        self._left -= 1
+        if not self._left:
+            for what in self._lose:
+                getattr(self._cluster, what)()
+
+
+def test_what_a_lost_node_played_is_played_again_by_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = online_plan(runs=3, episodes=300)
+    play(tmp_path / "whole", plan, Seeded())
+    with RayCluster(cores=0) as cluster:
+        use(cluster, monkeypatch)
+        cluster.add()
+        watcher = Loses(cluster, 350, "kill", "add")
+        result = play(tmp_path / "lost", plan, agent_cmd=SEEDED, engine="ray", watcher=watcher)
+    assert result.complete
+    assert kept(tmp_path / "lost") == kept(tmp_path / "whole")
+    assert any("died, and another plays what is left" in words for words in watcher.said)
+
+
+def test_a_lost_head_ends_the_run_which_is_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = online_plan(runs=3, episodes=300)
+    play(tmp_path / "whole", plan, Seeded())
+    with RayCluster() as cluster:
+        use(cluster, monkeypatch)
+        watcher = Loses(cluster, 350, "kill_head")
+        result = play(tmp_path / "lost", plan, agent_cmd=SEEDED, engine="ray", watcher=watcher)
+    assert result.ended_early is not None
+    assert "Ray cluster is lost" in result.ended_early.what
+    assert "--resume" in result.ended_early.what
+    with RayCluster() as cluster:
+        use(cluster, monkeypatch)
+        assert resume(tmp_path / "lost", NullObserver()).complete
+    assert kept(tmp_path / "lost") == kept(tmp_path / "whole")
+
+
+def test_ctrl_c_keeps_what_is_whole_and_the_rest_is_resumed(
+    tmp_path: Path, cluster: RayCluster
+) -> None:
+    plan = online_plan(runs=6, episodes=3)
+    play(tmp_path / "whole", plan, Seeded())
+    watcher = Interrupts(after=7)
+    result = play(tmp_path / "cut", plan, agent_cmd=SEEDED, engine="ray", watcher=watcher)
+    assert result.ended_early is not None
+    assert result.ended_early.status == "interrupted"
+    assert resume(tmp_path / "cut", NullObserver()).complete
+    assert kept(tmp_path / "cut") == kept(tmp_path / "whole")
+
+
+AGENT = """
+from pathlib import Path
+
+from beside import Agent
+
+
+class Mine(Agent):
+    def __init__(self, checkpoint):
+        assert Path(checkpoint).read_text() == "weights"
+        print("Mine began", flush=True)
+"""
+
+
+def test_an_agents_files_go_with_it_and_its_log_comes_back(
+    tmp_path: Path, cluster: RayCluster
+) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "agent.py").write_text(AGENT)
+    (folder / "beside.py").write_text("from tests.reglue_bench.agents import Seeded as Agent\n")
+    (folder / "weights.txt").write_text("weights")
+    asked: dict[str, Any] = {"directory": str(folder), "processes": 1}
+    asked["agent_args"] = {"checkpoint": "weights.txt"}
+    plan = online_plan(runs=2)
+    result = play(tmp_path / "run", plan, "agent.py:Mine", engine="ray", **asked)
+    assert result.complete
+    assert "Mine began" in (tmp_path / "run/agent.log").read_text()
+
+
+def test_what_differs_on_a_node_is_named(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text("")
+    plan = online_plan()
+    settings = Settings(benchmark="corridor", agent="agent.py:Mine", directory=str(tmp_path))
+    wanted = facts(settings, plan)
+    check_facts(wanted, settings, plan)
+    (tmp_path / "agent.py").unlink()
+    other = wanted | {"version numpy": "1.0"}
+    words = r"agent file agent.py: none there, .* here; version numpy: .* there, 1.0 here"
+    with pytest.raises(UsageError, match=words):
+        check_facts(other, settings, plan)
+
+
+def test_a_checkpoint_that_a_node_lacks_is_named_with_the_node(
+    tmp_path: Path, cluster: RayCluster
+) -> None:
+    arguments = {"checkpoint": str(tmp_path / "weights.txt")}
+    (tmp_path / "weights.txt").write_text("weights")
+    watcher = Removes(tmp_path / "weights.txt")
+    with pytest.raises(UsageError, match=r"got checkpoint=.*weights.txt, wanted a file"):
+        play(
+            tmp_path / "run",
+            online_plan(),
+            f"{Path(__file__).parents[1] / 'agents.py'}:Seeded",
+            engine="ray",
+            agent_args=arguments,
+            watcher=watcher,
+        )
+
+
+class Removes(NullObserver):
+    """Removes a file once the run connects to the cluster."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def say(self, words: str) -> None:
+        self._file.unlink(missing_ok=True)
+
+
+def test_a_cluster_that_is_not_there_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    watcher = Says()
+    with pytest.raises(UsageError, match=r"got no .*Ray cluster"):
+        play(
+            tmp_path,
+            online_plan(),
+            agent_cmd=SEEDED,
+            engine="ray",
+            connect_timeout=3.0,
+            watcher=watcher,
+        )
+    assert watcher.said == ["connecting to the Ray cluster of this machine, for at most 3 s"]
+
+
+def test_a_missing_ray_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.path", [])
+    with pytest.raises(MissingExtra, match=r"pip install 'reglue\[ray\]'"):
+        play(tmp_path, online_plan(), agent_cmd=SEEDED, engine="ray")
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"agent": "wait"}, "connects by itself"),
+        ({"agent_cmd": SEEDED, "record": True}, "a dataset is recorded"),
+    ],
+)
+def test_what_cannot_play_elsewhere_is_refused(
+    tmp_path: Path, settings: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(UsageError, match=f"got --engine ray: .*{words}"):
+        play(tmp_path, online_plan(), engine="ray", **settings)
+
+
+def test_an_agent_object_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="got --engine ray: an object of this process"):
+        play(tmp_path, corridor_plan(), Seeded(), engine="ray")
+
+
+def test_an_unknown_engine_is_refused() -> None:
+    with pytest.raises(ValueError, match="wanted local, ray or ray://HOST:PORT"):
+        Settings(benchmark="corridor", engine="slurm")
