@@ -267,7 +267,7 @@ class DealingEngine(Engine):
             if self._never == MAX_TRIES:
                 raise EnvironmentFault(
                     f"{MAX_TRIES} processes died, one after another, before they played: "
-                    f"{words or 'they may need more memory than there is'}"
+                    f"{words or 'they may need more memory than there is (--processes 1)'}"
                 )
             return
         if not len(shard.left):
