@@ -161,10 +161,11 @@ def _entrant(path: Path, name: str, table: _Agent, about: dict[str, Any]) -> Ent
             f"letters (a to z), digits and _.-, other than {REPORT}, as it names the agent's "
             "folder; `label` may say anything"
         )
+    if table.wait:  # there are no copies of it
+        about = {key: value for key, value in about.items() if key not in ("engine", "processes")}
     settings = Settings.model_validate(
         about
         | {
-            "processes": None if table.wait else about.get("processes"),  # no copies of it
             "agent": AGENT_WAIT if table.wait else table.agent,
             "agent_cmd": table.agent_cmd,
             "agent_args": {key: _word(value) for key, value in table.agent_args.items()},

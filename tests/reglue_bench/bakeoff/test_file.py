@@ -11,7 +11,7 @@ from reglue.errors import UsageError
 from reglue_bench.bakeoff import read_bakeoff
 from reglue_bench.cli.bakeoff import bakeoff
 from reglue_bench.settings import Settings
-from tests.reglue_bench.bakeoffs import write
+from tests.reglue_bench.bakeoffs import agent, write
 
 SECRET = "kept by who hosts the agents"
 TWO = '[agents.a]\nagent = "random"\n[agents.b]\nagent = "constant"\n'
@@ -146,3 +146,10 @@ def test_agents_of_a_bakeoff_do_not_see_each_others_files(tmp_path: Path) -> Non
     assert hidden["a"] == always | {"b.py", "run.sh", "shared.py"}
     assert hidden["b"] == always | {"a.py", "shared.py"}
     assert hidden["c"] == always | {"a.py", "b.py"}
+
+
+def test_an_agent_that_connects_by_itself_has_no_copies(tmp_path: Path) -> None:
+    path = write(tmp_path, agent("started"), "[agents.comes]\nwait = true\n")
+    started, comes = read_bakeoff(path, {"processes": 3, "engine": "ray"})
+    assert (started.settings.processes, started.settings.engine) == (3, "ray")
+    assert (comes.settings.processes, comes.settings.engine) == (None, "local")
