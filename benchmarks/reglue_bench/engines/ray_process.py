@@ -69,6 +69,7 @@ class _Relay:
         self._ours = ours
         self._timeout_s = timeout_s
         self._actor: Any = None
+        self._down = threading.Thread(target=self._pass_down, daemon=True)
 
     def run(self) -> None:
         """From the actor's beginning to its end."""
@@ -78,7 +79,7 @@ class _Relay:
                 os.environ.get("OMP_NUM_THREADS")
             )
             if self._has_core():
-                threading.Thread(target=self._pass_down, daemon=True).start()
+                self._down.start()
                 while frames := self._ray.get(self._actor.receive.remote()):
                     self._ours.sendall(frames)
         except OSError as error:
@@ -86,6 +87,10 @@ class _Relay:
         except Exception as error:  # noqa: BLE001 - the edge: whatever happened to the actor
             self._tell({"died": _summary(error)})
         finally:
+            with suppress(OSError):
+                self._ours.shutdown(socket.SHUT_RDWR)  # also where it is read
+            if self._down.is_alive():  # Ray kills the process with its actor: it leaves first
+                self._down.join(2 * _LEAVE_S)
             self._ours.close()
             with suppress(Exception):
                 self._ray.kill(self._actor)
