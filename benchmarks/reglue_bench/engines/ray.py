@@ -97,18 +97,20 @@ class RayPlayers(Players):
         """What Ray's process says of the cluster. Raises UsageError after a deadline."""
         address = self._asked["address"]
         where = "of this machine" if address == "auto" else f"at {address}"
-        deadline = time.monotonic() + self._reach_s
+        deadline, why = time.monotonic() + self._reach_s, f"within {self._reach_s:g} s"
         self._say(f"connecting to the Ray cluster {where}, for at most {self._reach_s:g} s")
-        with suppress(EOFError, OSError):
+        try:
             write_frame(channel, self._asked)
             channel.settimeout(0.2)
             while time.monotonic() < deadline:
                 check_stop(self._stop)
                 with suppress(TimeoutError):
                     return read_frame(channel)[0]
+        except (EOFError, OSError):
+            why = "before the process that asked it ended"
         raise UsageError(
-            f"got no answer from a Ray cluster {where} within {self._reach_s:g} s: see {LOG}, and "
-            "`ray status` on one of its nodes"
+            f"got no answer from a Ray cluster {where} {why}: see {LOG}, and `ray status` on one "
+            "of its nodes"
         )
 
 

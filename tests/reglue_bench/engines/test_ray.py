@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -223,6 +224,7 @@ def test_a_cluster_that_is_not_there_is_given_up(
 
 def test_a_missing_ray_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.path", [])
+    monkeypatch.delitem(sys.modules, "ray", raising=False)
     with pytest.raises(MissingExtra, match=r"pip install 'reglue\[ray\]'"):
         play(tmp_path, online_plan(), agent_cmd=SEEDED, engine="ray")
 
