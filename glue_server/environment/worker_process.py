@@ -18,7 +18,7 @@ import numpy as np
 
 from env_adapters import SuiteName
 from glue_server.environment.shared_memory import write_play
-from glue_server.processes.children import end_all, parent_to_die_with
+from glue_server.processes.children import end_all, parent_to_die_with, python_path
 from glue_server.processes.frames import read_frame, write_frame
 from reglue.errors import EnvironmentFault, UsageError
 from reglue.messages.environment import (
@@ -187,20 +187,18 @@ class ReplayLog:
 
 def _spawn(descriptor: int, log_file: Path | None) -> subprocess.Popen[bytes]:
     """Start a worker: no fork of our state, no share in the terminal's Ctrl-C."""
-    # The worker imports what we can import, a script's own folder too.
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     if log_file:
         log_file.touch(mode=0o600)
     parent = str(parent_to_die_with())
     output = log_file.open("ab") if log_file else None
     try:
         return subprocess.Popen(
-            [sys.executable, "-m", "glue_server.environment.worker", str(descriptor), parent],
+            [sys.executable, "-P", "-m", "glue_server.environment.worker", str(descriptor), parent],
             pass_fds=[descriptor],
             stdin=subprocess.DEVNULL,
             stdout=output or _STDERR,
             stderr=output or _STDERR,
-            env=environment,
+            env=os.environ | python_path(),
             start_new_session=True,
         )
     finally:

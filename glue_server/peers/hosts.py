@@ -126,7 +126,7 @@ class Program:
 
 def join_command(name: str, arguments: Mapping[str, str]) -> list[str]:
     """The command `reglue join` for the agent `name`, with `arguments` of the command line."""
-    command = [sys.executable, "-m", "reglue", "join", name]
+    command = [sys.executable, "-P", "-m", "reglue", "join", name]
     for key, value in arguments.items():
         command += ["--agent-arg", f"{key}={value}"]
     return command

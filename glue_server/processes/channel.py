@@ -13,11 +13,12 @@ import socket
 import subprocess
 import sys
 
-from glue_server.processes.children import die_with, end_all, parent_to_die_with
+from glue_server.processes.children import die_with, end_all, parent_to_die_with, python_path
 
 
 class ChannelProcess:
-    """The parent's end: starts `python -m MODULE FD PARENT` at once.
+    """The parent's end: starts `python -P -m MODULE FD PARENT` at once: no file of the working
+    directory replaces a module.
 
     `thread_stays` is as of `parent_to_die_with`. Closing the channel ends the child.
     """
@@ -27,12 +28,12 @@ class ChannelProcess:
         with theirs:
             self._process = subprocess.Popen(
                 [
-                    *(sys.executable, "-m", module, str(theirs.fileno())),
+                    *(sys.executable, "-P", "-m", module, str(theirs.fileno())),
                     str(parent_to_die_with(thread_stays=thread_stays)),
                 ],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                env=os.environ | python_path(),
                 start_new_session=True,  # Ctrl-C is ours to hear
             )
 

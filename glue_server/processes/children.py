@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 from collections.abc import Collection, Sequence
@@ -21,6 +22,19 @@ from collections.abc import Collection, Sequence
 _PR_SET_PDEATHSIG = 1  # of <linux/prctl.h>
 _KILL_S = 5.0  # how long the kernel may take to end what was killed
 _LEAVE_S = 5.0  # for a child that sees its parent gone, and is busy
+
+
+def python_path() -> dict[str, str]:
+    """The environment's entry by which a child can import what this process can.
+
+    Python's own modules come first: no file of a user's folder replaces one.
+    """
+    own = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
+    places = [*filter(None, sys.path)]
+    first = [each for each in places if each.startswith(own) and not each.endswith("-packages")]
+    return {
+        "PYTHONPATH": os.pathsep.join([*first, *(each for each in places if each not in first)])
+    }
 
 
 def parent_to_die_with(*, thread_stays: bool = False) -> int:

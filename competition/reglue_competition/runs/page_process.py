@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from glue_server.processes.children import bound, end_all
+from glue_server.processes.children import bound, end_all, python_path
 from reglue.net.join_string import split_address
 from reglue_competition.folder import DATABASE, CompetitionFolder
 from reglue_competition.phases.certificates import CERTIFICATE, CERTIFICATE_KEY
@@ -26,7 +26,7 @@ class PageProcess:
     def __init__(self, folder: CompetitionFolder, listen: str) -> None:
         """It listens at `listen`, `host:port`: with TLS unless that is on this machine alone."""
         self._command = [
-            *(sys.executable, "-m", "reglue_competition.page", str(folder.path)),
+            *(sys.executable, "-P", "-m", "reglue_competition.page", str(folder.path)),
             *("--listen", listen),
             *("--public-key", folder.secrets().public_key.hex()),
         ]
@@ -51,11 +51,10 @@ class PageProcess:
         end_all([self._process], within_s=_LEAVE_S)
 
     def _started(self) -> subprocess.Popen[bytes]:
-        python = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         return subprocess.Popen(
             bound(self._command),
             stdin=subprocess.DEVNULL,
-            env=os.environ | python | self._environment,
+            env=os.environ | python_path() | self._environment,
             start_new_session=True,  # Ctrl-C is ours to hear
         )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -130,3 +132,31 @@ def test_processes_that_could_not_help_are_refused(
 def test_copies_of_an_agent_that_connects_by_itself_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"--agents .* cannot be copied"):
         play(tmp_path, corridor_plan(agents=2), "wait")
+
+
+MINE = """
+from tests.worlds import Corridor
+
+
+class Mine(Corridor):
+    def __init__(self) -> None:
+        super().__init__(solved={"walk": [0]})
+"""
+
+
+def test_no_file_of_a_users_folder_replaces_a_standard_module(tmp_path: Path) -> None:
+    """Neither in processes that play, nor in their agents and workers."""
+    for name in ("queue", "random", "copy"):
+        (tmp_path / f"{name}.py").write_text(f"raise SystemExit('{name} of a user')")
+    (tmp_path / "mine.py").write_text(MINE)
+    words = "multi-task:mine.py:Mine --agent random --num-episodes 2 --slots 2 --agents 2"
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "reglue", "bench", *words.split(), "--workers", "2"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
