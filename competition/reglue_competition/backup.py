@@ -42,7 +42,7 @@ BACKED_UP = "backed up"
 _FORMAT = "reglue competition backup 1"
 _ROWS_AT_ONCE = 500
 _CHUNK = 1 << 20  # bytes
-_KEPT = (FILE, "secrets", "tasks", "transcripts", "runs")
+_KEPT = (FILE, "secrets", "tasks", "transcripts", "reveals", "runs")
 _SQLITE = ".sqlite"
 _PASSING = (
     f"{_SQLITE}-wal",

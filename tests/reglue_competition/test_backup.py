@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from reglue.errors import StorageFailed, UsageError
 from reglue_competition.backup import back_up, restore
 from reglue_competition.folder import DATABASE, CompetitionFolder
+from reglue_competition.phases import reveal_file
 from reglue_competition.skeleton.writing import write_competition
 from reglue_competition.store import Run
 from reglue_competition.store.database import Database
@@ -43,6 +44,8 @@ def competition(tmp_path: Path) -> CompetitionFolder:
     run.mkdir(parents=True)
     (run / "result.json").write_text("{}")
     (found.transcripts_path / "a.reglue").write_bytes(b"\0\1")
+    reveal_file(path, "practice").parent.mkdir()
+    reveal_file(path, "practice").write_text("{}")
     return found
 
 

@@ -49,8 +49,6 @@ _STATIC = {
     "icon.svg": (_HERE / "static" / "icon.svg", "image/svg+xml"),
 }
 
-"""The folder of what phases played, `PHASE.json`, as `reglue competition reveal` writes it."""
-
 _EVENTS = 50  # the newest, which the organiser sees
 
 _FORM_S = 10.0  # within which a form must have come
