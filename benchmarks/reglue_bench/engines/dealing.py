@@ -285,7 +285,7 @@ class DealingEngine(Engine):
         )
 
     def _unplace(self, number: int, words: str) -> None:
-        """There is no core for a player. Raises EnvironmentFault if there is none for any."""
+        """Go on without a player that got no core. Raises EnvironmentFault if no player has one."""
         self._end(number)
         self._unplaced += 1
         if not self._players:

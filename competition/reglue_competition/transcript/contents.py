@@ -42,7 +42,7 @@ class _Content(BaseModel):
 
 
 class Header(_Content):
-    """What was played and by whom, with everything that a replay needs."""
+    """The run that was played, and everything that a replay of it needs."""
 
     competition: _Name  # its name
     phase: _Name  # its name

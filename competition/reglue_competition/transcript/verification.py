@@ -64,7 +64,7 @@ def verify(
 
     Args:
         path: the transcript, which may be a stranger's.
-        public_key: 32 bytes, of who has to have signed it; by default whom the file names.
+        public_key: 32 bytes, the key that must have signed it; by default the one it names.
         folder: what files of its plan are relative to; by default the current one.
         workers: processes that play; 0: this one.
         episodes: how many to play, drawn at random; by default all.
