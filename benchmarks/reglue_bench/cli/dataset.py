@@ -180,7 +180,8 @@ def _table(found: Summary) -> Table:
         "size": decimal(found.size_bytes),
     }
     if found.successes is not None and found.tasks is not None:
-        rows["success"] = f"{found.successes:,} episodes"
+        count = f"{found.successes:,}" if found.successes else "reported by none"
+        rows["success"] = f"{count} of {found.episodes:,} episodes"
         rows["tasks"] = ", ".join(f"{task} {count:,}" for task, count in found.tasks.items())
     for name, words in rows.items():
         table.add_row(name, Text(words, overflow="fold"))

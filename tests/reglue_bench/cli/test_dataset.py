@@ -36,6 +36,7 @@ def test_a_recorded_run_is_shown_exported_and_replayed(
     assert (told["episodes"], told["lost"], told["tasks"]) == (6, 0, {"gridworld": 6})
     shown = say("dataset", "info", str(run / "dataset"))
     assert "Discrete(70)" in shown.stdout
+    assert "reported by none of 6 episodes" in shown.stdout  # 20 steps seldom reach the goal
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
     done = say("dataset", "export", str(run), "--id", "mine/grid-v1", "--without-organiser")
     assert "6 episodes, " in done.stdout.replace("\n", "")
