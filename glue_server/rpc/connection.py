@@ -25,7 +25,7 @@ class ConnectionEnded(Exception):
 class Connection(Protocol):
     """What goes out over one stream. A session that reconnects gets a new one."""
 
-    def put(self, message: Any) -> None:
+    def put(self, message: bytes) -> None:
         """Send a message. Never waits for long, and says nothing if it cannot be sent: that
         the stream broke is seen by its reader.
         """
@@ -38,9 +38,9 @@ class GrpcConnection:
     """A stream of gRPC, as the two threads of its handler see it: one of them reads."""
 
     def __init__(self) -> None:
-        self._queue: SimpleQueue[Any] = SimpleQueue()
+        self._queue: SimpleQueue[bytes | None] = SimpleQueue()
 
-    def put(self, message: Any) -> None:
+    def put(self, message: bytes) -> None:
         """Send a message."""
         self._queue.put(message)
 
@@ -48,7 +48,7 @@ class GrpcConnection:
         """End the stream behind what was put."""
         self._queue.put(None)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[bytes]:
         return iter(self._queue.get, None)
 
 
@@ -89,16 +89,15 @@ class UnixConnection:
             if self._has_ended:
                 self._finish()
 
-    def put(self, message: Any) -> None:
+    def put(self, message: bytes) -> None:
         """Send a message."""
         with self._sending:
             if self._has_ended:
                 return
-            frame = message.SerializeToString()
             if self._kept is None:
-                self._send(frame)
+                self._send(message)
             else:
-                self._kept.append(frame)
+                self._kept.append(message)
 
     def end(self) -> None:
         """End the Unix socket behind what was put; its reader sees it ended."""

@@ -38,6 +38,7 @@ class PeerSession(ABC):
     def __init__(self, hello: Any, *, reconnect_window_s: float) -> None:
         self.hello = hello  # what the peer said of itself
         self._reconnect_window_s = reconnect_window_s
+        self.waited_s = 0.0  # how long the last message lay here before it was received
         self._lock = threading.Lock()
         # A message, and when it came in; None: the stream has changed.
         self._inbox: SimpleQueue[tuple[Any | None, float]] = SimpleQueue()
@@ -52,8 +53,12 @@ class PeerSession(ABC):
     def is_gone(self) -> bool:
         """Whether the peer has left for good."""
         for _ in range(_LOOK):
-            if not self._read(0.0):
+            connection = self._connection
+            if not isinstance(connection, UnixConnection):
                 break
+            if (message := self._read(connection, 0.0)) is None:
+                break
+            self._hand_over(message)
         return time.monotonic() >= self._gone_at()
 
     @property
@@ -142,13 +147,15 @@ class PeerSession(ABC):
     def _say_farewell(self, reason: str) -> None:
         """Put the farewell, if there is a stream for it."""
 
-    def _next(self, timeout_s: float) -> tuple[Any | None, float] | None:
-        """What comes in next, and when; None if nothing came in time, or soon."""
-        if isinstance(self._connection, UnixConnection) and self._inbox.empty():
-            self._read(timeout_s)
-            timeout_s = 0.0
+    def _next(self, timeout_s: float) -> Any | None:
+        """What comes in next, `waited_s` ago; None: nothing in time, or the stream has changed."""
+        self.waited_s = 0.0
         try:
-            return self._inbox.get(timeout=timeout_s)
+            if isinstance(self._connection, UnixConnection) and self._inbox.empty():
+                return self._read(self._connection, timeout_s)
+            message, came = self._inbox.get(timeout=timeout_s)
+            self.waited_s = time.monotonic() - came
+            return message
         except Empty:
             return None
         finally:
@@ -156,19 +163,19 @@ class PeerSession(ABC):
                 self._wakeup.clear()
                 self._wake(self._wakeup)
 
-    def _read(self, timeout_s: float) -> bool:
-        """Take in what comes over a Unix socket; whether anything did."""
-        connection = self._connection
-        if not isinstance(connection, UnixConnection):
-            return False
+    def _read(self, connection: UnixConnection, timeout_s: float) -> Any | None:
+        """What comes over a Unix socket, if it is wanted; None: nothing in time, or soon."""
         try:
             message = connection.take(timeout_s)
         except ConnectionEnded:
             self.broke(connection)
-            return False
-        if message is not None:
-            self.arrived(connection, message)
-        return message is not None
+            return None
+        if message is None:
+            return None
+        with self._lock:
+            if connection is self._connection and self._is_wanted(message):
+                return message
+        return None
 
     def _hand_over(self, message: Any | None) -> None:
         """Give it to the driver; None: the stream has changed."""
@@ -213,18 +220,15 @@ class ExperimentPort(PeerSession):
     def __init__(self, hello: ExperimentHello, *, reconnect_window_s: float = 0.0) -> None:
         super().__init__(hello, reconnect_window_s=reconnect_window_s)
         self._taken = 0  # number of the last call that came in
-        self._reply: experiment_pb2.ExperimentReply | None = None  # the last one that was made
+        self._reply: bytes | None = None  # the last one that was made
         self._told: Connection | None = None  # over which it was sent
         self._spec: TaskSpec | None = None
 
     def next(self, timeout_s: float) -> ExperimentCall | None:
-        """The next call; None if none came in `timeout_s` seconds. A malformed one is refused."""
+        """The next call; None: none in `timeout_s` seconds, or soon. A malformed one is refused."""
         deadline = time.monotonic() + timeout_s
         while (left_s := deadline - time.monotonic()) > 0:
-            if (found := self._next(left_s)) is None:
-                continue
-            message, _ = found
-            if message is None:  # the stream has changed
+            if (message := self._next(left_s)) is None:
                 return None
             try:
                 return decode_experiment_call(message, self._spec)
@@ -265,14 +269,15 @@ class ExperimentPort(PeerSession):
         self._is_lost = True  # a program that comes back is told to join again
         if self._connection is not None:
             farewell = session_pb2.Farewell(reason=reason)
-            self._connection.put(experiment_pb2.ExperimentReply(farewell=farewell))
+            reply = experiment_pb2.ExperimentReply(farewell=farewell)
+            self._connection.put(reply.SerializeToString())
 
     def _put(self, reply: experiment_pb2.ExperimentReply) -> None:
         with self._lock:
-            self._reply, self._told = reply, None
-            self._repeat(reply)
+            self._reply, self._told = reply.SerializeToString(), None
+            self._repeat(self._reply)
 
-    def _repeat(self, reply: experiment_pb2.ExperimentReply) -> None:
+    def _repeat(self, reply: bytes) -> None:
         """Send the last reply, once over each stream, the lock being held."""
         if self._connection is not None and self._told is not self._connection:
             self._told = self._connection

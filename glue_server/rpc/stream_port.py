@@ -46,7 +46,7 @@ WINDOW = 8
 class Codec(Protocol):
     """How one role's calls, Refusal and Farewell are encoded, and its answers decoded."""
 
-    def encode(self, seq: int, call: Any, budget: Budget) -> Any:
+    def encode(self, seq: int, call: Any, budget: Budget) -> bytes:
         """The message of a call. Raises UsageError for one that is too large."""
 
     def decode(self, message: Any, call: Any) -> Any:
@@ -66,9 +66,8 @@ class StreamPort(PeerSession):
 
     def __init__(self, hello: Any, codec: Codec, *, reconnect_window_s: float = 0.0) -> None:
         super().__init__(hello, reconnect_window_s=reconnect_window_s)
-        self.waited_s = 0.0  # how long the last answer lay here before it was received
         self._codec = codec
-        self._unheard: deque[tuple[int, Any]] = deque()  # messages that may have to be sent again
+        self._unheard: deque[tuple[int, bytes]] = deque()  # messages that may have to be sent again
         self._waiting: dict[int, Any] = {}  # calls whose answer is waited for, by number
         self._late: list[int] = []  # numbers of calls that were not answered in time, nor since
         self._sent = 0  # number of the last message
@@ -111,23 +110,19 @@ class StreamPort(PeerSession):
         deadline = time.monotonic() + timeout_s
         seq = next(iter(self._waiting))
         while True:
-            self.waited_s = 0.0
             # What came in before the peer left still counts.
             gone_at = self._gone_at()
-            found = self._next(max(0.0, min(deadline, gone_at) - time.monotonic()))
-            if found is None:
+            message = self._next(max(0.0, min(deadline, gone_at) - time.monotonic()))
+            if message is None:
                 self._check_loss(gone_at)
                 if time.monotonic() >= deadline:
                     more = 0.0 if more_s is None else more_s()
                     if not more:
                         self._give_up(seq, timeout_s)
                     deadline += more
-                continue
-            message, came = found
-            self.waited_s = time.monotonic() - came
-            if message is not None and (message.seq == seq or message.HasField("fault")):
+            elif message.seq == seq or message.HasField("fault"):
                 return self._codec.decode(message, self._waiting.pop(seq))
-            if message is not None and message.seq < seq:
+            elif message.seq < seq:
                 return None
 
     def refuse(self, refused: BadReply) -> None:
@@ -207,7 +202,7 @@ class StreamPort(PeerSession):
             self._hand_over(None)
         return False
 
-    def _post(self, message: Any) -> None:
+    def _post(self, message: bytes) -> None:
         """Send a message, the lock being held."""
         self._sent += 1
         self._unheard.append((self._sent, message))
@@ -225,15 +220,15 @@ class AgentCodec:
         self._max_message_bytes = max_message_bytes
         self._spec: TaskSpec | None = None
 
-    def encode(self, seq: int, call: Call, budget: Budget) -> Any:
+    def encode(self, seq: int, call: Call, budget: Budget) -> bytes:
         """An AgentCall; AgentInit fixes the spec of what follows. Raises UsageError (too large)."""
         if isinstance(call, AgentInit):
             check_size(call.spec, self._max_message_bytes)
             self._spec = call.spec
             keep_blocks_for(self._spec)
-        message = encode_call(Numbered(seq, call, budget), self._spec)
+        message = encode_call(Numbered(seq, call, budget), self._spec).SerializeToString()
         if not isinstance(call, Turn):  # AgentInit has seen to those
-            check_bytes(message.ByteSize(), self._max_message_bytes)
+            check_bytes(len(message), self._max_message_bytes)
         return message
 
     def decode(self, message: Any, call: Call) -> Reply:
@@ -260,11 +255,11 @@ class EnvironmentCodec:
         self._max_message_bytes = max_message_bytes
         self._spec: TaskSpec | None = None
 
-    def encode(self, seq: int, call: EnvironmentCall | Refusal | Farewell, budget: Budget) -> Any:
+    def encode(self, seq: int, call: EnvironmentCall | Refusal | Farewell, budget: Budget) -> bytes:
         """An EnvironmentCall; environments have no budget."""
-        message = encode_environment_call(seq, call, self._spec)
+        message = encode_environment_call(seq, call, self._spec).SerializeToString()
         if not isinstance(call, Play):  # env_init has seen to those
-            check_bytes(message.ByteSize(), self._max_message_bytes)
+            check_bytes(len(message), self._max_message_bytes)
         return message
 
     def decode(self, message: Any, call: EnvironmentCall) -> EnvironmentReply:

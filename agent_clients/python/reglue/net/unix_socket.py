@@ -120,7 +120,9 @@ HELLO_BYTES = 8192
 _LENGTH = struct.Struct("<I")
 _HEADER = _LENGTH.size
 _ROOM = 1 << 13  # bytes that are read at once, until a larger message comes
-_LOOK_UP_MS = 1000.0  # Python handles a signal that came right before a poll only after it
+_LOOK_UP_S = 1  # Python handles a signal that came right before a wait only after it
+_LOOK_UP = struct.pack("@ll", _LOOK_UP_S, 0)  # a timeval
+_AT_ONCE = getattr(socket, "MSG_DONTWAIT", 0)
 
 
 class UnixSocketEnded(Exception):
@@ -131,7 +133,9 @@ class UnixSocket:
     """One connection, used by one thread at a time. It owns the socket."""
 
     def __init__(self, connection: socket.socket, max_message_bytes: int) -> None:
-        connection.setblocking(False)
+        # A wait is one system call: `recv`, which the kernel ends after _LOOK_UP_S.
+        connection.setblocking(True)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _LOOK_UP)
         self._socket = connection
         self._most = max_message_bytes
         self._buffer = memoryview(bytearray(min(_ROOM, _HEADER + max_message_bytes)))
@@ -173,7 +177,7 @@ class UnixSocket:
         """
         header = _LENGTH.pack(len(message))
         try:
-            sent = self._socket.sendmsg((header, message))
+            sent = self._socket.sendmsg((header, message), (), _AT_ONCE)
         except BlockingIOError:
             sent = 0
         except OSError as error:
@@ -185,36 +189,43 @@ class UnixSocket:
 
     def send_rest(self, rest: memoryview, timeout_s: float | None = None) -> memoryview:
         """As `send`, for what was left of a frame."""
-        until: float | None = None
+        until = math.inf if timeout_s is None else -math.inf
         while True:
             try:
-                rest = rest[self._socket.send(rest) :]
+                rest = rest[self._socket.send(rest, _AT_ONCE) :]
             except BlockingIOError:
                 pass
             except OSError as error:
                 raise UnixSocketEnded(str(error)) from error
             if not rest:
                 return rest
-            if until is None and timeout_s is not None:
+            if until == -math.inf and timeout_s is not None:  # only now is the clock read
                 until = time.monotonic() + timeout_s
             if not _is_ready(self._writable, until):
                 return rest
 
     def receive(self, timeout_s: float | None = None) -> bytes | None:
         """The next message; None if it has not come whole in time. Raises UnixSocketEnded."""
-        until: float | None = None
-        while (message := self._taken()) is None:
-            if until is None and timeout_s is not None:
-                until = time.monotonic() + timeout_s
-            if not self._wait(until):
+        message = self._taken() if self._held else None
+        if message is not None:
+            return message
+        until = math.inf if timeout_s is None else time.monotonic() + timeout_s
+        flags = 0 if self._may_sleep(timeout_s) else _AT_ONCE
+        while message is None:
+            if flags and not _is_ready(self._readable, until):
                 return None
             try:
-                count = self._socket.recv_into(self._buffer[self._held :])
+                count = self._socket.recv_into(self._buffer[self._held :], 0, flags)
+            except BlockingIOError:
+                flags = _AT_ONCE
+                continue
             except OSError as error:
                 raise UnixSocketEnded(str(error)) from error
             if not count:
                 raise UnixSocketEnded("its end of the Unix socket is closed")
             self._held += count
+            message = self._taken()
+            flags = _AT_ONCE  # the rest of a message may be long in coming
         return message
 
     def shut(self) -> None:
@@ -250,28 +261,27 @@ class UnixSocket:
             larger[: self._held] = self._buffer[: self._held]
             self._buffer = larger
 
-    def _wait(self, until: float | None) -> bool:
-        """Wait until something comes: spin for a moment if that pays, then sleep."""
-        now = time.monotonic()
-        if (until is None or until > now) and self._spin.pays():
-            if self._readable.poll(0):  # it was there already
-                return True
-            stop = now + SPIN_S
+    def _may_sleep(self, timeout_s: float | None) -> bool:
+        """Whether a `recv` may sleep, after spinning for a moment if that pays."""
+        if timeout_s is not None and timeout_s <= _LOOK_UP_S:
+            return False
+        if self._spin.pays() and not self._readable.poll(0):  # else it was there already
+            stop = time.monotonic() + SPIN_S
             while time.monotonic() < stop:
                 if self._readable.poll(0):
                     self._spin.hit()
-                    return True
+                    return False
             self._spin.missed()
-        return _is_ready(self._readable, until)
+        return True
 
 
-def _is_ready(poll: select.poll, until: float | None) -> bool:
+def _is_ready(poll: select.poll, until: float) -> bool:
     """Sleep until it is, or time is up."""
     while True:
-        left_ms = math.inf if until is None else 1000 * (until - time.monotonic())
-        if poll.poll(min(max(0.0, left_ms), _LOOK_UP_MS)):
+        left_s = max(0.0, until - time.monotonic())
+        if poll.poll(1000 * min(left_s, _LOOK_UP_S)):
             return True
-        if left_ms <= _LOOK_UP_MS:
+        if left_s <= _LOOK_UP_S:
             return False
 
 
