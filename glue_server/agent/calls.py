@@ -99,8 +99,12 @@ class AgentCalls:
         call, since = self._under_way.popleft()
         since = max(since, self._free_since)
         self._away_s = self._port.away_s
+        timeout_s = self._budget.wait_s(call)
         try:
-            return self._answer(self._budget.wait_s(call))
+            # Anew whenever the agent was busy with an earlier one until now.
+            while (reply := self._received(timeout_s)) is None:
+                pass
+            return reply
         finally:
             self._free_since = self._clock() - self._port.waited_s
             self._budget.spend(call, self._free_since - since)
@@ -137,12 +141,6 @@ class AgentCalls:
             check_stop(self._stop)
             time.sleep(_LOOK_S)
         return None
-
-    def _answer(self, timeout_s: float) -> Reply:
-        """Wait for it; anew whenever the agent was busy with an earlier one until now."""
-        while (reply := self._received(timeout_s)) is None:
-            pass
-        return reply
 
     def _received(self, timeout_s: float) -> Reply | None:
         if self._stop is None:

@@ -85,11 +85,13 @@ class SlotAgent:
                 return Answer(asked, self.checks.default(len(asked)))
             if not isinstance(reply, Actions):
                 raise BadReply("WRONG_KIND", got=type(reply).__name__, wanted="Actions")
-            abandoned = given_up(reply.abandon, asked)
-            waiting = held(reply.held, asked, abandoned)
-            if waiting and not may_hold:
-                got, wanted = "held slots", "actions: a program calls the routines of this run"
-                raise BadReply("OUT_OF_DOMAIN", got=got, wanted=wanted)
+            abandoned = waiting = NOBODY
+            if reply.abandon or reply.held:
+                abandoned = given_up(reply.abandon, asked)
+                waiting = held(reply.held, asked, abandoned)
+                if waiting and not may_hold:
+                    got, wanted = "held slots", "actions: a program calls the routines of this run"
+                    raise BadReply("OUT_OF_DOMAIN", got=got, wanted=wanted)
             checked = self.checks.check(reply.arrays, len(asked))
         except BadReply as refused:
             self.calls.refuse(refused)

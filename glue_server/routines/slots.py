@@ -107,18 +107,13 @@ class JoinedSlots:
     def move(self, asked: Asked, actions: Arrays) -> Played:
         """env_step."""
         played = self._play(asked, Play(asked.numbers, actions, {}))
-        self.cells.count(len(asked.places) - len(played.faults))
-        for slot, reward, terminated, truncated in zip(
-            asked.places.tolist(),
-            played.rewards.tolist(),
-            played.terminated.tolist(),
-            played.truncated.tolist(),
-            strict=True,
-        ):
-            if slot not in played.faults:
-                ends = terminated or truncated
-                self.live[slot] = not ends
+        faults = played.faults
+        self.cells.count(len(asked.slots) - len(faults))
+        rewards, overs = played.rewards.tolist(), (played.terminated | played.truncated).tolist()
+        for slot, reward, ends in zip(asked.places.tolist(), rewards, overs, strict=True):
+            if slot not in faults:
                 self.counts.step(slot, reward, over=ends)
+                self.live[slot] = not ends
         return played
 
     def _play(self, asked: Asked, play: Play) -> Played:
@@ -197,7 +192,7 @@ class JoinedSlots:
         What is done in between is done while the agent thinks.
         """
         for rows in (ends, steps, starts):
-            if rows:
+            if rows is not None:
                 self.acts[rows.slots] = False
         try:
             self._hears = self._agent.tell(self.phase, ends=ends, steps=steps, starts=starts)

@@ -85,9 +85,9 @@ class StreamPort(PeerSession):
             raise self._codec.lost()
         message = self._codec.encode(self._sent + 1, call, budget)
         with self._lock:
-            self._waiting[self._sent + 1] = call
-            self._unasked = 0
             self._post(message)
+            self._waiting[self._sent] = call
+            self._unasked = 0
 
     @property
     def owed(self) -> int:
@@ -204,10 +204,10 @@ class StreamPort(PeerSession):
 
     def _post(self, message: bytes) -> None:
         """Send a message, the lock being held."""
-        self._sent += 1
-        self._unheard.append((self._sent, message))
         if self._connection is not None:
             self._connection.put(message)
+        self._sent += 1  # what follows is done while the peer works
+        self._unheard.append((self._sent, message))
 
     def _say_farewell(self, reason: str) -> None:
         self._post(self._codec.encode(self._sent + 1, Farewell(reason), UNLIMITED))

@@ -108,15 +108,15 @@ def decode_reply(message: pb.AgentReply, spec: TaskSpec | None, rows: int) -> Re
         reply: Reply = _REPLIES.decode(message)
         return reply
     actions = message.actions
-    for slots, what in ((actions.abandoned_slots, "given up"), (actions.held_slots, "held")):
+    arrays = decode_arrays(spec.actions, actions.actions, rows)
+    abandoned, held = actions.abandoned_slots, actions.held_slots
+    if not (abandoned or held):
+        return Actions(arrays)
+    for slots, what in ((abandoned, "given up"), (held, "held")):
         if len(slots) > rows:
             got = f"{len(slots)} slots {what}"
             raise BadReply("WRONG_SIZE", got=got, wanted=f"at most {rows}, those asked about")
-    return Actions(
-        decode_arrays(spec.actions, actions.actions, rows),
-        tuple(actions.abandoned_slots),
-        tuple(actions.held_slots),
-    )
+    return Actions(arrays, tuple(abandoned), tuple(held))
 
 
 def _decode_call(message: pb.AgentCall, spec: TaskSpec | None) -> Call:

@@ -101,6 +101,7 @@ _CALLS = FieldTable(
     {},
 )
 _NAME_SLOTS = frozenset(("start", "step", "episode", "env_start"))
+_STEP_ALL = RLStep()  # what most programs ask for, again and again
 _ROW_CALLS: Mapping[str, type] = {
     "env_step": RLEnvStep,
     "agent_start": RLAgentStart,
@@ -164,7 +165,10 @@ def decode_experiment_call(message: pb.ExperimentCall, spec: TaskSpec | None) ->
         call = _decode_rows(part, _ROW_CALLS[name], spec)
         return call
     if name in _NAME_SLOTS:
-        _check_slots(getattr(message, name), spec)
+        named = getattr(message, name).slots
+        if name == "step" and not named:
+            return _STEP_ALL
+        _check_count(len(named), spec)
     call = _CALLS.decode(message)
     return replace(call, slots=call.slots or 1) if isinstance(call, RLInit) else call
 
@@ -279,22 +283,23 @@ def _failure(message: pb.ExperimentReply) -> ReglueError:
 
 
 def _slots(named: _Named, spec: TaskSpec | None) -> tuple[int, ...]:
-    _check_slots(named, spec)
+    _check_count(len(named.slots), spec)
     return tuple(named.slots)
 
 
-def _check_slots(named: _Named, spec: TaskSpec | None) -> None:
-    """Count the slots of a message, before they are copied."""
-    count, most = len(named.slots), _BEFORE_INIT if spec is None else spec.slots
+def _check_count(count: int, spec: TaskSpec | None) -> None:
+    """Of the slots of a message, before they are copied."""
+    most = _BEFORE_INIT if spec is None else spec.slots
     if count > most:
         raise BadReply("OUT_OF_DOMAIN", got=f"{count} slots", wanted=f"at most {most}, each once")
 
 
 def _written(tensors: tuple[TensorSpec, ...], arrays: Arrays) -> list[bytes]:
     """The arrays in the spec's order; arrays with other names are left out."""
-    if {tensor.name for tensor in tensors} != arrays.keys():
+    try:
+        return encode_arrays(tensors, arrays) if len(arrays) == len(tensors) else []
+    except KeyError:
         return []
-    return encode_arrays(tensors, arrays)
 
 
 def _read_flags(entry: bytes, rows: int) -> tuple[npt.NDArray[np.bool_], ...]:
