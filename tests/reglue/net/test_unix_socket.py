@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import socket
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 import pytest
@@ -134,29 +132,3 @@ def test_who_waits_looks_up_now_and_then_and_keeps_the_time(
     assert time.monotonic() - began >= 0.1
     assert unix_socket.receive() == b"late"
     assert max(naps) <= 20.0
-
-
-def test_a_long_wait_is_one_system_call(
-    ends: tuple[UnixSocket, socket.socket], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each one more costs a hub as much as a check of the message."""
-    unix_socket, end = ends
-    waits: list[str] = []
-
-    class Counted:
-        def recv_into(self, *given: Any) -> int:
-            waits.append("recv")
-            return connection.recv_into(*given)
-
-        def poll(self, most_ms: float) -> object:
-            waits.append("poll")
-            return readable.poll(most_ms)
-
-    connection, readable = unix_socket._socket, unix_socket._readable
-    monkeypatch.setattr(unix_socket._spin, "_penalty", 0)
-    monkeypatch.setattr(unix_socket, "_socket", Counted())
-    monkeypatch.setattr(unix_socket, "_readable", Counted())
-    threading.Timer(0.05, end.sendall, (frame(b"late"),)).start()
-    assert unix_socket.receive(60.0) == b"late"
-    assert waits == ["recv"]
-    monkeypatch.setattr(unix_socket, "_socket", connection)

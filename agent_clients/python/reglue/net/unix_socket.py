@@ -121,8 +121,6 @@ _LENGTH = struct.Struct("<I")
 _HEADER = _LENGTH.size
 _ROOM = 1 << 13  # bytes that are read at once, until a larger message comes
 _LOOK_UP_S = 1  # Python handles a signal that came right before a wait only after it
-_LOOK_UP = struct.pack("@ll", _LOOK_UP_S, 0)  # a timeval
-_AT_ONCE = getattr(socket, "MSG_DONTWAIT", 0)
 
 
 class UnixSocketEnded(Exception):
@@ -133,9 +131,8 @@ class UnixSocket:
     """One connection, used by one thread at a time. It owns the socket."""
 
     def __init__(self, connection: socket.socket, max_message_bytes: int) -> None:
-        # A wait is one system call: `recv`, which the kernel ends after _LOOK_UP_S.
-        connection.setblocking(True)
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _LOOK_UP)
+        # Waits poll: a `recv` that sleeps is also woken when the other end reads what we sent.
+        connection.setblocking(False)
         self._socket = connection
         self._most = max_message_bytes
         self._buffer = memoryview(bytearray(min(_ROOM, _HEADER + max_message_bytes)))
@@ -177,7 +174,7 @@ class UnixSocket:
         """
         header = _LENGTH.pack(len(message))
         try:
-            sent = self._socket.sendmsg((header, message), (), _AT_ONCE)
+            sent = self._socket.sendmsg((header, message))
         except BlockingIOError:
             sent = 0
         except OSError as error:
@@ -192,7 +189,7 @@ class UnixSocket:
         until = math.inf if timeout_s is None else -math.inf
         while True:
             try:
-                rest = rest[self._socket.send(rest, _AT_ONCE) :]
+                rest = rest[self._socket.send(rest) :]
             except BlockingIOError:
                 pass
             except OSError as error:
@@ -206,27 +203,22 @@ class UnixSocket:
 
     def receive(self, timeout_s: float | None = None) -> bytes | None:
         """The next message; None if it has not come whole in time. Raises UnixSocketEnded."""
-        message = self._taken() if self._held else None
-        if message is not None:
+        if self._held and (message := self._taken()) is not None:
             return message
         until = math.inf if timeout_s is None else time.monotonic() + timeout_s
-        flags = 0 if self._may_sleep(timeout_s) else _AT_ONCE
-        while message is None:
-            if flags and not _is_ready(self._readable, until):
-                return None
+        if timeout_s != 0 and self._spin.pays():
+            self._wait_awake()
+        while _is_ready(self._readable, until):
             try:
-                count = self._socket.recv_into(self._buffer[self._held :], 0, flags)
-            except BlockingIOError:
-                flags = _AT_ONCE
-                continue
+                count = self._socket.recv_into(self._buffer[self._held :])
             except OSError as error:
                 raise UnixSocketEnded(str(error)) from error
             if not count:
                 raise UnixSocketEnded("its end of the Unix socket is closed")
             self._held += count
-            message = self._taken()
-            flags = _AT_ONCE  # the rest of a message may be long in coming
-        return message
+            if (message := self._taken()) is not None:
+                return message
+        return None
 
     def shut(self) -> None:
         """End it, also for threads that wait at either end."""
@@ -261,18 +253,16 @@ class UnixSocket:
             larger[: self._held] = self._buffer[: self._held]
             self._buffer = larger
 
-    def _may_sleep(self, timeout_s: float | None) -> bool:
-        """Whether a `recv` may sleep, after spinning for a moment if that pays."""
-        if timeout_s is not None and timeout_s <= _LOOK_UP_S:
-            return False
-        if self._spin.pays() and not self._readable.poll(0):  # else it was there already
-            stop = time.monotonic() + SPIN_S
-            while time.monotonic() < stop:
-                if self._readable.poll(0):
-                    self._spin.hit()
-                    return False
-            self._spin.missed()
-        return True
+    def _wait_awake(self) -> None:
+        """Spin for a moment, or until something comes."""
+        if self._readable.poll(0):  # it was there already
+            return
+        stop = time.monotonic() + SPIN_S
+        while time.monotonic() < stop:
+            if self._readable.poll(0):
+                self._spin.hit()
+                return
+        self._spin.missed()
 
 
 def _is_ready(poll: select.poll, until: float) -> bool:
