@@ -16,6 +16,7 @@ from reglue.messages.experiment import ExperimentCall, Stepped
 from reglue.net.join_string import JoinString
 from reglue.net.session import ExperimentSession
 from reglue.net.streams import Stream
+from reglue.v1 import experiment_pb2 as pb
 from tests.glue_server.conformance.findings import found, verdicts
 from tests.glue_server.conformance.thread_clients import Play
 
@@ -99,16 +100,19 @@ class Single(Experiment):
 class Renumbering(ExperimentSession):
     """Sends a call again under a new number."""
 
-    _message: Any = None
-
-    def _exchange(self, seq: int, message: Any) -> Any:
-        self._message = message
-        return super()._exchange(seq, message)
-
     def _opened(self) -> Stream:
-        if self._stream is None:
-            self._message.seq += self._answered > 0  # it comes back
-        return super()._opened()
+        comes_back = self._stream is None and self._answered > 0
+        stream = super()._opened()
+        if comes_back:
+            send = stream.send
+            stream.send = lambda message: send(_next_number(message))  # type: ignore[method-assign]
+        return stream
+
+
+def _next_number(message: bytes) -> bytes:
+    call = pb.ExperimentCall.FromString(message)
+    call.seq += 1
+    return call.SerializeToString()
 
 
 class Giving(ExperimentSession):

@@ -27,14 +27,14 @@ class Repeating(Session):
     """Carries a call out again that comes again."""
 
     def _next(self) -> tuple[int, Any]:
-        message: Any = self._receive()
+        message = self._parsed(self._receive() or b"")
         return message.seq, self._role.read(message)
 
 
 class Forgetful(Session):
     """Remembers no answer."""
 
-    def _remember(self, seq: int, answer: Any) -> None:
+    def _remember(self, seq: int, answer: bytes) -> None:
         pass
 
 
@@ -133,14 +133,14 @@ class Guessing(AgentRole):
 class Speechless(AgentRole):
     """Does not say why it fails."""
 
-    def encode(self, seq: int, reply: Any) -> Any:
+    def encode(self, seq: int, reply: Any) -> bytes:
         return super().encode(seq, Fault("") if isinstance(reply, Fault) else reply)
 
 
 class Misnumbered(AgentRole):
     """Answers under another number at times."""
 
-    def encode(self, seq: int, reply: Any) -> Any:
+    def encode(self, seq: int, reply: Any) -> bytes:
         return super().encode(seq + (seq == 9), reply)
 
 

@@ -115,9 +115,9 @@ class Tap:
         self._pass_on()
 
     def _pass_on(self) -> pb.AgentCall:
-        message: pb.AgentCall = next(self._calls)
-        self.sent.append(message.SerializeToString())
-        return message
+        message: bytes = next(self._calls)
+        self.sent.append(message)
+        return pb.AgentCall.FromString(message)
 
 
 class Refused(Follower):

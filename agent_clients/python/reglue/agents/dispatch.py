@@ -49,7 +49,7 @@ def play(agent: Agent, call: Call) -> Reply | None:
             agent.phase = call.phase
             if agent.seen_goals is not None:
                 agent.seen_goals.see(call)
-            rows = len(call.steps) + len(call.starts)
+            rows = len(call.steps.slots) + len(call.starts.slots)
             return _actions(agent.spec, agent.turn(_own(call)), rows)
         case AgentInit(spec):
             agent.spec = spec
@@ -72,9 +72,13 @@ def play(agent: Agent, call: Call) -> Reply | None:
 
 def _own(turn: Turn) -> Turn:
     """The message with arrays that the agent may write to: shared ones are copied."""
-    arrays = [turn.rewards, *turn.observations.values()]
-    if all(array.flags.writeable for array in arrays):
-        return turn
+    for array in (turn.rewards, *turn.observations.values()):
+        if not array.flags.writeable:
+            return _copied(turn)
+    return turn
+
+
+def _copied(turn: Turn) -> Turn:
     own = {}
     for name, rows in turn.observations.items():
         own[name] = rows if rows.flags.writeable else rows.copy()
@@ -115,11 +119,17 @@ def _cast(tensor: TensorSpec, value: npt.ArrayLike, rows: int) -> npt.NDArray[An
     Integers must keep their value. Axes of length 1 may be missing or extra, since they do not
     change the order of numbers.
     """
+    wanted = (rows, *tensor.shape)
+    if (
+        type(value) is np.ndarray  # as most agents answer
+        and value.dtype == tensor.numpy_dtype
+        and value.shape == wanted
+    ):
+        return value.copy()
     try:
         given = np.asarray(value)
     except ValueError as error:  # rows of different lengths
         raise NotAnAgent(f"action {tensor.name!r}: {error}") from None
-    wanted = (rows, *tensor.shape)
     if given.shape != wanted:
         if not _is_same_order(given.shape, wanted):
             raise NotAnAgent(

@@ -9,13 +9,19 @@ from reglue.agents.dispatch import hello, play
 from reglue.environments.dispatch import environment_hello, play_environment
 from reglue.environments.environment import Environment
 from reglue.messages.agent import AgentInit, Numbered
-from reglue.messages.environment import EnvironmentReady
+from reglue.messages.environment import EnvironmentReady, Play
 from reglue.net.lobby import hello_fields
 from reglue.process_tuning import keep_blocks_for
 from reglue.spec import TaskSpec
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2, lobby_pb2
-from reglue.wire.agent import decode_call, encode_reply
-from reglue.wire.environment import decode_environment_call, encode_environment_reply
+from reglue.wire.agent import decode_call, decode_repeated_call, encode_repeated_reply, see_call
+from reglue.wire.environment import (
+    decode_environment_call,
+    decode_repeated_play,
+    encode_repeated_played,
+    see_play,
+)
+from reglue.wire.layout import Repeats
 
 
 class Role(Protocol):
@@ -35,10 +41,13 @@ class AnsweringRole(Role, Protocol):
     def read(self, message: Any) -> Any:
         """The call in a message. Raises BadReply and SpecError."""
 
+    def read_repeated(self, seq: int, message: bytes, at: int) -> Any | None:
+        """The call `seq`, if its message is like an earlier one from `at` on, else None."""
+
     def carry_out(self, call: Any) -> Any | None:
         """The peer's reply; None for calls that are not answered. Raises what the peer raises."""
 
-    def encode(self, seq: int, reply: Any) -> Any:
+    def encode(self, seq: int, reply: Any) -> bytes:
         """The message that answers call `seq`."""
 
 
@@ -52,6 +61,7 @@ class AgentRole:
         self.name = name
         self._agent = agent
         self._spec: TaskSpec | None = None
+        self._turns, self._actions = Repeats(), Repeats()
 
     def hello(self, ticket: lobby_pb2.Ticket, answered: int) -> Any:
         """What the agent says of itself."""
@@ -72,17 +82,25 @@ class AgentRole:
         numbered = decode_call(message, self._spec)
         if isinstance(numbered.call, AgentInit):
             self._spec = numbered.call.spec
+            self._turns, self._actions = Repeats(), Repeats()
             keep_blocks_for(self._spec)
+        elif self._spec is not None:
+            see_call(numbered, message, self._spec, self._turns)
         return numbered
+
+    def read_repeated(self, seq: int, message: bytes, at: int) -> Numbered | None:
+        """A turn."""
+        spec = self._spec
+        return None if spec is None else decode_repeated_call(seq, message, at, spec, self._turns)
 
     def carry_out(self, call: Any) -> Any | None:
         """As the agent does."""
         self._agent.budget = call.budget
         return play(self._agent, call.call)
 
-    def encode(self, seq: int, reply: Any) -> Any:
+    def encode(self, seq: int, reply: Any) -> bytes:
         """An AgentReply."""
-        return encode_reply(seq, reply, self._spec)
+        return encode_repeated_reply(seq, reply, self._spec, self._actions)
 
 
 class EnvironmentRole:
@@ -95,6 +113,7 @@ class EnvironmentRole:
         self.name = name
         self._environment = environment
         self._spec: TaskSpec | None = None
+        self._plays, self._played = Repeats(), Repeats()
 
     def hello(self, ticket: lobby_pb2.Ticket, answered: int) -> Any:
         """What the environment says of itself."""
@@ -109,18 +128,27 @@ class EnvironmentRole:
 
     def read(self, message: Any) -> Any:
         """A call."""
-        return decode_environment_call(message, self._spec)
+        call = decode_environment_call(message, self._spec)
+        if self._spec is not None:
+            see_play(call, message, self._spec, self._plays)
+        return call
+
+    def read_repeated(self, seq: int, message: bytes, at: int) -> Play | None:
+        """A Play."""
+        spec = self._spec
+        return None if spec is None else decode_repeated_play(message, at, spec, self._plays)
 
     def carry_out(self, call: Any) -> Any | None:
         """As the environment does."""
         return play_environment(self._environment, call)
 
-    def encode(self, seq: int, reply: Any) -> Any:
+    def encode(self, seq: int, reply: Any) -> bytes:
         """An EnvironmentReply; EnvironmentReady fixes the spec of what follows."""
         if isinstance(reply, EnvironmentReady):
             self._spec = reply.spec
+            self._plays, self._played = Repeats(), Repeats()
             keep_blocks_for(self._spec)
-        return encode_environment_reply(seq, reply, self._spec)
+        return encode_repeated_played(seq, reply, self._spec, self._played)
 
 
 class ProgramRole:

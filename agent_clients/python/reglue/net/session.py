@@ -10,6 +10,8 @@ from collections import OrderedDict
 from collections.abc import Generator
 from typing import Any
 
+from google.protobuf.message import DecodeError
+
 from reglue.errors import (
     BadReply,
     OutOfDomain,
@@ -22,7 +24,7 @@ from reglue.errors import (
     raise_interrupt,
 )
 from reglue.messages.agent import Farewell, Fault, Numbered, Refusal
-from reglue.messages.experiment import Answer, ExperimentCall
+from reglue.messages.experiment import Answer, ExperimentCall, RLStep, Stepped
 from reglue.net.grpc_settings import grpc
 from reglue.net.join_string import JoinString, Transport
 from reglue.net.lobby import StreamEnded, backoff, join
@@ -31,7 +33,13 @@ from reglue.net.streams import Route, Stream
 from reglue.spec import TaskSpec
 from reglue.v1 import experiment_pb2 as pb
 from reglue.v1 import session_pb2
-from reglue.wire.experiment import decode_answer, encode_experiment_call
+from reglue.wire.experiment import (
+    decode_answer,
+    decode_repeated_step,
+    encode_repeated_call,
+    see_step,
+)
+from reglue.wire.layout import Repeats, numbered
 
 log = logging.getLogger("reglue")
 
@@ -63,6 +71,7 @@ class GlueSession:
             connect_timeout_s=self._connect_timeout_s,
         )
         self._route = Route(self._join_string, self._ticket, self._transport, kind=self._role.calls)
+        self._most = self._route.max_message_bytes  # of a call or reply
         self._stream: Stream | None = None
         self._is_known = False  # to the glue, by an earlier stream
         self._answered = 0  # number of the last call whose answer was sent, or came
@@ -80,6 +89,7 @@ class GlueSession:
                 raise end.meaning() from end
             self._is_known = True
             self._answered_before = self._answered
+            self._most = self._route.max_message_bytes
         return self._stream
 
     def _close(self) -> None:
@@ -99,14 +109,21 @@ class GlueSession:
         time.sleep(pause_s)
         return True
 
-    def _receive(self, timeout_s: float | None = None) -> Any | None:
+    def _receive(self, timeout_s: float | None = None) -> bytes | None:
         """What comes in next; None if nothing came in time. Raises SessionLost, Refused."""
         try:
             return (self._stream or self._opened()).receive(timeout_s)
         except StreamEnded as end:
             raise end.meaning() from end
 
-    def _leave(self, message: Any, timeout_s: float) -> None:
+    def _parsed(self, message: bytes) -> Any:
+        """The message of protobuf. Raises SessionLost."""
+        try:
+            return self._role.calls.FromString(message)
+        except DecodeError as error:
+            raise SessionLost(f"the glue sent what this client cannot read: {error}") from error
+
+    def _leave(self, message: bytes, timeout_s: float) -> None:
         """Say why we leave, and give the glue a moment to close the session."""
         # A glue that is gone as well says less than the peer's own error.
         with contextlib.suppress(ReglueError):
@@ -114,7 +131,7 @@ class GlueSession:
             until = time.monotonic() + timeout_s
             while (left_s := until - time.monotonic()) > 0:
                 answer = self._receive(left_s)
-                if answer is not None and answer.HasField("farewell"):
+                if answer is not None and self._parsed(answer).HasField("farewell"):
                     return
 
 
@@ -149,7 +166,7 @@ class Session(GlueSession):
         """
         for pause_s in backoff():
             self._join()
-            self._answers: OrderedDict[int, Any] = OrderedDict()  # to the last calls
+            self._answers: OrderedDict[int, bytes] = OrderedDict()  # to the last calls
             try:
                 return (yield from self._calls())
             except _Forgotten:
@@ -199,16 +216,18 @@ class Session(GlueSession):
         """One stream, to the farewell. Raises SessionLost if it breaks."""
         while True:
             seq, call = self._next()
-            match call.call if isinstance(call, Numbered) else call:
-                case Farewell(reason):
-                    return reason
-                case Refusal(of_seq, _, got, wanted):
-                    log.warning("reply %d was refused: got %s, wanted %s", of_seq, got, wanted)
+            said = call.call if type(call) is Numbered else call
+            if type(said) is Farewell:
+                return said.reason
+            if type(said) is Refusal:
+                got, wanted = said.got, said.wanted
+                log.warning("reply %d was refused: got %s, wanted %s", said.of_seq, got, wanted)
             try:
                 reply = yield call
                 answer = None if reply is None else self._role.encode(seq, reply)
-                if answer is not None:
-                    self._check_size(answer.ByteSize())
+                if answer is not None and len(answer) > self._most:
+                    got = f"an answer of {len(answer)} bytes"
+                    raise UsageError(f"got {got}, wanted at most {self._most}")
             except Exception as error:
                 raise_interrupt(error)
                 log.exception("the peer failed")  # first: the program that started us reads it now
@@ -218,7 +237,7 @@ class Session(GlueSession):
             self._answered = seq
             if answer is not None:
                 self._remember(seq, answer)
-                self._opened().send(answer)
+                (self._stream or self._opened()).send(answer)
 
     def _next(self) -> tuple[int, Any]:
         """What the glue says for the first time. Raises SessionLost, Refused.
@@ -226,9 +245,16 @@ class Session(GlueSession):
         Errors are translated here and nowhere else: a peer may have a gRPC client or
         specs of its own, and what those raise is the peer's.
         """
+        seq = self._answered + 1
+        head = numbered(seq)
         try:
             while True:
-                message: Any = self._receive()
+                content = self._receive() or b""
+                if content.startswith(head):
+                    call = self._role.read_repeated(seq, content, len(head))
+                    if call is not None:
+                        return seq, call
+                message = self._parsed(content)
                 if message.seq > self._answered:
                     return message.seq, self._role.read(message)
                 if message.seq in self._answers:
@@ -236,12 +262,7 @@ class Session(GlueSession):
         except (BadReply, SpecError) as error:
             raise SessionLost(f"the glue sent what this client cannot read: {error}") from error
 
-    def _check_size(self, size: int) -> None:
-        most = self._route.max_message_bytes
-        if size > most:
-            raise UsageError(f"got an answer of {size} bytes, wanted at most {most}")
-
-    def _remember(self, seq: int, answer: Any) -> None:
+    def _remember(self, seq: int, answer: bytes) -> None:
         self._answers[seq] = answer
         if len(self._answers) > WINDOW:
             self._answers.popitem(last=False)
@@ -264,6 +285,7 @@ class ExperimentSession(GlueSession):
         )
         self._timeout_s = timeout_s
         self._spec: TaskSpec | None = None
+        self._steps = Repeats()
         self._over = ""  # why nothing more can be asked
         self._join()
 
@@ -272,36 +294,38 @@ class ExperimentSession(GlueSession):
         if self._over:
             raise SessionLost(self._over)
         seq = self._answered + 1
-        message = encode_experiment_call(seq, call, self._spec)
-        self._check_size(message.ByteSize())
+        message = encode_repeated_call(seq, call, self._spec)
+        if len(message) > self._most:
+            got = f"a call of {len(message)} bytes"
+            raise OutOfDomain(got=got, wanted=f"at most {self._most}")
         try:
-            reply = self._exchange(seq, message)
+            reply = self._exchange(seq, message, call)
             self._answered = seq
+            if type(reply) is Stepped:
+                return reply
             answer = decode_answer(reply, call, self._spec)
+            if self._spec is not None and type(call) is RLStep:
+                see_step(answer, reply, self._spec, self._steps)
         except (BadReply, SpecError) as error:
             self._over = f"the glue sent what this client cannot read: {error}"
             raise SessionLost(self._over) from error
         if isinstance(answer, TaskSpec):
-            self._spec = answer
+            self._spec, self._steps = answer, Repeats()
         return answer
 
     def leave(self) -> None:
         """Say that no more will be asked, and end the stream; over a new one if it broke."""
         if self._is_known:
             farewell = session_pb2.Farewell(reason="the program has left")
-            self._leave(pb.ExperimentCall(farewell=farewell), _FAREWELL_S)
+            goodbye = pb.ExperimentCall(farewell=farewell)
+            self._leave(goodbye.SerializeToString(), _FAREWELL_S)
         self._is_known = False
         self._close()
 
-    def _check_size(self, size: int) -> None:
-        most = self._route.max_message_bytes
-        if size > most:
-            raise OutOfDomain(got=f"a call of {size} bytes", wanted=f"at most {most}")
-
-    def _exchange(self, seq: int, message: pb.ExperimentCall) -> pb.ExperimentReply:
+    def _exchange(self, seq: int, message: bytes, call: ExperimentCall) -> Any:
         """As `_send`; one that is interrupted ends the session, as its answer is still to come."""
         try:
-            return self._send(seq, message)
+            return self._send(seq, message, call)
         except ReglueError as error:
             self._over = str(error)
             raise
@@ -310,13 +334,13 @@ class ExperimentSession(GlueSession):
             self._close()  # it may be cut in the middle of a message
             raise
 
-    def _send(self, seq: int, message: pb.ExperimentCall) -> pb.ExperimentReply:
+    def _send(self, seq: int, message: bytes, call: ExperimentCall) -> Any:
         """Send until an answer comes. Raises SessionLost, Refused."""
         deadline = time.monotonic() + self._timeout_s
         while True:
             try:
-                self._opened().send(message)
-                return self._reply(seq, deadline)
+                (self._stream or self._opened()).send(message)
+                return self._reply(seq, call, deadline)
             except WrongToken as error:  # of the ticket: the run's process has ended
                 self._is_known = False
                 raise SessionLost("the glue does not know this session any more") from error
@@ -324,20 +348,28 @@ class ExperimentSession(GlueSession):
                 if self._over or not self._may_return(error, until=deadline):
                     raise
 
-    def _reply(self, seq: int, deadline: float) -> pb.ExperimentReply:
-        """The answer to call `seq`. Raises SessionLost, also for a farewell, and Refused."""
+    def _reply(self, seq: int, call: ExperimentCall, deadline: float) -> Any:
+        """The message of the answer to call `seq`, or the answer where it is like an earlier one.
+
+        Raises SessionLost, also for a farewell, and Refused.
+        """
+        head = numbered(seq)
         while True:
-            reply = self._receive(max(0.0, deadline - time.monotonic()))
-            if reply is None:
+            content = self._receive(max(0.0, deadline - time.monotonic()))
+            if content is None:
                 raise SessionLost("the glue did not answer in time")
+            if self._spec and type(call) is RLStep and content.startswith(head):
+                answer = decode_repeated_step(content, len(head), self._spec, self._steps)
+                if answer is not None:
+                    return answer
+            reply = self._parsed(content)
             if reply.HasField("farewell"):
                 self._is_known = False
                 self._close()
                 self._over = f"the glue has ended the session: {reply.farewell.reason}"
                 raise SessionLost(self._over)
             if reply.seq == seq:
-                found: pb.ExperimentReply = reply
-                return found
+                return reply
 
 
 class ReconnectWait:

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from operator import methodcaller
 from queue import SimpleQueue
 from typing import Any, Protocol
 
@@ -29,10 +28,10 @@ _END_S = 2.0  # how long grpc may take to end a stream
 class Stream(Protocol):
     """Messages both ways."""
 
-    def send(self, message: Any) -> None:
+    def send(self, message: bytes) -> None:
         """Send a message. `receive` tells of a broken stream."""
 
-    def receive(self, timeout_s: float | None = None) -> Any | None:
+    def receive(self, timeout_s: float | None = None) -> bytes | None:
         """The next message; None if none came in time. Raises StreamEnded."""
 
     def close(self) -> None:
@@ -50,7 +49,7 @@ class Route:
     join_string: JoinString
     ticket: lobby_pb2.Ticket
     transport: Transport
-    kind: Any  # the class of the messages that come in
+    kind: Any  # the class of the messages that come in: its service is called
 
     def open(self, hello: Any, *, is_back: bool) -> Stream:
         """A stream on which hello was said. Raises StreamEnded, UsageError.
@@ -62,7 +61,7 @@ class Route:
         if self.transport == "grpc":
             return GrpcStream(self, hello)
         try:
-            return open_unix_socket(self.ticket, hello, self.kind, self.max_message_bytes)
+            return open_unix_socket(self.ticket, hello, self.max_message_bytes)
         except NoUnixSocket as error:
             if self.transport == "unix" and error.is_lasting and not is_back:
                 raise UsageError(f"got transport unix, wanted auto or grpc: {error}") from error
@@ -90,34 +89,30 @@ class GrpcStream:
     """A stream of gRPC."""
 
     def __init__(self, route: Route, hello: Any) -> None:
-        self._outbox: SimpleQueue[Any | None] = SimpleQueue()
-        self._outbox.put(hello)
+        self._outbox: SimpleQueue[bytes | None] = SimpleQueue()
+        self._outbox.put(hello.SerializeToString())
         self._channel = open_channel(route.where, route.max_message_bytes)
         try:
             (service,) = route.kind.DESCRIPTOR.file.services_by_name.values()
-            connect: Any = self._channel.stream_stream(
-                f"/{service.full_name}/Session",
-                request_serializer=methodcaller("SerializeToString"),
-                response_deserializer=route.kind.FromString,
-            )
+            connect: Any = self._channel.stream_stream(f"/{service.full_name}/Session")
             self._stream = connect(
                 iter(self._outbox.get, None), metadata=[("reglue-session", route.ticket.session)]
             )
         except BaseException:
             self._channel.close()
             raise
-        self._messages: Iterator[Any] = iter(self._stream)
+        self._messages: Iterator[bytes] = iter(self._stream)
         self._admitted_at: float | None = None
         self._limit = _TimeLimit(self._stream.cancel)
         self._has_ended = threading.Event()
         if not self._stream.add_callback(self._has_ended.set):
             self._has_ended.set()
 
-    def send(self, message: Any) -> None:
+    def send(self, message: bytes) -> None:
         """Queue it."""
         self._outbox.put(message)
 
-    def receive(self, timeout_s: float | None = None) -> Any | None:
+    def receive(self, timeout_s: float | None = None) -> bytes | None:
         """The next message; None if none came in time: that ends the stream. Raises StreamEnded."""
         if timeout_s is not None:
             self._limit.set(timeout_s)

@@ -283,27 +283,23 @@ _CODES = {code.value[0]: code for code in grpc.StatusCode}
 class UnixStream:
     """A Unix socket, after a good welcome."""
 
-    def __init__(self, unix_socket: UnixSocket, kind: Any) -> None:
+    def __init__(self, unix_socket: UnixSocket) -> None:
         self._unix_socket = unix_socket
-        self._kind = kind
         self._admitted_at = time.monotonic()
 
-    def send(self, message: Any) -> None:
+    def send(self, message: bytes) -> None:
         """Write it to the socket."""
         try:
-            self._unix_socket.send(message.SerializeToString())
+            self._unix_socket.send(message)
         except UnixSocketEnded as error:  # what came in before is still to be read
             log.debug("an answer was not sent: %s", error)
 
-    def receive(self, timeout_s: float | None = None) -> Any | None:
+    def receive(self, timeout_s: float | None = None) -> bytes | None:
         """The next message; None if none came in time. Raises StreamEnded."""
         try:
-            message = self._unix_socket.receive(timeout_s)
-            return None if message is None else self._kind.FromString(message)
+            return self._unix_socket.receive(timeout_s)
         except UnixSocketEnded as error:
             raise StreamEnded(f"the glue went away: {error}") from error
-        except DecodeError as error:
-            raise StreamEnded(f"the glue sent what this client cannot read: {error}") from error
 
     def close(self) -> None:
         """End it."""
@@ -332,7 +328,7 @@ _NOT_OURS: Mapping[type[OSError], str] = {
 """Why this process cannot use a new ticket's socket."""
 
 
-def open_unix_socket(ticket: lobby_pb2.Ticket, hello: Any, kind: Any, most: int) -> UnixStream:
+def open_unix_socket(ticket: lobby_pb2.Ticket, hello: Any, most: int) -> UnixStream:
     """Open the ticket's socket. Raises NoUnixSocket, and StreamEnded if the glue refuses us."""
     if not ticket.unix_socket_path:
         raise NoUnixSocket("the glue offers no Unix socket", is_lasting=True)
@@ -354,7 +350,7 @@ def open_unix_socket(ticket: lobby_pb2.Ticket, hello: Any, kind: Any, most: int)
         unix_socket.close()
         raise
     unix_socket.allow(most)
-    return UnixStream(unix_socket, kind)
+    return UnixStream(unix_socket)
 
 
 def _check_unix_socket(path: str) -> None:

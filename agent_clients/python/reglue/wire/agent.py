@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +42,7 @@ from reglue.messages.agent import (
 from reglue.spec import TaskSpec
 from reglue.v1 import agent_pb2 as pb
 from reglue.wire.fields import Codec, FieldTable
+from reglue.wire.layout import Repeats
 from reglue.wire.session import SESSION_CODECS
 from reglue.wire.specs import decode_spec, encode_spec
 from reglue.wire.tensors import REWARDS, decode_array, decode_arrays, encode_array, encode_arrays
@@ -85,6 +88,59 @@ def encode_call(numbered: Numbered, spec: TaskSpec | None) -> pb.AgentCall:
 def decode_call(message: pb.AgentCall, spec: TaskSpec | None) -> Numbered:
     """The call of a message. Raises BadReply or SpecError if it is malformed."""
     return Numbered(message.seq, _decode_call(message, spec), _decode_budget(message))
+
+
+def decode_repeated_call(
+    seq: int, message: bytes, at: int, spec: TaskSpec, repeats: Repeats
+) -> Numbered | None:
+    """The call of a message like those in `repeats`, whose number ends at `at`; None of another.
+
+    Its arrays may be written to.
+    """
+    if repeats.layout is None or (arrays := repeats.layout.read(message, at)) is None:
+        return None
+    like: Numbered = repeats.like
+    turn: Any = like.call
+    first = 0
+    if _withheld(turn.phase, spec):
+        rewards = np.full(len(turn.steps), np.nan)
+    else:
+        rewards, first = arrays[0], 1
+    observations = {}
+    for tensor, rows in zip(spec.observations, arrays[first:], strict=True):
+        observations[tensor.name] = rows
+    again = Turn(turn.phase, NO_ENDS, turn.steps, NO_STARTS, rewards, observations)
+    return Numbered(seq, again, like.budget)
+
+
+def see_call(numbered: Numbered, message: pb.AgentCall, spec: TaskSpec, repeats: Repeats) -> None:
+    """Keep a turn of steps alone, which others may be like. The message is overwritten."""
+    turn = numbered.call
+    if not isinstance(turn, Turn) or len(turn.ends) or len(turn.starts):
+        return
+    kind = (turn.phase, id(turn.steps), numbered.budget)
+    tensors = spec.observations
+    if not _withheld(turn.phase, spec):
+        tensors = (REWARDS, *tensors)
+    like = replace(numbered, call=replace(turn, observations={}))
+    repeats.see(kind, like, message, message.turn, tensors, len(turn.steps))
+
+
+def encode_repeated_reply(seq: int, reply: Reply, spec: TaskSpec | None, repeats: Repeats) -> bytes:
+    """The bytes of a reply, which may be like those in `repeats`."""
+    if type(reply) is not Actions or reply.abandon or reply.held or spec is None:
+        return encode_reply(seq, reply, spec).SerializeToString()
+    if repeats.layout is not None:
+        arrays = [reply.arrays[tensor.name] for tensor in spec.actions]
+        if (written := repeats.layout.write(seq, arrays)) is not None:
+            return written
+    message = encode_reply(seq, reply, spec)
+    written = message.SerializeToString()
+    sizes = tuple(map(len, message.actions.actions))
+    rows = len(next(iter(reply.arrays.values())))
+    if sizes == tuple(rows * tensor.row_bytes for tensor in spec.actions):
+        repeats.see(rows, None, message, message.actions, spec.actions, rows)
+    return written
 
 
 def encode_reply(seq: int, reply: Reply, spec: TaskSpec | None) -> pb.AgentReply:

@@ -1,0 +1,179 @@
+"""Messages of steps are read and written without protobuf, and are the same to the bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reglue.messages.agent import (
+    NO_ENDS,
+    NO_STARTS,
+    Actions,
+    Budget,
+    Numbered,
+    Phase,
+    Steps,
+    Turn,
+)
+from reglue.messages.environment import Play, Played
+from reglue.messages.experiment import RLStep, Stepped
+from reglue.spec import TaskSpec
+from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2
+from reglue.wire.agent import (
+    decode_call,
+    decode_repeated_call,
+    encode_call,
+    encode_repeated_reply,
+    encode_reply,
+    see_call,
+)
+from reglue.wire.environment import (
+    decode_environment_call,
+    decode_repeated_play,
+    encode_environment_call,
+    encode_environment_reply,
+    encode_repeated_played,
+    see_play,
+)
+from reglue.wire.experiment import (
+    decode_answer,
+    decode_repeated_step,
+    encode_answer,
+    encode_experiment_call,
+    encode_repeated_call,
+    see_step,
+)
+from reglue.wire.layout import Repeats, numbered
+from tests.reglue.wire.bits import bits
+from tests.reglue.wire.strategies import arrays_of, task_specs
+
+UINT64 = st.integers(1, 2**64 - 1)
+FLOAT = st.floats(allow_nan=False, allow_infinity=False)
+BUDGETS = st.builds(Budget, st.none() | st.integers(0, 2**40), st.none() | st.integers(0, 2**40))
+
+
+def rewards(data: st.DataObject, rows: int) -> np.ndarray[Any, Any]:
+    return np.array(data.draw(st.tuples(*[FLOAT] * rows)), np.float64)
+
+
+def flags(data: st.DataObject, rows: int) -> np.ndarray[Any, Any]:
+    return np.array(data.draw(st.tuples(*[st.booleans()] * rows)), np.bool_)
+
+
+def has_bytes(spec: TaskSpec) -> bool:
+    return all(tensor.row_bytes for tensor in (*spec.observations, *spec.actions))
+
+
+def changed(data: st.DataObject, message: bytes) -> bytes:
+    """Somewhere, by a byte more, less or other."""
+    at = data.draw(st.integers(0, len(message) - 1))
+    return message[:at] + data.draw(st.binary(max_size=2)) + message[at + 1 :]
+
+
+@given(st.data(), task_specs())
+def test_turns_that_come_again_are_what_protobuf_makes_of_them(
+    data: st.DataObject, spec: TaskSpec
+) -> None:
+    rows, phase = data.draw(st.integers(1, spec.slots)), data.draw(st.sampled_from(Phase))
+    steps = Steps(np.arange(rows, dtype=np.uint32), np.zeros(rows, np.uint8))
+    budget, repeats = data.draw(BUDGETS), Repeats()
+    for sent in range(4):
+        seen = data.draw(arrays_of(spec.observations, rows))
+        turn = Turn(phase, NO_ENDS, steps, NO_STARTS, rewards(data, rows), seen)
+        seq = data.draw(UINT64)
+        content = encode_call(Numbered(seq, turn, budget), spec).SerializeToString()
+        message = agent_pb2.AgentCall.FromString(content)
+        at = len(numbered(seq))
+        again = decode_repeated_call(seq, content, at, spec, repeats)
+        parsed = decode_call(message, spec)
+        assert (again is not None) == (
+            sent > 1 and has_bytes(TaskSpec(spec.observations, spec.observations))
+        )
+        if again is not None:
+            assert bits(again) == bits(parsed)
+            assert isinstance(again.call, Turn)
+            assert all(each.flags.writeable for each in again.call.observations.values())
+        other = changed(data, content)
+        if other.startswith(numbered(seq)):
+            found = decode_repeated_call(seq, other, at, spec, repeats)
+            if found is not None:
+                other_call = decode_call(agent_pb2.AgentCall.FromString(other), spec)
+                assert bits(found) == bits(other_call)
+        see_call(parsed, message, spec, repeats)
+
+
+@given(st.data(), task_specs())
+def test_actions_are_written_as_protobuf_writes_them(data: st.DataObject, spec: TaskSpec) -> None:
+    repeats = Repeats()
+    for rows in data.draw(st.lists(st.integers(1, 2), min_size=4, max_size=8)):
+        reply, seq = Actions(data.draw(arrays_of(spec.actions, rows))), data.draw(UINT64)
+        written = encode_repeated_reply(seq, reply, spec, repeats)
+        assert written == encode_reply(seq, reply, spec).SerializeToString()
+
+
+@given(st.data(), task_specs())
+def test_plays_that_come_again_are_what_protobuf_makes_of_them(
+    data: st.DataObject, spec: TaskSpec
+) -> None:
+    rows, repeats = data.draw(st.integers(1, spec.slots)), Repeats()
+    for sent in range(4):
+        slots, seq = np.arange(rows, dtype=np.uint32), data.draw(UINT64)
+        play = Play(slots, data.draw(arrays_of(spec.actions, rows)), {})
+        content = encode_environment_call(seq, play, spec).SerializeToString()
+        message = environment_pb2.EnvironmentCall.FromString(content)
+        at = len(numbered(seq))
+        again = decode_repeated_play(content, at, spec, repeats)
+        parsed = decode_environment_call(message, spec)
+        assert (again is not None) == (sent > 1 and all(each.row_bytes for each in spec.actions))
+        if again is not None:
+            assert bits(again) == bits(parsed)
+        see_play(parsed, message, spec, repeats)
+
+
+@given(st.data(), task_specs())
+def test_what_was_played_is_written_as_protobuf_writes_it(
+    data: st.DataObject, spec: TaskSpec
+) -> None:
+    repeats = Repeats()
+    for rows in data.draw(st.lists(st.integers(1, 2), min_size=4, max_size=8)):
+        seen = data.draw(arrays_of(spec.observations, rows))
+        one, two, three = [flags(data, rows) for _ in range(3)]
+        reply, seq = Played(rewards(data, rows), seen, one, two, three), data.draw(UINT64)
+        written = encode_repeated_played(seq, reply, spec, repeats)
+        assert written == encode_environment_reply(seq, reply, spec).SerializeToString()
+
+
+@given(st.data(), task_specs())
+def test_steps_that_come_again_are_what_protobuf_makes_of_them(
+    data: st.DataObject, spec: TaskSpec
+) -> None:
+    rows, repeats = data.draw(st.integers(1, spec.slots)), Repeats()
+    for sent in range(4):
+        stepped = Stepped(
+            tuple(range(rows)),
+            rewards(data, rows),
+            data.draw(arrays_of(spec.observations, rows)),
+            flags(data, rows),
+            flags(data, rows),
+            flags(data, rows),
+            data.draw(arrays_of(spec.actions, rows)),
+        )
+        seq = data.draw(UINT64)
+        content = encode_answer(seq, stepped, spec).SerializeToString()
+        message = experiment_pb2.ExperimentReply.FromString(content)
+        again = decode_repeated_step(content, len(numbered(seq)), spec, repeats)
+        parsed = decode_answer(message, RLStep(), spec)
+        assert (again is not None) == (sent > 1 and has_bytes(spec))
+        if again is not None:
+            assert bits(again) == bits(parsed)
+        see_step(parsed, message, spec, repeats)
+
+
+@given(UINT64, st.lists(st.integers(0, 7), max_size=3))
+def test_a_step_is_asked_for_as_protobuf_writes_it(seq: int, slots: list[int]) -> None:
+    call = RLStep(tuple(slots))
+    written = encode_experiment_call(seq, call, None).SerializeToString()
+    assert encode_repeated_call(seq, call, None) == written
