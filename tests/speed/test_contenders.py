@@ -12,6 +12,7 @@ from speed.harness import Contender, ContenderFailed, Program, Scale, rates, run
     [
         ("plain_transports", ("socket",), 20),
         ("plain_transports", ("stream",), 20),
+        ("plain_hub", (), 20),
         ("reglue_turns", ("grpc", "light", "1"), 20),
         ("reglue_turns", ("auto", "image", "2"), 40),
         ("vector_env", ("sync", "3"), 60),
@@ -29,8 +30,9 @@ def test_a_contender_measures_as_often_as_it_is_asked(
             assert found["seconds"] > 0
 
 
-def test_as_many_agents_play_as_are_asked_for() -> None:
-    with Contender("reglue_turns", "agents", "2") as contender:
+@pytest.mark.parametrize("transport", ["auto", "grpc"])
+def test_as_many_agents_play_as_are_asked_for(transport: str) -> None:
+    with Contender("reglue_turns", "agents", transport, "2") as contender:
         assert contender.measure(count=1, seconds=0.05)["steps"] > 0
         assert contender.measure(count=2, seconds=0.05)["steps"] > 0
 

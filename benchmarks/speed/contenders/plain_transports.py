@@ -59,8 +59,8 @@ def ask_socket() -> None:
                 """Seconds for so many round trips."""
                 began = time.perf_counter()
                 for _ in range(steps):
-                    _send(line, CALL)
-                    _receive(line)
+                    send(line, CALL)
+                    receive(line)
                 return {"seconds": time.perf_counter() - began, "steps": steps}
 
             serve(measure)
@@ -70,15 +70,17 @@ def answer_socket(path: str) -> None:
     """The side that answers."""
     with socket.socket(socket.AF_UNIX) as line:
         line.connect(path)
-        while _receive(line):
-            _send(line, REPLY)
+        while receive(line):
+            send(line, REPLY)
 
 
-def _send(line: socket.socket, message: bytes) -> None:
+def send(line: socket.socket, message: bytes) -> None:
+    """One message, behind its length."""
     line.sendall(_LENGTH.pack(len(message)) + message)
 
 
-def _receive(line: socket.socket) -> bytes:
+def receive(line: socket.socket) -> bytes:
+    """The next message; nothing where the other end has left."""
     if not (head := line.recv(_LENGTH.size)):
         return b""
     (size,) = _LENGTH.unpack(head)

@@ -94,10 +94,11 @@ class Run(Routines):
         return self._machine.run(call)
 
 
-def agents(most: int) -> None:
+def agents(transport: Transport, most: int) -> None:
     """Up to `most` agents."""
     with ExitStack() as closing:
-        server = closing.enter_context(GlueServer(places={"agent": most}))
+        server = GlueServer(places={"agent": most}, transport=transport)
+        closing.enter_context(server)
         command = [sys.executable, "-c", _JOINING, server.address, server.token]
         agents = [subprocess.Popen(command) for _ in range(most)]
         for agent in agents:
@@ -139,7 +140,7 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["hub", transport]:
             hub(cast(Transport, transport))
-        case ["agents", most]:
-            agents(int(most))
+        case ["agents", transport, most]:
+            agents(cast(Transport, transport), int(most))
         case [transport, shape, slots]:
             turns(cast(Transport, transport), shape, int(slots))

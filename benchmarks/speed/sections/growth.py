@@ -16,6 +16,10 @@ from speed.harness import (
 
 CELLS = (100, 1000, 10_000, 100_000)
 AGENTS = (1, 2, 4, 8, 16, 32, 64)
+TRANSPORTS = {"auto": 0.7, "grpc": 0.6}
+"""Of many agents, and what the largest number should reach of the best number's rate."""
+
+_WAYS = {"auto": "", "grpc": " over gRPC"}
 
 
 def growth(scale: Scale, watch: Watch) -> Section:
@@ -24,17 +28,19 @@ def growth(scale: Scale, watch: Watch) -> Section:
     costs, peaks = _evaluations(sizes, scale, watch)
     counts = AGENTS[:3] if scale.quick else AGENTS
     notes: tuple[str, ...] = ()
-    try:
-        agents = _agents(counts, scale, watch)
-    except ContenderFailed as failed:
-        agents, notes = (), (f"many agents could not be measured: {failed}",)
+    agents: tuple[Series, ...] = ()
+    for transport in TRANSPORTS:
+        try:
+            agents += _agents(transport, counts, scale, watch)
+        except ContenderFailed as failed:
+            notes += (f"many agents ({transport}) could not be measured: {failed}",)
     return Section(
         title="Growth",
         about="Episodes of one step of the light environment through `evaluate`, the agent and the "
         "environment in its process: the time from the first reset to the score by episode, and "
         "the peak of resident memory. Many agents: each in a process of its own, all at one "
         "server, each with a thread and a light environment of its own there; RL_step of all.",
-        series=(*costs, *peaks, *_best(agents), *agents),
+        series=(*costs, *peaks, *agents),
         claims=_claims(sizes, counts),
         notes=notes,
     )
@@ -60,29 +66,26 @@ def _evaluations(
     return list(costs), [Series(_peak(n), "MB", tuple(found)) for n, found in peaks.items()]
 
 
-def _agents(counts: tuple[int, ...], scale: Scale, watch: Watch) -> tuple[Series, ...]:
-    """Turns a second of all agents together."""
+def _agents(
+    transport: str, counts: tuple[int, ...], scale: Scale, watch: Watch
+) -> tuple[Series, ...]:
+    """Turns a second of all agents together, and of the best number of them."""
     watch(f"start {counts[-1]} agents")
-    with Contender("reglue_turns", "agents", str(counts[-1])) as contender:
+    with Contender("reglue_turns", "agents", transport, str(counts[-1])) as contender:
 
         def rate(count: int) -> float:
             found = contender.measure(count=count, seconds=1.0)
             return float(found["steps"]) / float(found["seconds"])
 
         rate(counts[-1])  # warms them up
-        return interleave(
-            {_playing(count): lambda count=count: rate(count) for count in counts},  # type: ignore[misc]
+        agents = interleave(
+            {_playing(count, transport): lambda count=count: rate(count) for count in counts},  # type: ignore[misc]
             "turns/s",
             rounds=scale.rounds(3),
             watch=watch,
         )
-
-
-def _best(agents: tuple[Series, ...]) -> tuple[Series, ...]:
-    if not agents:
-        return ()
     best = max(agents, key=lambda series: series.median)
-    return (Series("best number of agents", "turns/s", best.samples),)
+    return Series(_best(transport), "turns/s", best.samples), *agents
 
 
 def _claims(sizes: tuple[int, ...], counts: tuple[int, ...]) -> tuple[Claim, ...]:
@@ -107,12 +110,15 @@ def _claims(sizes: tuple[int, ...], counts: tuple[int, ...]) -> tuple[Claim, ...
             wanted=1.1,
             sense="at most",
         ),
-        Claim(
-            "6",
-            f"turns/s of {counts[-1]} agents, of the best number",
-            _playing(counts[-1]),
-            "best number of agents",
-            wanted=0.8,
+        *(
+            Claim(
+                "6",
+                f"turns/s of {_playing(counts[-1], transport)}, of the best number",
+                _playing(counts[-1], transport),
+                _best(transport),
+                wanted=wanted,
+            )
+            for transport, wanted in TRANSPORTS.items()
         ),
     )
 
@@ -125,5 +131,9 @@ def _peak(cells: int) -> str:
     return f"{cells:,} episodes, peak memory"
 
 
-def _playing(count: int) -> str:
-    return f"{count} agents" if count > 1 else "1 agent"
+def _best(transport: str) -> str:
+    return f"best number of agents{_WAYS[transport]}"
+
+
+def _playing(count: int, transport: str) -> str:
+    return f"{count} agent{'s' * (count > 1)}{_WAYS[transport]}"

@@ -17,6 +17,7 @@ HUB, HUB_PLAYED = "Reglue, four processes, RL_step", "Reglue, four processes, RL
 HUB_GRPC = "Reglue, four processes over gRPC, RL_step"
 CODEC_HUB = "RL-Glue 3 codec, four processes, RL_step"
 CODEC_PLAYED = "RL-Glue 3 codec, four processes, RL_episode"
+PLAIN_HUB = "the least Python hub, four processes"
 DM, PLAIN, RAW, OPENENV = "dm_env_rpc", "plain gRPC stream", "raw Unix socket", "OpenEnv"
 
 PROGRAMS = (
@@ -29,6 +30,7 @@ PROGRAMS = (
     Program(HUB_GRPC, "reglue_turns", ("hub", "grpc"), 500),
     Program(CODEC_HUB, "rl_glue", ("program",), 5000),
     Program(CODEC_PLAYED, "rl_glue", ("program",), 5000, {"routine": "episode"}),
+    Program(PLAIN_HUB, "plain_hub", (), 5000),
     Program(DM, "dm_env_rpc", (), 1000),
     Program(PLAIN, "plain_transports", ("stream",), 2000),
     Program(RAW, "plain_transports", ("socket",), 20_000),
@@ -40,7 +42,9 @@ CLAIMS = (
     Claim("4", "the same, the codec's environment in the hub's process", OURS, CODEC_ALONE),
     Claim("4", "four processes: RL_step/s, of the codec's", HUB, CODEC_HUB, wanted=1.0),
     Claim("4", "four processes: RL_episode, of the codec's", HUB_PLAYED, CODEC_PLAYED, wanted=1.3),
+    Claim("4", "four processes: RL_step/s, of the least Python hub's", HUB, PLAIN_HUB),
     Claim("4", "four processes over gRPC: RL_step/s", HUB_GRPC, wanted=1200.0),
+    Claim("4", "the same, of a plain gRPC stream's; three in a row reach 0.33", HUB_GRPC, PLAIN),
     Claim("4", "RL_step/s, of dm_env_rpc's", OURS, DM, wanted=8.0),
     Claim("4", "time, of a raw Unix socket's", OURS, RAW, "theirs/ours", 2.0, "at most"),
     Claim("4", "time, of a raw Unix socket's, RL_episode", PLAYED, RAW, "theirs/ours"),
@@ -58,8 +62,10 @@ def turns(scale: Scale, watch: Watch) -> Section:
         "environment is in the glue's process, as in a program that uses `Glue`; deadlines and "
         "validation are on. RL-Glue 3's codec: agent and environment in their own processes, the "
         "hub a lean one of ours, together with the program. Four processes: the program has one of "
-        "its own as well, and Reglue's environment; the codec's hub is the same lean one. The raw "
-        "socket carries the same bytes and does nothing with them.",
+        "its own as well, and Reglue's environment; the codec's hub is the same lean one. The "
+        "least Python hub passes Reglue's messages on between four processes and knows no "
+        "sessions, budgets or slots. The raw socket carries the same bytes and does nothing with "
+        "them.",
         series=series,
         claims=CLAIMS,
         notes=notes,
