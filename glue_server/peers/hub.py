@@ -23,6 +23,7 @@ log = logging.getLogger("reglue")
 
 _LOOK_S = 0.2  # how often a silent program is checked
 _POLL_S = 0.02  # how long it waits for a peer of each role in turn
+_GONE_S = 0.02  # how often a program whose episode is played is looked for
 _ROUTINE_S = 0.5  # how long a routine that is under way may take when the hub closes
 _NAMED = 6  # waiting peers in a line: a name may have 200 characters
 _CLOSED = "the hub has closed"
@@ -118,7 +119,7 @@ class Hub:
             ports["agent"],
             timeouts=self._timeouts,
             secret=self._secret,
-            goes_on=lambda: not (self._closing.is_set() or experiment.is_gone),
+            goes_on=self._goes_on(experiment),
             owns=False,
         )
         while not self._closing.is_set():
@@ -138,6 +139,20 @@ class Hub:
             except ReglueError as refused:
                 experiment.fail(refused)
         return _CLOSED
+
+    def _goes_on(self, experiment: ExperimentPort) -> Callable[[], bool]:
+        """Whether an episode is played on. A look at the program costs as much as a message."""
+        look_at = 0.0
+
+        def goes_on() -> bool:
+            nonlocal look_at
+            now = time.monotonic()
+            if now >= look_at and not self._closing.is_set():
+                look_at = now + _GONE_S
+                return not experiment.is_gone
+            return not self._closing.is_set()
+
+        return goes_on
 
     def _wanted(self) -> str:
         here = [f"{role} {_name(port)}" for role, peers in self._waiting.items() for port in peers]

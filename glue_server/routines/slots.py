@@ -240,6 +240,10 @@ class JoinedSlots:
 
     # What a program is told: of one in this process, arrays that it may write to.
 
+    def shared(self, rows: Rows) -> Rows:
+        """Rows for the agent, which may not write to what a program in this process is told."""
+        return rows.read_only() if self._owns else rows
+
     def seen(self, asked: Asked, observations: Arrays) -> Arrays:
         """Observations, which nobody else writes to."""
         seen = asked.all_named(observations)

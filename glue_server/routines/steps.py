@@ -114,8 +114,7 @@ def _start(joined: JoinedSlots, asked: Asked) -> Played:
     if (void := failed(places, played)) is not None:
         ends, places = joined.void(places[void]), places[~void]
         observations = {name: rows[~void] for name, rows in observations.items()}
-    # Read-only, since a program in this process gets the same arrays.
-    joined.tell(ends=ends, starts=joined.starts(places, observations).read_only())
+    joined.tell(ends=ends, starts=joined.shared(joined.starts(places, observations)))
     return played
 
 
@@ -125,7 +124,7 @@ def _step(joined: JoinedSlots, asked: Asked) -> Played:
     played = joined.move(asked, joined.actions(asked.places))
     void = failed(asked.places, played)
     ends, steps = ends_and_steps(asked.numbers, flags, played, void)
-    joined.tell(ends=ends, steps=steps.read_only())
+    joined.tell(ends=ends, steps=joined.shared(steps))
     return played
 
 

@@ -1,0 +1,72 @@
+"""How much work a hub does for a step: counts, which do not depend on the machine."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any, TypeAlias
+
+import pytest
+
+from reglue.experiments.experiment import Experiment
+from tests.glue_server.hubs import Start, a_hub, corridor
+from tests.glue_server.playing import Follower
+
+Called: TypeAlias = Callable[[str], int]
+STEPS = 5  # of an episode in the corridor
+EPISODES = 20
+
+
+@pytest.fixture
+def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[Called]:
+    """How often the run's thread has called a function of C; it sleeps where it waits."""
+    monkeypatch.setattr("reglue.net.unix_socket._cores", lambda: 1)
+    found: Counter[tuple[int, str]] = Counter()
+
+    def count(_: FrameType, event: str, what: Any) -> None:
+        if event == "c_call":
+            found[threading.get_ident(), what.__qualname__] += 1
+
+    def of_run(name: str) -> int:
+        (run,) = (each for each in threading.enumerate() if each.name.startswith("reglue-run"))
+        assert run.ident is not None
+        return found[run.ident, name]
+
+    threading.setprofile(count)
+    yield of_run
+    threading.setprofile(None)
+
+
+@pytest.fixture
+def rl(start: Start, called: Called) -> Iterator[Experiment]:
+    """A program whose environment and agent are there, after RL_init."""
+    with a_hub() as (server, _):
+        start(Follower(), server.address, server.tokens["agent"])
+        start(corridor(), server.address, server.tokens["environment"])
+        with Experiment(server.address, server.tokens["experiment"]) as program:
+            program.init()
+            yield program
+
+
+def test_a_step_is_three_messages_in_and_three_out(rl: Experiment, called: Called) -> None:
+    rl.start()
+    sent, read = called("socket.sendmsg"), called("socket.recv_into")
+    for _ in range(STEPS - 1):
+        rl.step()
+    assert called("socket.sendmsg") - sent == 3 * (STEPS - 1)
+    assert called("socket.recv_into") - read == 3 * (STEPS - 1)
+
+
+def test_an_episode_looks_at_no_socket_in_vain(
+    rl: Experiment, called: Called, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But for a program that may have left, now and then."""
+    monkeypatch.setattr("glue_server.peers.hub._GONE_S", 1e6)
+    polls, read = called("poll.poll"), called("socket.recv_into")
+    for _ in range(EPISODES):
+        rl.episode(0)
+    read = called("socket.recv_into") - read
+    assert read >= 2 * STEPS * EPISODES
+    assert called("poll.poll") - polls - read < 2.5 * EPISODES  # one each, and the wait for it
