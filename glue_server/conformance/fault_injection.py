@@ -10,7 +10,10 @@ from typing import Any
 from glue_server.conformance.tcp_proxy import TcpProxy, UnixProxy
 from glue_server.rpc import GlueServer
 from glue_server.rpc.admission import Denied
+from glue_server.rpc.stream_port import AgentCodec
 from reglue.net.grpc_settings import grpc
+from reglue.v1.agent_pb2 import AgentCall
+from reglue.v1.environment_pb2 import EnvironmentCall
 
 UNKNOWN_FIELD = b"\xc0\x3e\x01"
 """Field 1000, a varint: what a later minor version might add to any message."""
@@ -20,7 +23,8 @@ UNKNOWN_FIELD = b"\xc0\x3e\x01"
 def bent(port: Any, bend: Callable[[Any], object]) -> Iterator[None]:
     """Alter each protobuf message that is sent meanwhile: `bend` changes it in place."""
     codec = port._codec
-    port._codec = _Bending(codec, bend)
+    kind = AgentCall if isinstance(codec, AgentCodec) else EnvironmentCall
+    port._codec = _Bending(codec, kind, bend)
     try:
         yield
     finally:
@@ -47,37 +51,37 @@ def bent_answers(port: Any, bend: Callable[[Any], object]) -> Iterator[None]:
 def overheard(port: Any) -> Iterator[list[Any]]:
     """Record all messages that arrive meanwhile, also those that nobody waits for."""
     heard: list[Any] = []
-    arrived = port.arrived
+    takes: Callable[[Any, Any], bool] = port._takes
 
-    def listen(connection: Any, message: Any) -> None:
+    def listen(connection: Any, message: Any) -> bool:
         heard.append(message)
-        arrived(connection, message)
+        return takes(connection, message)
 
-    port.arrived = listen
+    port._takes = listen
     try:
         yield heard
     finally:
-        del port.arrived
+        del port._takes
 
 
 @contextmanager
 def losing_answer(port: Any, proxy: TcpProxy) -> Iterator[None]:
     """Lose the first answer that arrives meanwhile: the proxy cuts the connection after it."""
-    arrived = port.arrived
+    takes: Callable[[Any, Any], bool] = port._takes
     lost: list[Any] = []
 
-    def lose(connection: Any, message: Any) -> None:
+    def lose(connection: Any, message: Any) -> bool:
         if not lost:
             lost.append(connection)
             proxy.cut()
-        if connection is not lost[0]:  # nothing more arrives over a cut connection
-            arrived(connection, message)
+        # nothing more arrives over a cut connection
+        return connection is not lost[0] and takes(connection, message)
 
-    port.arrived = lose
+    port._takes = lose
     try:
         yield
     finally:
-        del port.arrived
+        del port._takes
 
 
 def deny_joins(server: GlueServer, code: str, why: str, *, times: int | None = None) -> list[str]:
@@ -112,12 +116,13 @@ def route_through(server: GlueServer, proxy: UnixProxy, role: str) -> None:
 @dataclass(frozen=True)
 class _Bending:
     codec: Any
+    kind: type[AgentCall] | type[EnvironmentCall]
     bend: Callable[[Any], object]
 
-    def encode(self, *arguments: Any) -> Any:
-        message = self.codec.encode(*arguments)
+    def encode(self, *arguments: Any) -> bytes:
+        message = self.kind.FromString(self.codec.encode(*arguments))
         self.bend(message)
-        return message
+        return message.SerializeToString()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.codec, name)

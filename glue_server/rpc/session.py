@@ -96,10 +96,9 @@ class PeerSession(ABC):
         return None
 
     def arrived(self, connection: Connection, message: Any) -> None:
-        """A message has come in. Those of a stream that was replaced are dropped."""
-        with self._lock:
-            if connection is self._connection and self._is_wanted(message):
-                self._hand_over(message)
+        """A message has come in."""
+        if self._takes(connection, message):
+            self._hand_over(message)
 
     def broke(self, connection: Connection) -> None:
         """The stream is over. Its peer may come back within the reconnect window."""
@@ -170,12 +169,12 @@ class PeerSession(ABC):
         except ConnectionEnded:
             self.broke(connection)
             return None
-        if message is None:
-            return None
+        return message if message is not None and self._takes(connection, message) else None
+
+    def _takes(self, connection: Connection, message: Any) -> bool:
+        """Whether the driver is to get what came in. Nothing is taken of a replaced stream."""
         with self._lock:
-            if connection is self._connection and self._is_wanted(message):
-                return message
-        return None
+            return connection is self._connection and self._is_wanted(message)
 
     def _hand_over(self, message: Any | None) -> None:
         """Give it to the driver; None: the stream has changed."""

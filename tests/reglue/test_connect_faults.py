@@ -142,7 +142,7 @@ def lost_by(server: GlueServer, start: Start, *calls: pb.AgentCall) -> str:
     agent = start(Still(), server.address, server.token)
     port: Any = seated(server)
     for call in calls:
-        port._connection.put(call)
+        port._connection.put(call.SerializeToString())
     with pytest.raises(SessionLost) as error:
         agent.result(PATIENCE_S)
     return str(error.value)
