@@ -17,7 +17,7 @@ ENV := .env
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs picture env chaos test fuzz test-clients test-containers check conformance coverage speed format proto \
+.PHONY: help setup demo docs picture env chaos test fuzz test-clients test-containers check conformance coverage speed scaling format proto \
 	proto-image constraints clean clients cpp c julia typescript docker \
 	check-style check-types check-layers check-proto check-stubs check-tests check-containers
 
@@ -107,6 +107,9 @@ chaos: .venv/dev-is-installed ## disturb runs for MINUTES (5): kills, hangs, cut
 speed: .venv-speed/is-installed ## measure Reglue beside its peers; ONLY=turns: one section
 	.venv-speed/bin/python benchmarks/speed/run.py $(addprefix --only ,$(ONLY)) $(FLAGS)
 
+scaling: .venv-speed/is-installed ## measure a run's coordinator, and 1 to 8 Ray nodes on this machine
+	.venv-speed/bin/python -m speed.scaling $(FLAGS)
+
 check: check-style check-types check-layers check-proto check-stubs docs docker ## what CI runs
 	$(MAKE) -j 2 check-tests check-containers
 
@@ -178,7 +181,7 @@ clean: ## remove all that the other targets made, except runs/
 		benchmarks/speed/old_codec.py
 	.ci/venv $(PYTHON) .venv-speed
 	.venv-speed/bin/python -m pip install -c constraints.txt \
-		-e '.[server,metaworld,gymnasium,atari,competition]' -r benchmarks/speed/requirements.txt
+		-e '.[server,metaworld,gymnasium,atari,ray,competition]' -r benchmarks/speed/requirements.txt
 	.venv-speed/bin/python benchmarks/speed/old_codec.py
 	touch $@
 

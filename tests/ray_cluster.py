@@ -16,6 +16,7 @@ from typing import Any, Self
 _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # this machine is 127.0.0.1
+    "RAY_worker_niceness": "0",  # else nodes wait for whatever else this machine does
 }
 _NODE = {
     "object_store_memory": 80 * 2**20,

@@ -28,6 +28,8 @@ INCLUDED = {
     "benchmarks/interval_coverage/RESULTS.md": "explanation/coverage.md",
     "benchmarks/speed/RESULTS.md": "explanation/speed.md",
     "benchmarks/speed/results.svg": "assets/speed.svg",
+    "benchmarks/speed/scaling/RESULTS.md": "explanation/scaling.md",
+    "benchmarks/speed/scaling/results.svg": "assets/scaling.svg",
     "proto/README.md": "reference/protocol/agent.md",
     "proto/ENVIRONMENT.md": "reference/protocol/environment.md",
     "proto/EXPERIMENT.md": "reference/protocol/experiment.md",

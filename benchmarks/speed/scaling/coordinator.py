@@ -1,0 +1,105 @@
+"""What a coordinator costs: a whole online run whose shards are idle.
+
+`python -m speed.scaling.coordinator SHARDS RUNS EPISODES STEPS` prints what it took as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+import time
+from functools import partial
+from unittest.mock import patch
+
+from glue_server import Outcome
+from glue_server.processes.channel import ChannelProcess
+from glue_server.processes.frames import write_frame
+from reglue_bench.engines import Players
+from reglue_bench.engines.players import Player
+from reglue_bench.evaluation import evaluate
+from reglue_bench.runs import session
+from reglue_bench.terminal.observer import NullObserver
+
+
+def main() -> None:
+    """Play, and print."""
+    shards, runs, episodes, steps = map(int, sys.argv[1:])
+    clocks = _Clocks()
+    with patch.object(session, "LocalPlayers", partial(_IdlePlayers, steps=steps)):
+        result = evaluate(
+            "online:mountain-car",
+            agent="random",
+            runs=runs,
+            episodes=episodes,
+            processes=shards,
+            watcher=clocks,
+        )
+    assert result.complete, result.ended_early
+    print(json.dumps({"rows": clocks.rows} | clocks.read()))
+
+
+class _Clocks(NullObserver):
+    """What was spent since the first episode."""
+
+    rows = 0
+
+    def outcome(self, outcome: Outcome, phase: str) -> None:
+        """Count it."""
+        if not self.rows:
+            self._began = _now()
+        self.rows += 1
+
+    def read(self) -> dict[str, float]:
+        """Seconds by the clock, and of this process."""
+        wall_s, cpu_s = (now - then for now, then in zip(_now(), self._began, strict=True))
+        return {"wall_s": wall_s, "cpu_s": cpu_s}
+
+
+def _now() -> tuple[float, float]:
+    return time.perf_counter(), time.process_time()
+
+
+class _IdlePlayers(Players):
+    """Shards that do nothing: all in one process, each with a socket."""
+
+    elsewhere = False
+
+    def __init__(self, count: int, *, steps: int) -> None:
+        self._count = count
+        self._steps = steps
+
+    @property
+    def most(self) -> int:
+        return self._count
+
+    def open(self) -> None:
+        self._process = ChannelProcess("speed.scaling.idle_shards")
+        write_frame(self._process.channel, {"steps": self._steps})
+
+    def begin(self) -> Player:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(self._process.channel, [b"+"], [theirs.fileno()])
+        return _IdlePlayer(ours)
+
+    def close(self, within_s: float) -> None:
+        self._process.leave()
+        self._process.end(within_s)
+
+
+class _IdlePlayer:
+    """A socket of the process of all."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self.channel = channel
+
+    def leave(self) -> None:
+        self.channel.close()
+
+    def end(self, within_s: float) -> None:
+        pass
+
+
+if __name__ == "__main__":
+    main()
