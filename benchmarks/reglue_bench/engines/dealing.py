@@ -173,7 +173,7 @@ class DealingEngine(Engine):
                 if len(self._players) + self._unplaced == self._begun.most:
                     break
                 with uninterrupted():  # or a process might be left behind
-                    self._players[number] = _Player(self._begun.begin())
+                    self._players[number] = _Player(self._begun.begin(number))
                 begin += 1
         busy = {n: each for n, each in self._players.items() if each.shard or not each.machine}
         return busy if self._waiting or any(each.shard for each in busy.values()) else {}

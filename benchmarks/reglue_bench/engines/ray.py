@@ -72,7 +72,7 @@ class RayPlayers(Players):
         self._cores = answer["cores"]
         self._say(f"the Ray cluster has {answer['nodes']} nodes with {self._cores} cores")
 
-    def begin(self) -> Player:
+    def begin(self, number: int) -> Player:
         """Ask for an actor. Raises EnvironmentFault if the cluster is gone."""
         assert self._ray is not None, "open() comes first"
         ours, theirs = socket.socketpair()

@@ -13,6 +13,7 @@ import pytest
 
 from glue_server import Outcome
 from reglue.errors import UsageError
+from reglue_bench.engines.players import LocalPlayers
 from reglue_bench.evaluation import resume
 from reglue_bench.plans.plan import Plan
 from reglue_bench.terminal.observer import NullObserver
@@ -160,3 +161,17 @@ def test_no_file_of_a_users_folder_replaces_a_standard_module(tmp_path: Path) ->
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("spare", [0, 1])
+def test_processes_that_take_all_cores_stay_on_one_each(spare: int) -> None:
+    allowed = sorted(os.sched_getaffinity(0))
+    players = LocalPlayers(len(allowed) - spare)
+    begun = [players.begin(number) for number in range(len(allowed))]
+    try:
+        found = [os.sched_getaffinity(player.pid) for player in begun]
+        assert found == [set(allowed) if spare else {core} for core in allowed]
+    finally:
+        for player in begun:
+            player.leave()
+            player.end(5.0)
