@@ -12,7 +12,8 @@ from pathlib import Path
 from reglue_bench.runs.environments import cores
 from speed.harness import Claim, Scale, Section, Series, Watch, interleave, run
 
-RUNS, EPISODES = 30, 200
+RUNS, EPISODES = 8, 100
+LONG_RUNS, LONG_EPISODES = 30, 200  # with --long
 ONE, EACH = "online, --processes 1", "online, a process for each core"
 BARE = "online, a command for each core, with its share of the runs"
 MT10_ONE, MT10_EACH = "MT10, one copy after another", "MT10, both copies at once"
@@ -29,8 +30,9 @@ CLAIMS = (
 def engines(scale: Scale, watch: Watch) -> Section:
     """Seconds of whole commands, and their rows compared."""
     with tempfile.TemporaryDirectory(prefix="reglue-speed-") as folder:
-        played = _Played(Path(folder), scale.of(RUNS, 4), scale.of(EPISODES, 20))
-        goals = str(scale.of(20, 1))
+        runs = LONG_RUNS if scale.long else scale.of(RUNS, 4)
+        episodes = LONG_EPISODES if scale.long else scale.of(EPISODES, 20)
+        played, goals = _Played(Path(folder), runs, episodes), str(scale.of(2, 1))
         figures = interleave(
             {
                 ONE: lambda: played.online("one", "--processes", "1"),
@@ -40,7 +42,7 @@ def engines(scale: Scale, watch: Watch) -> Section:
                 MT10_EACH: lambda: played.mt10("mt10-each", goals),
             },
             "s",
-            rounds=scale.rounds(3),
+            rounds=scale.rounds(2),
             watch=watch,
         )
         equal = [
@@ -49,8 +51,8 @@ def engines(scale: Scale, watch: Watch) -> Section:
         ]
     return Section(
         title="A run on all cores",
-        about=f"`reglue bench online:mountain-car --agent sarsa --runs {RUNS} --episodes "
-        f"{EPISODES}`, and MT10 with the experts and `--agents 2`, {goals} goals a task: the time "
+        about=f"`reglue bench online:mountain-car --agent sarsa --runs {runs} --episodes "
+        f"{episodes}`, and MT10 with the experts and `--agents 2`, {goals} goals a task: the time "
         "of whole commands. A command for each core has its share of the runs and `--processes 1`, "
         "and all are started at once: what the engine adds is the difference.",
         series=(*figures, Series(EQUAL, "", (sum(equal) / len(equal),))),
