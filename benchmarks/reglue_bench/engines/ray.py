@@ -20,6 +20,7 @@ from glue_server.processes.frames import read_frame, write_frame
 from glue_server.processes.interrupts import check_stop, uninterrupted
 from reglue.errors import EnvironmentFault, MissingExtra, UsageError
 from reglue_bench.engines.players import Player, Players
+from reglue_bench.report.words import plural
 
 LOG = "ray.log"
 """What Ray prints, in the run's folder."""
@@ -70,7 +71,8 @@ class RayPlayers(Players):
         if "wrong" in answer:
             raise UsageError(answer["wrong"])
         self._cores = answer["cores"]
-        self._say(f"the Ray cluster has {answer['nodes']} nodes with {self._cores} cores")
+        nodes = plural(answer["nodes"], "node")
+        self._say(f"the Ray cluster has {nodes} with {plural(self._cores, 'core')}")
 
     def begin(self, number: int) -> Player:
         """Ask for an actor. Raises EnvironmentFault if the cluster is gone."""
