@@ -42,7 +42,11 @@ def main(
         bool, typer.Option("--quick", help="a smoke run of all sections: its figures say little")
     ] = False,
     long: Annotated[
-        bool, typer.Option("--long", help="also what takes ten minutes and more: the 1.1 million steps of ML10's test, 30 runs")
+        bool,
+        typer.Option(
+            "--long",
+            help="also what takes ten minutes and more: the 1.1 million steps of ML10's test, 30 runs",
+        ),
     ] = False,
     render: Annotated[
         bool, typer.Option("--render", help="measure nothing: write the page and plot again")
