@@ -85,22 +85,23 @@ class JudgedTally(Tally):
             cells = procedure.cells(unit)
             self._before -= len(cells)
             self._planned.update(cell.task for cell in cells if cell.phase == "evaluate")
-        self._played = 0
-        # Judged episodes that succeeded, by task; all that ended where success is never told.
-        self._successes: Counter[str] = Counter()
+        # Of the episodes heard of: whether one succeeded, or is over where that is never told. A
+        # process that dies loses some, which are played again.
+        self._heard: dict[tuple[int, int], bool] = {}
+        self._successes: Counter[str] = Counter()  # judged episodes, by task
 
     @property
     def done(self) -> int:
         """Cells that have a row, or are about to."""
-        return self._before + self._played
+        return self._before + len(self._heard)
 
     def take(self, outcome: Outcome, phase: str) -> None:
         """Count an outcome."""
-        self._played += 1
         self._faults += outcome.status != "ok"
-        if phase == "evaluate":
-            counts = outcome.success or self._begun.plan.is_by_return
-            self._successes[outcome.order.cell.task] += counts
+        counts = phase == "evaluate" and (outcome.success or self._begun.plan.is_by_return)
+        place = (outcome.order.unit, outcome.order.k)
+        self._successes[outcome.order.cell.task] += counts - self._heard.get(place, False)
+        self._heard[place] = counts
 
     def line(self) -> str:
         """Everything in one line."""
@@ -109,7 +110,7 @@ class JudgedTally(Tally):
             # No rate of those that have ended: fast successes end first.
             of = "that were left" if self._before else "planned"
             words.append(f"{self._successes.total()} succeeded of {self._planned.total()} {of}")
-        return self._line(words, played=self._played)
+        return self._line(words, played=len(self._heard))
 
     def details(self) -> RenderableType:
         """Successes of each task (or episodes, see above) of all that are planned."""
@@ -136,8 +137,9 @@ class ReturnTally(JudgedTally):
 
     def take(self, outcome: Outcome, phase: str) -> None:
         """Count an outcome."""
+        heard = len(self._heard)
         super().take(outcome, phase)
-        if outcome.status == "ok":
+        if outcome.status == "ok" and len(self._heard) > heard:
             self._returns.setdefault(outcome.order.cell.task, []).append(outcome.return_)
 
     def line(self) -> str:
@@ -147,7 +149,7 @@ class ReturnTally(JudgedTally):
             # Tasks weigh alike. Short episodes end first, so it is not yet the score.
             mean = fmean(fmean(of) for of in self._returns.values())
             words.append(f"mean return so far {number(mean)}")
-        return self._line(words, played=self._played)
+        return self._line(words, played=len(self._heard))
 
     def details(self) -> RenderableType:
         """The last returns of each task, and their mean."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
 from rich.console import Console
 
 from env_adapters import Cell
@@ -38,14 +39,14 @@ def shown(
     looking = make(console, clock)
     looking.drawing(2, 2)
     looking.begin(RunStarted(plan or corridor_plan(), left=range(1, 6), executed=lambda: 500))
-    for task, status, success in (
-        ("a", "ok", True),
-        ("a", "ok", False),
-        ("b", "agent_error", False),
+    for unit, task, status, success in (
+        (1, "a", "ok", True),
+        (2, "a", "ok", False),
+        (3, "b", "agent_error", False),
     ):
         clock.now += 20 / 3
         cell = Cell(task, 0, 0, 0, Phase.EVALUATE)
-        order = Order(0, 0, cell, 0)
+        order = Order(unit, 0, cell, 0)
         looking.outcome(Outcome(order, status, success=success), "evaluate")
     looking.end()
     return text.getvalue()
@@ -66,6 +67,20 @@ def test_episodes_alone_are_told_where_success_never_is() -> None:
     text = shown(Display, terminal=True, plan=plan)
     [bar] = [line for line in text.splitlines() if line.split()[:1] == ["a"]]
     assert bar.split()[-1] == "2/2"  # both that were left of this task
+
+
+@pytest.mark.parametrize("judged_by", ["success", "return"])
+def test_an_episode_that_is_played_again_is_counted_once(judged_by: str) -> None:
+    text, plan = io.StringIO(), corridor_plan()
+    plan = replace(plan, parameters={**plan.parameters, "judged_by": judged_by})
+    lines = Lines(Console(file=text, width=200))
+    lines.begin(RunStarted(plan, left=range(6), executed=lambda: 0))
+    for unit in (0, 1, 0, 1, 2):
+        order = Order(unit, 0, Cell("a", 0, 0, 0, Phase.EVALUATE), 0)
+        lines.outcome(Outcome(order, "ok", success=True), "evaluate")
+    lines.end()
+    told = "3 of 6 episodes, " + "3 succeeded of 6 planned, " * (judged_by == "success")
+    assert text.getvalue().splitlines()[-1].startswith(told)
 
 
 def test_time_left_is_not_told_from_a_few_episodes() -> None:
