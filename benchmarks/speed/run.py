@@ -45,7 +45,7 @@ def main(
         bool,
         typer.Option(
             "--long",
-            help="also what takes ten minutes and more: the 1.1 million steps of ML10's test, 30 runs",
+            help="also what takes ten minutes: the 1.1 million steps of ML10's test, 30 runs",
         ),
     ] = False,
     render: Annotated[
