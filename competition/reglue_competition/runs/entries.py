@@ -37,16 +37,16 @@ class StoreEntries:
         self._lock = threading.Lock()
         self._here: dict[str, bool] = {}  # by submission; False: it has left
         self._rounds: dict[str, datetime] = {}  # when they begin, by submission
-        self._untold: dict[tuple[str, str], str] = {}  # submissions that ended, by team and name
-        self._untold_until = 0.0  # monotonic seconds
+        # Submissions that ended, by team and name, and until when, in monotonic seconds.
+        self._untold: dict[tuple[str, str], tuple[str, float]] = {}
 
     def expect(self, ended: Iterable[Submission], until: float) -> None:
         """Until then agents of those names come for the farewell of what has ended, until `forget`.
 
-        To be called before anybody enters; `until`: monotonic seconds.
+        `until`: monotonic seconds.
         """
-        self._untold = {(each.team, each.name): each.id for each in ended}
-        self._untold_until = until
+        with self._lock:
+            self._untold |= {(each.team, each.name): (each.id, until) for each in ended}
 
     def enter(self, token: str, name: str, caller: Caller) -> str:
         """The id of the submission of that name, of the token's team. Raises EntryRefused."""
@@ -86,7 +86,8 @@ class StoreEntries:
         with self._lock:
             self._here.pop(submission, None)
             self._rounds.pop(submission, None)
-            self._untold = {key: each for key, each in self._untold.items() if each != submission}
+            untold = self._untold.items()
+            self._untold = {key: each for key, each in untold if each[0] != submission}
 
     def _entered(self, token: str, name: str, caller: Caller) -> str:
         team = ""
@@ -99,8 +100,8 @@ class StoreEntries:
             if self._definition.client_certificates and caller.certified != team:
                 words = "this token is of another team than the certificate that was shown"
                 raise EntryRefused(words, kind="token", team=team)
-            untold = self._untold.get((team, name.strip()))
-            if untold is not None and time.monotonic() < self._untold_until:
+            untold, until = self._untold.get((team, name.strip()), ("", 0.0))
+            if untold and time.monotonic() < until:
                 return untold
             entered = self._store.enter(bearer, name, self._clock())
         except TokenRefused as refused:

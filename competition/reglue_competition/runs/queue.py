@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -330,7 +330,11 @@ class Queue:
             self._log(submission, f"was interrupted, and goes on: {why}", logging.WARNING)
             return
         self._store.set_status(submission.id, "broken", why)
-        self._gateway.end(submission.id, self._forget(submission, "broken", why))
+        farewell = self._forget(submission, "broken", why)
+        if not self._gateway.end(submission.id, farewell):  # it joins again, as its run died
+            self._untold[submission.id] = replace(submission, status="broken", detail=why)
+            until = time.monotonic() + self._hosted.reconnect_window_s
+            self._entries.expect([self._untold[submission.id]], until)
 
     def _cancel(self, submission: Submission) -> None:
         playing = self._playing.get(submission.id)

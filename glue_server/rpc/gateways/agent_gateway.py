@@ -69,6 +69,11 @@ class _Session:
             self.stream.end(verdict)
 
     @property
+    def hears(self) -> bool:
+        """Whether a stream is up, and goes on."""
+        return self.verdict is None and self.stream is not None
+
+    @property
     def is_kept(self) -> bool:
         """Whether another ticket would disturb an agent: one that is here, or may come back."""
         return self.verdict is None and (self.stream is not None or self.ticket is not None)
@@ -125,14 +130,20 @@ class AgentGateway(Listener):
         if old is not None:
             old.close()
 
-    def end(self, entry: str, why: str) -> None:
-        """Say farewell to the entry's agent, also if it comes back within its window."""
+    def end(self, entry: str, why: str) -> bool:
+        """Say farewell to the entry's agent, also if it comes back within its window.
+
+        Returns whether it was here to hear it; else it may join anew.
+        """
         with self._lock:
             link = self._links.pop(entry, None)
-            if (session := self._of_entry.pop(entry, None)) is not None:
+            session = self._of_entry.pop(entry, None)
+            is_here = session is not None and session.hears
+            if session is not None:
                 session.end(why)
         if link is not None:
             link.close()
+        return is_here
 
     def drain(self, why: str) -> None:
         """Let nobody else in: agents that join may try again, and the health check says no."""

@@ -208,6 +208,27 @@ def test_what_never_plays_breaks_after_three_tries(
         assert "by a failure of ours" in agent.result()
 
 
+def test_an_agent_that_was_away_when_its_submission_broke_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It enters no other submission, as it was not told that this one is over."""
+    monkeypatch.setattr(queue, "_PAUSES_S", (0.1, 0.1))
+    with hosting(tmp_path) as server:
+        ours = server.team("ours")
+        with joined_process(ours, "Seeded") as agent:
+            server.runs_until(lambda: server.store.submissions() != [], "it is entered")
+            there = server.folder(server.submission("ours"))
+            there.parent.mkdir()
+            there.write_text("no folder")
+            agent.kill()
+            agent.wait()
+            server.runs_until_status("broken", "ours")
+        with joined(ours, Seeded()) as back:
+            server.runs_until(back.done, "it is told")
+            assert "by a failure of ours" in back.result()
+        assert len(server.store.submissions()) == 1
+
+
 def test_agents_of_a_server_that_is_gone_come_back_or_have_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
