@@ -105,7 +105,7 @@ chaos: .venv/dev-is-installed ## disturb runs for MINUTES (5): kills, hangs, cut
 	$(BIN)/python -m tests.chaos.run $(addprefix --minutes ,$(MINUTES)) $(FLAGS)
 
 speed: .venv-speed/is-installed ## measure Reglue beside its peers; ONLY=turns: one section
-	.venv-speed/bin/python benchmarks/speed/run.py $(addprefix --only ,$(ONLY)) $(FLAGS)
+	.venv-speed/bin/python -m speed.run $(addprefix --only ,$(ONLY)) $(FLAGS)
 
 scaling: .venv-speed/is-installed ## measure a run's coordinator, and 1 to 8 Ray nodes on this machine
 	.venv-speed/bin/python -m speed.scaling $(FLAGS)

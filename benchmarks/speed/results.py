@@ -116,7 +116,7 @@ COMMAND = "make speed"
 _INTRODUCTION = f"""# Speed
 
 Written by `{COMMAND}`, which measures all of it again; `make speed ONLY=turns` one section,
-`.venv-speed/bin/python benchmarks/speed/run.py --help` says what else there is. Contenders take
+`.venv-speed/bin/python -m speed.run --help` says what else there is. Contenders take
 turns (A B A B …), a figure is the median of its rounds, and what counts are the ratios in one run
 on one machine. `results.json` has every sample.
 

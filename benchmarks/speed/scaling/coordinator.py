@@ -77,7 +77,7 @@ class _IdlePlayers(Players):
         self._process = ChannelProcess("speed.scaling.idle_shards")
         write_frame(self._process.channel, {"steps": self._steps})
 
-    def begin(self) -> Player:
+    def begin(self, number: int) -> Player:
         ours, theirs = socket.socketpair()
         with theirs:
             socket.send_fds(self._process.channel, [b"+"], [theirs.fileno()])

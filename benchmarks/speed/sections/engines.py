@@ -5,23 +5,28 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from reglue_bench.runs.environments import cores
 from speed.harness import Claim, Scale, Section, Series, Watch, interleave, run
+from tests.ray_cluster import RayCluster
 
 RUNS, EPISODES = 8, 100
 LONG_RUNS, LONG_EPISODES = 30, 200  # with --long
 ONE, EACH = "online, --processes 1", "online, a process for each core"
 BARE = "online, a command for each core, with its share of the runs"
 MT10_ONE, MT10_EACH = "MT10, one copy after another", "MT10, both copies at once"
+RAY = "online, on a Ray node with the same cores"
 EQUAL = "rows that are equal"
 
 CLAIMS = (
     Claim("10", "online on all cores: times as fast", EACH, ONE, "theirs/ours", 1.8),
     Claim("10", "of the same commands side by side", EACH, BARE, wanted=1.03, sense="at most"),
+    Claim("10", "the same commands side by side: times as fast", BARE, ONE, "theirs/ours"),
+    Claim("10", "on a Ray node, of those", RAY, BARE),
     Claim("10", "MT10, two copies: times as fast", MT10_EACH, MT10_ONE, "theirs/ours"),
     Claim("10", "rows equal to those of one process", EQUAL, wanted=1.0),
 )
@@ -29,7 +34,10 @@ CLAIMS = (
 
 def engines(scale: Scale, watch: Watch) -> Section:
     """Seconds of whole commands, and their rows compared."""
-    with tempfile.TemporaryDirectory(prefix="reglue-speed-") as folder:
+    with (
+        tempfile.TemporaryDirectory(prefix="reglue-speed-") as folder,
+        RayCluster(cores()) as cluster,
+    ):
         runs = LONG_RUNS if scale.long else scale.of(RUNS, 4)
         episodes = LONG_EPISODES if scale.long else scale.of(EPISODES, 20)
         played, goals = _Played(Path(folder), runs, episodes), str(scale.of(2, 1))
@@ -38,6 +46,7 @@ def engines(scale: Scale, watch: Watch) -> Section:
                 ONE: lambda: played.online("one", "--processes", "1"),
                 EACH: lambda: played.online("each"),
                 BARE: played.bare,
+                RAY: lambda: played.online("ray", "--engine", "ray", on=cluster.environment),
                 MT10_ONE: lambda: played.mt10("mt10-one", goals, "--processes", "1"),
                 MT10_EACH: lambda: played.mt10("mt10-each", goals),
             },
@@ -47,14 +56,15 @@ def engines(scale: Scale, watch: Watch) -> Section:
         )
         equal = [
             played.rows(one) == played.rows(each)
-            for one, each in (("one", "each"), ("mt10-one", "mt10-each"))
+            for one, each in (("one", "each"), ("one", "ray"), ("mt10-one", "mt10-each"))
         ]
     return Section(
         title="A run on all cores",
         about=f"`reglue bench online:mountain-car --agent sarsa --runs {runs} --episodes "
         f"{episodes}`, and MT10 with the experts and `--agents 2`, {goals} goals a task: the time "
         "of whole commands. A command for each core has its share of the runs and `--processes 1`, "
-        "and all are started at once: what the engine adds is the difference.",
+        "and all are started at once: what the engine adds is the difference. "
+        "The Ray node is a process of this machine, and stands before the command begins.",
         series=(*figures, Series(EQUAL, "", (sum(equal) / len(equal),))),
         claims=CLAIMS,
     )
@@ -68,10 +78,12 @@ class _Played:
     runs: int
     episodes: int
 
-    def online(self, name: str, *more: str, runs: int = 0) -> float:
-        """Seconds of one command."""
+    def online(
+        self, name: str, *more: str, runs: int = 0, on: Mapping[str, str] | None = None
+    ) -> float:
+        """Seconds of one command, in that environment."""
         asked = ("--runs", str(runs or self.runs), "--episodes", str(self.episodes))
-        return self._bench(name, "online:mountain-car", "--agent", "sarsa", *asked, *more)
+        return self._bench(name, "online:mountain-car", "--agent", "sarsa", *asked, *more, on=on)
 
     def bare(self) -> float:
         """Seconds until the last of as many commands as cores has ended."""
@@ -97,7 +109,7 @@ class _Played:
         finally:
             ledger.close()
 
-    def _bench(self, name: str, *words: str) -> float:
+    def _bench(self, name: str, *words: str, on: Mapping[str, str] | None = None) -> float:
         out = self.folder / name
         shutil.rmtree(out, ignore_errors=True)
-        return run("reglue", "bench", *words, "--out", str(out)).seconds
+        return run("reglue", "bench", *words, "--out", str(out), environment=on).seconds
