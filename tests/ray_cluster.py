@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
 _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
+    "GRPC_ENABLE_FORK_SUPPORT": "0",  # else Ray's proxy for ray:// fails now and then: it forks
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # this machine is 127.0.0.1
     "RAY_worker_niceness": "0",  # else nodes wait for whatever else this machine does
 }
@@ -43,6 +46,7 @@ class RayCluster:
             env=os.environ | _SETTINGS,
         )
         self.environment = {**_SETTINGS, "RAY_ADDRESS": self._answer()}
+        self.client_address = self._answer()
 
     def __enter__(self) -> Self:
         return self
@@ -84,9 +88,11 @@ def main() -> None:
 
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # Ray prints there
+    port = _free_port()
     head = _NODE | {"num_cpus": int(sys.argv[1]), "_system_config": _HEALTH}
-    cluster = Cluster(initialize_head=True, head_node_args=head)
+    cluster = Cluster(initialize_head=True, head_node_args=head | {"ray_client_server_port": port})
     print(cluster.address, file=answers)
+    print(f"ray://127.0.0.1:{port}", file=answers)
     nodes = []
     for line in sys.stdin:
         match line.strip():
@@ -100,16 +106,25 @@ def main() -> None:
     cluster.shutdown()
 
 
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port: int = taken.getsockname()[1]
+        return port
+
+
 def _kill(node: Any) -> None:
     """As if its machine had lost its power."""
     started = [each.process.pid for of in node.all_processes.values() for each in of]
-    for pid in [*started, *(worker for parent in started for worker in _children(parent))]:
-        os.kill(pid, signal.SIGKILL)
+    for pid in [each for first in started for each in _family(first)]:
+        with suppress(ProcessLookupError):  # it ended with its parent
+            os.kill(pid, signal.SIGKILL)
 
 
-def _children(pid: int) -> list[int]:
+def _family(pid: int) -> list[int]:
+    """A process, its children and theirs."""
     files = Path(f"/proc/{pid}/task").glob("*/children")
-    return [int(each) for file in files for each in file.read_text().split()]
+    children = [int(each) for file in files for each in file.read_text().split()]
+    return [pid, *(each for child in children for each in _family(child))]
 
 
 if __name__ == "__main__":

@@ -49,6 +49,7 @@ class Options(TypedDict, total=False):
     training_seed: int | None
     workers: int | None
     engine: str
+    environments: str
     processes: int | None
     record: bool
     keep_rewards: bool

@@ -435,6 +435,16 @@ class ExecutionSettings(_Group):
             metavar="local|ray|ray://HOST:PORT",
         ),
     ] = LOCAL
+    environments: Annotated[
+        Engine,
+        _flag(
+            "where the environments of an agent that stays here are: local, processes of this "
+            "machine; ray or ray://HOST:PORT, on that Ray cluster, from where they connect "
+            "(--listen, --advertise)",
+            _PLAY,
+            metavar="local|ray|ray://HOST:PORT",
+        ),
+    ] = LOCAL
     processes: Annotated[
         Count | None,
         _flag(
@@ -549,6 +559,17 @@ class Settings(SecuritySettings, ListenSettings, ExecutionSettings, AgentSetting
     def _one_agent(self) -> Self:
         if self.agent and self.agent_cmd:
             raise ValueError("give --agent or --agent-cmd, not both")
+        return self
+
+    @model_validator(mode="after")
+    def _one_cluster(self) -> Self:
+        if LOCAL not in (self.environments, self.engine):
+            raise ValueError(
+                f"--environments {self.environments}: got --engine {self.engine} too, whose agents "
+                "have their environments beside them; omit one of them"
+            )
+        if self.environments != LOCAL and self.workers == 0:
+            raise ValueError("--workers: got 0, wanted 1 or more with --environments ray")
         return self
 
     @model_validator(mode="after")

@@ -10,9 +10,9 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -39,7 +39,84 @@ SlotRoutine: TypeAlias = GetState | SetState | GetRandomSeed | SetRandomSeed
 """What the worker of one slot carries out."""
 
 _STDERR = 2
-_MOST_S = 1e8  # three years: sockets know no longer limit
+MOST_S = 1e8  # three years: sockets know no longer limit
+
+
+class Worker(Protocol):
+    """The environments of some slots, in a process here or on another machine."""
+
+    @property
+    def name(self) -> str:
+        """For logs."""
+
+    @property
+    def pid(self) -> int:
+        """The process id; 0 on another machine."""
+
+    @property
+    def left_s(self) -> float:
+        """How long its oldest answer may still take; 0: it is late."""
+
+    def filenos(self) -> Sequence[int]:
+        """One of them is readable when an answer waits, or it is gone."""
+
+    def init(self, slots: int) -> None:
+        """Ask for env_init; `ready` waits for it, `share` comes next."""
+
+    def ready(self, timeout_s: float) -> EnvironmentReady:
+        """The answer to `init`. Raises UsageError, EnvironmentFault."""
+
+    def share(self, memory: int) -> None:
+        """Hand over the shared memory, by its descriptor."""
+
+    def send(self, play: Play) -> None:
+        """Ask for a Play, whose actions are in the shared arrays. Raises OSError: it is gone."""
+
+    def receive(self) -> dict[int, str]:
+        """The faults of the oldest Play. Raises EOFError or OSError: it is gone, or late."""
+
+    def ask(self, call: EnvironmentCall) -> EnvironmentReply:
+        """Have a routine of one slot carried out. Raises EOFError or OSError: it is gone."""
+
+    def cleanup(self) -> None:
+        """Let it close its environments."""
+
+    def leave(self) -> None:
+        """Close its channel: it ends soon."""
+
+    def end(self, within_s: float) -> None:
+        """Wait until it has ended; kill it after that time."""
+
+
+def end_at_once(worker: Worker) -> None:
+    """End it, whatever it does."""
+    worker.leave()
+    worker.end(0.0)
+
+
+class Silence:
+    """How long a worker has not answered, while it owes answers."""
+
+    def __init__(self, timeout_s: float) -> None:
+        self._timeout_s = min(timeout_s, MOST_S)
+        self._owes = 0  # answers
+        self._until = math.inf  # when the oldest of them is late, monotonic seconds
+
+    @property
+    def left_s(self) -> float:
+        """How long the oldest answer may still take; 0: it is late."""
+        return max(0.0, self._until - time.monotonic())
+
+    def asked(self) -> None:
+        """It owes one more."""
+        if not self._owes:
+            self._until = time.monotonic() + self._timeout_s
+        self._owes += 1
+
+    def answered(self) -> None:
+        """It owes one less."""
+        self._owes -= 1
+        self._until = time.monotonic() + self._timeout_s if self._owes else math.inf
 
 
 class WorkerProcess:
@@ -50,18 +127,31 @@ class WorkerProcess:
     """
 
     def __init__(self, suite: SuiteName, log_file: Path | None, *, timeout_s: float) -> None:
-        self._timeout_s = min(timeout_s, _MOST_S)
-        self._owes = 0  # answers
-        self._until = math.inf  # when the oldest of them is late, monotonic seconds
+        self._timeout_s = min(timeout_s, MOST_S)
+        self._silence = Silence(timeout_s)
         self.channel, theirs = socket.socketpair()
         with theirs:
             self.process = _spawn(theirs.fileno(), log_file)
         self._ask({"factory": suite.factory, "config": dict(suite.config)})
 
     @property
+    def name(self) -> str:
+        """By its process id."""
+        return f"worker {self.pid}"
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self.process.pid
+
+    @property
     def left_s(self) -> float:
         """How long its oldest answer may still take; 0: it is late."""
-        return max(0.0, self._until - time.monotonic())
+        return self._silence.left_s
+
+    def filenos(self) -> Sequence[int]:
+        """Of its channel."""
+        return (self.channel.fileno(),)
 
     def init(self, slots: int) -> None:
         """Ask for env_init; `ready` waits for it, `share` comes next."""
@@ -89,9 +179,7 @@ class WorkerProcess:
 
     def send(self, play: Play) -> None:
         """Ask for a Play, whose actions are in the shared arrays. Raises OSError: it is gone."""
-        if not self._owes:
-            self._until = time.monotonic() + self._timeout_s
-        self._owes += 1
+        self._silence.asked()
         write_play(self.channel, play)
 
     def receive(self) -> dict[int, str]:
@@ -100,8 +188,7 @@ class WorkerProcess:
         Raises EOFError or OSError if the worker is gone.
         """
         head, _ = read_frame(self.channel)
-        self._owes -= 1
-        self._until = time.monotonic() + self._timeout_s if self._owes else math.inf
+        self._silence.answered()
         return dict(head.get("faults", ()))
 
     def ask(self, call: EnvironmentCall) -> EnvironmentReply:
@@ -119,10 +206,13 @@ class WorkerProcess:
         """Let it close its environments; nobody waits for that."""
         self._ask({"cleanup": True})
 
-    def kill(self) -> None:
-        """End it, whatever it does."""
+    def leave(self) -> None:
+        """Close its channel."""
         self.channel.close()
-        end_all([self.process], within_s=0.0)
+
+    def end(self, within_s: float) -> None:
+        """Wait until it has ended; kill it after that time."""
+        end_all([self.process], within_s=within_s)
 
     def _ask(self, head: Mapping[str, Any]) -> None:
         with contextlib.suppress(OSError):  # dead already: `ready` says so

@@ -6,16 +6,22 @@ import logging
 import math
 import os
 import select
+import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
 from env_adapters import SuiteName
 from glue_server.environment.shared_memory import SharedArrays, new_memory
-from glue_server.environment.worker_process import ReplayLog, SlotRoutine, WorkerProcess
-from glue_server.processes.children import end_all
+from glue_server.environment.worker_process import (
+    ReplayLog,
+    SlotRoutine,
+    Worker,
+    WorkerProcess,
+    end_at_once,
+)
 from glue_server.processes.interrupts import hurried
 from glue_server.timeouts import Timeouts
 from reglue.errors import BadReply, EnvironmentFault, UsageError
@@ -78,17 +84,18 @@ class WorkersPort:
         log_file: Path | None = None,
         timeout_s: float = Timeouts.environment_s,
         start_s: float = START_S,
+        start: Callable[[], Worker] | None = None,
     ) -> None:
+        """`start` begins a worker, by default a process of this machine."""
         self.hello = EnvironmentHello(name or suite.factory, sdk())
         self.replayed = 0
-        self._suite = suite
         self._most = workers
-        self._log_file = log_file
-        self._timeout_s, self._start_s = timeout_s, start_s
+        self._start = start or (lambda: WorkerProcess(suite, log_file, timeout_s=timeout_s))
+        self._start_s = start_s
         self._log = ReplayLog()
         self._call: EnvironmentCall | None = None  # other than a Play, to be answered
         self._under_way: deque[_UnderWay] = deque()
-        self._workers: list[WorkerProcess] = []
+        self._workers: list[Worker] = []
         self._slots = 0
         self._memory = -1
         self._shared: SharedArrays
@@ -97,7 +104,7 @@ class WorkersPort:
     @property
     def processes(self) -> list[int]:
         """Process ids of the workers, in the order of slots."""
-        return [worker.process.pid for worker in self._workers]
+        return [worker.pid for worker in self._workers]
 
     def send(self, call: EnvironmentCall) -> None:
         """Hand a Play to the workers of its slots; start them at env_init."""
@@ -136,7 +143,7 @@ class WorkersPort:
     def filenos(self) -> Sequence[int]:
         """The channels of the workers that owe a part of the oldest Play's answer."""
         places = self._under_way[0].places if self._under_way else ()
-        return [self._workers[place].channel.fileno() for place in places]
+        return [number for place in places for number in self._workers[place].filenos()]
 
     def is_ready(self) -> bool:
         """Whether all of them have answered."""
@@ -160,7 +167,7 @@ class WorkersPort:
         self._slots, self._standard, self._log = slots, None, ReplayLog()
         count = min(self._most, slots)
         for worker in self._workers[count:]:
-            worker.kill()
+            end_at_once(worker)
         self._workers = self._workers[:count]
         for worker in self._workers:
             worker.init(slots)
@@ -187,8 +194,10 @@ class WorkersPort:
 
     def _end(self) -> None:
         for worker in self._workers:
-            worker.channel.close()
-        end_all([worker.process for worker in self._workers], within_s=hurried(_LEAVE_S))
+            worker.leave()
+        deadline = time.monotonic() + hurried(_LEAVE_S)
+        for worker in self._workers:
+            worker.end(max(0.0, deadline - time.monotonic()))
         self._workers = []
         self._free()
 
@@ -269,7 +278,7 @@ class WorkersPort:
         try:
             self._workers[place].send(part)
         except OSError:
-            log.debug("worker %d was gone before it got its work", self.processes[place])
+            log.debug("%s was gone before it got its work", self._workers[place].name)
             # Its channel reads as closed: _take() finds and replaces it.
 
     def _is_answered(self) -> bool:
@@ -280,27 +289,27 @@ class WorkersPort:
         poll = select.poll()
         places = {}
         for place in self._under_way[0].places:
-            channel = self._workers[place].channel
-            places[channel.fileno()] = place
-            poll.register(channel, select.POLLIN)
+            for number in self._workers[place].filenos():
+                places[number] = place
+                poll.register(number, select.POLLIN)
         left_s = min(self._workers[place].left_s for place in places.values())
         ready = poll.poll(math.ceil(1000 * min(left_s, _LOOK_S)) if waits else 0)
-        for descriptor, _ in ready:
-            place = places[descriptor]
+        for place in dict.fromkeys(places[number] for number, _ in ready):
             try:
                 self._under_way[0].faults |= self._workers[place].receive()
                 self._under_way[0].places.remove(place)
             except (EOFError, OSError) as error:
                 self._replace(place, error)
         if not ready:
-            for place in places.values():
+            for place in dict.fromkeys(places.values()):
                 if self._workers[place].left_s == 0.0:
                     self._replace(place, TimeoutError())
 
     def _replace(self, place: int, error: Exception) -> None:
         """Play a lost worker's episodes again in a new one, up to what it was asked last."""
         how = "did not answer" if isinstance(error, TimeoutError) else "died"
-        log.warning("worker %d %s; its episodes are rebuilt", self.processes[place], how)
+        why = f" ({error})" if str(error) else ""
+        log.warning("%s %s%s; its episodes are rebuilt", self._workers[place].name, how, why)
         mine = [slot for slot in self._log.slots if self._home(slot) == place]
         while True:
             self._renew(place)
@@ -337,7 +346,7 @@ class WorkersPort:
         return {}
 
     def _renew(self, place: int) -> None:
-        self._workers[place].kill()
+        end_at_once(self._workers[place])
         self._workers[place] = self._started()
         try:
             self._built(place)
@@ -345,8 +354,8 @@ class WorkersPort:
             raise EnvironmentFault(f"a worker cannot be replaced: {error}") from error
         self._workers[place].share(self._memory)
 
-    def _started(self) -> WorkerProcess:
-        worker = WorkerProcess(self._suite, self._log_file, timeout_s=self._timeout_s)
+    def _started(self) -> Worker:
+        worker = self._start()
         worker.init(self._slots)
         return worker
 
@@ -359,6 +368,6 @@ class WorkersPort:
                 if not left:
                     raise
                 log.warning("%s; another one is started", fault)
-                self._workers[place].kill()
+                end_at_once(self._workers[place])
                 self._workers[place] = self._started()
         raise AssertionError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from env_adapters import SuiteName
 from reglue.errors import UsageError
@@ -18,25 +19,17 @@ from reglue_bench.settings import Settings
 _MOST_BYTES = 2**30  # of all files: they are held in memory
 
 
-def packed(settings: Settings, plan: Plan) -> dict[str, bytes]:
-    """Files by their names in the run's directory: the agent's, the environment's, the checkpoint.
+def sent_along(settings: Settings, plan: Plan) -> dict[str, Any]:
+    """What a process on another machine is told besides: `facts`, `files` and their `bodies`.
 
-    Of a source file also those beside it, or all of its package. What is outside of the directory
-    has to be on each machine already. Raises UsageError for more than a GiB.
+    Raises UsageError for more than a GiB.
     """
-    folder = Path(settings.directory).resolve()
-    found = {
-        str(file.relative_to(folder)): file.read_bytes()
-        for file in _named(settings, suite_of(plan, settings))
-        if file.is_relative_to(folder)
+    files = _packed(settings, plan)
+    return {
+        "facts": facts(settings, plan),
+        "files": {name: len(body) for name, body in files.items()},
+        "bodies": b"".join(files.values()),
     }
-    if (size := sum(map(len, found.values()))) > _MOST_BYTES:
-        raise UsageError(
-            f"got {size >> 20} MiB of files that the agent needs, wanted at most "
-            f"{_MOST_BYTES >> 20}: put the checkpoint where each node finds it, and give its "
-            "absolute path"
-        )
-    return found
 
 
 def unpack(files: Mapping[str, int], bodies: memoryview, folder: Path) -> None:
@@ -67,6 +60,27 @@ def check_facts(wanted: Mapping[str, str], settings: Settings, plan: Plan) -> No
             f"rows would depend on where they are played; {'; '.join(lines)}: install the same "
             "versions, and have the same files, on each node"
         )
+
+
+def _packed(settings: Settings, plan: Plan) -> dict[str, bytes]:
+    """Files by their names in the run's directory: the agent's, the environment's, the checkpoint.
+
+    Of a source file also those beside it, or all of its package. What is outside of the directory
+    has to be on each machine already. Raises UsageError for more than a GiB.
+    """
+    folder = Path(settings.directory).resolve()
+    found = {
+        str(file.relative_to(folder)): file.read_bytes()
+        for file in _named(settings, suite_of(plan, settings))
+        if file.is_relative_to(folder)
+    }
+    if (size := sum(map(len, found.values()))) > _MOST_BYTES:
+        raise UsageError(
+            f"got {size >> 20} MiB of files that the agent needs, wanted at most "
+            f"{_MOST_BYTES >> 20}: put the checkpoint where each node finds it, and give its "
+            "absolute path"
+        )
+    return found
 
 
 def _named(settings: Settings, suite: SuiteName) -> Iterator[Path]:

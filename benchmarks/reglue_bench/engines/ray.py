@@ -19,7 +19,7 @@ from glue_server.processes.channel import ChannelProcess
 from glue_server.processes.frames import read_frame, write_frame
 from glue_server.processes.interrupts import check_stop, uninterrupted
 from reglue.errors import EnvironmentFault, MissingExtra, UsageError
-from reglue_bench.engines.players import Player, Players
+from reglue_bench.engines.players import SHARD_PROCESS, Player, Players
 from reglue_bench.report.words import plural
 
 LOG = "ray.log"
@@ -33,7 +33,7 @@ class RayPlayers(Players):
 
     elsewhere = True
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what its session knows
         self,
         address: str,
         processes: int | None,
@@ -42,15 +42,24 @@ class RayPlayers(Players):
         timeout_s: float,
         say: Callable[[str], None],
         stop: threading.Event | None = None,
+        module: str = SHARD_PROCESS,
+        flag: str = "--engine",
     ) -> None:
-        """`address` is `auto`, or `ray://HOST:PORT`; `processes` None: one for each core.
+        """`address` is `ray`, that of this machine, or `ray://HOST:PORT`.
 
-        A core that is free is waited for `timeout_s`, a cluster for a minute at most. Raises
-        MissingExtra.
+        `processes` None is one for each core; `module` is what they run. `flag` asked for the
+        cluster. A core that is free is waited for `timeout_s`, a cluster for a minute at most.
+        Raises MissingExtra.
         """
         if find_spec("ray") is None:
-            raise MissingExtra("--engine ray", "ray", "the package ray")
-        self._asked = {"address": address, "timeout_s": timeout_s, "log": str(folder / LOG)}
+            raise MissingExtra(f"{flag} ray", "ray", "the package ray")
+        self._asked = {
+            "address": "auto" if address == "ray" else address,
+            "timeout_s": timeout_s,
+            "log": str(folder / LOG),
+            "module": module,
+            "flag": flag,
+        }
         self._reach_s = min(_REACH_S, timeout_s)
         self._processes = processes
         self._cores = 0
@@ -74,13 +83,16 @@ class RayPlayers(Players):
         nodes = plural(answer["nodes"], "node")
         self._say(f"the Ray cluster has {nodes} with {plural(self._cores, 'core')}")
 
-    def begin(self, number: int) -> Player:
-        """Ask for an actor. Raises EnvironmentFault if the cluster is gone."""
+    def begin(self, number: int, *, cores: int = 1) -> Player:
+        """Ask for an actor, which holds a core, or shares one: `cores` 0.
+
+        Raises EnvironmentFault if the cluster is gone.
+        """
         assert self._ray is not None, "open() comes first"
         ours, theirs = socket.socketpair()
         with theirs:
             try:
-                socket.send_fds(self._ray.channel, [b"+"], [theirs.fileno()])
+                socket.send_fds(self._ray.channel, [str(cores).encode()], [theirs.fileno()])
             except OSError as error:
                 ours.close()
                 raise EnvironmentFault(

@@ -8,7 +8,6 @@ from contextlib import suppress
 
 from glue_server.processes.channel import ChannelProcess
 from glue_server.processes.frames import read_frame_bytes
-from reglue_bench.engines.players import SHARD_PROCESS
 
 _THREADS = "OMP_NUM_THREADS"
 _MOST_BYTES = 2**20  # of frames that are passed on together
@@ -17,12 +16,15 @@ _MOST_BYTES = 2**20  # of frames that are passed on together
 class ShardActor:
     """An actor with the process of one player."""
 
-    def __init__(self, threads: str | None) -> None:
-        """`threads` is OMP_NUM_THREADS where the run is: Ray sets another; bits depend on it."""
+    def __init__(self, module: str, threads: str | None) -> None:
+        """`module` is what the process runs.
+
+        `threads` is OMP_NUM_THREADS where the run is: Ray sets another; bits depend on it.
+        """
         os.environ.pop(_THREADS, None)
         if threads is not None:
             os.environ[_THREADS] = threads
-        self._process = ChannelProcess(SHARD_PROCESS)
+        self._process = ChannelProcess(module)
 
     def is_there(self) -> bool:
         """Once it has been made."""

@@ -44,7 +44,7 @@ def _serve(channel: socket.socket, asked: dict[str, Any]) -> None:
         nodes = sum(node["Alive"] for node in ray.nodes())
         cores = int(ray.cluster_resources().get("CPU", 0))
     except Exception as error:  # noqa: BLE001 - the edge: Ray raises whatever it finds
-        write_frame(channel, {"wrong": _unreached(asked["address"], error)})
+        write_frame(channel, {"wrong": _unreached(asked, error)})
         return
     if not cores:
         write_frame(channel, {"wrong": "got a Ray cluster without cores, wanted one with some"})
@@ -52,7 +52,7 @@ def _serve(channel: socket.socket, asked: dict[str, Any]) -> None:
     write_frame(channel, {"cores": cores, "nodes": nodes})
     relays = []
     while (found := socket.recv_fds(channel, 1, 1))[0]:
-        relay = _Relay(ray, socket.socket(fileno=found[1][0]), asked["timeout_s"])
+        relay = _Relay(ray, socket.socket(fileno=found[1][0]), asked, cores=int(found[0]))
         relays.append(threading.Thread(target=relay.run, name="reglue-relay", daemon=True))
         relays[-1].start()
     deadline = time.monotonic() + _LEAVE_S
@@ -64,19 +64,21 @@ def _serve(channel: socket.socket, asked: dict[str, Any]) -> None:
 class _Relay:
     """Passes on frames between a player's socket and its actor."""
 
-    def __init__(self, ray: Any, ours: socket.socket, timeout_s: float) -> None:
+    def __init__(self, ray: Any, ours: socket.socket, asked: dict[str, Any], *, cores: int) -> None:
         self._ray = ray
         self._ours = ours
-        self._timeout_s = timeout_s
+        self._timeout_s = asked["timeout_s"]
+        self._module = asked["module"]
+        self._cores = cores
         self._actor: Any = None
         self._down = threading.Thread(target=self._pass_down, daemon=True)
 
     def run(self) -> None:
         """From the actor's beginning to its end."""
         try:
-            make = self._ray.remote(num_cpus=1, max_concurrency=3)(ShardActor)
+            make = self._ray.remote(num_cpus=self._cores, max_concurrency=3)(ShardActor)
             self._actor = make.options(scheduling_strategy="SPREAD").remote(
-                os.environ.get("OMP_NUM_THREADS")
+                self._module, os.environ.get("OMP_NUM_THREADS")
             )
             if self._has_core():
                 self._down.start()
@@ -126,18 +128,19 @@ def _print_to(log: str) -> None:
         os.dup2(descriptor, stream.fileno())
 
 
-def _unreached(address: str, error: Exception) -> str:
+def _unreached(asked: dict[str, Any], error: Exception) -> str:
+    address = asked["address"]
     where = "on this machine" if address == "auto" else f"at {address}"
     return (
         f"got no Ray cluster {where}: {_summary(error)}; start one with `ray start --head`, or "
-        "name another: --engine ray://HOST:PORT"
+        f"name another: {asked['flag']} ray://HOST:PORT"
     )
 
 
 def _summary(error: Exception) -> str:
-    """Its first sentence: Ray's errors go on for pages."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0] if lines else 'no words'}"
+    """Its first sentence, of a traceback the last: Ray's errors go on for pages."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or ["no words"]
+    return f"{type(error).__name__}: {lines[-1 if 'Traceback' in str(error) else 0]}"
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from reglue.errors import UsageError
 from reglue_bench.plans.declared import Declared
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.procedures.procedure import MAX_TRIES
-from reglue_bench.settings import AGENT_WAIT, Settings, flag
+from reglue_bench.settings import AGENT_WAIT, LOCAL, Settings, flag
 
 if TYPE_CHECKING:
     from glue_server.rpc import GlueServer
@@ -34,12 +34,16 @@ class RunServer:
         """`environment` says whether the run's environment connects by itself.
 
         With a `lobby`, peers connect there, as they were told, and it is closed in place of
-        a server of its own.
+        a server of its own. Raises UsageError if it is to be placed elsewhere as well.
         """
         self.invited = lobby is not None
         self._settings = settings
         self._announce = announce
-        self._roles = ["agent", *(["environment"] if environment else [])]
+        elsewhere = settings.environments != LOCAL
+        if environment and elsewhere:
+            where = settings.environments
+            raise UsageError(f"got --environments {where}: the environment connects by itself")
+        self._roles = ["agent", *(["environment"] if environment or elsewhere else [])]
         self._server: PeerSource | None = lobby
         self._host: ServedEnvironment | None = None
         self._environment: EnvironmentCalls | None = None
@@ -56,6 +60,11 @@ class RunServer:
         if self._server is None:
             self._server = self._listen()
         return self._server
+
+    def private_place(self) -> PeerSource:
+        """A place, with a token of its own, for an environment of ours elsewhere."""
+        server: GlueServer = self.source()  # type: ignore[assignment] # not invited: it is ours
+        return server.private_lobby("environment")
 
     def environment(self, slots: int, procedure: str) -> EnvironmentCalls:
         """The environment that connects, with `slots` slots; it is waited for once.

@@ -23,15 +23,18 @@ from reglue_bench.engines import (
     RayPlayers,
     ShardTold,
 )
-from reglue_bench.engines.files import facts, packed
+from reglue_bench.engines.files import sent_along
+from reglue_bench.placement import Placement
+from reglue_bench.placement.told import PROCESS, EnvironmentTold
 from reglue_bench.plans.declared import check_declared, is_remote
 from reglue_bench.plans.plan import PlanCell
+from reglue_bench.plans.resolve import suite_of
 from reglue_bench.procedures import Procedure, Todo, Todos, procedure_of
 from reglue_bench.procedures.procedure import chosen
 from reglue_bench.results.result import Ending
 from reglue_bench.runs.agent_pool import AGENT_LOG, AgentPool, served_host
 from reglue_bench.runs.environments import cores, environment_of
-from reglue_bench.runs.ledger import ISOLATION, MACHINE, Ledger, Totals
+from reglue_bench.runs.ledger import ENVIRONMENTS, ISOLATION, MACHINE, Ledger, Totals
 from reglue_bench.runs.observed import ObservedWriter
 from reglue_bench.runs.recorder import Recorder
 from reglue_bench.runs.request import Request, Retry, agent_files, is_recorded, kept_cell_key
@@ -62,6 +65,7 @@ class Session:
         self._server = request.server or RunServer(
             request.settings, watcher.say, environment=is_remote(request.plan)
         )
+        self._placement: Placement | None = None
         about = ledger.about
         self._starts, self._cells = bytes.fromhex(about["secret"]), kept_cell_key(about)
         self._pool = self._new_pool()
@@ -72,6 +76,7 @@ class Session:
         todo = _todo(self._ledger, self._procedure, retry=self._request.retry_faults)
         if not todo:
             return None
+        self._placement = self._placed()
         if (players := self._players(todo)) is not None:
             self._engine = self._dealing(players)
         recorder = Recorder(self._ledger, self._session)
@@ -97,6 +102,8 @@ class Session:
         """Close the agent and the environments, and stop listening."""
         with contextlib.ExitStack() as closing:
             closing.callback(self._server.close)
+            if self._placement is not None:
+                closing.callback(self._placement.close)
             closing.callback(self._engine.close, self._farewell)
 
     def _players(self, todo: Todos) -> Players | None:
@@ -117,7 +124,7 @@ class Session:
             )
         if settings.engine != LOCAL:
             return RayPlayers(
-                "auto" if settings.engine == "ray" else settings.engine,
+                settings.engine,
                 asked,
                 folder=self._folder,
                 timeout_s=settings.connect_timeout,
@@ -137,6 +144,8 @@ class Session:
             return "the agent connects by itself, and cannot be copied"
         if is_remote(request.plan):
             return "the environment connects by itself, and cannot be copied"
+        if request.settings.environments != LOCAL:
+            return "--environments places those of one agent, which plays here"
         if self._is_recorded:
             return "a dataset is recorded by one process"
         return ""
@@ -183,14 +192,11 @@ class Session:
     def _sent(self, told: ShardTold) -> ShardTold:
         """The same with the files that it needs, and without secrets: for another machine."""
         plan, settings = self._request.plan, Settings.model_validate(told.settings)
-        files = packed(settings, plan)
         return replace(
             told,
             settings=settings.without_secrets().model_dump(mode="json"),
             folder="",
-            facts=facts(settings, plan),
-            files={name: len(body) for name, body in files.items()},
-            bodies=b"".join(files.values()),
+            **sent_along(settings, plan),
         )
 
     def _new_pool(self) -> AgentPool:
@@ -230,7 +236,42 @@ class Session:
         if is_remote(plan):
             check_declared(plan, self._server.declared(plan.slots, plan.procedure))
             return self._server.environment(plan.slots, plan.procedure)
+        if self._placement is not None:
+            suite = suite_of(plan, self._request.settings)
+            return self._placement.environment(suite, plan.slots)
         return environment_of(plan, self._request.settings, self._folder, self._request.stop)
+
+    def _placed(self) -> Placement | None:
+        """Where environments are placed, if not here. Raises UsageError, MissingExtra."""
+        request, settings = self._request, self._request.settings
+        where, why = settings.environments, ""
+        if where == LOCAL:
+            return None
+        if request.environment is not None:
+            why = "the environment is an object of this process"
+        elif self._server.invited:
+            why = "this run has no server of its own"
+        if why:
+            raise UsageError(f"got --environments {where}: {why}; omit it")
+        return Placement(
+            RayPlayers(
+                settings.environments,
+                settings.workers,
+                folder=self._folder,
+                timeout_s=settings.connect_timeout,
+                say=self._watcher.say,
+                stop=self._request.stop,
+                module=PROCESS,
+                flag="--environments",
+            ),
+            EnvironmentTold.of(self._request.plan, settings),
+            admit=self._server.private_place,
+            note_machine=lambda machine: self._ledger.note(f"{ENVIRONMENTS}{machine}", ""),
+            timeout_s=settings.environment_timeout,
+            connect_timeout_s=settings.connect_timeout,
+            say=self._watcher.say,
+            stop=self._request.stop,
+        )
 
     def _isolate(self, isolation: str) -> None:
         self._ledger.note(f"{ISOLATION}{isolation}", "")

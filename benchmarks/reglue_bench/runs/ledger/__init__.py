@@ -3,6 +3,7 @@
 from reglue_bench.runs.ledger.reader import (
     AGENT_NAME,
     ENDED_EARLY,
+    ENVIRONMENTS,
     ISOLATION,
     MACHINE,
     LedgerReader,
@@ -15,6 +16,7 @@ from reglue_bench.runs.ledger.writer import Ledger, Try
 __all__ = [
     "AGENT_NAME",
     "ENDED_EARLY",
+    "ENVIRONMENTS",
     "FILE",
     "ISOLATION",
     "MACHINE",

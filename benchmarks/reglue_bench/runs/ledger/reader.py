@@ -37,6 +37,9 @@ ISOLATION = "isolation "
 MACHINE = "machine of agent "
 """Begins entries of `about`: on which machine each agent played, where an engine chose it."""
 
+ENVIRONMENTS = "environments on "
+"""Begins entries of `about`: each machine of environments, where a cluster chose it."""
+
 ENDED_EARLY = "ended early"
 """Entry of `about`: why the last session left something to play; empty where it did not end so."""
 

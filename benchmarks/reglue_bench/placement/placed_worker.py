@@ -1,0 +1,208 @@
+"""One worker on another machine: it connects as any remote environment does."""
+
+from __future__ import annotations
+
+import select
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from glue_server.environment.port import EnvironmentPort
+from glue_server.environment.shared_memory import SharedArrays
+from glue_server.environment.worker_process import Silence
+from glue_server.peers.hosts import PeerSource
+from glue_server.processes.frames import read_frame, write_frame
+from reglue.errors import BadReply, EnvironmentFault, EnvironmentTimeout, ReglueError, UsageError
+from reglue.messages.agent import Cleanup, Refusal
+from reglue.messages.environment import (
+    EnvironmentCall,
+    EnvironmentInit,
+    EnvironmentReady,
+    EnvironmentReply,
+    Play,
+    Played,
+)
+from reglue_bench.engines.players import Player
+from reglue_bench.placement.told import EnvironmentTold
+
+_ROLE = "environment"
+_FRAME_S = 60.0  # how long a process may take to say the rest of a frame, or to take files
+_CLEANUP_S = 10.0
+
+
+class PlacedWorker:
+    """Of a process on a cluster's node: its channel says what becomes of it, its port plays."""
+
+    pid = 0
+
+    def __init__(
+        self,
+        player: Player,
+        told: EnvironmentTold,
+        lobby: PeerSource,
+        *,
+        wait: Callable[[PlacedWorker], None],
+        note_machine: Callable[[str], None],
+        say: Callable[[str], None],
+        timeout_s: float,
+    ) -> None:
+        """`wait` returns once this has connected."""
+        self.channel = player.channel
+        self.channel.settimeout(_FRAME_S)
+        self.name = "an environment on the cluster"
+        self._player = player
+        self._told = replace(told, join=str(lobby.join_string(_ROLE)))
+        self._lobby = lobby
+        self._wait = wait
+        self._note_machine = note_machine
+        self._say = say
+        self._timeout_s = timeout_s
+        self._silence = Silence(timeout_s)
+        self._port: EnvironmentPort | None = None
+        self._slots = 0
+        self._ready: EnvironmentReady
+        self._shared: SharedArrays
+        self._plays: deque[Play] = deque()
+        self._wrong: ReglueError | None = None  # why it ends
+
+    @property
+    def left_s(self) -> float:
+        """How long its oldest answer may still take; 0: it is late."""
+        return self._silence.left_s
+
+    def filenos(self) -> Sequence[int]:
+        """Of its port, and of the channel that says that it has died."""
+        return (self.channel.fileno(), *(self._port.filenos() if self._port else ()))
+
+    def init(self, slots: int) -> None:
+        """Ask for env_init, now or once it has connected."""
+        self._slots = slots
+        if self._port is not None:
+            with suppress(EnvironmentFault):  # `ready` says so
+                self._port.send(EnvironmentInit(slots))
+
+    def ready(self, timeout_s: float) -> EnvironmentReady:
+        """The answer to `init`. Raises UsageError, EnvironmentFault."""
+        if self._port is None:
+            self._wait(self)
+            self.init(self._slots)
+        reply = self._received(timeout_s)
+        if isinstance(reply, Refusal):
+            raise UsageError(f"got {reply.got}, wanted {reply.wanted}")
+        if not isinstance(reply, EnvironmentReady):
+            raise EnvironmentFault(f"{self.name} answered env_init by a {type(reply).__name__}")
+        self._ready = reply
+        return reply
+
+    def share(self, memory: int) -> None:
+        """What it plays is put there."""
+        self._shared = SharedArrays(self._ready.spec, memory)
+
+    def send(self, play: Play) -> None:
+        """Ask for a Play, whose actions are in the shared arrays. Raises OSError: it is gone."""
+        whole = Play(play.slots, self._shared.actions(play.slots), play.starts)
+        self._silence.asked()
+        self._plays.append(whole)
+        self._sent(whole)
+
+    def receive(self) -> dict[int, str]:
+        """The faults of the oldest Play. Raises EOFError or OSError: it is gone, or late."""
+        self._check_alive()
+        play = self._plays.popleft()
+        played = self._answer()
+        if not isinstance(played, Played):
+            raise EOFError(f"answered a Play by a {type(played).__name__}")
+        self._silence.answered()
+        self._shared.put_played(play, played)
+        return dict(played.faults)
+
+    def ask(self, call: EnvironmentCall) -> EnvironmentReply:
+        """Have a routine of one slot carried out. Raises EOFError or OSError: it is gone."""
+        self._sent(call)
+        return self._answer()
+
+    def cleanup(self) -> None:
+        """Let it close its environments."""
+        with suppress(EOFError, OSError):
+            self._sent(Cleanup())
+            self._received(_CLEANUP_S)
+
+    def leave(self) -> None:
+        """Say farewell, and close the channel, which ends the process."""
+        if self._port is not None:
+            self._port.close("the run is over, thank you")
+        self._lobby.close()
+        self._player.leave()
+
+    def end(self, within_s: float) -> None:
+        """Wait until it has ended."""
+        self._player.end(within_s)
+
+    def has_joined(self) -> bool:
+        """Whether it has connected."""
+        if self._port is None:
+            self._port = self._lobby.next(_ROLE, 0.0)
+        return self._port is not None
+
+    def is_silent(self) -> bool:
+        """Whether it has no more to say before it plays."""
+        return self._port is not None or self._wrong is not None
+
+    def check(self) -> None:
+        """Raise what ended it: UsageError, EnvironmentFault."""
+        if self._wrong is not None:
+            raise self._wrong
+
+    def listen(self) -> None:
+        """Take in what its channel says next."""
+        try:
+            self._take(read_frame(self.channel)[0])
+        except (EOFError, OSError):
+            self._wrong = self._wrong or EnvironmentFault(f"{self.name} died before it connected")
+
+    def _take(self, head: dict[str, Any]) -> None:
+        match head:
+            case {"machine": machine}:
+                self.name = f"the environment on {machine}"
+                self._note_machine(machine)
+                write_frame(self.channel, self._told.to_json(), self._told.bodies)
+            case {"say": words}:
+                self._say(words)
+            case {"unplaced": words}:
+                self._wrong = UsageError(f"{words}: --workers N asks for N, --resume continues")
+            case {"died": words}:
+                self._wrong = EnvironmentFault(f"{self.name} died: {words}")
+            case {"wrong": words}:
+                self._wrong = UsageError(words)
+
+    def _sent(self, call: EnvironmentCall) -> None:
+        assert self._port is not None, "ready() comes first"
+        try:
+            self._port.send(call)
+        except EnvironmentFault as fault:
+            raise OSError(str(fault)) from fault
+
+    def _received(self, timeout_s: float) -> EnvironmentReply:
+        """The next answer. Raises EnvironmentFault."""
+        assert self._port is not None, "ready() comes first"
+        while (reply := self._port.receive(timeout_s)) is None:
+            pass
+        return reply
+
+    def _answer(self) -> EnvironmentReply:
+        """The next answer. Raises EOFError or OSError: it is gone, or late."""
+        try:
+            return self._received(self._timeout_s)
+        except EnvironmentTimeout as late:
+            raise TimeoutError(str(late)) from late
+        except (EnvironmentFault, BadReply) as fault:
+            raise EOFError(str(fault)) from fault
+
+    def _check_alive(self) -> None:
+        """Raise EOFError if its channel says that it has died."""
+        if select.select([self.channel], [], [], 0)[0]:
+            with suppress(EOFError, OSError):
+                self._take(read_frame(self.channel)[0])
+            raise EOFError(str(self._wrong or "its process died"))

@@ -1,0 +1,192 @@
+"""Environments on a Ray cluster, for an agent that stays here: the rows of local workers."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reglue
+from reglue.errors import MissingExtra, UsageError
+from reglue_bench.evaluation import evaluate, resume
+from reglue_bench.placement.environment_process import check_reached
+from reglue_bench.placement.told import PROCESS
+from reglue_bench.plans.plan import Plan
+from reglue_bench.runs.ledger import ENVIRONMENTS, LedgerReader
+from reglue_bench.runs.versions import machine
+from reglue_bench.settings import Settings
+from reglue_bench.terminal.observer import NullObserver
+from tests.ray_cluster import RayCluster
+from tests.reglue_bench.agents import Seeded
+from tests.reglue_bench.engines.test_ray import Loses, Says, use
+from tests.reglue_bench.procedures.test_online import kept
+from tests.reglue_bench.runs.test_hosting import Waiting
+from tests.reglue_bench.toys import Interrupts, corridor_plan, online_plan, play
+
+PLANS = [corridor_plan(), corridor_plan("meta-learning"), online_plan(runs=2)]
+
+
+@pytest.fixture(scope="module")
+def two_nodes() -> Iterator[RayCluster]:
+    with RayCluster() as cluster:
+        cluster.add()
+        yield cluster
+
+
+@pytest.fixture
+def cluster(two_nodes: RayCluster, monkeypatch: pytest.MonkeyPatch) -> RayCluster:
+    use(two_nodes, monkeypatch)
+    return two_nodes
+
+
+def placed(folder: Path, plan: Plan, agent: object | None = None, **settings: Any) -> Any:
+    settings.setdefault("workers", None)
+    return play(folder, plan, agent or Seeded(), environments="ray", **settings)
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.procedure)
+def test_rows_are_those_of_local_workers(tmp_path: Path, plan: Plan, cluster: RayCluster) -> None:
+    play(tmp_path / "here", plan, Seeded(), workers=1)
+    assert placed(tmp_path / "there", plan, transport="grpc").complete
+    assert kept(tmp_path / "there") == kept(tmp_path / "here")
+    with LedgerReader(tmp_path / "there") as ledger:
+        assert f"{ENVIRONMENTS}{machine()}" in ledger.about
+
+
+def test_worlds_of_gymnasium_play_the_same(tmp_path: Path, cluster: RayCluster) -> None:
+    for where in ("local", "ray"):
+        asked: dict[str, Any] = {"num_episodes": 4, "workers": 2, "environments": where}
+        evaluate("evaluate:cart-pole", agent="random", out=tmp_path / where, **asked)
+    assert kept(tmp_path / "ray") == kept(tmp_path / "local")
+
+
+def test_a_cluster_may_be_named_and_workers_numbered(tmp_path: Path, cluster: RayCluster) -> None:
+    where = cluster.client_address
+    play(tmp_path / "here", PLANS[0], Seeded(), workers=1)
+    result = play(tmp_path / "there", PLANS[0], Seeded(), environments=where, workers=1)
+    assert result.complete
+    assert kept(tmp_path / "there") == kept(tmp_path / "here")
+
+
+def test_the_agent_may_connect_by_itself(tmp_path: Path, cluster: RayCluster) -> None:
+    plan = corridor_plan()
+    play(tmp_path / "here", plan, Seeded(), workers=1)
+    run = Waiting(tmp_path / "there", environments="ray", workers=None)
+    reglue.connect(Seeded(), run.where)
+    run.join(60)
+    assert run.result.complete
+    assert kept(tmp_path / "there") == kept(tmp_path / "here")
+
+
+def test_environments_connect_over_tls(tmp_path: Path, cluster: RayCluster) -> None:
+    assert placed(tmp_path, corridor_plan(), transport="grpc", tls=True).complete
+
+
+def processes() -> list[str]:
+    """The environments' processes that are there now."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # it has just ended
+            found += [file.parent.name] * (PROCESS in file.read_text())
+    return found
+
+
+def test_ctrl_c_leaves_no_process_and_the_rest_is_resumed(
+    tmp_path: Path, cluster: RayCluster
+) -> None:
+    plan = corridor_plan(num_episodes=6)
+    play(tmp_path / "whole", plan, Seeded())
+    result = placed(tmp_path / "cut", plan, f"{AGENTS}:Seeded", watcher=Interrupts(after=5))
+    assert result.ended_early.status == "interrupted"
+    deadline = time.monotonic() + 60
+    while processes() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not processes()
+    assert resume(tmp_path / "cut", NullObserver()).complete
+    assert kept(tmp_path / "cut") == kept(tmp_path / "whole")
+
+
+AGENTS = Path(__file__).parents[1] / "agents.py"
+
+
+def test_what_a_lost_node_held_is_played_again_on_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    plan = corridor_plan(num_episodes=30)
+    play(tmp_path / "whole", plan, Seeded())
+    with RayCluster() as cluster:
+        use(cluster, monkeypatch)
+        cluster.add()
+        watcher = Loses(cluster, 50, "kill")
+        result = placed(tmp_path / "lost", plan, watcher=watcher)
+    assert result.complete
+    assert kept(tmp_path / "lost") == kept(tmp_path / "whole")
+    assert "died" in caplog.text
+    assert "its episodes are rebuilt" in caplog.text
+
+
+def test_a_lost_head_ends_the_run_which_is_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = corridor_plan(num_episodes=30)
+    play(tmp_path / "whole", plan, Seeded())
+    with RayCluster() as cluster:
+        use(cluster, monkeypatch)
+        watcher = Loses(cluster, 50, "kill_head")
+        result = placed(tmp_path / "lost", plan, f"{AGENTS}:Seeded", watcher=watcher)
+    assert result.ended_early is not None
+    with RayCluster() as cluster:
+        use(cluster, monkeypatch)
+        assert resume(tmp_path / "lost", NullObserver()).complete
+    assert kept(tmp_path / "lost") == kept(tmp_path / "whole")
+
+
+def test_no_free_core_is_said_and_given_up(tmp_path: Path, cluster: RayCluster) -> None:
+    watcher = Says()
+    with pytest.raises(UsageError, match="no core of the Ray cluster was free for 4 s"):
+        placed(tmp_path, corridor_plan(slots=6), workers=3, connect_timeout=4.0, watcher=watcher)
+    assert any("waits for a free core" in words for words in watcher.said)
+
+
+def test_an_address_that_a_node_cannot_reach_says_what_to_give(
+    tmp_path: Path, cluster: RayCluster
+) -> None:
+    words = r"cannot be reached at 127.0.0.1:1 .*--listen 0.0.0.0:PORT and --advertise HOST:PORT"
+    with pytest.raises(UsageError, match=words):
+        check_reached("127.0.0.1:1")
+    with pytest.raises(UsageError, match=words):
+        placed(tmp_path, corridor_plan(), advertise="127.0.0.1:1")
+
+
+def test_a_cluster_that_is_not_there_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    with pytest.raises(UsageError, match=r"got no .*Ray cluster"):
+        placed(tmp_path, corridor_plan(), connect_timeout=3.0)
+
+
+def test_a_missing_ray_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.path", [])
+    monkeypatch.delitem(sys.modules, "ray", raising=False)
+    with pytest.raises(MissingExtra, match=r"--environments ray.*pip install 'reglue\[ray\]'"):
+        placed(tmp_path, corridor_plan())
+
+
+def test_an_environment_that_connects_by_itself_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="got --environments ray: the environment connects"):
+        evaluate("online:wait", agent="random", environments="ray", out=tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [({"engine": "ray"}, "omit one of them"), ({"workers": 0}, "wanted 1 or more")],
+)
+def test_what_contradicts_it_is_refused(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Settings(benchmark="corridor", environments="ray", **settings)
