@@ -58,9 +58,9 @@ class RayCluster:
         self._process.wait(timeout=120)
         self._process.stdout.close()
 
-    def add(self) -> None:
-        """Another node, with one core."""
-        self._ask("add")
+    def add(self, path: str = "") -> None:
+        """Another node, with one core. `path` is its PYTHONPATH: what it imports first."""
+        self._ask(f"add {path}")
 
     def kill(self) -> None:
         """Kill the node that was added last, with all that runs on it."""
@@ -95,12 +95,13 @@ def main() -> None:
     print(f"ray://127.0.0.1:{port}", file=answers)
     nodes = []
     for line in sys.stdin:
-        match line.strip():
-            case "add":
-                nodes.append(cluster.add_node(num_cpus=1, **_NODE))
-            case "kill":
+        match line.split():
+            case ["add", *path]:
+                variables = {"PYTHONPATH": path[0]} if path else {}
+                nodes.append(cluster.add_node(num_cpus=1, env_vars=variables, **_NODE))
+            case ["kill"]:
                 _kill(nodes.pop())
-            case "kill head":
+            case ["kill", "head"]:
                 _kill(cluster.head_node)
         print("done", file=answers)
     cluster.shutdown()

@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol, Self
 
 from glue_server.peers.hosts import PeerSource, how_to_join
@@ -20,6 +21,7 @@ from reglue_bench.procedures.procedure import chosen
 from reglue_bench.results.result import Ending, Result
 from reglue_bench.runs.environments import cores
 from reglue_bench.runs.ledger import Ledger
+from reglue_bench.runs.players import players_of
 from reglue_bench.runs.run import (
     Request,
     begin,
@@ -32,6 +34,8 @@ from reglue_bench.terminal.observer import Observer
 
 if TYPE_CHECKING:
     from glue_server.rpc import PrivateLobby
+
+_LEAVE_S = 3.0  # how long a cluster's process may take to leave
 
 
 class Audience(Protocol):
@@ -99,6 +103,7 @@ class Bakeoff:
         """
         self._plan = make_plan(self._entrants[0].settings, watcher.drawing)
         missing = [each for each in self._entrants if not self._is_there(each, resume=resume)]
+        self._check_players()
         begun: list[Ledger] = []
         with ExitStack() as undo:
             for entrant in missing:
@@ -108,6 +113,24 @@ class Bakeoff:
             undo.pop_all()
         for ledger in begun:
             ledger.close()
+
+    def _check_players(self) -> None:
+        """Raise UsageError, MissingExtra for processes that a run could not have.
+
+        A cluster is connected to once: it would keep every run waiting.
+        """
+        reached = ""
+        for entrant in self._entrants:
+            with TemporaryDirectory() as folder:
+                request = Request(entrant.settings, self._plan)
+                players = players_of(request, Path(folder), self._say)
+                if players is None or reached == entrant.settings.engine:
+                    continue
+                reached = entrant.settings.engine
+                try:
+                    players.open()
+                finally:
+                    players.close(_LEAVE_S)
 
     def play(self, audience: Audience) -> list[tuple[Entrant, Result]]:
         """Play what is left of the runs, in the agents' order.

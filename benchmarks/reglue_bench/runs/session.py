@@ -18,7 +18,6 @@ from reglue_bench.engines import (
     DealingEngine,
     Engine,
     HereEngine,
-    LocalPlayers,
     Players,
     RayPlayers,
     ShardTold,
@@ -36,10 +35,11 @@ from reglue_bench.runs.agent_pool import AGENT_LOG, AgentPool, served_host
 from reglue_bench.runs.environments import cores, environment_of
 from reglue_bench.runs.ledger import ENVIRONMENTS, ISOLATION, MACHINE, Ledger, Totals
 from reglue_bench.runs.observed import ObservedWriter
+from reglue_bench.runs.players import players_of
 from reglue_bench.runs.recorder import Recorder
 from reglue_bench.runs.request import Request, Retry, agent_files, is_recorded, kept_cell_key
 from reglue_bench.runs.server import RunServer
-from reglue_bench.settings import AGENT_WAIT, LOCAL, Settings
+from reglue_bench.settings import LOCAL, Settings
 from reglue_bench.terminal.observer import Observer, RunStarted
 
 
@@ -77,7 +77,9 @@ class Session:
         if not todo:
             return None
         self._placement = self._placed()
-        if (players := self._players(todo)) is not None:
+        agents = len({unit % self._procedure.agents for unit in todo.units})
+        players = players_of(self._request, self._folder, self._watcher.say, agents)
+        if players is not None:
             self._engine = self._dealing(players)
         recorder = Recorder(self._ledger, self._session)
         try:
@@ -105,56 +107,6 @@ class Session:
             if self._placement is not None:
                 closing.callback(self._placement.close)
             closing.callback(self._engine.close, self._farewell)
-
-    def _players(self, todo: Todos) -> Players | None:
-        """Who plays; None: this process. Raises UsageError where others are asked and cannot."""
-        settings = self._request.settings
-        asked = settings.processes
-        why = self._why_here()
-        if settings.engine != LOCAL and why:
-            raise UsageError(f"got --engine {settings.engine}: {why}; omit it")
-        if not why and self._procedure.agents == 1:
-            why = "one agent plays all of this run (--agents N would have it copied)"
-        if asked is not None and asked > 1 and why:
-            raise UsageError(f"got --processes {asked}: {why}; omit it")
-        if self._request.plan.parameters.get("agents", 1) != 1 and self._connects:
-            raise UsageError(
-                "got --agents with an agent that connects by itself, which cannot be copied; "
-                "omit it, or have the agent started here (--agent, --agent-cmd)"
-            )
-        if settings.engine != LOCAL:
-            return RayPlayers(
-                settings.engine,
-                asked,
-                folder=self._folder,
-                timeout_s=settings.connect_timeout,
-                say=self._watcher.say,
-                stop=self._request.stop,
-            )
-        agents = len({unit % self._procedure.agents for unit in todo.units})
-        most = 1 if why else min(cores() if asked is None else asked, agents)
-        return LocalPlayers(most) if most > 1 else None
-
-    def _why_here(self) -> str:
-        """Why no other process can play; empty if others can."""
-        request = self._request
-        if request.agent is not None or request.environment is not None:
-            return "an object of this process plays, of which others have no copy"
-        if self._connects:
-            return "the agent connects by itself, and cannot be copied"
-        if is_remote(request.plan):
-            return "the environment connects by itself, and cannot be copied"
-        if request.settings.environments != LOCAL:
-            return "--environments places those of one agent, which plays here"
-        if self._is_recorded:
-            return "a dataset is recorded by one process"
-        return ""
-
-    @property
-    def _connects(self) -> bool:
-        """Whether the agent is started elsewhere."""
-        is_waited_for = self._request.settings.agent == AGENT_WAIT
-        return is_waited_for or self._request.peer is not None
 
     def _order(self, unit: int, cell: PlanCell) -> Order:
         return self._request.plan.order(unit, cell, self._starts, self._cells)

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -155,6 +156,22 @@ def test_a_run_s_copies_of_an_agent_play_at_the_same_time(tmp_path: Path, at_onc
     logs = {name: len([*(tmp_path / "out" / name).glob("agent*.log")]) for name in two}
     assert logs == {"seeded": 2, "still": 2}
     assert len([*(tmp_path / "one" / "seeded").glob("agent*.log")]) == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"processes": 2}, "got --processes 2: one agent plays all of this run"),
+        ({"engine": "ray", "connect_timeout": 3.0}, r"got no .*Ray cluster"),
+    ],
+)
+def test_processes_that_no_run_could_have_are_refused_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any], words: str
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    with pytest.raises(UsageError, match=words):
+        bake(write(tmp_path, agent("seeded"), STILL), **asked)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_run_of_another_plan_is_not_gone_on_with(tmp_path: Path) -> None:

@@ -84,22 +84,26 @@ def test_after_a_kill_the_rows_are_those_of_an_unbroken_bakeoff(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("stop", "more"), [(signal.SIGINT, []), (signal.SIGTERM, ["--at-once", "2"])]
+    ("stop", "more", "agents"),
+    [
+        (signal.SIGINT, [], 1),
+        (signal.SIGTERM, ["--at-once", "2"], 1),
+        (signal.SIGINT, ["--processes", "2"], 2),
+    ],
 )
 def test_an_interrupted_bakeoff_leaves_with_130_and_goes_on(
-    tmp_path: Path, stop: signal.Signals, more: list[str]
+    tmp_path: Path, stop: signal.Signals, more: list[str], agents: int
 ) -> None:
     gate = tmp_path / "gate"
-    benchmark = BENCHMARK.replace("workers = 0", "workers = 1")
-    path = write(
-        tmp_path, gated("first", gate, after=6), gated("second", gate), benchmark=benchmark
-    )
+    benchmark = BENCHMARK.replace("workers = 0", f"workers = 1\nagents = {agents}")
+    tables = gated("first", gate, after=6 // agents), gated("second", gate)
+    path = write(tmp_path, *tables, benchmark=benchmark)
     out = tmp_path / "out"
     logs = [out / name / "agent.log" for name in ("first", "second")]
     with baking(path, *more) as process:
         assert process.stdout is not None
         wait_for_rows(out / "first", 1)
-        if more:
+        if "--at-once" in more:
             until(
                 lambda: all(log.exists() and b"thinks" in log.read_bytes() for log in logs),
                 "both agents think",

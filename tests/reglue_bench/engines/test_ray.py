@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import platform
 import sys
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from glue_server import Outcome
 from reglue.errors import MissingExtra, UsageError
 from reglue_bench.engines.files import check_facts, facts
+from reglue_bench.engines.ray import LOG
 from reglue_bench.evaluation import resume
 from reglue_bench.plans.plan import Plan
 from reglue_bench.runs.ledger import MACHINE, LedgerReader
@@ -20,9 +23,11 @@ from reglue_bench.settings import Settings
 from reglue_bench.terminal.observer import NullObserver
 from tests.ray_cluster import RayCluster
 from tests.reglue_bench.agents import Seeded
+from tests.reglue_bench.bakeoff.test_bakeoff import ONLINE
+from tests.reglue_bench.bakeoffs import agent, bake, write
 from tests.reglue_bench.engines.test_local import PLANS, SEEDED
 from tests.reglue_bench.procedures.test_online import kept
-from tests.reglue_bench.toys import Interrupts, corridor_plan, online_plan, play
+from tests.reglue_bench.toys import AGENTS, Interrupts, corridor_plan, online_plan, play, rows
 
 
 @pytest.fixture(scope="module")
@@ -176,6 +181,61 @@ def test_what_differs_on_a_node_is_named(tmp_path: Path) -> None:
     words = r"agent file agent.py: none there, .* here; version numpy: .* there, 1.0 here"
     with pytest.raises(UsageError, match=words):
         check_facts(other, settings, plan)
+
+
+def test_a_node_with_another_version_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = tmp_path / "older/numpy-1.0.dist-info/METADATA"
+    older.parent.mkdir(parents=True)
+    older.write_text("Metadata-Version: 2.1\nName: numpy\nVersion: 1.0\n")
+    with RayCluster(cores=0) as cluster:
+        use(cluster, monkeypatch)
+        cluster.add(str(tmp_path / "older"))
+        words = rf"{platform.node()}: .* version numpy: 1.0 there, {version('numpy')} here"
+        with pytest.raises(UsageError, match=words):
+            play(tmp_path / "run", online_plan(), agent_cmd=SEEDED, engine="ray")
+
+
+def test_who_gets_no_core_says_so_and_the_others_play_everything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = tmp_path / "gate"
+    asked: dict[str, Any] = {
+        "engine": "ray",
+        "processes": 2,
+        "connect_timeout": 8.0,
+        "agent_args": {"gate": str(gate), "after": "2"},
+    }
+    watcher = Opens(gate, "waits for a free core of the Ray cluster, for at most 8 s")
+    with RayCluster() as cluster:
+        use(cluster, monkeypatch)
+        gated = f"{AGENTS}:Gated"
+        result = play(tmp_path / "run", online_plan(runs=3), gated, watcher=watcher, **asked)
+    assert result.complete
+
+
+class Opens(NullObserver):
+    """Lets gated agents play once something is said."""
+
+    def __init__(self, gate: Path, words: str) -> None:
+        self._gate = gate
+        self._words = words
+
+    def say(self, words: str) -> None:
+        if words == self._words:
+            self._gate.touch()
+
+
+def test_a_bakeoff_plays_on_the_cluster(tmp_path: Path, cluster: RayCluster) -> None:
+    path = write(tmp_path, agent("seeded"), agent("other"), benchmark=ONLINE)
+    here = bake(path, processes=1)
+    (tmp_path / "out").rename(tmp_path / "here")
+    there = bake(path, engine="ray")
+    for name in ("seeded", "other"):
+        assert there[name].complete
+        assert rows(there[name]) == rows(here[name])
+        assert (tmp_path / "out" / name / LOG).exists()
 
 
 def test_a_checkpoint_that_a_node_lacks_is_named_with_the_node(

@@ -1,0 +1,69 @@
+"""Who plays a run: this process, several of this machine, or those of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from reglue.errors import UsageError
+from reglue_bench.engines import LocalPlayers, Players, RayPlayers
+from reglue_bench.plans.declared import is_remote
+from reglue_bench.procedures import procedure_of
+from reglue_bench.runs.environments import cores
+from reglue_bench.runs.request import Request, is_recorded
+from reglue_bench.settings import AGENT_WAIT, LOCAL
+
+
+def players_of(
+    request: Request, folder: Path, say: Callable[[str], None], agents: int | None = None
+) -> Players | None:
+    """Who plays; None: this process.
+
+    `agents`: how many of its agents have something left to play, by default all. Raises UsageError
+    where others are asked and cannot, and MissingExtra.
+    """
+    settings, procedure = request.settings, procedure_of(request.plan)
+    asked, why = settings.processes, _why_here(request, folder)
+    if settings.engine != LOCAL and why:
+        raise UsageError(f"got --engine {settings.engine}: {why}; omit it")
+    if not why and procedure.agents == 1:
+        why = "one agent plays all of this run (--agents N would have it copied)"
+    if asked is not None and asked > 1 and why:
+        raise UsageError(f"got --processes {asked}: {why}; omit it")
+    if request.plan.parameters.get("agents", 1) != 1 and _connects(request):
+        raise UsageError(
+            "got --agents with an agent that connects by itself, which cannot be copied; "
+            "omit it, or have the agent started here (--agent, --agent-cmd)"
+        )
+    if settings.engine != LOCAL:
+        return RayPlayers(
+            settings.engine,
+            asked,
+            folder=folder,
+            timeout_s=settings.connect_timeout,
+            say=say,
+            stop=request.stop,
+        )
+    agents = procedure.agents if agents is None else agents
+    most = 1 if why else min(cores() if asked is None else asked, agents)
+    return LocalPlayers(most) if most > 1 else None
+
+
+def _why_here(request: Request, folder: Path) -> str:
+    """Why no other process can play; empty if others can."""
+    if request.agent is not None or request.environment is not None:
+        return "an object of this process plays, of which others have no copy"
+    if _connects(request):
+        return "the agent connects by itself, and cannot be copied"
+    if is_remote(request.plan):
+        return "the environment connects by itself, and cannot be copied"
+    if request.settings.environments != LOCAL:
+        return "--environments places those of one agent, which plays here"
+    if is_recorded(folder, request.settings):
+        return "a dataset is recorded by one process"
+    return ""
+
+
+def _connects(request: Request) -> bool:
+    """Whether the agent is started elsewhere."""
+    return request.settings.agent == AGENT_WAIT or request.peer is not None
