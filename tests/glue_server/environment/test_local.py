@@ -14,7 +14,7 @@ from glue_server import EnvironmentCalls, LocalEnvironmentPort
 from reglue import TaskSpec, TensorSpec
 from reglue.environments.environment import Earned, Environment, Worlds
 from reglue.errors import EnvironmentFault
-from reglue.messages.agent import TextMessage
+from reglue.messages.agent import Phase, TextMessage
 from reglue.messages.environment import (
     EnvironmentInit,
     EnvironmentReady,
@@ -24,7 +24,7 @@ from reglue.messages.environment import (
 from reglue.spec import Array, Arrays
 from tests.glue_server.environment.halls import SPEC, Hall, ask, exchange, pool_over
 from tests.glue_server.playing import SOLVED, Follower, cell, cells, corridor_pool, local, played
-from tests.worlds import Corridor, Faulty, Houseless
+from tests.worlds import Corridor, Faulty, Houseless, Walk
 
 # What is promised.
 
@@ -38,6 +38,31 @@ def test_a_pool_over_a_port_plays_the_rows_of_plain_worlds() -> None:
 
 def test_a_pool_over_a_port_knows_the_tasks() -> None:
     assert pool_over(Worlds(Corridor(solved=SOLVED))).ready.variants == {"walk": 5, "run": 5}
+
+
+def test_worlds_of_one_task_step_together_and_rows_keep_their_order() -> None:
+    """What such worlds share, as a simulator's model, is then in the processor's cache."""
+    stepped: list[str] = []
+
+    class Noted(Walk):
+        def step(self, action: Arrays) -> Step:
+            assert self._cell is not None
+            stepped.append(self._cell.task)
+            return super().step(action)
+
+    class Notes(Corridor):
+        def world(self) -> Walk:
+            return Noted(self)
+
+    worlds = Worlds(Notes(solved={"b": [0], "a": [0]}))
+    worlds.spec = worlds.env_init(4)
+    nobody = np.zeros(0, np.uint32)
+    starts = {slot: Cell(task, 0, 0, 0, Phase.TRAIN) for slot, task in enumerate("baba")}
+    worlds.play(Play(nobody, {}, starts))
+    action = {"action": np.array([[0.0], [0.1], [0.2], [0.3]], np.float32)}
+    answer = worlds.play(Play(np.arange(4, dtype=np.uint32), action, {}))
+    assert stepped == ["a", "a", "b", "b"]
+    assert answer.rewards.tolist() == [1.0 + 0.1 * float(each) for each in action["action"][:, 0]]
 
 
 def test_rows_come_in_the_order_of_the_play() -> None:

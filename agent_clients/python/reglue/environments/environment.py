@@ -177,6 +177,7 @@ class Worlds(Environment):
         self.max_slots = int(getattr(suite, "max_slots", self.max_slots))
         self._suite = suite
         self._worlds: dict[int, World] = {}
+        self._tasks: dict[int, str] = {}  # that slots began last
         self._standard: tuple[int, int] | None = None  # seed, starts so far
 
     @property
@@ -206,10 +207,13 @@ class Worlds(Environment):
         return conforming_spec(self._suite.spec).with_slots(slots)
 
     def play(self, play: Play) -> Played:
-        """Step and start world by world."""
+        """Step and start world by world; those of one task together, as they may share memory."""
         played = Played.blank(self.spec, play, is_fresh=True)
         faults: dict[int, str] = {}
-        for row, slot in enumerate(play.slots.tolist()):
+        slots = play.slots.tolist()
+        tasks = [self._tasks.get(slot, "") for slot in slots]
+        for row in sorted(range(len(slots)), key=tasks.__getitem__):
+            slot = slots[row]
             try:
                 self._step(slot, play, row, played)
             except Exception as error:  # noqa: BLE001 - the edge of somebody's world
@@ -217,6 +221,7 @@ class Worlds(Environment):
         for row, (slot, cell) in enumerate(play.starts.items(), start=len(play.slots)):
             try:
                 numbered = self._numbered(cell)
+                self._tasks[slot] = cell.task
                 self._keep(played, row, self._world_of(slot).start(numbered))
             except Exception as error:  # noqa: BLE001 - the edge of somebody's world
                 faults[slot] = _fault(error)
