@@ -18,7 +18,7 @@ from glue_server.processes.frames import write_frame
 from reglue_bench.engines import Players
 from reglue_bench.engines.players import Player
 from reglue_bench.evaluation import evaluate
-from reglue_bench.runs import session
+from reglue_bench.runs import players
 from reglue_bench.terminal.observer import NullObserver
 
 
@@ -26,7 +26,7 @@ def main() -> None:
     """Play, and print."""
     shards, runs, episodes, steps = map(int, sys.argv[1:])
     clocks = _Clocks()
-    with patch.object(session, "LocalPlayers", partial(_IdlePlayers, steps=steps)):
+    with patch.object(players, "LocalPlayers", partial(_IdlePlayers, steps=steps)):
         result = evaluate(
             "online:mountain-car",
             agent="random",
