@@ -79,7 +79,7 @@ def test_what_a_killed_process_played_is_played_again_by_another(
 
 
 def test_a_unit_whose_processes_die_again_and_again_ends_the_run(tmp_path: Path) -> None:
-    plan = online_plan(runs=2, episodes=50)
+    plan = online_plan(runs=2, episodes=800)  # more than fit into a socket: none is ahead of us
     result = play(tmp_path, plan, agent_cmd=SEEDED, processes=2, watcher=Kills(times=20, after=1))
     assert result.ended_early is not None
     assert result.ended_early.status == "environment_error"
