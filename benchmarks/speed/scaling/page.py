@@ -117,9 +117,9 @@ def _ends(results: Found) -> Iterator[str]:
     alone = 1 / _row_s(results)
     yield "## Where it ends\n"
     yield (
-        f"At the coordinator's time: {_round(alone)} rows a second over Ray come from so many "
-        "cores. This is computed from the cost of a row; nobody has measured a cluster of this "
-        "size.\n"
+        f"One coordinator takes {_round(alone)} rows a second over Ray, then it is busy all the "
+        "time. The table says how many cores send so many rows. It is computed from the cost of "
+        "a row; no cluster of this size was measured.\n"
     )
     yield "| an episode takes | cores that keep the coordinator busy |"
     yield "| --: | --: |"

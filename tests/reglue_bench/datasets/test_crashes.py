@@ -17,8 +17,10 @@ from typing import Any
 from glue_server.episodes import observed as packing
 from reglue_bench.datasets import folder, recording, run_source
 from reglue_bench.evaluation import start
-from reglue_bench.runs import observed, recorder
+from reglue_bench.runs import recorder
 from reglue_bench.runs.ledger import Ledger, writer
+from reglue_bench.runs.observed import reader, storage
+from reglue_bench.runs.observed import writer as observed_writer
 from reglue_bench.runs.run import Request, carry_out
 from reglue_bench.settings import Settings
 from reglue_bench.terminal.observer import NullObserver
@@ -27,7 +29,18 @@ from tests.reglue_bench.datasets.recordings import arrays, dataset_of, organiser
 from tests.reglue_bench.toys import corridor_plan
 
 _FILES = {
-    each.__file__ for each in (packing, observed, recorder, writer, folder, recording, run_source)
+    each.__file__
+    for each in (
+        packing,
+        reader,
+        storage,
+        observed_writer,
+        recorder,
+        writer,
+        folder,
+        recording,
+        run_source,
+    )
 }
 _POINTS = 12  # lines at which a process is killed, evenly spaced over all that it runs
 
