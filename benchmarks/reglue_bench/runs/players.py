@@ -8,7 +8,7 @@ from pathlib import Path
 from reglue.errors import UsageError
 from reglue_bench.engines import LocalPlayers, Players, RayPlayers
 from reglue_bench.plans.declared import is_remote
-from reglue_bench.procedures import procedure_of
+from reglue_bench.procedures import TRAINING, procedure_of
 from reglue_bench.runs.environments import cores
 from reglue_bench.runs.request import Request, is_recorded
 from reglue_bench.settings import AGENT_WAIT, LOCAL
@@ -27,7 +27,7 @@ def players_of(
     if settings.engine != LOCAL and why:
         raise UsageError(f"got --engine {settings.engine}: {why}; omit it")
     if not why and procedure.agents == 1:
-        why = "one agent plays all of this run (--agents N would have it copied)"
+        why = _why_one(request)
     if asked is not None and asked > 1 and why:
         raise UsageError(f"got --processes {asked}: {why}; omit it")
     if request.plan.parameters.get("agents", 1) != 1 and _connects(request):
@@ -62,6 +62,13 @@ def _why_here(request: Request, folder: Path) -> str:
     if is_recorded(folder, request.settings):
         return "a dataset is recorded by one process"
     return ""
+
+
+def _why_one(request: Request) -> str:
+    """Why one agent plays everything, and what to do for more."""
+    if request.plan.procedure == TRAINING:
+        return "the agent that learns plays all of a run (--at-once plays --training-seeds together)"
+    return "one agent plays all of this run (--agents N would have it copied)"
 
 
 def _connects(request: Request) -> bool:

@@ -21,6 +21,7 @@ from reglue_bench.results.result import Result
 from reglue_bench.settings import Settings
 from tests.glue_server.playing import rows_of
 from tests.reglue_bench.agents import Seeded
+from tests.reglue_bench.bakeoffs import surroundings
 from tests.reglue_bench.toys import AGENTS, cells, rows
 
 
@@ -57,6 +58,13 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+ONLINE = [
+    *("online:tests.worlds:Corridor", "--environment-arg", 'solved={"walk": [0]}'),
+    *("--agent", "constant", "--agent-arg", "action=0.{training_seed}"),
+    *("--runs", "3", "--episodes", "2", "--workers", "1", "--training-seeds", "2"),
+]
+
+
 def results(folder: Path) -> list[Result]:
     return [read_run(each) for each in runs_in(folder)]
 
@@ -76,6 +84,28 @@ def test_a_run_is_that_of_its_training_seed_alone(two: Path, tmp_path: Path) -> 
     words = ["--training-seed", "4", "--out", str(tmp_path / "alone")]
     assert run(*CORRIDOR, *TRAINED, *words) == 0
     assert rows(read_run(tmp_path / "alone")) == rows(results(two)[1])
+
+
+@pytest.mark.parametrize("at_once", ["1", "2"])
+def test_runs_of_training_seeds_play_in_several_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: str
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", surroundings()["PYTHONPATH"])
+    one, two = tmp_path / "one", tmp_path / "two"
+    assert run(*ONLINE, "--processes", "1", "--out", str(one)) == 0
+    assert run(*ONLINE, "--processes", "2", "--at-once", at_once, "--out", str(two)) == 0
+    assert [rows(each) for each in results(one)] == [rows(each) for each in results(two)]
+    assert rows(results(two)[0]) != rows(results(two)[1])
+    assert [len([*each.glob("agent*.log")]) for each in runs_in(two)] == [2, 2]
+
+
+def test_processes_for_one_agent_that_learns_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--training-seeds", "2", "--processes", "2", "--out", str(tmp_path / "run")]
+    assert run(*CORRIDOR, *TRAINED, *words) == 2
+    assert "--at-once plays --training-seeds together" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_folder_of_training_seeds_is_resumed_by_its_name(two: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from glue_server import Outcome
 from reglue.errors import MissingExtra, UsageError
+from reglue_bench.cli import bench
 from reglue_bench.engines.files import check_facts, facts
 from reglue_bench.engines.ray import LOG
 from reglue_bench.evaluation import resume
@@ -24,6 +25,7 @@ from reglue_bench.terminal.observer import NullObserver
 from tests.ray_cluster import RayCluster
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.bakeoff.test_bakeoff import ONLINE
+from tests.reglue_bench.bakeoff.test_seeds import ONLINE as SEEDS
 from tests.reglue_bench.bakeoffs import agent, bake, write
 from tests.reglue_bench.engines.test_local import PLANS, SEEDED
 from tests.reglue_bench.procedures.test_online import kept
@@ -236,6 +238,16 @@ def test_a_bakeoff_plays_on_the_cluster(tmp_path: Path, cluster: RayCluster) -> 
         assert there[name].complete
         assert rows(there[name]) == rows(here[name])
         assert (tmp_path / "out" / name / LOG).exists()
+
+
+def test_training_seeds_play_on_the_cluster(tmp_path: Path, cluster: RayCluster) -> None:
+    for where in ("local", "ray"):
+        words = [*SEEDS, "--engine", where, "--processes", "1", "--out", str(tmp_path / where)]
+        with pytest.raises(SystemExit, match="0"):
+            bench.main(words)
+    for seed in ("seed-0", "seed-1"):
+        assert kept(tmp_path / "ray" / seed) == kept(tmp_path / "local" / seed)
+        assert (tmp_path / "ray" / seed / LOG).exists()
 
 
 def test_a_checkpoint_that_a_node_lacks_is_named_with_the_node(
