@@ -117,7 +117,7 @@ def bakeoff(
     shown = Console(stderr=True) if json else console()
     screen = Screen(shown, entrants, together=at_once > 1)
     with Bakeoff(entrants, folder, screen.say, at_once=at_once) as played:
-        with as_keys(f"{file}: [benchmark]", BENCHMARK):
+        with as_keys(f"{file}: [benchmark]", BENCHMARK - asked.keys()):
             played.prepare(watcher(screen.console), resume=resume is not None)
         results = played.play(screen)
     raise Exit(_conclude(screen, folder, results, of=len(entrants), json=json))

@@ -25,11 +25,11 @@ def players_of(
     settings, procedure = request.settings, procedure_of(request.plan)
     asked, why = settings.processes, _why_here(request, folder)
     if settings.engine != LOCAL and why:
-        raise UsageError(f"got --engine {settings.engine}: {why}; omit it")
+        raise UsageError(f"got --engine {settings.engine}, wanted {LOCAL}: {why}; omit it")
     if not why and procedure.agents == 1:
         why = _why_one(request)
     if asked is not None and asked > 1 and why:
-        raise UsageError(f"got --processes {asked}: {why}; omit it")
+        raise UsageError(f"got --processes {asked}, wanted 1: {why}; omit it")
     if request.plan.parameters.get("agents", 1) != 1 and _connects(request):
         raise UsageError(
             "got --agents with an agent that connects by itself, which cannot be copied; "
@@ -60,14 +60,16 @@ def _why_here(request: Request, folder: Path) -> str:
     if request.settings.environments != LOCAL:
         return "--environments places those of one agent, which plays here"
     if is_recorded(folder, request.settings):
-        return "a dataset is recorded by one process"
+        return "one process records a dataset (--record)"
     return ""
 
 
 def _why_one(request: Request) -> str:
     """Why one agent plays everything, and what to do for more."""
     if request.plan.procedure == TRAINING:
-        return "the agent that learns plays all of a run (--at-once plays --training-seeds together)"
+        return (
+            "the agent that learns plays all of a run (--at-once plays --training-seeds together)"
+        )
     return "one agent plays all of this run (--agents N would have it copied)"
 
 

@@ -161,7 +161,7 @@ def test_a_run_s_copies_of_an_agent_play_at_the_same_time(tmp_path: Path, at_onc
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ({"processes": 2}, "got --processes 2: one agent plays all of this run"),
+        ({"processes": 2}, "got --processes 2, wanted 1: one agent plays all of this run"),
         ({"engine": "ray", "connect_timeout": 3.0}, r"got no .*Ray cluster"),
     ],
 )
@@ -233,6 +233,12 @@ def test_a_key_that_does_not_fit_is_told_as_the_file_s(
     done = run(path)
     assert done.returncode == 2
     assert re.search(rf"bakeoff\.toml: \[benchmark\]: {words}", done.stderr)
+
+
+def test_a_flag_that_does_not_fit_is_told_as_the_flag(tmp_path: Path) -> None:
+    done = run(write(tmp_path, agent("seeded"), STILL), "--processes", "2")
+    assert done.returncode == 2
+    assert "[benchmark]: got --processes 2, wanted 1: one agent" in done.stderr
 
 
 def test_resume_names_the_folder(tmp_path: Path) -> None:

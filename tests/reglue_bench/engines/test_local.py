@@ -23,6 +23,7 @@ from tests.reglue_bench.procedures.test_online import kept
 from tests.reglue_bench.toys import AGENTS, Interrupts, corridor_plan, joining, online_plan, play
 
 SEEDED = joining("Seeded")
+RECORDED = r"one process records a dataset \(--record\); omit it"
 PLANS = [
     online_plan(runs=5, episodes=3),
     corridor_plan(agents=2, num_episodes=4),
@@ -120,14 +121,15 @@ def test_an_agent_that_cannot_be_made_is_said_once(tmp_path: Path) -> None:
     [
         (corridor_plan(), {"agent_cmd": SEEDED}, "one agent plays all of this run"),
         (online_plan(), {"agent": "wait"}, "connects by itself"),
-        (online_plan(), {"agent_cmd": SEEDED, "record": True}, "a dataset is recorded"),
+        (online_plan(), {"agent_cmd": SEEDED, "record": True}, RECORDED),
     ],
 )
 def test_processes_that_could_not_help_are_refused(
     tmp_path: Path, plan: Plan, settings: dict[str, Any], words: str
 ) -> None:
-    with pytest.raises(UsageError, match=f"got --processes 2: .*{words}"):
-        play(tmp_path, plan, processes=2, **settings)
+    with pytest.raises(UsageError, match=f"got --processes 2, wanted 1: .*{words}"):
+        play(tmp_path / "run", plan, processes=2, **settings)
+    assert not (tmp_path / "run").exists()
 
 
 def test_copies_of_an_agent_that_connects_by_itself_are_refused(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.bakeoff.test_bakeoff import ONLINE
 from tests.reglue_bench.bakeoff.test_seeds import ONLINE as SEEDS
 from tests.reglue_bench.bakeoffs import agent, bake, write
-from tests.reglue_bench.engines.test_local import PLANS, SEEDED
+from tests.reglue_bench.engines.test_local import PLANS, RECORDED, SEEDED
 from tests.reglue_bench.procedures.test_online import kept
 from tests.reglue_bench.toys import AGENTS, Interrupts, corridor_plan, online_plan, play, rows
 
@@ -305,18 +305,20 @@ def test_a_missing_ray_names_the_extra(tmp_path: Path, monkeypatch: pytest.Monke
     ("settings", "words"),
     [
         ({"agent": "wait"}, "connects by itself"),
-        ({"agent_cmd": SEEDED, "record": True}, "a dataset is recorded"),
+        ({"agent_cmd": SEEDED, "record": True}, RECORDED),
     ],
 )
 def test_what_cannot_play_elsewhere_is_refused(
     tmp_path: Path, settings: dict[str, Any], words: str
 ) -> None:
-    with pytest.raises(UsageError, match=f"got --engine ray: .*{words}"):
+    with pytest.raises(UsageError, match=f"got --engine ray, wanted local: .*{words}"):
         play(tmp_path, online_plan(), engine="ray", **settings)
 
 
 def test_an_agent_object_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="got --engine ray: an object of this process"):
+    with pytest.raises(
+        UsageError, match="got --engine ray, wanted local: an object of this process"
+    ):
         play(tmp_path, corridor_plan(), Seeded(), engine="ray")
 
 
