@@ -112,9 +112,9 @@ def test_a_token_that_was_made_is_shown_and_an_agent_that_stays_away_is_partial(
     tmp_path: Path,
 ) -> None:
     benchmark = write(tmp_path, agent("seeded")).read_text().partition("[agents")[0]
-    benchmark += "connect_timeout = 3\n"
+    benchmark += "connect_timeout = 300\n"
     path = write(tmp_path, waiting("here"), waiting("away"), benchmark=benchmark)
-    with baking(path) as process:
+    with baking(path, "--connect-timeout", "3") as process:
         here, away = map(address_in, told(process.stdout, 2))
         assert reglue.connect(Seeded(), here) == "the run is over, thank you"
         assert process.stdout is not None
