@@ -146,11 +146,11 @@ def _beware(online: OnlineScore) -> list[str]:
 
 
 def _freshness(online: OnlineScore) -> str:
-    """What made the agent of each run naive."""
+    """What makes the agent of each run naive."""
     if online.fresh_agent == "process":
-        return "each run had an agent process of its own"
+        return "each run has an agent process of its own"
     return (
-        "one agent played all runs; that its agent_init made it naive before each cannot be checked"
+        "one agent plays all runs; that its agent_init makes it naive before each cannot be checked"
     )
 
 

@@ -75,12 +75,15 @@ def score_of(ledger: LedgerReader) -> Result:
 
 def _identity(about: Mapping[str, str], settings: Settings) -> AgentIdentity:
     name = about.get(AGENT_NAME, "nobody")
+    found = [each for each in get_args(Isolation) if ISOLATION + each in about]
+    if AGENT_NAME not in about and found == ["remote"]:  # one was waited for, and did not come
+        found = []
     return AgentIdentity(
         name=name,
         label=settings.label or name,
         checkpoint_sha256=about.get("agent checkpoint"),
         training_seed=settings.training_seed,
-        isolation=next((each for each in get_args(Isolation) if ISOLATION + each in about), None),
+        isolation=next(iter(found), None),
     )
 
 

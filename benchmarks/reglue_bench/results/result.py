@@ -38,7 +38,7 @@ class AgentIdentity(_Record):
     label: str  # its name in reports
     checkpoint_sha256: str | None = None  # of the file that `checkpoint` names, hexadecimal
     training_seed: int | None = None  # of this checkpoint
-    isolation: Isolation | None = None  # what isolated it; None: no agent has connected
+    isolation: Isolation | None = None  # what isolated it; None: no agent has come
 
 
 class Intervals(_Record):

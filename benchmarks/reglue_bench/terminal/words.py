@@ -15,7 +15,7 @@ def isolation_words(isolation: str | None) -> str:
     """How the agent was isolated from the benchmark, and what you have to trust."""
     match isolation:
         case None:
-            return "unknown"
+            return "no agent has come yet"
         case "none" | "in process":
             return f"{isolation}: trust the score if you trust the agent's code"
         case "remote":

@@ -233,7 +233,7 @@ def test_bench_plays_runs_of_an_agent_that_learns_and_draws_them(tmp_path: Path)
     done = reglue("bench", *ONLINE, *arguments, "--metric", "final:2", "--out", folder)
     assert done.returncode == 0, done.stderr
     assert "performance: mean return over the last 2 episodes of a run" in done.stdout
-    assert "each run had an agent process of its own" in done.stdout
+    assert "each run has an agent process of its own" in done.stdout
     online = read_result(tmp_path / "run").online
     assert online is not None
     assert online.performance == pytest.approx(5.125)

@@ -20,6 +20,7 @@ from reglue_bench.results.result import read_result
 from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings
 from reglue_bench.terminal.observer import NullObserver, RunStarted
+from reglue_bench.terminal.summary import notes
 from tests.reglue_bench.agents import Garbled, Seeded
 from tests.reglue_bench.toys import corridor_plan, joining, play, rows
 from tests.waiting import PATIENCE_S
@@ -87,6 +88,7 @@ def test_an_agent_that_never_comes_is_disconnected(tmp_path: Path) -> None:
     assert result.ended_early is not None
     assert result.ended_early.status == "agent_disconnected"
     assert "--connect-timeout" in result.ended_early.what
+    assert "isolation: no agent has come yet" in notes(result)
 
 
 def test_an_agent_that_cannot_be_made_ends_the_wait(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_an_agent_is_told_by_its_performance_its_interval_and_how_many_runs(
         values(online.interval95),
         "mean return over all 60 episodes of a run, mean over 10 runs",
         "10 of 10 completed, 60 episodes each",
-        "each run had an agent process of its own",
+        "each run has an agent process of its own",
         "Student's t over runs",
     ):
         assert wanted in text
