@@ -87,6 +87,12 @@ class Bakeoff:
         for entrant in entrants:
             if entrant.waits:
                 say(_invited(entrant, self._lobbies[entrant.name]))
+        for entrant in entrants:
+            if entrant.plays_without:
+                say(
+                    f"{entrant.name} plays without {' and '.join(entrant.plays_without)}, which "
+                    "would copy it: it connects by itself"
+                )
 
     def __enter__(self) -> Self:
         return self

@@ -18,9 +18,11 @@ from reglue.tools.loading import parsed
 from reglue_bench.plans.toml_file import TomlFile
 from reglue_bench.settings import (
     AGENT_WAIT,
+    LOCAL,
     ExecutionSettings,
     PlanSettings,
     Settings,
+    flag,
     read_settings,
 )
 
@@ -42,6 +44,7 @@ class Entrant:
     token: str | None = None  # what it must show, where it dials in; None: one is made
     token_from: str = ""  # where the token was found, for people
     own_seeds: str | None = None  # keys its random seeds; None: its name
+    plays_without: tuple[str, ...] = ()  # flags that only agents that are started here can have
 
     @property
     def submission(self) -> str:
@@ -161,8 +164,11 @@ def _entrant(path: Path, name: str, table: _Agent, about: dict[str, Any]) -> Ent
             f"letters (a to z), digits and _.-, other than {REPORT}, as it names the agent's "
             "folder; `label` may say anything"
         )
-    if table.wait:  # there are no copies of it
-        about = {key: value for key, value in about.items() if key not in ("engine", "processes")}
+    copied = {"engine", "processes"} & about.keys() if table.wait else set()
+    without = [
+        f"{flag(key)} {about[key]}" for key in sorted(copied) if about[key] not in (LOCAL, 1)
+    ]
+    about = {key: value for key, value in about.items() if key not in copied}
     settings = Settings.model_validate(
         about
         | {
@@ -174,7 +180,7 @@ def _entrant(path: Path, name: str, table: _Agent, about: dict[str, Any]) -> Ent
             "training_seed": table.training_seed,
         }
     )
-    return Entrant(name, settings, *_token(path, name, table))
+    return Entrant(name, settings, *_token(path, name, table), plays_without=tuple(without))
 
 
 def _word(value: str | float) -> str:

@@ -153,3 +153,4 @@ def test_an_agent_that_connects_by_itself_has_no_copies(tmp_path: Path) -> None:
     started, comes = read_bakeoff(path, {"processes": 3, "engine": "ray"})
     assert (started.settings.processes, started.settings.engine) == (3, "ray")
     assert (comes.settings.processes, comes.settings.engine) == (None, "local")
+    assert (started.plays_without, comes.plays_without) == ((), ("--engine ray", "--processes 3"))

@@ -114,7 +114,7 @@ def test_a_token_that_was_made_is_shown_and_an_agent_that_stays_away_is_partial(
     benchmark = write(tmp_path, agent("seeded")).read_text().partition("[agents")[0]
     benchmark += "connect_timeout = 300\n"
     path = write(tmp_path, waiting("here"), waiting("away"), benchmark=benchmark)
-    with baking(path, "--connect-timeout", "3") as process:
+    with baking(path, "--connect-timeout", "3", "--processes", "2") as process:
         here, away = map(address_in, told(process.stdout, 2))
         assert reglue.connect(Seeded(), here) == "the run is over, thank you"
         assert process.stdout is not None
@@ -123,6 +123,7 @@ def test_a_token_that_was_made_is_shown_and_an_agent_that_stays_away_is_partial(
     assert away != here
     assert "no agent joined within 3 s" in said
     assert "waiting up to 3 s for an agent" in said
+    assert "away plays without --processes 2, which would copy it" in said
     assert "--address" not in said  # it was told at the beginning
     assert read_result(tmp_path / "out" / "here").complete
 
