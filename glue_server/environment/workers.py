@@ -75,7 +75,7 @@ class WorkersPort:
     To build its suite a worker may take `start_s`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all but two have defaults
         self,
         suite: SuiteName,
         *,
@@ -85,13 +85,18 @@ class WorkersPort:
         timeout_s: float = Timeouts.environment_s,
         start_s: float = START_S,
         start: Callable[[], Worker] | None = None,
+        tell: Callable[[str], None] = log.warning,
     ) -> None:
-        """`start` begins a worker, by default a process of this machine."""
+        """`start` begins a worker, by default a process of this machine.
+
+        `tell` is told that a worker is lost and replaced.
+        """
         self.hello = EnvironmentHello(name or suite.factory, sdk())
         self.replayed = 0
         self._most = workers
         self._start = start or (lambda: WorkerProcess(suite, log_file, timeout_s=timeout_s))
         self._start_s = start_s
+        self._tell = tell
         self._log = ReplayLog()
         self._call: EnvironmentCall | None = None  # other than a Play, to be answered
         self._under_way: deque[_UnderWay] = deque()
@@ -309,7 +314,7 @@ class WorkersPort:
         """Play a lost worker's episodes again in a new one, up to what it was asked last."""
         how = "did not answer" if isinstance(error, TimeoutError) else "died"
         why = f" ({error})" if str(error) else ""
-        log.warning("%s %s%s; its episodes are rebuilt", self._workers[place].name, how, why)
+        self._tell(f"{self._workers[place].name} {how}{why}; its episodes are rebuilt")
         mine = [slot for slot in self._log.slots if self._home(slot) == place]
         while True:
             self._renew(place)

@@ -80,14 +80,16 @@ class DealingEngine(Engine):
         admit: Callable[[str], None],
         note_machine: Callable[[int, str], None],
         say: Callable[[str], None],
+        note_event: Callable[[str], None],
         stop: threading.Event | None = None,
     ) -> None:
         """`told` says what a process is to play, given its number from 1 on.
 
         Unit u is played by agent u mod `agents`. `isolate` is told what keeps each agent from the
         benchmark; `admit` is told its name, and raises for one that must not play; `note_machine`
-        is told the machine on which an agent plays. What players elsewhere log is written to
-        `folder`. Once `stop` is set, play is interrupted.
+        is told the machine on which an agent plays; `note_event` is told that a process died and is
+        replaced. What players elsewhere log is written to `folder`. Once `stop` is set, play is
+        interrupted.
         """
         self._begun = players
         self._told = told
@@ -98,6 +100,7 @@ class DealingEngine(Engine):
         self._admit = admit
         self._note_machine = note_machine
         self._say = say
+        self._note_event = note_event
         self._stop = stop
         self._losses = Losses(say)
         self._said: set[str] = set()
@@ -279,7 +282,7 @@ class DealingEngine(Engine):
                 f"{shard.left.units[0]}: it may need more memory than there is (--processes 1)"
             )
         self._waiting.appendleft(shard)
-        self._say(
+        self._note_event(
             f"a process on {machine} died, and another plays what is left of its units"
             + f": {words}" * bool(words)
         )

@@ -33,15 +33,20 @@ class Placement:
         timeout_s: float,
         connect_timeout_s: float,
         say: Callable[[str], None],
+        note_event: Callable[[str], None],
         stop: threading.Event | None,
     ) -> None:
-        """`admit` makes a place, with a token of its own, for one environment that connects."""
+        """`admit` makes a place, with a token of its own, for one environment that connects.
+
+        `note_event` is told that one is lost and replaced.
+        """
         self._players = players
         self._told = told
         self._admit = admit
         self._note_machine = note_machine
         self._timeout_s, self._connect_timeout_s = timeout_s, connect_timeout_s
         self._say = say
+        self._note_event = note_event
         self._stop = stop
         self._joining: list[PlacedWorker] = []
         self._begun = 0
@@ -60,6 +65,7 @@ class Placement:
             timeout_s=self._timeout_s,
             start_s=self._connect_timeout_s,
             start=lambda: self._begin(has_core=self._begun < workers),
+            tell=self._note_event,
         )
         environment = EnvironmentCalls(port, timeout_s=self._timeout_s, stop=self._stop)
         try:

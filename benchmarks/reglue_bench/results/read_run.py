@@ -12,6 +12,7 @@ from reglue_bench.results.episodes import Episodes
 from reglue_bench.results.result import (
     AgentIdentity,
     Ending,
+    Event,
     Isolation,
     Recorded,
     Result,
@@ -21,8 +22,11 @@ from reglue_bench.results.success import Played
 from reglue_bench.runs.ledger import (
     AGENT_NAME,
     ENDED_EARLY,
+    ENVIRONMENTS,
+    EVENT,
     FILE,
     ISOLATION,
+    MACHINE,
     LedgerReader,
     warn_of_lost_journal,
 )
@@ -62,7 +66,10 @@ def score_of(ledger: LedgerReader) -> Result:
         },
         fresh=_fresh(settings),
     )
+    where = {"machines": _machines(about), "environments_on": _named(about, ENVIRONMENTS)}
+    events = [Event(what=what, count=int(about[EVENT + what])) for what in _named(about, EVENT)]
     result = procedure_of(plan).score(played).with_episodes(Episodes(ledger.folder))
+    result = result.model_copy(update={**where, "events": events})
     if settings.record or (ledger.folder / OBSERVED).is_file():
         episodes, lost = counted(ledger)
         recorded = Recorded(episodes=episodes, lost=lost)
@@ -71,6 +78,16 @@ def score_of(ledger: LedgerReader) -> Result:
         return result
     ending = Ending.model_validate_json(about[ENDED_EARLY])
     return result.model_copy(update={"ended_early": ending})
+
+
+def _machines(about: Mapping[str, str]) -> list[str]:
+    """Where agents played: entries say `agent 3: NAME, PROCESSOR`."""
+    return sorted({each.partition(": ")[2] for each in _named(about, MACHINE)})
+
+
+def _named(about: Mapping[str, str], kind: str) -> list[str]:
+    """What the names of entries of a kind say."""
+    return sorted(name.removeprefix(kind) for name in about if name.startswith(kind))
 
 
 def _identity(about: Mapping[str, str], settings: Settings) -> AgentIdentity:

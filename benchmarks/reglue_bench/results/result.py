@@ -106,6 +106,13 @@ class Recorded(_Record):
     lost: int  # that are not: the disk was full, or they were played without --record
 
 
+class Event(_Record):
+    """Something that befell a run and did not change its rows."""
+
+    what: str  # such as: a process on a machine died, and another played its units
+    count: int  # how often
+
+
 class Ending(_Record):
     """What ended a run before its plan was played."""
 
@@ -238,6 +245,9 @@ class Result(_Record):
     steps: StepCounts  # environment steps
     seconds: Seconds  # time spent
     versions: dict[str, str]  # of the packages that decide a row's bits
+    machines: list[str] = []  # on which agents played: name, processor, on which bits depend too
+    environments_on: list[str] = []  # the machines of --environments ray; empty: agents' own
+    events: list[Event] = []  # what befell the run and changed no row, over all sessions
     _episodes: Iterable[EpisodeRow] | None = PrivateAttr(None)
 
     @property

@@ -39,6 +39,7 @@ from reglue_bench.runs.players import players_of
 from reglue_bench.runs.recorder import Recorder
 from reglue_bench.runs.request import Request, Retry, agent_files, is_recorded, kept_cell_key
 from reglue_bench.runs.server import RunServer
+from reglue_bench.runs.versions import machine
 from reglue_bench.settings import LOCAL, Settings
 from reglue_bench.terminal.observer import Observer, RunStarted
 
@@ -81,6 +82,8 @@ class Session:
         players = players_of(self._request, self._folder, self._watcher.say, agents)
         if players is not None:
             self._engine = self._dealing(players)
+        if players is None or not players.elsewhere:
+            self._ledger.note(f"{MACHINE}all agents: {machine()}", "")
         recorder = Recorder(self._ledger, self._session)
         try:
             if interruptible(lambda: self._play(todo, recorder)):
@@ -138,6 +141,7 @@ class Session:
             admit=self._admit,
             note_machine=self._note_machine if players.elsewhere else lambda _agent, _machine: None,
             say=self._watcher.say,
+            note_event=self._note_event,
             stop=self._request.stop,
         )
 
@@ -222,6 +226,7 @@ class Session:
             timeout_s=settings.environment_timeout,
             connect_timeout_s=settings.connect_timeout,
             say=self._watcher.say,
+            note_event=self._note_event,
             stop=self._request.stop,
         )
 
@@ -229,7 +234,12 @@ class Session:
         self._ledger.note(f"{ISOLATION}{isolation}", "")
 
     def _note_machine(self, agent: int, machine: str) -> None:
-        self._ledger.note(f"{MACHINE}{agent}: {machine}", "")
+        self._ledger.note(f"{MACHINE}agent {agent}: {machine}", "")
+
+    def _note_event(self, event: str) -> None:
+        """Say what befell the run, and keep it for the report."""
+        self._watcher.say(event)
+        self._ledger.count_event(event.splitlines()[0])
 
     def _admit(self, name: str) -> None:
         if (named := self._ledger.name_agent(name)) != name:

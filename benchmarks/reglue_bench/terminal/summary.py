@@ -77,6 +77,11 @@ def notes(result: Result) -> list[str]:
     lines += [f"{fault.count} × {fault.status}: {fault.detail}" for fault in result.faults[:5]]
     if result.episodes_retried:
         lines.append(f"episodes of a second or later try: {result.episodes_retried}")
+    lines += events(result)
+    if len(result.machines) > 1 or result.environments_on:
+        lines.append(f"played on {'; '.join(result.machines)}")
+    if result.environments_on:
+        lines.append(f"environments on {'; '.join(result.environments_on)}")
     if result.recorded is not None and result.recorded.lost:
         lines.append(
             f"{result.recorded.lost} episodes are lost to the dataset, which holds "
@@ -87,6 +92,11 @@ def notes(result: Result) -> list[str]:
         if result.ended_early.status == AgentTimeout.status:
             lines.append(_LIMITS)
     return lines
+
+
+def events(result: Result) -> list[str]:
+    """What befell the run and changed no row of it."""
+    return [f"{each.count} × {each.what}" for each in result.events]
 
 
 def ended(ending: Ending) -> str:

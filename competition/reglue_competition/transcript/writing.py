@@ -15,7 +15,15 @@ from reglue_bench.results.read_run import score_of
 from reglue_bench.results.result import Ending
 from reglue_bench.results.success import is_agents_fault
 from reglue_bench.results.whole_file import whole_file
-from reglue_bench.runs.ledger import AGENT_NAME, ENDED_EARLY, LedgerReader, Row
+from reglue_bench.runs.ledger import (
+    AGENT_NAME,
+    ENDED_EARLY,
+    ENVIRONMENTS,
+    EVENT,
+    MACHINE,
+    LedgerReader,
+    Row,
+)
 from reglue_bench.runs.run import kept_cell_key
 from reglue_bench.settings import Settings
 from reglue_competition.phases.code import code_sha256
@@ -58,15 +66,16 @@ def write_transcript(
 
 
 class _ForTeams(LedgerReader):
-    """A run's ledger without the words of what was not its agent's fault.
+    """A run's ledger without its machines, and the words of what was not its agent's fault.
 
-    They may name the organiser's files, and go to nobody else.
+    They may name the organiser's machines and files, and go to nobody else.
     """
 
     @property
     def about(self) -> dict[str, str]:
         """What the run was begun with, and how it ended early."""
-        about = super().about
+        kinds = (MACHINE, ENVIRONMENTS, EVENT)
+        about = {name: text for name, text in super().about.items() if not name.startswith(kinds)}
         if kept := about.get(ENDED_EARLY):
             ending = Ending.model_validate_json(kept)
             if not is_agents_fault(ending.status):

@@ -16,6 +16,7 @@ from reglue.errors import UsageError
 from reglue_bench.engines.players import LocalPlayers
 from reglue_bench.evaluation import resume
 from reglue_bench.plans.plan import Plan
+from reglue_bench.runs.versions import machine
 from reglue_bench.terminal.observer import NullObserver
 from tests.leftovers import child_processes
 from tests.reglue_bench.agents import Seeded
@@ -77,6 +78,9 @@ def test_what_a_killed_process_played_is_played_again_by_another(
     assert result.complete
     assert kept(tmp_path / "killed") == kept(tmp_path / "whole")
     assert not players()
+    assert [(each.count, machine() in each.what) for each in result.events] == [(1, True)]
+    assert "died, and another plays" in result.events[0].what
+    assert result.machines == [machine()]
 
 
 def test_a_unit_whose_processes_die_again_and_again_ends_the_run(tmp_path: Path) -> None:
@@ -85,8 +89,10 @@ def test_a_unit_whose_processes_die_again_and_again_ends_the_run(tmp_path: Path)
     assert result.ended_early is not None
     assert result.ended_early.status == "environment_error"
     assert "--processes 1" in result.ended_early.what
+    assert len(result.events) > 0
     again = resume(tmp_path, NullObserver())
     assert again.complete
+    assert again.events == result.events
 
 
 def test_ctrl_c_keeps_what_is_whole_and_the_rest_is_resumed(tmp_path: Path) -> None:

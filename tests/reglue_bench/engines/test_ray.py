@@ -76,8 +76,8 @@ def test_the_ledger_names_the_machine_of_each_agent(tmp_path: Path, cluster: Ray
     with LedgerReader(tmp_path) as ledger:
         about = ledger.about
     assert [name for name in sorted(about) if name.startswith(MACHINE)] == [
-        f"{MACHINE}0: {machine()}",
-        f"{MACHINE}1: {machine()}",
+        f"{MACHINE}agent 0: {machine()}",
+        f"{MACHINE}agent 1: {machine()}",
     ]
 
 
@@ -109,7 +109,9 @@ def test_what_a_lost_node_played_is_played_again_by_another(
         result = play(tmp_path / "lost", plan, agent_cmd=SEEDED, engine="ray", watcher=watcher)
     assert result.complete
     assert kept(tmp_path / "lost") == kept(tmp_path / "whole")
-    assert any("died, and another plays what is left" in words for words in watcher.said)
+    assert "died, and another plays what is left" in result.events[0].what
+    assert result.events[0].what in watcher.said
+    assert result.machines == [machine()]
 
 
 def test_a_lost_head_ends_the_run_which_is_resumed(

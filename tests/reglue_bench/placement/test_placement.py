@@ -115,7 +115,7 @@ AGENTS = Path(__file__).parents[1] / "agents.py"
 
 
 def test_what_a_lost_node_held_is_played_again_on_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = corridor_plan(num_episodes=30)
     play(tmp_path / "whole", plan, Seeded())
@@ -126,8 +126,9 @@ def test_what_a_lost_node_held_is_played_again_on_another(
         result = placed(tmp_path / "lost", plan, watcher=watcher)
     assert result.complete
     assert kept(tmp_path / "lost") == kept(tmp_path / "whole")
-    assert "died" in caplog.text
-    assert "its episodes are rebuilt" in caplog.text
+    assert "died" in result.events[0].what
+    assert "its episodes are rebuilt" in result.events[0].what
+    assert result.environments_on == [machine()]
 
 
 def test_a_lost_head_ends_the_run_which_is_resumed(

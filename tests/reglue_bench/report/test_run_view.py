@@ -16,7 +16,8 @@ import pytest
 
 from reglue.errors import UsageError
 from reglue_bench.report.page import draw_report
-from reglue_bench.results.result import Ending, Result
+from reglue_bench.results.result import Ending, Event, Result
+from reglue_bench.terminal.summary import notes
 from tests.reglue_bench.made_results import MT10, Play, make_result
 
 HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(1)</script>\"'%{x}"
@@ -120,6 +121,22 @@ def test_what_ended_a_run_early_is_told(tmp_path: Path) -> None:
         "It ended early, agent_timeout: the agent did not answer within 60 s"
         in read(tmp_path, result).text
     )
+
+
+def test_where_a_run_was_played_and_what_befell_it_are_told(tmp_path: Path) -> None:
+    what = "a process on m2, CPU died, and another plays what is left of its units"
+    more = {
+        "machines": ["m1, CPU", "m2, CPU"],
+        "environments_on": ["m3, CPU"],
+        "events": [Event(what=what, count=2)],
+    }
+    result = make_result(Play()).model_copy(update=more)
+    text = read(tmp_path, result).text
+    assert f"2 × {what}." in text
+    assert "m1, CPU; m2, CPU" in text
+    assert "m3, CPU" in text
+    assert f"2 × {what}" in notes(result)
+    assert "played on m1, CPU; m2, CPU" in notes(result)
 
 
 def test_a_fault_of_a_goal_is_crossed_out_on_the_map(tmp_path: Path) -> None:

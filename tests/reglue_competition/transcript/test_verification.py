@@ -17,6 +17,7 @@ import pytest
 from reglue.errors import EnvironmentFault, NotTrusted, UsageError
 from reglue_bench import evaluate
 from reglue_bench.plans.plan import Plan
+from reglue_bench.runs.versions import machine
 from reglue_competition.transcript import Verdict, verify
 from reglue_competition.transcript.contents import Episode
 from reglue_competition.transcript.framing import Kind, RecordReader
@@ -124,15 +125,21 @@ def test_a_run_that_its_agent_failed_stands_as_failed(
 
 @pytest.mark.parametrize("faults", [["raises"] * 2 + [""], ["raises at start"] * 3])
 def test_a_team_is_not_told_what_an_environment_said(tmp_path: Path, faults: list[str]) -> None:
-    """Which may name the organiser's files; how often it failed stands, and is verified."""
+    """Which may name the organiser's files; how often it failed stands, and is verified.
+
+    Nor is it told on which machine it played.
+    """
     config = {"faults": faults}
     plan = corridor_plan(solved={"walk": [0] * 3}, suite="tests.worlds:Faulty", config=config)
     result = play(tmp_path / "run", plan, Seeded())
     said = [*result.faults, result.ended_early]
     assert "floor" in repr(said) or "door" in repr(said)
+    assert result.machines == [machine()]
     path = written(tmp_path / "run", tmp_path / "run.reglue")
     for record in RecordReader(io.BytesIO(path.read_bytes())).records():
         assert not re.search(b"floor|door", record.content)
+        assert b"machine of" not in record.content
+        assert machine().encode() not in record.content
     verdict = verified(path)
     assert verdict.problem == ""
     assert verdict.result is not None

@@ -34,11 +34,15 @@ SESSIONS = "sessions"
 ISOLATION = "isolation "
 """Begins entries of `about`: one for each kind that there was."""
 
-MACHINE = "machine of agent "
-"""Begins entries of `about`: on which machine each agent played, where an engine chose it."""
+MACHINE = "machine of "
+"""Begins entries of `about`: on which machine all agents played, or each where one was chosen."""
 
 ENVIRONMENTS = "environments on "
 """Begins entries of `about`: each machine of environments, where a cluster chose it."""
+
+EVENT = "event: "
+"""Begins entries of `about`: how often something happened that a reader of the score should know.
+"""
 
 ENDED_EARLY = "ended early"
 """Entry of `about`: why the last session left something to play; empty where it did not end so."""

@@ -25,6 +25,7 @@ from reglue_bench.runs.ledger.reader import (
     AGENT_NAME,
     DIGEST,
     ENDED_EARLY,
+    EVENT,
     FORMAT,
     SESSIONS,
     LedgerReader,
@@ -145,6 +146,12 @@ class Ledger(LedgerReader):
         with self._transaction() as connection:
             if name not in facts(connection, self._folder):
                 self._set(connection, {name: value})
+
+    def count_event(self, what: str) -> None:
+        """Note that it happened, once more."""
+        with self._transaction() as connection:
+            count = int(facts(connection, self._folder).get(EVENT + what, "0")) + 1
+            self._set(connection, {EVENT + what: str(count)})
 
     def begin_session(self) -> int:
         """Begin a session: this process writes. Returns the key of its totals."""

@@ -17,7 +17,7 @@ from glue_server import Order, Outcome
 from reglue.errors import RunBusy, RunDamaged, RunExists, StorageFailed, UsageError
 from reglue.messages.agent import Phase
 from reglue_bench.plans.plan import Plan
-from reglue_bench.runs.ledger import FILE, Ledger, Totals, Try, tables
+from reglue_bench.runs.ledger import EVENT, FILE, Ledger, Totals, Try, tables
 from reglue_bench.runs.ledger.reader import FORMAT
 from tests.reglue_bench.ledgers import change_fact
 
@@ -186,6 +186,16 @@ def test_a_run_that_a_full_disk_keeps_from_beginning_leaves_nothing(tmp_path: Pa
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (before, most))
     assert not (tmp_path / "run").exists()
+
+
+def test_an_event_is_counted_over_sessions(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path, {}) as ledger:
+        ledger.count_event("a node was lost")
+    with Ledger(tmp_path) as ledger:
+        ledger.count_event("a node was lost")
+        ledger.count_event("a process died")
+        events = {name: n for name, n in ledger.about.items() if name.startswith(EVENT)}
+    assert events == {f"{EVENT}a node was lost": "2", f"{EVENT}a process died": "1"}
 
 
 def test_what_sessions_spent_is_summed(tmp_path: Path) -> None:
