@@ -36,9 +36,10 @@ _HEALTH = {  # a node that is gone is noticed soon, a slow one is not taken for 
 class RayCluster:
     """The cluster, from another process: this one imports no Ray. A context manager."""
 
-    def __init__(self, cores: int = 1) -> None:
+    def __init__(self, cores: int = 1, python: str = sys.executable) -> None:
+        """Its head has so many cores; its nodes run that Python."""
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.ray_cluster", str(cores)],
+            [python, "-m", "tests.ray_cluster", str(cores)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import shlex
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from reglue_bench.runs.request import agent_facts
 from reglue_bench.runs.versions import versions
 from reglue_bench.settings import Settings
 
+_PROGRAMS = "{programs}/"  # stands for the folder of Python's installation that has them
 _MOST_BYTES = 2**30  # of all files: they are held in memory
 
 
@@ -41,6 +45,22 @@ def unpack(files: Mapping[str, int], bodies: memoryview, folder: Path) -> None:
         bodies = bodies[size:]
 
 
+def portable(settings: Settings) -> Settings:
+    """With the programs of this Python's installation as those of any: each node has its own."""
+    folder = Path(settings.directory)
+
+    def named(word: str) -> str:
+        return f"{_PROGRAMS}{Path(word).name}" if _is_installed(folder / word) else word
+
+    return _with_command(settings, named)
+
+
+def at_home(settings: Settings) -> Settings:
+    """What `portable` made, with the programs of this machine."""
+    here = f"{Path(sys.executable).parent}/"
+    return _with_command(settings, lambda word: word.replace(_PROGRAMS, here))
+
+
 def facts(settings: Settings, plan: Plan) -> dict[str, str]:
     """What a row's bits depend on: versions, and the digests of the agent and environment."""
     found = versions(suite_of(plan, settings)).items()
@@ -62,17 +82,35 @@ def check_facts(wanted: Mapping[str, str], settings: Settings, plan: Plan) -> No
         )
 
 
+def _with_command(settings: Settings, change: Callable[[str], str]) -> Settings:
+    try:
+        words = shlex.split(settings.agent_cmd or "")
+    except ValueError:  # said when it is started
+        return settings
+    if (changed := [*map(change, words)]) == words:
+        return settings
+    return settings.model_copy(update={"agent_cmd": shlex.join(changed)})
+
+
+def _is_installed(program: Path) -> bool:
+    """Whether a program came with this Python: itself, or what is beside it in a venv."""
+    own = Path(sys.executable)
+    is_beside = program.parent.resolve() == own.parent.resolve()
+    return is_beside and (sys.prefix != sys.base_prefix or program.resolve() == own.resolve())
+
+
 def _packed(settings: Settings, plan: Plan) -> dict[str, bytes]:
     """Files by their names in the run's directory: the agent's, the environment's, the checkpoint.
 
-    Of a source file also those beside it, or all of its package. What is outside of the directory
-    has to be on each machine already. Raises UsageError for more than a GiB.
+    Of a source file also those beside it, or all of its package. What is outside of the directory,
+    or installed in it, has to be on each machine already. Raises UsageError for more than a GiB.
     """
     folder = Path(settings.directory).resolve()
+    installed = Path(sysconfig.get_path("purelib")).resolve()
     found = {
         str(file.relative_to(folder)): file.read_bytes()
         for file in _named(settings, suite_of(plan, settings))
-        if file.is_relative_to(folder)
+        if file.is_relative_to(folder) and not file.is_relative_to(installed)
     }
     if (size := sum(map(len, found.values()))) > _MOST_BYTES:
         raise UsageError(

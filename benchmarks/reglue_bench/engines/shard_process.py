@@ -23,7 +23,7 @@ from glue_server.peers.hosts import AgentPeer
 from glue_server.processes.channel import inherited_channel
 from glue_server.processes.frames import read_frame, write_frame
 from reglue.errors import AgentFault, EnvironmentFault, UsageError
-from reglue_bench.engines.files import check_facts, unpack
+from reglue_bench.engines.files import at_home, check_facts, unpack
 from reglue_bench.engines.shard import ShardTold, outcome_head, played_frame, todo_of
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
@@ -192,7 +192,7 @@ class _Player:
 
     def _make_host(self) -> AgentPeer:
         host = served_host(
-            self._settings,
+            at_home(self._settings),
             Path(self._told.folder),
             log_name=self._told.agent_log,
             server=self._server.source,

@@ -22,7 +22,7 @@ from reglue_bench.engines import (
     RayPlayers,
     ShardTold,
 )
-from reglue_bench.engines.files import sent_along
+from reglue_bench.engines.files import portable, sent_along
 from reglue_bench.placement import Placement
 from reglue_bench.placement.told import PROCESS, EnvironmentTold
 from reglue_bench.plans.declared import check_declared, is_remote
@@ -147,7 +147,7 @@ class Session:
 
     def _sent(self, told: ShardTold) -> ShardTold:
         """The same with the files that it needs, and without secrets: for another machine."""
-        plan, settings = self._request.plan, Settings.model_validate(told.settings)
+        plan, settings = self._request.plan, portable(Settings.model_validate(told.settings))
         return replace(
             told,
             settings=settings.without_secrets().model_dump(mode="json"),

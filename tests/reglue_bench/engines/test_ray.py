@@ -14,11 +14,12 @@ import pytest
 from glue_server import Outcome
 from reglue.errors import MissingExtra, UsageError
 from reglue_bench.cli import bench
-from reglue_bench.engines.files import check_facts, facts
+from reglue_bench.engines.files import at_home, check_facts, facts, portable, sent_along
 from reglue_bench.engines.ray import LOG
 from reglue_bench.evaluation import resume
 from reglue_bench.plans.plan import Plan
 from reglue_bench.runs.ledger import MACHINE, LedgerReader
+from reglue_bench.runs.request import agent_facts
 from reglue_bench.runs.versions import machine
 from reglue_bench.settings import Settings
 from reglue_bench.terminal.observer import NullObserver
@@ -172,6 +173,57 @@ def test_an_agents_files_go_with_it_and_its_log_comes_back(
     result = play(tmp_path / "run", plan, "agent.py:Mine", engine="ray", **asked)
     assert result.complete
     assert "Mine began" in (tmp_path / "run/agent.log").read_text()
+
+
+PROGRAM = """
+import sys
+import reglue
+from reglue.examples.random_agent import RandomAgent
+
+print("played by", sys.executable, flush=True)
+reglue.connect(RandomAgent())
+"""
+
+
+def test_an_agents_program_is_started_with_the_python_of_its_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which is installed elsewhere than the run's, so that its path is no fact of the agent."""
+    (tmp_path / "agent.py").write_text(PROGRAM)
+    (tmp_path / "there").symlink_to(sys.prefix)
+    python = str(tmp_path / "there/bin/python")
+    asked: dict[str, Any] = {"agent_cmd": f"{sys.executable} agent.py", "directory": str(tmp_path)}
+    play(tmp_path / "here", online_plan(runs=2), **asked)
+    with RayCluster(python=python) as cluster:
+        use(cluster, monkeypatch)
+        play(tmp_path / "run", online_plan(runs=2), engine="ray", **asked)
+    assert f"played by {python}" in (tmp_path / "run/agent.log").read_text()
+    assert kept(tmp_path / "run") == kept(tmp_path / "here")
+
+
+def test_programs_of_the_installation_are_found_in_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of the machine stay what they are."""
+    (tmp_path / ".venv").symlink_to(sys.prefix)
+    asked = Settings(
+        benchmark="corridor",
+        agent_cmd=f"nice .venv/bin/python {sys.executable} /bin/sh python 'a b.py'",
+        directory=str(tmp_path),
+    )
+    sent, name = portable(asked), Path(sys.executable).name
+    assert not any(sys.prefix in fact for fact in agent_facts(sent))
+    monkeypatch.setattr("sys.executable", "/opt/there/bin/python")
+    there = f"/opt/there/bin/python /opt/there/bin/{name}"
+    assert at_home(sent).agent_cmd == f"nice {there} /bin/sh python 'a b.py'"
+
+
+def test_an_installed_package_is_not_sent_along() -> None:
+    """Also where it is installed in the directory of the run."""
+    where = str(Path(sys.prefix).parent)
+    asked = Settings(benchmark="corridor", agent="numpy.random:Generator", directory=where)
+    assert "agent file numpy.random" in facts(asked, online_plan())
+    assert sent_along(asked, online_plan())["files"] == {}
 
 
 def test_what_differs_on_a_node_is_named(tmp_path: Path) -> None:
