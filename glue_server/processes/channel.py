@@ -13,7 +13,13 @@ import socket
 import subprocess
 import sys
 
-from glue_server.processes.children import die_with, end_all, parent_to_die_with, python_path
+from glue_server.processes.children import (
+    die_with,
+    end_all,
+    exit_words,
+    parent_to_die_with,
+    python_path,
+)
 
 
 class ChannelProcess:
@@ -51,6 +57,13 @@ class ChannelProcess:
         with contextlib.suppress(OSError):  # it is gone already
             self.channel.shutdown(socket.SHUT_RDWR)  # also where a thread reads it
         self.channel.close()
+
+    def death(self, within_s: float) -> str:
+        """How it ended, in words. One that said nothing more may take so long to exit."""
+        try:
+            return exit_words(self._process.wait(within_s))
+        except subprocess.TimeoutExpired:
+            return "it fell silent"
 
     def end(self, within_s: float) -> None:
         """Wait until it exits; kill it after that time."""

@@ -88,6 +88,22 @@ def end_all(processes: Collection[subprocess.Popen[bytes]], *, within_s: float) 
             process.wait(timeout=_KILL_S)
 
 
+def exit_words(code: int) -> str:
+    """How a process ended, of its exit code: negative if a signal ended it.
+
+    128 and a signal's number is how sandboxes and shells tell how their program ended.
+    """
+    if code >= 0:
+        name = f" ({_signal_name(code - 128)})" * (code - 128 in set(signal.Signals))
+        return f"exit code {code}{name}"
+    wants_memory = ", perhaps for want of memory" * (-code == signal.SIGKILL)
+    return f"killed by {_signal_name(-code)}{wants_memory}"
+
+
+def _signal_name(number: int) -> str:
+    return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+
+
 def _leave_after(descriptor: int) -> None:
     poll = select.poll()
     poll.register(descriptor, 0)  # hang-ups are always told

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from glue_server.processes.children import exit_words
 from reglue.errors import UsageError, printable
 
 _KILL_S = 5.0  # how long the kernel may take to end what was killed
@@ -69,9 +70,9 @@ class ProgramProcess:
             case None:
                 return None
             case code if code < 0:
-                return f"the agent's process was killed by {signal.Signals(-code).name}"
+                return f"the agent's process was {exit_words(code)}"
             case code:
-                return f"the agent's process left with exit code {code}{_as_a_shell_has_it(code)}"
+                return f"the agent's process left with {exit_words(code)}"
 
     def last_lines(self, count: int = 20) -> str:
         """The end of what it printed."""
@@ -93,13 +94,6 @@ class ProgramProcess:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)  # children that it left behind
         self._log.close()
-
-
-def _as_a_shell_has_it(code: int) -> str:
-    """` (SIGKILL)` for 128 + 9: sandboxes and shells tell so how their program ended."""
-    if code - 128 not in set(signal.Signals):
-        return ""
-    return f" ({signal.Signals(code - 128).name})"
 
 
 _NAMES = frozenset(

@@ -128,6 +128,16 @@ def joining(name: str) -> str:
     return f"{sys.executable} -m reglue join {AGENTS}:{name}"
 
 
+class Says(NullObserver):
+    """Keeps what was said."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, words: str) -> None:
+        self.said.append(words)
+
+
 class Interrupts(NullObserver):
     """Interrupts after a number of outcomes, as Ctrl-C does."""
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import os
+import resource
+import signal
+from contextlib import suppress
 from dataclasses import replace
 
 from env_adapters import Step
 from reglue.spec import Arrays
-from tests.worlds import Corridor, Walk
+from tests.worlds import Corridor, Trapdoor, Walk
 
 
 class Treadmill(Corridor):
@@ -79,3 +83,30 @@ class Lottery(Corridor):
 class Drawing(Walk):
     def step(self, action: Arrays) -> Step:
         return replace(super().step(action), reward=float(action["action"][0]))
+
+
+class Hungry(Trapdoor):
+    """A corridor whose process runs out of memory at step 3, as long as `fuse` has marks."""
+
+    def world(self) -> Eating:
+        return Eating(self)
+
+
+class Eating(Walk):
+    def step(self, action: Arrays) -> Step:
+        taken = super().step(action)
+        corridor: Hungry = self._corridor  # type: ignore[assignment]
+        if self._steps == 3 and (marks := corridor.fuse.stat().st_size):
+            os.truncate(corridor.fuse, marks - 1)
+            _run_out_of_memory()
+        return taken
+
+
+def _run_out_of_memory() -> None:
+    """Take all of 2 GiB of addresses, then be killed, as the kernel does once pages are used."""
+    resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))
+    taken = []
+    with suppress(MemoryError):
+        while True:
+            taken.append(bytearray(2**26))
+    os.kill(os.getpid(), signal.SIGKILL)

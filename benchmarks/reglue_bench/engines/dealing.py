@@ -212,7 +212,7 @@ class DealingEngine(Engine):
         try:
             head, body = read_frame(player.process.channel)
         except (EOFError, OSError):
-            self._died(number, "")
+            self._died(number, player.process.death(hurried(_LEAVE_S)))
             return
         player.spent = tuple(head.get("spent", player.spent))
         match head:
@@ -261,7 +261,10 @@ class DealingEngine(Engine):
         self._losses.add(fault, str(fault), others=self._kept)
 
     def _died(self, number: int, words: str) -> None:
-        """A process has died: another plays what is left. Raises EnvironmentFault at last."""
+        """A process has died, as the words say: another plays what is left.
+
+        Raises EnvironmentFault after so many deaths over one unit.
+        """
         machine = self._players[number].machine
         shard = self._end(number)
         self._unplaced = 0  # its core may be free now
@@ -269,8 +272,8 @@ class DealingEngine(Engine):
             self._never += not machine
             if self._never == MAX_TRIES:
                 raise EnvironmentFault(
-                    f"{MAX_TRIES} processes died, one after another, before they played: "
-                    f"{words or 'they may need more memory than there is (--processes 1)'}"
+                    f"{MAX_TRIES} processes died, one after another, before they played; "
+                    f"the last: {words} (--processes 1 needs the least memory)"
                 )
             return
         if not len(shard.left):
@@ -279,12 +282,12 @@ class DealingEngine(Engine):
         if shard.deaths == MAX_TRIES:
             raise EnvironmentFault(
                 f"{MAX_TRIES} processes died, one after another, that played unit "
-                f"{shard.left.units[0]}: it may need more memory than there is (--processes 1)"
+                f"{shard.left.units[0]}; the last, on {machine}: {words} (--processes 1 needs the "
+                "least memory)"
             )
         self._waiting.appendleft(shard)
         self._note_event(
-            f"a process on {machine} died, and another plays what is left of its units"
-            + f": {words}" * bool(words)
+            f"a process on {machine} died, and another plays what is left of its units: {words}"
         )
 
     def _unplace(self, number: int, words: str) -> None:

@@ -20,6 +20,9 @@ class Player(Protocol):
     def channel(self) -> socket.socket:
         """Where it says what it played, and is told what to play."""
 
+    def death(self, within_s: float) -> str:
+        """How it died, in words, once nothing more comes from its channel."""
+
     def leave(self) -> None:
         """Close the channel, which ends the process."""
 

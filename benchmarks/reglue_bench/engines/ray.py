@@ -134,6 +134,10 @@ class _Actor:
     def __init__(self, channel: socket.socket) -> None:
         self.channel = channel
 
+    def death(self, within_s: float) -> str:
+        """What ends without a word of Ray's process ends with that."""
+        return "the connection to the Ray cluster is lost"
+
     def leave(self) -> None:
         """Close the channel, which ends the process."""
         with suppress(OSError):

@@ -45,6 +45,10 @@ class ShardActor:
         with suppress(OSError):  # it has died, which `receive` says
             self._process.channel.sendall(data)
 
+    def death(self, within_s: float) -> str:
+        """How the process ended, in words, after `receive` returned nothing."""
+        return self._process.death(within_s)
+
     def leave(self, within_s: float) -> None:
         """End the process: kill it after that time."""
         self._process.leave()

@@ -84,10 +84,11 @@ class _Relay:
                 self._down.start()
                 while frames := self._ray.get(self._actor.receive.remote()):
                     self._ours.sendall(frames)
+                self._tell({"died": self._ray.get(self._actor.death.remote(_LEAVE_S))})
         except OSError as error:
             self._tell({"died": f"the connection to the Ray cluster is lost: {error}"})
         except Exception as error:  # noqa: BLE001 - the edge: whatever happened to the actor
-            self._tell({"died": _summary(error)})
+            self._tell({"died": _death(error)})
         finally:
             with suppress(OSError):
                 self._ours.shutdown(socket.SHUT_RDWR)  # also where it is read
@@ -135,6 +136,14 @@ def _unreached(asked: dict[str, Any], error: Exception) -> str:
         f"got no Ray cluster {where}: {_summary(error)}; start one with `ray start --head`, or "
         f"name another: {asked['flag']} ray://HOST:PORT"
     )
+
+
+def _death(error: Exception) -> str:
+    """How an actor was lost: of Ray's words the reason, which comes after its ids."""
+    if type(error).__name__ == "ActorUnavailableError":
+        return "its node is lost, or Ray cannot reach it any more"
+    _, found, why = str(error).partition("The actor is dead because ")
+    return why.partition(". ")[0] if found else _summary(error)
 
 
 def _summary(error: Exception) -> str:

@@ -94,6 +94,9 @@ class _IdlePlayer:
     def __init__(self, channel: socket.socket) -> None:
         self.channel = channel
 
+    def death(self, within_s: float) -> str:
+        return "the process of all shards ended"
+
     def leave(self) -> None:
         self.channel.close()
 

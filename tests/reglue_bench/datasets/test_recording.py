@@ -24,17 +24,15 @@ from reglue_bench.settings import Settings
 from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.datasets.recordings import arrays, dataset_of, organiser, record
-from tests.reglue_bench.toys import Interrupts, corridor_plan, joining, online_plan, play, rows
-
-
-class Says(NullObserver):
-    """Keeps what it is told."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def say(self, text: str) -> None:
-        self.said.append(text)
+from tests.reglue_bench.toys import (
+    Interrupts,
+    Says,
+    corridor_plan,
+    joining,
+    online_plan,
+    play,
+    rows,
+)
 
 
 def test_it_loads_with_minaris_loader(tmp_path: Path) -> None:

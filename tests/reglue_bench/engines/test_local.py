@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,7 +22,15 @@ from reglue_bench.terminal.observer import NullObserver
 from tests.leftovers import child_processes
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.procedures.test_online import kept
-from tests.reglue_bench.toys import AGENTS, Interrupts, corridor_plan, joining, online_plan, play
+from tests.reglue_bench.toys import (
+    AGENTS,
+    Interrupts,
+    Says,
+    corridor_plan,
+    joining,
+    online_plan,
+    play,
+)
 
 SEEDED = joining("Seeded")
 RECORDED = r"one process records a dataset \(--record\); omit it"
@@ -40,6 +49,10 @@ def test_rows_do_not_depend_on_the_number_of_processes(tmp_path: Path, plan: Pla
     assert one.complete
     assert three.complete
     assert kept(tmp_path / "here") == kept(tmp_path / "1") == kept(tmp_path / "3")
+
+
+STARVED = "killed by SIGKILL, perhaps for want of memory"
+LOST = f"a process on {machine()} died, and another plays what is left of its units"
 
 
 class Kills(NullObserver):
@@ -78,9 +91,36 @@ def test_what_a_killed_process_played_is_played_again_by_another(
     assert result.complete
     assert kept(tmp_path / "killed") == kept(tmp_path / "whole")
     assert not players()
-    assert [(each.count, machine() in each.what) for each in result.events] == [(1, True)]
-    assert "died, and another plays" in result.events[0].what
     assert result.machines == [machine()]
+
+
+def hungry(fuse: Path, times: int) -> Plan:
+    """Runs whose processes run out of memory so many times, or more where two do at once."""
+    fuse.write_bytes(bytes(times))
+    config = {"fuse": str(fuse)}
+    return online_plan(runs=2, suite="tests.reglue_bench.worlds:Hungry", config=config)
+
+
+def test_what_a_process_without_memory_played_is_played_again(tmp_path: Path) -> None:
+    watcher = Says()
+    play(tmp_path / "whole", hungry(tmp_path / "fuse", 0), Seeded())
+    plan = hungry(tmp_path / "fuse", 1)
+    result = play(tmp_path / "starved", plan, agent_cmd=SEEDED, processes=2, watcher=watcher)
+    assert result.complete
+    assert kept(tmp_path / "starved") == kept(tmp_path / "whole")
+    assert [each.what for each in result.events] == [f"{LOST}: {STARVED}"]
+    assert result.events[0].what in watcher.said
+
+
+def test_a_unit_without_enough_memory_anywhere_ends_the_run(tmp_path: Path) -> None:
+    plan = hungry(tmp_path / "fuse", 9)
+    result = play(tmp_path / "run", plan, agent_cmd=SEEDED, processes=2)
+    assert result.ended_early is not None
+    assert result.ended_early.status == "environment_error"
+    words = f"3 processes died, .* that played unit [01]; the last, on {machine()}: {STARVED} "
+    assert re.match(words, result.ended_early.what)
+    (tmp_path / "fuse").write_bytes(b"")
+    assert resume(tmp_path / "run", NullObserver()).complete
 
 
 def test_a_unit_whose_processes_die_again_and_again_ends_the_run(tmp_path: Path) -> None:
@@ -88,6 +128,7 @@ def test_a_unit_whose_processes_die_again_and_again_ends_the_run(tmp_path: Path)
     result = play(tmp_path, plan, agent_cmd=SEEDED, processes=2, watcher=Kills(times=20, after=1))
     assert result.ended_early is not None
     assert result.ended_early.status == "environment_error"
+    assert STARVED in result.ended_early.what
     assert "--processes 1" in result.ended_early.what
     assert len(result.events) > 0
     again = resume(tmp_path, NullObserver())

@@ -28,9 +28,16 @@ from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.bakeoff.test_bakeoff import ONLINE
 from tests.reglue_bench.bakeoff.test_seeds import ONLINE as SEEDS
 from tests.reglue_bench.bakeoffs import agent, bake, write
-from tests.reglue_bench.engines.test_local import PLANS, RECORDED, SEEDED
+from tests.reglue_bench.engines.test_local import (
+    LOST,
+    PLANS,
+    RECORDED,
+    SEEDED,
+    STARVED,
+    hungry,
+)
 from tests.reglue_bench.procedures.test_online import kept
-from tests.reglue_bench.toys import AGENTS, Interrupts, corridor_plan, online_plan, play, rows
+from tests.reglue_bench.toys import AGENTS, Interrupts, Says, corridor_plan, online_plan, play, rows
 
 
 @pytest.fixture(scope="module")
@@ -50,16 +57,6 @@ def cluster(three_nodes: RayCluster, monkeypatch: pytest.MonkeyPatch) -> RayClus
 def use(cluster: RayCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in cluster.environment.items():
         monkeypatch.setenv(name, value)
-
-
-class Says(NullObserver):
-    """Keeps what was said."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def say(self, words: str) -> None:
-        self.said.append(words)
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.procedure)
@@ -110,9 +107,21 @@ def test_what_a_lost_node_played_is_played_again_by_another(
         result = play(tmp_path / "lost", plan, agent_cmd=SEEDED, engine="ray", watcher=watcher)
     assert result.complete
     assert kept(tmp_path / "lost") == kept(tmp_path / "whole")
-    assert "died, and another plays what is left" in result.events[0].what
+    assert result.events[0].what == f"{LOST}: its node is lost, or Ray cannot reach it any more"
     assert result.events[0].what in watcher.said
     assert result.machines == [machine()]
+
+
+def test_what_a_process_without_memory_played_is_played_again(
+    tmp_path: Path, cluster: RayCluster
+) -> None:
+    watcher = Says()
+    play(tmp_path / "whole", hungry(tmp_path / "fuse", 0), Seeded())
+    plan = hungry(tmp_path / "fuse", 1)
+    result = play(tmp_path / "starved", plan, agent_cmd=SEEDED, engine="ray", watcher=watcher)
+    assert result.complete
+    assert kept(tmp_path / "starved") == kept(tmp_path / "whole")
+    assert f"{LOST}: {STARVED}" in watcher.said
 
 
 def test_a_lost_head_ends_the_run_which_is_resumed(

@@ -23,10 +23,10 @@ from reglue_bench.settings import Settings
 from reglue_bench.terminal.observer import NullObserver
 from tests.ray_cluster import RayCluster
 from tests.reglue_bench.agents import Seeded
-from tests.reglue_bench.engines.test_ray import Loses, Says, use
+from tests.reglue_bench.engines.test_ray import Loses, use
 from tests.reglue_bench.procedures.test_online import kept
 from tests.reglue_bench.runs.test_hosting import Waiting
-from tests.reglue_bench.toys import Interrupts, corridor_plan, online_plan, play
+from tests.reglue_bench.toys import Interrupts, Says, corridor_plan, online_plan, play
 
 PLANS = [corridor_plan(), corridor_plan("meta-learning"), online_plan(runs=2)]
 
