@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import struct
 import sys
@@ -9,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -64,6 +66,39 @@ def ask_socket() -> None:
                 return {"seconds": time.perf_counter() - began, "steps": steps}
 
             serve(measure)
+
+
+def ask_sockets(most: int) -> None:
+    """The side that asks up to so many others, in one loop."""
+    with ExitStack() as closing:
+        folder = closing.enter_context(tempfile.TemporaryDirectory())
+        listener = closing.enter_context(socket.socket(socket.AF_UNIX))
+        path = str(Path(folder, "s"))
+        listener.bind(path)
+        listener.listen(most)
+        for _ in range(most):
+            closing.enter_context(Helper("plain_transports", "socket", path))
+        lines = [closing.enter_context(listener.accept()[0]) for _ in range(most)]
+
+        def measure(count: int, seconds: float) -> dict[str, float]:
+            """Round trips of so many of them together, in so many seconds."""
+            taken = 0
+            asked = {line.fileno(): line for line in lines[:count]}
+            with select.epoll() as ready:
+                for number, line in asked.items():
+                    ready.register(number, select.EPOLLIN)
+                    send(line, CALL)
+                began = time.perf_counter()
+                while (passed_s := time.perf_counter() - began) < seconds:
+                    for number, _ in ready.poll():
+                        receive(asked[number])
+                        send(asked[number], CALL)
+                        taken += 1
+                for line in asked.values():
+                    receive(line)
+            return {"steps": taken, "seconds": passed_s}
+
+        serve(measure)
 
 
 def answer_socket(path: str) -> None:
@@ -151,6 +186,8 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["socket"]:
             ask_socket()
+        case ["sockets", most]:
+            ask_sockets(int(most))
         case ["socket", path]:
             answer_socket(path)
         case ["stream"]:

@@ -16,10 +16,11 @@ from speed.harness import (
 
 CELLS = (100, 1000, 10_000, 100_000)
 AGENTS = (1, 2, 4, 8, 16, 32, 64)
-TRANSPORTS = {"auto": 0.7, "grpc": 0.6}
-"""Of many agents, and what the largest number should reach of the best number's rate."""
+RAW = "raw"
+WAYS: dict[str, float | None] = {"auto": 0.7, "grpc": 0.6, RAW: None}
+"""Of many agents: what the largest number should reach of the best number's rate."""
 
-_WAYS = {"auto": "", "grpc": " over gRPC"}
+_WORDS = {"auto": "", "grpc": " over gRPC", RAW: ", raw sockets"}
 
 
 def growth(scale: Scale, watch: Watch) -> Section:
@@ -29,17 +30,19 @@ def growth(scale: Scale, watch: Watch) -> Section:
     counts = AGENTS[:3] if scale.quick else AGENTS
     notes: tuple[str, ...] = ()
     agents: tuple[Series, ...] = ()
-    for transport in TRANSPORTS:
+    for way in WAYS:
         try:
-            agents += _agents(transport, counts, scale, watch)
+            agents += _agents(way, counts, scale, watch)
         except ContenderFailed as failed:
-            notes += (f"many agents ({transport}) could not be measured: {failed}",)
+            notes += (f"many agents ({way}) could not be measured: {failed}",)
     return Section(
         title="Growth",
         about="Episodes of one step of the light environment through `evaluate`, the agent and the "
         "environment in its process: the time from the first reset to the score by episode, and "
         "the peak of resident memory. Many agents: each in a process of its own, all at one "
-        "server, each with a thread and a light environment of its own there; RL_step of all.",
+        "server, each with a thread and a light environment of its own there; RL_step of all. The "
+        "raw sockets carry the bytes of a turn to as many processes from one loop that does "
+        "nothing with them.",
         series=(*costs, *peaks, *agents),
         claims=_claims(sizes, counts),
         notes=notes,
@@ -66,12 +69,11 @@ def _evaluations(
     return list(costs), [Series(_peak(n), "MB", tuple(found)) for n, found in peaks.items()]
 
 
-def _agents(
-    transport: str, counts: tuple[int, ...], scale: Scale, watch: Watch
-) -> tuple[Series, ...]:
+def _agents(way: str, counts: tuple[int, ...], scale: Scale, watch: Watch) -> tuple[Series, ...]:
     """Turns a second of all agents together, and of the best number of them."""
     watch(f"start {counts[-1]} agents")
-    with Contender("reglue_turns", "agents", transport, str(counts[-1])) as contender:
+    asked = ("plain_transports", "sockets") if way == RAW else ("reglue_turns", "agents", way)
+    with Contender(*asked, str(counts[-1])) as contender:
 
         def rate(count: int) -> float:
             found = contender.measure(count=count, seconds=1.0)
@@ -79,13 +81,13 @@ def _agents(
 
         rate(counts[-1])  # warms them up
         agents = interleave(
-            {_playing(count, transport): lambda count=count: rate(count) for count in counts},  # type: ignore[misc]
+            {_playing(count, way): lambda count=count: rate(count) for count in counts},  # type: ignore[misc]
             "turns/s",
             rounds=scale.rounds(3),
             watch=watch,
         )
     best = max(agents, key=lambda series: series.median)
-    return Series(_best(transport), "turns/s", best.samples), *agents
+    return Series(_best(way), "turns/s", best.samples), *agents
 
 
 def _claims(sizes: tuple[int, ...], counts: tuple[int, ...]) -> tuple[Claim, ...]:
@@ -113,12 +115,12 @@ def _claims(sizes: tuple[int, ...], counts: tuple[int, ...]) -> tuple[Claim, ...
         *(
             Claim(
                 "6",
-                f"turns/s of {_playing(counts[-1], transport)}, of the best number",
-                _playing(counts[-1], transport),
-                _best(transport),
+                f"turns/s of {_playing(counts[-1], way)}, of the best number",
+                _playing(counts[-1], way),
+                _best(way),
                 wanted=wanted,
             )
-            for transport, wanted in TRANSPORTS.items()
+            for way, wanted in WAYS.items()
         ),
     )
 
@@ -131,9 +133,9 @@ def _peak(cells: int) -> str:
     return f"{cells:,} episodes, peak memory"
 
 
-def _best(transport: str) -> str:
-    return f"best number of agents{_WAYS[transport]}"
+def _best(way: str) -> str:
+    return f"best number of agents{_WORDS[way]}"
 
 
-def _playing(count: int, transport: str) -> str:
-    return f"{count} agent{'s' * (count > 1)}{_WAYS[transport]}"
+def _playing(count: int, way: str) -> str:
+    return f"{count} agent{'s' * (count > 1)}{_WORDS[way]}"
