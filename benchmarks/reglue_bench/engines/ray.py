@@ -6,6 +6,7 @@ head is gone, and what holds gRPC must not fork.
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 import time
@@ -58,8 +59,8 @@ class RayPlayers(Players):
             "timeout_s": timeout_s,
             "log": str(folder / LOG),
             "module": module,
-            "flag": flag,
         }
+        self._flag = flag
         self._reach_s = min(_REACH_S, timeout_s)
         self._processes = processes
         self._cores = 0
@@ -108,11 +109,24 @@ class RayPlayers(Players):
             self._ray.end(within_s)
 
     def _answer(self, channel: socket.socket) -> dict[str, Any]:
-        """What Ray's process says of the cluster. Raises UsageError after a deadline."""
+        """What Ray's process says of the cluster. Raises UsageError where none is reached."""
         address = self._asked["address"]
-        where = "of this machine" if address == "auto" else f"at {address}"
-        deadline, why = time.monotonic() + self._reach_s, f"within {self._reach_s:g} s"
+        if address == "auto":
+            address = os.environ.get("RAY_ADDRESS")
+        where = f"at {address}" if address else "of this machine"
         self._say(f"connecting to the Ray cluster {where}, for at most {self._reach_s:g} s")
+        began = time.monotonic()
+        answer = self._first_words(channel, began + self._reach_s)
+        if "unreached" in answer:
+            raise UsageError(
+                f"got no Ray cluster {where} after {time.monotonic() - began:.0f} s: "
+                f"{answer['unreached']}; start one with `ray start --head`, whose port for ray:// "
+                f"is 10001, or name another: {self._flag} ray://HOST:PORT"
+            )
+        return answer
+
+    def _first_words(self, channel: socket.socket, deadline: float) -> dict[str, Any]:
+        """What Ray's process says until then, in monotonic seconds."""
         try:
             write_frame(channel, self._asked)
             channel.settimeout(0.2)
@@ -121,11 +135,8 @@ class RayPlayers(Players):
                 with suppress(TimeoutError):
                     return read_frame(channel)[0]
         except (EOFError, OSError):
-            why = "before the process that asked it ended"
-        raise UsageError(
-            f"got no answer from a Ray cluster {where} {why}: see {LOG}, and `ray status` on one "
-            "of its nodes"
-        )
+            return {"unreached": f"Ray ended the process that asked it, see {LOG}"}
+        return {"unreached": "no answer"}
 
 
 class _Actor:

@@ -44,7 +44,7 @@ def _serve(channel: socket.socket, asked: dict[str, Any]) -> None:
         nodes = sum(node["Alive"] for node in ray.nodes())
         cores = int(ray.cluster_resources().get("CPU", 0))
     except Exception as error:  # noqa: BLE001 - the edge: Ray raises whatever it finds
-        write_frame(channel, {"wrong": _unreached(asked, error)})
+        write_frame(channel, {"unreached": _summary(error)})
         return
     if not cores:
         write_frame(channel, {"wrong": "got a Ray cluster without cores, wanted one with some"})
@@ -129,15 +129,6 @@ def _print_to(log: str) -> None:
         os.dup2(descriptor, stream.fileno())
 
 
-def _unreached(asked: dict[str, Any], error: Exception) -> str:
-    address = asked["address"]
-    where = "on this machine" if address == "auto" else f"at {address}"
-    return (
-        f"got no Ray cluster {where}: {_summary(error)}; start one with `ray start --head`, or "
-        f"name another: {asked['flag']} ray://HOST:PORT"
-    )
-
-
 def _death(error: Exception) -> str:
     """How an actor was lost: of Ray's words the reason, which comes after its ids."""
     if type(error).__name__ == "ActorUnavailableError":
@@ -149,7 +140,7 @@ def _death(error: Exception) -> str:
 def _summary(error: Exception) -> str:
     """Its first sentence, of a traceback the last: Ray's errors go on for pages."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or ["no words"]
-    return f"{type(error).__name__}: {lines[-1 if 'Traceback' in str(error) else 0]}"
+    return f"{type(error).__name__}: {lines[-1 if 'Traceback' in str(error) else 0].rstrip('.')}"
 
 
 if __name__ == "__main__":
