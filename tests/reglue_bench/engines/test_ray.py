@@ -73,7 +73,7 @@ def test_a_cluster_may_be_named(tmp_path: Path, three_nodes: RayCluster) -> None
     plan = online_plan(runs=4)
     play(tmp_path / "here", plan, Seeded())
     watcher = Says()
-    asked = {"agent_cmd": SEEDED, "engine": three_nodes.client_address}
+    asked: dict[str, Any] = {"agent_cmd": SEEDED, "engine": three_nodes.client_address}
     assert play(tmp_path / "there", plan, watcher=watcher, **asked).complete
     assert kept(tmp_path / "here") == kept(tmp_path / "there")
     assert watcher.said[:2] == [
