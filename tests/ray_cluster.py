@@ -13,8 +13,13 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+from uuid import uuid4
 
+if TYPE_CHECKING:
+    import pytest
+
+_MARK = "RAY_CLUSTER_OF_TESTS"  # a variable that each of its processes has
 _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "GRPC_ENABLE_FORK_SUPPORT": "0",  # else Ray's proxy for ray:// fails now and then: it forks
@@ -38,13 +43,15 @@ class RayCluster:
 
     def __init__(self, cores: int = 1, python: str = sys.executable) -> None:
         """Its head has so many cores; its nodes run that Python."""
+        mark = {_MARK: uuid4().hex}
+        self._mark = f"{_MARK}={mark[_MARK]}".encode()
         self._process = subprocess.Popen(
             [python, "-m", "tests.ray_cluster", str(cores)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            env=os.environ | _SETTINGS,
+            env=os.environ | _SETTINGS | mark,
         )
         self.environment = {**_SETTINGS, "RAY_ADDRESS": self._answer()}
         self.client_address = self._answer()
@@ -58,6 +65,20 @@ class RayCluster:
         self._process.stdin.close()
         self._process.wait(timeout=120)
         self._process.stdout.close()
+
+    def use(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let a test's runs find it."""
+        for name, value in self.environment.items():
+            monkeypatch.setenv(name, value)
+
+    def processes(self, module: str) -> list[int]:
+        """Those on its nodes that run a module now, also if nobody holds them any more."""
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):  # it has just ended
+                if self._mark in (folder / "environ").read_bytes().split(b"\0"):
+                    found += [int(folder.name)] * (module in (folder / "cmdline").read_text())
+        return found
 
     def add(self, path: str = "") -> None:
         """Another node, with one core. `path` is its PYTHONPATH: what it imports first."""

@@ -8,7 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from glue_server.environment.port import EnvironmentPort
 from glue_server.processes.interrupts import check_stop, hurried, wait_or_stop
@@ -93,6 +93,15 @@ class EnvironmentCalls:
         _check_ready(ready, slots)
         self.ready = ready
         return ready
+
+    def opened(self, slots: int) -> Self:
+        """Itself, after `init`. Closes it if that fails."""
+        try:
+            self.init(slots)
+        except BaseException:
+            self.close()
+            raise
+        return self
 
     def play(self, play: Play) -> Played:
         """Send a Play and wait for its answer."""

@@ -67,13 +67,8 @@ class Placement:
             start=lambda: self._begin(has_core=self._begun < workers),
             tell=self._note_event,
         )
-        environment = EnvironmentCalls(port, timeout_s=self._timeout_s, stop=self._stop)
-        try:
-            environment.init(slots)
-        except BaseException:
-            environment.close()
-            raise
-        return environment
+        calls = EnvironmentCalls(port, timeout_s=self._timeout_s, stop=self._stop)
+        return calls.opened(slots)
 
     def close(self) -> None:
         """Disconnect from the cluster, which ends what is there."""

@@ -46,13 +46,7 @@ def make_environment(
         port = LocalEnvironmentPort(Worlds(suite.build()), suite.factory)
     else:
         port = WorkersPort(suite, workers=chosen, log_file=log_file, timeout_s=timeout_s)
-    environment = EnvironmentCalls(port, timeout_s=timeout_s, stop=stop)
-    try:
-        environment.init(slots)
-    except BaseException:
-        environment.close()
-        raise
-    return environment
+    return EnvironmentCalls(port, timeout_s=timeout_s, stop=stop).opened(slots)
 
 
 def environment_of(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -38,25 +37,6 @@ from tests.reglue_bench.engines.test_local import (
 )
 from tests.reglue_bench.procedures.test_online import kept
 from tests.reglue_bench.toys import AGENTS, Interrupts, Says, corridor_plan, online_plan, play, rows
-
-
-@pytest.fixture(scope="module")
-def three_nodes() -> Iterator[RayCluster]:
-    with RayCluster() as cluster:
-        cluster.add()
-        cluster.add()
-        yield cluster
-
-
-@pytest.fixture
-def cluster(three_nodes: RayCluster, monkeypatch: pytest.MonkeyPatch) -> RayCluster:
-    use(three_nodes, monkeypatch)
-    return three_nodes
-
-
-def use(cluster: RayCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in cluster.environment.items():
-        monkeypatch.setenv(name, value)
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.procedure)
@@ -114,7 +94,7 @@ def test_what_a_lost_node_played_is_played_again_by_another(
     plan = online_plan(runs=3, episodes=300)
     play(tmp_path / "whole", plan, Seeded())
     with RayCluster(cores=0) as cluster:
-        use(cluster, monkeypatch)
+        cluster.use(monkeypatch)
         cluster.add()
         watcher = Loses(cluster, 350, "kill", "add")
         result = play(tmp_path / "lost", plan, agent_cmd=SEEDED, engine="ray", watcher=watcher)
@@ -143,14 +123,14 @@ def test_a_lost_head_ends_the_run_which_is_resumed(
     plan = online_plan(runs=3, episodes=300)
     play(tmp_path / "whole", plan, Seeded())
     with RayCluster() as cluster:
-        use(cluster, monkeypatch)
+        cluster.use(monkeypatch)
         watcher = Loses(cluster, 350, "kill_head")
         result = play(tmp_path / "lost", plan, agent_cmd=SEEDED, engine="ray", watcher=watcher)
     assert result.ended_early is not None
     assert "Ray cluster is lost" in result.ended_early.what
     assert "--resume" in result.ended_early.what
     with RayCluster() as cluster:
-        use(cluster, monkeypatch)
+        cluster.use(monkeypatch)
         assert resume(tmp_path / "lost", NullObserver()).complete
     assert kept(tmp_path / "lost") == kept(tmp_path / "whole")
 
@@ -217,7 +197,7 @@ def test_an_agents_program_is_started_with_the_python_of_its_node(
     asked: dict[str, Any] = {"agent_cmd": f"{sys.executable} agent.py", "directory": str(tmp_path)}
     play(tmp_path / "here", online_plan(runs=2), **asked)
     with RayCluster(python=python) as cluster:
-        use(cluster, monkeypatch)
+        cluster.use(monkeypatch)
         play(tmp_path / "run", online_plan(runs=2), engine="ray", **asked)
     assert f"played by {python}" in (tmp_path / "run/agent.log").read_text()
     assert kept(tmp_path / "run") == kept(tmp_path / "here")
@@ -268,7 +248,7 @@ def test_a_node_with_another_version_is_named(
     older.parent.mkdir(parents=True)
     older.write_text("Metadata-Version: 2.1\nName: numpy\nVersion: 1.0\n")
     with RayCluster(cores=0) as cluster:
-        use(cluster, monkeypatch)
+        cluster.use(monkeypatch)
         cluster.add(str(tmp_path / "older"))
         words = rf"{platform.node()}: .* version numpy: 1.0 there, {version('numpy')} here"
         with pytest.raises(UsageError, match=words):
@@ -287,7 +267,7 @@ def test_who_gets_no_core_says_so_and_the_others_play_everything(
     }
     watcher = Opens(gate, "waits for a free core of the Ray cluster, for at most 8 s")
     with RayCluster() as cluster:
-        use(cluster, monkeypatch)
+        cluster.use(monkeypatch)
         gated = f"{AGENTS}:Gated"
         result = play(tmp_path / "run", online_plan(runs=3), gated, watcher=watcher, **asked)
     assert result.complete

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import reglue
+from glue_server import Outcome
 from reglue.errors import MissingExtra, UsageError
 from reglue_bench.evaluation import evaluate, resume
 from reglue_bench.placement.environment_process import check_reached
@@ -23,25 +22,12 @@ from reglue_bench.settings import Settings
 from reglue_bench.terminal.observer import NullObserver
 from tests.ray_cluster import RayCluster
 from tests.reglue_bench.agents import Seeded
-from tests.reglue_bench.engines.test_ray import Loses, use
+from tests.reglue_bench.engines.test_ray import Loses
 from tests.reglue_bench.procedures.test_online import kept
 from tests.reglue_bench.runs.test_hosting import Waiting
 from tests.reglue_bench.toys import Interrupts, Says, corridor_plan, online_plan, play
 
 PLANS = [corridor_plan(), corridor_plan("meta-learning"), online_plan(runs=2)]
-
-
-@pytest.fixture(scope="module")
-def two_nodes() -> Iterator[RayCluster]:
-    with RayCluster() as cluster:
-        cluster.add()
-        yield cluster
-
-
-@pytest.fixture
-def cluster(two_nodes: RayCluster, monkeypatch: pytest.MonkeyPatch) -> RayCluster:
-    use(two_nodes, monkeypatch)
-    return two_nodes
 
 
 def placed(folder: Path, plan: Plan, agent: object | None = None, **settings: Any) -> Any:
@@ -87,13 +73,16 @@ def test_environments_connect_over_tls(tmp_path: Path, cluster: RayCluster) -> N
     assert placed(tmp_path, corridor_plan(), transport="grpc", tls=True).complete
 
 
-def processes() -> list[str]:
-    """The environments' processes that are there now."""
-    found = []
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        with suppress(OSError):  # it has just ended
-            found += [file.parent.name] * (PROCESS in file.read_text())
-    return found
+class Sees(Interrupts):
+    """Keeps the environments' processes of the cluster, then interrupts."""
+
+    def __init__(self, cluster: RayCluster, after: int) -> None:
+        super().__init__(after)
+        self._cluster = cluster
+
+    def outcome(self, outcome: Outcome, phase: str) -> None:
+        self.seen = self._cluster.processes(PROCESS)
+        super().outcome(outcome, phase)
 
 
 def test_ctrl_c_leaves_no_process_and_the_rest_is_resumed(
@@ -101,12 +90,14 @@ def test_ctrl_c_leaves_no_process_and_the_rest_is_resumed(
 ) -> None:
     plan = corridor_plan(num_episodes=6)
     play(tmp_path / "whole", plan, Seeded())
-    result = placed(tmp_path / "cut", plan, f"{AGENTS}:Seeded", watcher=Interrupts(after=5))
+    watcher = Sees(cluster, after=5)
+    result = placed(tmp_path / "cut", plan, f"{AGENTS}:Seeded", watcher=watcher)
+    assert watcher.seen
     assert result.ended_early.status == "interrupted"
     deadline = time.monotonic() + 60
-    while processes() and time.monotonic() < deadline:
+    while cluster.processes(PROCESS) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not processes()
+    assert not cluster.processes(PROCESS)
     assert resume(tmp_path / "cut", NullObserver()).complete
     assert kept(tmp_path / "cut") == kept(tmp_path / "whole")
 
@@ -120,7 +111,7 @@ def test_what_a_lost_node_held_is_played_again_on_another(
     plan = corridor_plan(num_episodes=30)
     play(tmp_path / "whole", plan, Seeded())
     with RayCluster() as cluster:
-        use(cluster, monkeypatch)
+        cluster.use(monkeypatch)
         cluster.add()
         watcher = Loses(cluster, 50, "kill")
         result = placed(tmp_path / "lost", plan, watcher=watcher)
@@ -137,12 +128,12 @@ def test_a_lost_head_ends_the_run_which_is_resumed(
     plan = corridor_plan(num_episodes=30)
     play(tmp_path / "whole", plan, Seeded())
     with RayCluster() as cluster:
-        use(cluster, monkeypatch)
+        cluster.use(monkeypatch)
         watcher = Loses(cluster, 50, "kill_head")
         result = placed(tmp_path / "lost", plan, f"{AGENTS}:Seeded", watcher=watcher)
     assert result.ended_early is not None
     with RayCluster() as cluster:
-        use(cluster, monkeypatch)
+        cluster.use(monkeypatch)
         assert resume(tmp_path / "lost", NullObserver()).complete
     assert kept(tmp_path / "lost") == kept(tmp_path / "whole")
 
@@ -150,7 +141,7 @@ def test_a_lost_head_ends_the_run_which_is_resumed(
 def test_no_free_core_is_said_and_given_up(tmp_path: Path, cluster: RayCluster) -> None:
     watcher = Says()
     with pytest.raises(UsageError, match="no core of the Ray cluster was free for 4 s"):
-        placed(tmp_path, corridor_plan(slots=6), workers=3, connect_timeout=4.0, watcher=watcher)
+        placed(tmp_path, corridor_plan(slots=8), workers=4, connect_timeout=4.0, watcher=watcher)
     assert any("waits for a free core" in words for words in watcher.said)
 
 
