@@ -30,6 +30,7 @@ from reglue_bench.runs.run import (
     conclude,
 )
 from reglue_bench.runs.server import RunServer, listen
+from reglue_bench.settings import LOCAL
 from reglue_bench.terminal.observer import Observer
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ class Bakeoff:
                 "one that is made here"
             )
         # Nobody comes in by the server's own token.
-        self._server = listen(asked, places={"agent": 0}, reconnect_window_s={"agent": 0.0})
+        none = {"agent": 0} if asked.environments == LOCAL else {"agent": 0, "environment": 0}
+        self._server = listen(asked, places=none, reconnect_window_s=none)
         with ExitStack() as undo:
             undo.callback(self._server.close)
             self._lobbies = {each.name: self._lobby(each) for each in entrants}
@@ -182,7 +184,9 @@ class Bakeoff:
         lobby: PeerSource = self._lobbies[entrant.name]
         with ExitStack() as leaving:
             leaving.callback(lobby.close)
-            server = RunServer(settings, watcher.say, environment=False, lobby=lobby)
+            server = RunServer(
+                settings, watcher.say, environment=False, lobby=lobby, shared=self._server
+            )
             request = Request(settings, self._plan, server=server, stop=stop)
             ledger = leaving.enter_context(Ledger(folder))
             try:

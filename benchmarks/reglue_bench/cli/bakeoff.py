@@ -28,7 +28,15 @@ from reglue_bench.terminal.observer import Observer
 from reglue_bench.terminal.progress import Lines, watcher
 from reglue_bench.terminal.summary import notes
 
-_FLAGS = ["engine", "processes", "connect_timeout", "sandbox", "sandbox_image", "sandbox_read"] + [
+_FLAGS = [
+    "engine",
+    "environments",
+    "processes",
+    "connect_timeout",
+    "sandbox",
+    "sandbox_image",
+    "sandbox_read",
+] + [
     name
     for name in (*ListenSettings.model_fields, *SecuritySettings.model_fields)
     if name not in {"token", "environment_token"}  # each agent has its own

@@ -30,11 +30,13 @@ class RunServer:
         *,
         environment: bool,
         lobby: PeerSource | None = None,
+        shared: GlueServer | None = None,
     ) -> None:
         """`environment` says whether the run's environment connects by itself.
 
         With a `lobby`, peers connect there, as they were told, and it is closed in place of
-        a server of its own. Raises UsageError if it is to be placed elsewhere as well.
+        a server of its own; it is the `shared` server's, which is lent. Raises UsageError if
+        the environment is to be placed elsewhere as well.
         """
         self.invited = lobby is not None
         self._settings = settings
@@ -45,6 +47,7 @@ class RunServer:
             raise UsageError(f"got --environments {where}: the environment connects by itself")
         self._roles = ["agent", *(["environment"] if environment or elsewhere else [])]
         self._server: PeerSource | None = lobby
+        self._shared = shared
         self._host: ServedEnvironment | None = None
         self._environment: EnvironmentCalls | None = None
 
@@ -63,7 +66,7 @@ class RunServer:
 
     def private_place(self) -> PeerSource:
         """A place, with a token of its own, for an environment of ours elsewhere."""
-        server: GlueServer = self.source()  # type: ignore[assignment] # not invited: it is ours
+        server: GlueServer = self._shared or self.source()  # type: ignore[assignment] # ours
         return server.private_lobby("environment")
 
     def environment(self, slots: int, procedure: str) -> EnvironmentCalls:

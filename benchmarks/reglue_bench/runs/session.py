@@ -200,15 +200,13 @@ class Session:
     def _placed(self) -> Placement | None:
         """Where environments are placed, if not here. Raises UsageError, MissingExtra."""
         request, settings = self._request, self._request.settings
-        where, why = settings.environments, ""
-        if where == LOCAL:
+        if (where := settings.environments) == LOCAL:
             return None
         if request.environment is not None:
-            why = "the environment is an object of this process"
-        elif self._server.invited:
-            why = "this run has no server of its own"
-        if why:
-            raise UsageError(f"got --environments {where}: {why}; omit it")
+            raise UsageError(
+                f"got --environments {where}, wanted {LOCAL}: the environment is an object of this "
+                "process; omit it"
+            )
         return Placement(
             RayPlayers(
                 settings.environments,

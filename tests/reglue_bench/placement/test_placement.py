@@ -22,10 +22,11 @@ from reglue_bench.settings import Settings
 from reglue_bench.terminal.observer import NullObserver
 from tests.ray_cluster import RayCluster
 from tests.reglue_bench.agents import Seeded
+from tests.reglue_bench.bakeoffs import BENCHMARK, agent, bake, write
 from tests.reglue_bench.engines.test_ray import Loses
 from tests.reglue_bench.procedures.test_online import kept
 from tests.reglue_bench.runs.test_hosting import Waiting
-from tests.reglue_bench.toys import Interrupts, Says, corridor_plan, online_plan, play
+from tests.reglue_bench.toys import Interrupts, Says, corridor_plan, online_plan, play, rows
 
 PLANS = [corridor_plan(), corridor_plan("meta-learning"), online_plan(runs=2)]
 
@@ -49,6 +50,30 @@ def test_worlds_of_gymnasium_play_the_same(tmp_path: Path, cluster: RayCluster) 
         asked: dict[str, Any] = {"num_episodes": 4, "workers": 2, "environments": where}
         evaluate("evaluate:cart-pole", agent="random", out=tmp_path / where, **asked)
     assert kept(tmp_path / "ray") == kept(tmp_path / "local")
+
+
+def test_rows_of_meta_world_are_those_of_local_workers(tmp_path: Path, cluster: RayCluster) -> None:
+    asked: dict[str, Any] = {"agent": "expert", "seed": 42, "num_episodes": 1, "workers": 2}
+    for where in ("local", "ray"):
+        evaluate("MT10", environments=where, out=tmp_path / where, **asked)
+    assert len(kept(tmp_path / "ray")) == 10
+    assert kept(tmp_path / "ray") == kept(tmp_path / "local")
+
+
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_environments_of_a_bakeoff_are_placed(
+    tmp_path: Path, cluster: RayCluster, at_once: int
+) -> None:
+    benchmark = BENCHMARK.replace("workers = 0", "workers = 1")
+    path = write(tmp_path, agent("seeded"), agent("other"), benchmark=benchmark)
+    here = bake(path)
+    (tmp_path / "out").rename(tmp_path / "here")
+    there = bake(path, environments="ray", at_once=at_once)
+    for name in ("seeded", "other"):
+        assert there[name].complete
+        assert rows(there[name]) == rows(here[name])
+        with LedgerReader(tmp_path / "out" / name) as ledger:
+            assert f"{ENVIRONMENTS}{machine()}" in ledger.about
 
 
 def test_a_cluster_may_be_named_and_workers_numbered(tmp_path: Path, cluster: RayCluster) -> None:
