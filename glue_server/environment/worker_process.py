@@ -18,7 +18,7 @@ import numpy as np
 
 from env_adapters import SuiteName
 from glue_server.environment.shared_memory import write_play
-from glue_server.processes.children import end_all, parent_to_die_with, python_path
+from glue_server.processes.children import death_words, end_all, parent_to_die_with, python_path
 from glue_server.processes.frames import read_frame, write_frame
 from reglue.errors import EnvironmentFault, UsageError
 from reglue.messages.environment import (
@@ -39,6 +39,7 @@ SlotRoutine: TypeAlias = GetState | SetState | GetRandomSeed | SetRandomSeed
 """What the worker of one slot carries out."""
 
 _STDERR = 2
+_DIES_S = 1.0  # how long one whose channel is closed may take to exit
 MOST_S = 1e8  # three years: sockets know no longer limit
 
 
@@ -83,6 +84,9 @@ class Worker(Protocol):
 
     def leave(self) -> None:
         """Close its channel: it ends soon."""
+
+    def death(self) -> str:
+        """How it died, in words, once it is gone; empty: nobody knows."""
 
     def end(self, within_s: float) -> None:
         """Wait until it has ended; kill it after that time."""
@@ -209,6 +213,10 @@ class WorkerProcess:
     def leave(self) -> None:
         """Close its channel."""
         self.channel.close()
+
+    def death(self) -> str:
+        """Its exit code or signal."""
+        return death_words(self.process, _DIES_S)
 
     def end(self, within_s: float) -> None:
         """Wait until it has ended; kill it after that time."""

@@ -312,9 +312,9 @@ class WorkersPort:
 
     def _replace(self, place: int, error: Exception) -> None:
         """Play a lost worker's episodes again in a new one, up to what it was asked last."""
-        how = "did not answer" if isinstance(error, TimeoutError) else "died"
-        why = f" ({error})" if str(error) else ""
-        self._tell(f"{self._workers[place].name} {how}{why}; its episodes are rebuilt")
+        worker, is_late = self._workers[place], isinstance(error, TimeoutError)
+        how = "did not answer" if is_late else f"died: {worker.death() or error}"
+        self._tell(f"{worker.name} {how}; its episodes are rebuilt")
         mine = [slot for slot in self._log.slots if self._home(slot) == place]
         while True:
             self._renew(place)

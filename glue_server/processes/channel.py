@@ -14,9 +14,9 @@ import subprocess
 import sys
 
 from glue_server.processes.children import (
+    death_words,
     die_with,
     end_all,
-    exit_words,
     parent_to_die_with,
     python_path,
 )
@@ -60,10 +60,7 @@ class ChannelProcess:
 
     def death(self, within_s: float) -> str:
         """How it ended, in words. One that said nothing more may take so long to exit."""
-        try:
-            return exit_words(self._process.wait(within_s))
-        except subprocess.TimeoutExpired:
-            return "it fell silent"
+        return death_words(self._process, within_s)
 
     def end(self, within_s: float) -> None:
         """Wait until it exits; kill it after that time."""

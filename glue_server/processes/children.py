@@ -88,6 +88,14 @@ def end_all(processes: Collection[subprocess.Popen[bytes]], *, within_s: float) 
             process.wait(timeout=_KILL_S)
 
 
+def death_words(process: subprocess.Popen[bytes], within_s: float) -> str:
+    """How a child ended that said nothing more. It may take so long to exit."""
+    try:
+        return exit_words(process.wait(within_s))
+    except subprocess.TimeoutExpired:
+        return "it fell silent"
+
+
 def exit_words(code: int) -> str:
     """How a process ended, of its exit code: negative if a signal ended it.
 

@@ -14,6 +14,7 @@ from glue_server.environment.shared_memory import SharedArrays
 from glue_server.environment.worker_process import Silence
 from glue_server.peers.hosts import PeerSource
 from glue_server.processes.frames import read_frame, write_frame
+from glue_server.processes.interrupts import hurried
 from reglue.errors import BadReply, EnvironmentFault, EnvironmentTimeout, ReglueError, UsageError
 from reglue.messages.agent import Cleanup, Refusal
 from reglue.messages.environment import (
@@ -30,6 +31,7 @@ from reglue_bench.placement.told import EnvironmentTold
 _ROLE = "environment"
 _FRAME_S = 60.0  # how long a process may take to say the rest of a frame, or to take files
 _CLEANUP_S = 10.0
+_DIES_S = 3.0  # how long the cluster may take to say how a process died
 
 
 class PlacedWorker:
@@ -66,6 +68,7 @@ class PlacedWorker:
         self._shared: SharedArrays
         self._plays: deque[Play] = deque()
         self._wrong: ReglueError | None = None  # why it ends
+        self._death = ""  # how its process died
 
     @property
     def left_s(self) -> float:
@@ -136,6 +139,14 @@ class PlacedWorker:
         self._lobby.close()
         self._player.leave()
 
+    def death(self) -> str:
+        """What the cluster says of it, which may come after its connection is gone."""
+        self.channel.settimeout(hurried(_DIES_S))
+        with suppress(EOFError, OSError):
+            while not self._death:
+                self._take(read_frame(self.channel)[0])
+        return self._death
+
     def end(self, within_s: float) -> None:
         """Wait until it has ended."""
         self._player.end(within_s)
@@ -173,6 +184,7 @@ class PlacedWorker:
             case {"unplaced": words}:
                 self._wrong = UsageError(f"{words}: --workers N asks for N, --resume continues")
             case {"died": words}:
+                self._death = words
                 self._wrong = EnvironmentFault(f"{self.name} died: {words}")
             case {"wrong": words}:
                 self._wrong = UsageError(words)

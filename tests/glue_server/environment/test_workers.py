@@ -161,11 +161,17 @@ def trapdoor(make_pool: MakePool, fuse: Path, *, deaths: int, **more: Any) -> En
 
 @pytest.mark.parametrize("deaths", [1, 2, 3])
 def test_an_episode_survives_as_many_deaths_as_there_are_rebuilds(
-    make_pool: MakePool, alone: list[Outcome], tmp_path: Path, deaths: int
+    make_pool: MakePool,
+    alone: list[Outcome],
+    tmp_path: Path,
+    deaths: int,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """The first death is while it is played, up to two more while it is played again."""
     pool = trapdoor(make_pool, tmp_path / "fuse", deaths=deaths)
     assert played(Follower(), pool, cells()) == alone
+    how = "died: killed by SIGKILL, perhaps for want of memory; its episodes are rebuilt"
+    assert how in caplog.text
 
 
 def test_an_episode_that_always_kills_its_worker_is_given_up_alone(

@@ -23,6 +23,7 @@ from reglue_bench.terminal.observer import NullObserver
 from tests.ray_cluster import RayCluster
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.bakeoffs import BENCHMARK, agent, bake, write
+from tests.reglue_bench.engines.test_local import STARVED, hungry
 from tests.reglue_bench.engines.test_ray import Loses
 from tests.reglue_bench.procedures.test_online import kept
 from tests.reglue_bench.runs.test_hosting import Waiting
@@ -142,9 +143,20 @@ def test_what_a_lost_node_held_is_played_again_on_another(
         result = placed(tmp_path / "lost", plan, watcher=watcher)
     assert result.complete
     assert kept(tmp_path / "lost") == kept(tmp_path / "whole")
-    assert "died" in result.events[0].what
-    assert "its episodes are rebuilt" in result.events[0].what
+    how = f"the environment on {machine()} died: its node is lost, or Ray cannot reach it any more"
+    assert result.events[0].what == f"{how}; its episodes are rebuilt"
     assert result.environments_on == [machine()]
+
+
+def test_what_a_process_without_memory_held_is_played_again(
+    tmp_path: Path, cluster: RayCluster
+) -> None:
+    play(tmp_path / "whole", hungry(tmp_path / "fuse", 0), Seeded())
+    result = placed(tmp_path / "starved", hungry(tmp_path / "fuse", 1))
+    assert result.complete
+    assert kept(tmp_path / "starved") == kept(tmp_path / "whole")
+    how = f"the environment on {machine()} died: {STARVED}; its episodes are rebuilt"
+    assert [each.what for each in result.events] == [how]
 
 
 def test_a_lost_head_ends_the_run_which_is_resumed(
