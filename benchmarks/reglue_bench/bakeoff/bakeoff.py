@@ -21,7 +21,7 @@ from reglue_bench.procedures.procedure import chosen
 from reglue_bench.results.result import Ending, Result
 from reglue_bench.runs.environments import cores
 from reglue_bench.runs.ledger import Ledger
-from reglue_bench.runs.players import players_of
+from reglue_bench.runs.players import environment_players, players_of
 from reglue_bench.runs.run import (
     Request,
     begin,
@@ -127,14 +127,15 @@ class Bakeoff:
 
         A cluster is connected to once: it would keep every run waiting.
         """
-        reached = ""
+        reached: tuple[str, ...] = ()
         for entrant in self._entrants:
             with TemporaryDirectory() as folder:
-                request = Request(entrant.settings, self._plan)
-                players = players_of(request, Path(folder), self._say)
-                if players is None or reached == entrant.settings.engine:
+                asked = (Request(entrant.settings, self._plan), Path(folder), self._say)
+                players = players_of(*asked) or environment_players(*asked)
+                where = (entrant.settings.engine, entrant.settings.environments)
+                if players is None or reached == where:
                     continue
-                reached = entrant.settings.engine
+                reached = where
                 try:
                     players.open()
                 finally:

@@ -169,17 +169,18 @@ def _entrant(path: Path, name: str, table: _Agent, about: dict[str, Any]) -> Ent
         f"{flag(key)} {about[key]}" for key in sorted(copied) if about[key] not in (LOCAL, 1)
     ]
     about = {key: value for key, value in about.items() if key not in copied}
-    settings = Settings.model_validate(
-        about
-        | {
-            "agent": AGENT_WAIT if table.wait else table.agent,
-            "agent_cmd": table.agent_cmd,
-            "agent_args": {key: _word(value) for key, value in table.agent_args.items()},
-            "agent_env": table.agent_env,
-            "label": name if table.label is None else table.label,
-            "training_seed": table.training_seed,
-        }
-    )
+    own = {
+        "agent": AGENT_WAIT if table.wait else table.agent,
+        "agent_cmd": table.agent_cmd,
+        "agent_args": {key: _word(value) for key, value in table.agent_args.items()},
+        "agent_env": table.agent_env,
+        "label": name if table.label is None else table.label,
+        "training_seed": table.training_seed,
+    }
+    try:
+        settings = read_settings(**about | own)
+    except UsageError as error:  # flags that do not go with keys of the file
+        raise UsageError(f"{path}: [agents.{name}]: {error}") from error
     return Entrant(name, settings, *_token(path, name, table), plays_without=tuple(without))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from reglue.errors import UsageError
 from reglue_bench.engines import LocalPlayers, Players, RayPlayers
+from reglue_bench.placement.told import PROCESS
 from reglue_bench.plans.declared import is_remote
 from reglue_bench.procedures import TRAINING, procedure_of
 from reglue_bench.runs.environments import cores
@@ -47,6 +48,30 @@ def players_of(
     agents = procedure.agents if agents is None else agents
     most = 1 if why else min(cores() if asked is None else asked, agents)
     return LocalPlayers(most) if most > 1 else None
+
+
+def environment_players(
+    request: Request, folder: Path, say: Callable[[str], None]
+) -> RayPlayers | None:
+    """What environments are placed on; None: they are here. Raises UsageError, MissingExtra."""
+    settings = request.settings
+    if (where := settings.environments) == LOCAL:
+        return None
+    if request.environment is not None:
+        raise UsageError(
+            f"got --environments {where}, wanted {LOCAL}: the environment is an object of this "
+            "process; omit it"
+        )
+    return RayPlayers(
+        where,
+        settings.workers,
+        folder=folder,
+        timeout_s=settings.connect_timeout,
+        say=say,
+        stop=request.stop,
+        module=PROCESS,
+        flag="--environments",
+    )
 
 
 def _why_here(request: Request, folder: Path) -> str:

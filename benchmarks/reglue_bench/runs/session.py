@@ -13,18 +13,17 @@ from pathlib import Path
 from glue_server import AgentPort, EnvironmentCalls, Order, Outcome
 from glue_server.peers.hosts import AgentPeer, ObjectPeer
 from glue_server.processes.interrupts import interruptible
-from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers, UsageError
+from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers
 from reglue_bench.engines import (
     DealingEngine,
     Engine,
     HereEngine,
     Players,
-    RayPlayers,
     ShardTold,
 )
 from reglue_bench.engines.files import portable, sent_along
 from reglue_bench.placement import Placement
-from reglue_bench.placement.told import PROCESS, EnvironmentTold
+from reglue_bench.placement.told import EnvironmentTold
 from reglue_bench.plans.declared import check_declared, is_remote
 from reglue_bench.plans.plan import PlanCell
 from reglue_bench.plans.resolve import suite_of
@@ -35,12 +34,12 @@ from reglue_bench.runs.agent_pool import AGENT_LOG, AgentPool, served_host
 from reglue_bench.runs.environments import cores, environment_of
 from reglue_bench.runs.ledger import ENVIRONMENTS, ISOLATION, MACHINE, Ledger, Totals
 from reglue_bench.runs.observed import ObservedWriter
-from reglue_bench.runs.players import players_of
+from reglue_bench.runs.players import environment_players, players_of
 from reglue_bench.runs.recorder import Recorder
 from reglue_bench.runs.request import Request, Retry, agent_files, is_recorded, kept_cell_key
 from reglue_bench.runs.server import RunServer
 from reglue_bench.runs.versions import machine
-from reglue_bench.settings import LOCAL, Settings
+from reglue_bench.settings import Settings
 from reglue_bench.terminal.observer import Observer, RunStarted
 
 
@@ -199,25 +198,12 @@ class Session:
 
     def _placed(self) -> Placement | None:
         """Where environments are placed, if not here. Raises UsageError, MissingExtra."""
-        request, settings = self._request, self._request.settings
-        if (where := settings.environments) == LOCAL:
+        settings = self._request.settings
+        players = environment_players(self._request, self._folder, self._watcher.say)
+        if players is None:
             return None
-        if request.environment is not None:
-            raise UsageError(
-                f"got --environments {where}, wanted {LOCAL}: the environment is an object of this "
-                "process; omit it"
-            )
         return Placement(
-            RayPlayers(
-                settings.environments,
-                settings.workers,
-                folder=self._folder,
-                timeout_s=settings.connect_timeout,
-                say=self._watcher.say,
-                stop=self._request.stop,
-                module=PROCESS,
-                flag="--environments",
-            ),
+            players,
             EnvironmentTold.of(self._request.plan, settings),
             admit=self._server.private_place,
             note_machine=lambda machine: self._ledger.note(f"{ENVIRONMENTS}{machine}", ""),

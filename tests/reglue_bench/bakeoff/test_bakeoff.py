@@ -34,6 +34,7 @@ runs = 2
 episodes = 4
 workers = 1
 """
+IN_WORKERS = BENCHMARK.replace("workers = 0", "workers = 1")
 STILL = '[agents.still]\nagent = "constant"\n'
 
 
@@ -48,8 +49,7 @@ def test_every_agent_plays_the_same_plan_in_a_process_of_its_own(
     tmp_path: Path, at_once: int
 ) -> None:
     program = f'[agents.program]\nagent_cmd = "{joining("Seeded")}"\n'
-    benchmark = BENCHMARK.replace("workers = 0", "workers = 1")
-    path = write(tmp_path, agent("seeded"), program, STILL, benchmark=benchmark)
+    path = write(tmp_path, agent("seeded"), program, STILL, benchmark=IN_WORKERS)
     with nothing_left():
         results = bake(path, at_once=at_once)
     assert [*results] == ["seeded", "program", "still"]
@@ -163,6 +163,7 @@ def test_a_run_s_copies_of_an_agent_play_at_the_same_time(tmp_path: Path, at_onc
     [
         ({"processes": 2}, "got --processes 2, wanted 1: one agent plays all of this run"),
         ({"engine": "ray", "connect_timeout": 3.0}, r"got no .*Ray cluster"),
+        ({"environments": "ray", "connect_timeout": 3.0}, r"got no .*Ray cluster"),
     ],
 )
 def test_processes_that_no_run_could_have_are_refused_once(
@@ -170,7 +171,7 @@ def test_processes_that_no_run_could_have_are_refused_once(
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
     with pytest.raises(UsageError, match=words):
-        bake(write(tmp_path, agent("seeded"), STILL), **asked)
+        bake(write(tmp_path, agent("seeded"), STILL, benchmark=IN_WORKERS), **asked)
     assert not (tmp_path / "out").exists()
 
 

@@ -117,6 +117,12 @@ def test_a_mistake_on_the_command_line_is_told_as_its_flag(tmp_path: Path) -> No
         read_bakeoff(write(tmp_path, TWO), {"reconnect_window": -1.0})
 
 
+def test_a_flag_that_contradicts_the_file_is_told(tmp_path: Path) -> None:
+    path = write(tmp_path, agent("one"), agent("other"))
+    with pytest.raises(UsageError, match=r"bakeoff.toml: .*--workers: got 0, wanted 1 or more"):
+        read_bakeoff(path, {"environments": "ray"})
+
+
 def test_the_file_of_the_help_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REGLUE_TOKEN_FAR", "far-away")
     shown = dedent(bakeoff.__doc__ or "").partition("```toml\n")[2].partition("```")[0]

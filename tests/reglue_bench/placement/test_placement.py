@@ -22,7 +22,8 @@ from reglue_bench.settings import Settings
 from reglue_bench.terminal.observer import NullObserver
 from tests.ray_cluster import RayCluster
 from tests.reglue_bench.agents import Seeded
-from tests.reglue_bench.bakeoffs import BENCHMARK, agent, bake, write
+from tests.reglue_bench.bakeoff.test_bakeoff import IN_WORKERS
+from tests.reglue_bench.bakeoffs import agent, bake, write
 from tests.reglue_bench.engines.test_local import STARVED, hungry
 from tests.reglue_bench.engines.test_ray import Loses
 from tests.reglue_bench.procedures.test_online import kept
@@ -65,8 +66,7 @@ def test_rows_of_meta_world_are_those_of_local_workers(tmp_path: Path, cluster: 
 def test_environments_of_a_bakeoff_are_placed(
     tmp_path: Path, cluster: RayCluster, at_once: int
 ) -> None:
-    benchmark = BENCHMARK.replace("workers = 0", "workers = 1")
-    path = write(tmp_path, agent("seeded"), agent("other"), benchmark=benchmark)
+    path = write(tmp_path, agent("seeded"), agent("other"), benchmark=IN_WORKERS)
     here = bake(path)
     (tmp_path / "out").rename(tmp_path / "here")
     there = bake(path, environments="ray", at_once=at_once)
