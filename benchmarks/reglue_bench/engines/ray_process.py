@@ -131,8 +131,11 @@ def _print_to(log: str) -> None:
 
 def _death(error: Exception) -> str:
     """How an actor was lost: of Ray's words the reason, which comes after its ids."""
-    if type(error).__name__ == "ActorUnavailableError":
-        return "its node is lost, or Ray cannot reach it any more"
+    match type(error).__name__:
+        case "ActorUnavailableError":
+            return "its node is lost, or Ray cannot reach it any more"
+        case "OutOfMemoryError":
+            return "killed by Ray for want of memory on its node"
     _, found, why = str(error).partition("The actor is dead because ")
     return why.partition(". ")[0] if found else _summary(error)
 

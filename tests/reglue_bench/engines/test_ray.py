@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -115,6 +116,19 @@ def test_what_a_process_without_memory_played_is_played_again(
     assert result.complete
     assert kept(tmp_path / "starved") == kept(tmp_path / "whole")
     assert f"{LOST}: {STARVED}" in watcher.said
+
+
+def test_a_cluster_that_has_no_memory_for_any_process_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_memory_usage_threshold", "0.001")  # Ray kills all that begins
+    with RayCluster() as cluster:
+        cluster.use(monkeypatch)
+        result = play(tmp_path, online_plan(runs=1), agent_cmd=SEEDED, engine="ray")
+    assert result.ended_early is not None
+    assert result.ended_early.status == "environment_error"
+    words = "3 processes died, one after another, .*: killed by Ray for want of memory on its node "
+    assert re.match(words, result.ended_early.what)
 
 
 def test_a_lost_head_ends_the_run_which_is_resumed(
