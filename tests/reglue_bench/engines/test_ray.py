@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from glue_server import Outcome
-from reglue.errors import MissingExtra, UsageError
+from reglue.errors import UsageError
 from reglue_bench.cli import bench
 from reglue_bench.engines.files import at_home, check_facts, facts, portable, sent_along
 from reglue_bench.engines.ray import LOG
@@ -48,19 +48,6 @@ def test_rows_do_not_depend_on_the_nodes(tmp_path: Path, plan: Plan, cluster: Ra
     assert one.complete
     assert three.complete
     assert kept(tmp_path / "here") == kept(tmp_path / "1") == kept(tmp_path / "3")
-
-
-def test_a_cluster_may_be_named(tmp_path: Path, three_nodes: RayCluster) -> None:
-    plan = online_plan(runs=4)
-    play(tmp_path / "here", plan, Seeded())
-    watcher = Says()
-    asked: dict[str, Any] = {"agent_cmd": SEEDED, "engine": three_nodes.client_address}
-    assert play(tmp_path / "there", plan, watcher=watcher, **asked).complete
-    assert kept(tmp_path / "here") == kept(tmp_path / "there")
-    assert watcher.said[:2] == [
-        f"connecting to the Ray cluster at {three_nodes.client_address}, for at most 60 s",
-        "the Ray cluster has 3 nodes with 3 cores",
-    ]
 
 
 def test_the_ledger_names_the_machine_of_each_agent(tmp_path: Path, cluster: RayCluster) -> None:
@@ -345,35 +332,6 @@ class Removes(NullObserver):
 
     def say(self, words: str) -> None:
         self._file.unlink(missing_ok=True)
-
-
-@pytest.mark.parametrize(
-    ("engine", "where"), [("ray", "127.0.0.1:1"), ("ray://127.0.0.1:2", "ray://127.0.0.1:2")]
-)
-def test_a_cluster_where_nobody_answers_is_given_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str, where: str
-) -> None:
-    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
-    asked: dict[str, Any] = {"agent_cmd": SEEDED, "engine": engine, "connect_timeout": 3.0}
-    watcher = Says()
-    words = rf"no Ray cluster at {where} after 3 s: no answer; start one with `ray start --head`"
-    with pytest.raises(UsageError, match=words):
-        play(tmp_path, online_plan(), watcher=watcher, **asked)
-    assert watcher.said == [f"connecting to the Ray cluster at {where}, for at most 3 s"]
-
-
-def test_why_ray_finds_no_cluster_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAY_ADDRESS", "no-address")
-    words = r"no Ray cluster at no-address after \d+ s: ValueError: .*; start one"
-    with pytest.raises(UsageError, match=words):
-        play(tmp_path, online_plan(), agent_cmd=SEEDED, engine="ray")
-
-
-def test_a_missing_ray_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.path", [])
-    monkeypatch.delitem(sys.modules, "ray", raising=False)
-    with pytest.raises(MissingExtra, match=r"pip install 'reglue\[ray\]'"):
-        play(tmp_path, online_plan(), agent_cmd=SEEDED, engine="ray")
 
 
 @pytest.mark.parametrize(
