@@ -12,6 +12,7 @@ from queue import SimpleQueue
 from glue_server.conformance.check import Check, Level, Verdict, is_of_level
 from glue_server.conformance.checks import CHECKS
 from glue_server.conformance.harness import Harness
+from glue_server.processes.interrupts import uninterrupted
 from reglue.errors import ReglueError, UsageError
 
 log = logging.getLogger("reglue")
@@ -42,7 +43,9 @@ def run_checks(
     verdicts = []
     with ThreadPoolExecutor(len(harnesses), thread_name_prefix="conformance") as threads:
         try:
-            for future in [threads.submit(_run, check, idle) for check in checks]:
+            with uninterrupted():  # or a thread might be running that `threads` does not know
+                futures = [threads.submit(_run, check, idle) for check in checks]
+            for future in futures:
                 while not wait([future], timeout=_LOOK_UP_S).done:
                     pass
                 verdicts.append(future.result())

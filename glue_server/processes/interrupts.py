@@ -58,7 +58,6 @@ def interruptible(function: Callable[[], None]) -> bool:
     held = signal.getsignal(signal.SIGINT)
     if not isinstance(held, _Held) or threading.current_thread() is not threading.main_thread():
         held = _Held()
-    held.within = sys._getframe()
     try:
         _begin(function, held)
     except BaseException as error:
@@ -150,6 +149,8 @@ class _Held:
 
 
 def _begin(function: Callable[[], None], held: _Held) -> None:
+    """Call `function`. Ctrl-C is raised in what this frame calls, and not once it has ended."""
+    held.within = sys._getframe()
     if held.heard is not None:  # just before
         raise KeyboardInterrupt
     function()

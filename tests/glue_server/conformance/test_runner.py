@@ -16,7 +16,7 @@ import pytest
 from glue_server.conformance.check import Check, Verdict
 from glue_server.conformance.checks import CHECKS
 from glue_server.conformance.checks.joining import wait_for
-from glue_server.conformance.clients import AwaitedClients, StartedClients
+from glue_server.conformance.clients import AwaitedClients, Clients, StartedClients
 from glue_server.conformance.harness import Harness
 from glue_server.conformance.runner import checks_of, run_checks
 from glue_server.conformance.tcp_proxy import TcpProxy
@@ -53,7 +53,7 @@ def proxy() -> Iterator[TcpProxy]:
         yield proxy
 
 
-def run(proxy: TcpProxy, clients: ThreadClients | StartedClients, *checks: Check) -> list[Verdict]:
+def run(proxy: TcpProxy, clients: Clients, *checks: Check) -> list[Verdict]:
     harness = Harness("agent", clients, proxy, timeout_s=PATIENCE_S)
     return run_checks(checks, [harness], lambda _: None)
 
@@ -113,6 +113,22 @@ def test_verdicts_are_told_in_order_whichever_stage_is_first() -> None:
         ]
         run_checks([check(name) for name in names], harnesses, lambda each: told.append(each.name))
     assert told == names
+
+
+def test_an_interrupt_while_threads_are_started_ends_them(
+    proxy: TcpProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = threading.Thread.start
+
+    def start_and_press(thread: threading.Thread) -> None:
+        start(thread)
+        if thread.name.startswith("conformance_"):
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(threading.Thread, "start", start_and_press)
+    with pytest.raises(KeyboardInterrupt):
+        run(proxy, AwaitedClients(lambda _address, _token: None), check("join.waits"))
+    assert not [each for each in threading.enumerate() if each.name.startswith("conformance_")]
 
 
 def test_a_program_that_cannot_be_started_is_wrong_usage(proxy: TcpProxy, tmp_path: Path) -> None:

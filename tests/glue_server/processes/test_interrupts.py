@@ -173,6 +173,23 @@ def test_an_interrupt_that_is_swallowed_is_raised_again_by_the_next() -> None:
         assert interruptible(swallow)
 
 
+def test_a_second_interrupt_that_comes_while_the_first_is_looked_at_is_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What was interrupted has ended by then: raising again would harm the lines around it."""
+
+    def look(error: BaseException) -> bool:
+        press()
+        return isinstance(error, KeyboardInterrupt)
+
+    monkeypatch.setattr("glue_server.processes.interrupts.is_interrupt", look)
+    try:
+        with uninterrupted():
+            assert interruptible(press)
+    except KeyboardInterrupt:  # which would end pytest itself
+        pytest.fail("interrupted again")
+
+
 def test_a_commit_within_what_may_be_interrupted_is_through_first() -> None:
     done = []
 
