@@ -16,7 +16,7 @@ import stat
 import struct
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,8 @@ _MOST_RESTS = 1024
 class AdaptiveSpin:
     """Whether to spin before a wait sleeps, learnt from the last waits.
 
-    Spinning keeps a core busy. It is done only where this process may run on two cores or
+    Spinning keeps a core from sleeping, so that whoever is woken runs at once: it gives way to
+    others all the time. It is done only where this process may run on two cores or
     more, and only while answers come within SPIN_S. An answer that comes later
     (the peer thinks for long, or others need the cores) makes the next waits sleep at
     once, twice as many each time.
@@ -62,6 +63,9 @@ class AdaptiveSpin:
         """The message did not come while we spun."""
         self._rests = self._penalty
         self._penalty = min(2 * self._penalty, _MOST_RESTS)
+
+
+_give_way: Callable[[], None] = getattr(os, "sched_yield", lambda: None)  # Linux has it
 
 
 def _cores() -> int:
@@ -262,6 +266,7 @@ class UnixSocket:
             if self._readable.poll(0):
                 self._spin.hit()
                 return
+            _give_way()
         self._spin.missed()
 
 
