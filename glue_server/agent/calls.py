@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from glue_server.agent.port import AgentPort
 from glue_server.agent.time_budget import TimeBudget
+from glue_server.processes.event_loop import sleep
 from glue_server.processes.interrupts import check_stop, wait_or_stop
 from glue_server.timeouts import Timeouts
 from reglue.errors import AgentDisconnected, AgentFault, AgentTimeout, BadReply
@@ -119,7 +120,7 @@ class AgentCalls:
             return
         left_s = self.turn_every_s - (self._clock() - self._free_since) % self.turn_every_s
         if self._stop is None:
-            time.sleep(left_s)
+            sleep(left_s)
         else:
             self._stop.wait(left_s)
 
@@ -139,7 +140,7 @@ class AgentCalls:
                 ) from late
         while self._port.is_away:  # one default is played, however long it is away
             check_stop(self._stop)
-            time.sleep(_LOOK_S)
+            sleep(_LOOK_S)
         return None
 
     def _received(self, timeout_s: float) -> Reply | None:

@@ -8,8 +8,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from glue_server.processes.event_loop import EventLoop, Task
 from glue_server.processes.interrupts import hurried
 from glue_server.routines.state_machine import StateMachine
 from glue_server.timeouts import Timeouts
@@ -49,6 +51,7 @@ class Hub:
         self._announce = announce
         self._waiting: Mapping[str, deque[Any]] = {role: deque() for role in ROLES}
         self._runs: list[_Run] = []
+        self._loop = EventLoop("reglue-runs")  # one thread for all: see the loop
         self._closing = threading.Event()
 
     def serve(self, *, runs: int = 0) -> None:
@@ -62,7 +65,8 @@ class Hub:
                 begun += 1
                 self._begin(begun)
         for run in self._runs:
-            run.thread.join()
+            run.task.join()
+        self._loop.close(_ROUTINE_S)
 
     def close(self) -> None:
         """End all sessions. A routine under way has a moment to finish; then it is cut off."""
@@ -73,7 +77,7 @@ class Hub:
         _join(self._runs, hurried(_ROUTINE_S))
         for run in self._runs:
             run.cut()
-        _join(self._runs, hurried(_ROUTINE_S))
+        self._loop.close(hurried(_ROUTINE_S))
 
     def _watch(self) -> bool:
         """Add peers that joined and drop peers that left; True if anything changed."""
@@ -87,18 +91,14 @@ class Hub:
                 port.close("the peer has left")  # its stream may still be up
                 self._server.release(port)
                 changed = True
-        self._runs = [run for run in self._runs if run.thread.is_alive()]
+        self._runs = [run for run in self._runs if run.task.is_alive]
         return changed
 
     def _begin(self, number: int) -> None:
         ports = {role: self._waiting[role].popleft() for role in ROLES}
         names = ", ".join(f"{role} {_name(ports[role])}" for role in ROLES)
         self._announce(f"run {number} begins: {names}")
-        thread = threading.Thread(
-            target=self._play, args=(number, ports), name=f"reglue-run-{number}", daemon=True
-        )
-        thread.start()
-        self._runs.append(_Run(thread, ports))  # started, as `close` may wait for it at once
+        self._runs.append(_Run(self._loop.begin(partial(self._play, number, ports)), ports))
 
     def _play(self, number: int, ports: Mapping[str, Any]) -> None:
         """Carry out the program's routines until it leaves or a peer is lost."""
@@ -165,9 +165,9 @@ class Hub:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """One agent, one environment and one program, and the thread that plays them."""
+    """One agent, one environment and one program, and the task that plays them."""
 
-    thread: threading.Thread
+    task: Task
     ports: Mapping[str, Any]
 
     def cut(self) -> None:
@@ -181,7 +181,7 @@ def _join(runs: list[_Run], within_s: float) -> None:
     """Wait for all of them together."""
     deadline = time.monotonic() + within_s
     for run in runs:
-        run.thread.join(max(0.0, deadline - time.monotonic()))
+        run.task.join(max(0.0, deadline - time.monotonic()))
 
 
 def _lost(ports: Mapping[str, Any]) -> str | None:

@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from glue_server.processes.event_loop import EventLoop, Task
 from glue_server.rpc.connection import Connection, ConnectionEnded, UnixConnection, Wakeup
 from reglue.errors import BadReply, ReglueError, RoutineRefused
 from reglue.messages.experiment import Answer, ExperimentCall, ExperimentHello
@@ -43,6 +44,7 @@ class PeerSession(ABC):
         # A message, and when it came in; None: the stream has changed.
         self._inbox: SimpleQueue[tuple[Any | None, float]] = SimpleQueue()
         self._wakeup: Wakeup | None = None
+        self._task: Task | None = None  # that waits for the inbox
         self._connection: Connection | None = None
         self._broken_at: float | None = None  # monotonic seconds
         self._was_away_s = 0.0  # before it came back the last time
@@ -152,7 +154,7 @@ class PeerSession(ABC):
         try:
             if isinstance(self._connection, UnixConnection) and self._inbox.empty():
                 return self._read(self._connection, timeout_s)
-            message, came = self._inbox.get(timeout=timeout_s)
+            message, came = self._received(timeout_s)
             self.waited_s = time.monotonic() - came
             return message
         except Empty:
@@ -161,6 +163,19 @@ class PeerSession(ABC):
             if self._wakeup is not None:
                 self._wakeup.clear()
                 self._wake(self._wakeup)
+
+    def _received(self, timeout_s: float) -> tuple[Any | None, float]:
+        """What threads have handed over; in a task, others go on meanwhile. Raises Empty."""
+        if (loop := EventLoop.current()) is None:
+            return self._inbox.get(timeout=timeout_s)
+        until = time.monotonic() + timeout_s
+        self._task = loop.task
+        try:
+            while self._inbox.empty() and time.monotonic() < until:
+                loop.wait(until)
+            return self._inbox.get_nowait()
+        finally:
+            self._task = None
 
     def _read(self, connection: UnixConnection, timeout_s: float) -> Any | None:
         """What comes over a Unix socket, if it is wanted; None: nothing in time, or soon."""
@@ -181,6 +196,8 @@ class PeerSession(ABC):
         self._inbox.put((message, time.monotonic()))
         if self._wakeup is not None:
             self._wakeup.set()
+        if (task := self._task) is not None:
+            task.wake()
 
     def _wake(self, wakeup: Wakeup) -> None:
         """Set it if something is here that the socket's descriptor does not show."""

@@ -8,10 +8,12 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from itertools import islice
 from typing import cast
 
 from glue_server import Glue, LocalEnvironmentPort, StateMachine, Timeouts
+from glue_server.processes.event_loop import EventLoop
 from glue_server.rpc import GlueServer
 from reglue import Experiment, Worlds
 from reglue.experiments.routines import Routines
@@ -72,6 +74,7 @@ def _serve(rl: Routines, slots: int) -> None:
 
 
 _JOIN_S = 120.0
+_LOOP = EventLoop("runs")
 _JOINING = """
 import sys, reglue
 from speed.light import Still
@@ -124,15 +127,13 @@ def _measure(runs: list[Run], seconds: float) -> dict[str, float]:
             runs[place].step()
             taken[place] += 1
 
-    threads = [threading.Thread(target=play, args=(place,)) for place in range(len(runs))]
     began = time.perf_counter()
-    for thread in threads:
-        thread.start()
+    tasks = [_LOOP.begin(partial(play, place)) for place in range(len(runs))]
     time.sleep(seconds)
     steps, passed_s = sum(taken), time.perf_counter() - began
     over.set()
-    for thread in threads:
-        thread.join()
+    for task in tasks:
+        task.join()
     return {"steps": steps, "seconds": passed_s}
 
 

@@ -40,9 +40,9 @@ def growth(scale: Scale, watch: Watch) -> Section:
         about="Episodes of one step of the light environment through `evaluate`, the agent and the "
         "environment in its process: the time from the first reset to the score by episode, and "
         "the peak of resident memory. Many agents: each in a process of its own, all at one "
-        "server, each with a thread and a light environment of its own there; RL_step of all. The "
-        "raw sockets carry the bytes of a turn to as many processes from one loop that does "
-        "nothing with them.",
+        "server, each with a light environment of its own there, in tasks of one thread, as the "
+        "runs of a hub; RL_step of all. The raw sockets carry the bytes of a turn to as many "
+        "processes from one loop that does nothing with them.",
         series=(*costs, *peaks, *agents),
         claims=_claims(sizes, counts),
         notes=notes,

@@ -30,7 +30,7 @@ def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[Called]:
             found[threading.get_ident(), what.__qualname__] += 1
 
     def of_run(name: str) -> int:
-        (run,) = (each for each in threading.enumerate() if each.name.startswith("reglue-run"))
+        (run,) = (each for each in threading.enumerate() if each.name == "reglue-runs")
         assert run.ident is not None
         return found[run.ident, name]
 

@@ -64,6 +64,18 @@ class AdaptiveSpin:
         self._rests = self._penalty
         self._penalty = min(2 * self._penalty, _MOST_RESTS)
 
+    def spin(self, poll: select.poll) -> None:
+        """Spin for a moment, or until something comes."""
+        if poll.poll(0):  # it was there already
+            return
+        stop = time.monotonic() + SPIN_S
+        while time.monotonic() < stop:
+            if poll.poll(0):
+                self.hit()
+                return
+            _give_way()
+        self.missed()
+
 
 _give_way: Callable[[], None] = getattr(os, "sched_yield", lambda: None)  # Linux has it
 
@@ -211,10 +223,12 @@ class UnixSocket:
             return message
         until = math.inf if timeout_s is None else time.monotonic() + timeout_s
         if timeout_s != 0 and self._spin.pays():
-            self._wait_awake()
-        while _is_ready(self._readable, until):
+            self._spin.spin(self._readable)
+        while timeout_s == 0 or _is_ready(self._readable, until):
             try:
                 count = self._socket.recv_into(self._buffer[self._held :])
+            except BlockingIOError:
+                return None
             except OSError as error:
                 raise UnixSocketEnded(str(error)) from error
             if not count:
@@ -256,18 +270,6 @@ class UnixSocket:
             larger = memoryview(bytearray(size))
             larger[: self._held] = self._buffer[: self._held]
             self._buffer = larger
-
-    def _wait_awake(self) -> None:
-        """Spin for a moment, or until something comes."""
-        if self._readable.poll(0):  # it was there already
-            return
-        stop = time.monotonic() + SPIN_S
-        while time.monotonic() < stop:
-            if self._readable.poll(0):
-                self._spin.hit()
-                return
-            _give_way()
-        self._spin.missed()
 
 
 def _is_ready(poll: select.poll, until: float) -> bool:
