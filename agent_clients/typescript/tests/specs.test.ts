@@ -6,7 +6,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { BadCall, SpecError } from "../src/errors.js";
 import { AgentCallSchema } from "../src/gen/reglue/v1/agent_pb.js";
 import { Dtype, type TensorSpecSchema } from "../src/gen/reglue/v1/spec_pb.js";
-import { decodeCall, readMessage } from "../src/wire/messages.js";
+import { decodeCall, readMessage } from "../src/wire/agent.js";
 import { decodeSpec } from "../src/wire/specs.js";
 import { bytes } from "./pages.js";
 import { readmeMessage, readmeSpec } from "./specs.js";

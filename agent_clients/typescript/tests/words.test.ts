@@ -2,10 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { SessionLost } from "../src/errors.js";
-import { create, toBinary } from "@bufbuild/protobuf";
-import { AgentCallSchema } from "../src/gen/reglue/v1/agent_pb.js";
 import { StreamEnded } from "../src/net/stream.js";
-import { decodeCall, readMessage } from "../src/wire/messages.js";
 import { printable, told } from "../src/words.js";
 import { file } from "./pages.js";
 
@@ -25,12 +22,6 @@ for (const { what, ...each } of CASES) {
   test(`a glue's words are cut and lose what terminals obey: ${what}`, () => {
     assert.equal(told(words), shown);
     assert.equal(new StreamEnded(words).meaning().message, shown);
-    const call = { case: "farewell", value: { reason: words } } as const;
-    const bytes = toBinary(AgentCallSchema, create(AgentCallSchema, { call }));
-    assert.deepEqual(decodeCall(readMessage(bytes), undefined), {
-      kind: "farewell",
-      reason: shown,
-    });
   });
 
   test(`what an error repeats loses what terminals obey: ${what}`, () => {

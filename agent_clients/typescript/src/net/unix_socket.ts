@@ -1,5 +1,5 @@
 /**
- * Messages over a Unix socket, for agents on the glue's own host.
+ * Messages over a Unix socket, for peers on the glue's own host.
  *
  * Each message is preceded by its length, four bytes, little-endian.
  */

@@ -1,6 +1,8 @@
-/** TaskSpec from `spec.proto`. */
+/** TaskSpec from and to `spec.proto`. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+
 import { SpecError } from "../errors.js";
-import type * as pb from "../gen/reglue/v1/spec_pb.js";
+import * as pb from "../gen/reglue/v1/spec_pb.js";
 import { checkedSpec, type Domain, DTYPES, type TaskSpec, TensorSpec } from "../spec.js";
 
 /** Of one row of a tensor: at a byte each, what a hub's largest message holds. */
@@ -21,6 +23,37 @@ export function decodeSpec(message: pb.TaskSpec): TaskSpec {
     rewardsInEvaluation: message.rewardsInEvaluation,
     slots: message.slots,
   });
+}
+
+/** The message of a spec. */
+export function encodeSpec(spec: TaskSpec): MessageInitShape<typeof pb.TaskSpecSchema> {
+  return {
+    ...spec,
+    observations: spec.observations.map(encodeTensor),
+    actions: spec.actions.map(encodeTensor),
+  };
+}
+
+function encodeTensor({ name, dtype, shape, domain }: TensorSpec) {
+  return {
+    name,
+    dtype: DTYPES.indexOf(dtype) + 1,
+    shape: [...shape],
+    domain: encodeDomain(domain),
+  };
+}
+
+function encodeDomain(domain: Domain): MessageInitShape<typeof pb.TensorSpecSchema>["domain"] & {} {
+  switch (domain.kind) {
+    case "box":
+      return { case: "box", value: { low: [...domain.low], high: [...domain.high] } };
+    case "discrete":
+      return { case: "discrete", value: { n: domain.n, start: domain.start } };
+    case "multiDiscrete":
+      return { case: "multiDiscrete", value: { n: [...domain.n] } };
+    case "multiBinary":
+      return { case: "multiBinary", value: {} };
+  }
 }
 
 function decodeTensor(message: pb.TensorSpec): TensorSpec {

@@ -1,10 +1,16 @@
 /** The goals that an agent has seen, slot by slot. */
 import type { Turn } from "./calls.js";
-import { UsageError } from "./errors.js";
-import { type Arrays, elementsType, Rows, type TaskSpec, type TensorSpec } from "./spec.js";
+import { UsageError } from "../errors.js";
+import { type Arrays, elementsType, Rows, type TaskSpec, type TensorSpec } from "../spec.js";
+
+/** What an agent may ask of the goals that it has seen. */
+export interface Goals {
+  /** The newest in `slot`, by the names of its tensors: copies, of one row each. Throws UsageError. */
+  of(slot: number): Arrays;
+}
 
 /** The newest rows of the tensors that are goals, by slot. */
-export class Goals {
+export class SeenGoals implements Goals {
   readonly #newest: Readonly<Record<string, Rows>>; // a row for each slot
   readonly #isSeen: Uint8Array;
 
@@ -31,7 +37,6 @@ export class Goals {
     }
   }
 
-  /** Copies, of one row each. Throws UsageError. */
   of(slot: number): Arrays {
     const isSeen = this.#isSeen[slot];
     if (isSeen === undefined) {
@@ -50,9 +55,9 @@ export class Goals {
 }
 
 /** The goals of a task; undefined if it shows none. */
-export function shownGoals({ observations, slots }: TaskSpec): Goals | undefined {
+export function shownGoals({ observations, slots }: TaskSpec): SeenGoals | undefined {
   const tensors = observations.filter(({ name }) => isGoal(name));
-  return tensors.length > 0 ? new Goals(tensors, slots) : undefined;
+  return tensors.length > 0 ? new SeenGoals(tensors, slots) : undefined;
 }
 
 /** The parts of a goal follow a slash. */
