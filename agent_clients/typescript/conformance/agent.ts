@@ -39,7 +39,7 @@ export class ConformanceAgent extends Agent {
 
   override agentInit(spec: TaskSpec): void {
     this.counts.init++;
-    this.#memories = Array(spec.slots).fill(START);
+    this.#memories = Array<number>(spec.slots).fill(START);
   }
 
   override agentStart(observations: Arrays, { slots, seeds }: Starts): Chosen {

@@ -108,15 +108,15 @@ function fitting(
   const given = flat(values);
   const wanted = rows * tensor.size;
   if (given.length !== wanted) {
-    const rowsWanted = `${wanted}: ${rows} rows of ${tensor}`;
+    const rowsWanted = `${wanted}: ${rows} rows of ${String(tensor)}`;
     throw new Misfit(what, `${given.length} numbers`, rowsWanted);
   }
   const [got, shape] = [shapeOf(values), [rows, ...tensor.shape]];
   if (got !== undefined && !isSameOrder(got, shape)) {
-    throw new Misfit(what, `shape [${got}]`, `[${shape}]: one row a slot`);
+    throw new Misfit(what, `shape [${got.join()}]`, `[${shape.join()}]: one row a slot`);
   }
   const type = elementsType(tensor.dtype);
-  if (given instanceof type && tensor.dtype !== "bool") return given as Elements;
+  if (given instanceof type && tensor.dtype !== "bool") return given;
   const cast = new type(wanted);
   const convert = converter(tensor.dtype);
   for (let i = 0; i < wanted; i++) {
@@ -154,8 +154,9 @@ function flat(values: Values): ArrayLike<unknown> {
   if (values instanceof Rows) return values.data;
   if (ArrayBuffer.isView(values)) return values;
   if (!Array.isArray(values)) return [values];
-  if (!values.some((value) => typeof value === "object")) return values;
-  return values.flatMap((value) => Array.from(flat(value as Values)));
+  const each = values as readonly Values[];
+  if (!each.some((value) => typeof value === "object")) return each;
+  return each.flatMap((value) => Array.from(flat(value)));
 }
 
 /** Turns a value into an element; undefined for one that does not fit: nothing wraps around. */

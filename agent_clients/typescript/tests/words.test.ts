@@ -6,14 +6,16 @@ import { StreamEnded } from "../src/net/stream.js";
 import { printable, told } from "../src/words.js";
 import { file } from "./pages.js";
 
-/** The same cases in every language. */
-const CASES: readonly {
+interface Case {
   readonly what: string;
   readonly told: string;
   readonly times?: number;
   readonly shown: string;
   readonly shown_times?: number;
-}[] = JSON.parse(file("tests/reglue/printable_words.json"));
+}
+
+/** The same in every language. */
+const CASES = JSON.parse(file("tests/reglue/printable_words.json")) as readonly Case[];
 
 for (const { what, ...each } of CASES) {
   const words = each.told.repeat(each.times ?? 1);

@@ -215,7 +215,7 @@ function partOf(routine: string, answer: Chosen, rows: number): Part {
 
 /** The rows `start` up to `stop` of each observation. */
 function rowsOf(turn: Turn, start: number, stop: number): Arrays {
-  const arrays: Record<string, Arrays[string]> = Object.create(null);
+  const arrays = Object.create(null) as Record<string, Arrays[string]>;
   for (const name in turn.observations) {
     arrays[name] = turn.observations[name]!.slice(start, stop);
   }

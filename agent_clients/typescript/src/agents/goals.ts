@@ -15,7 +15,7 @@ export class SeenGoals implements Goals {
   readonly #isSeen: Uint8Array;
 
   constructor(tensors: readonly TensorSpec[], slots: number) {
-    const newest: Record<string, Rows> = Object.create(null); // a tensor may have any name
+    const newest = Object.create(null) as Record<string, Rows>; // a tensor may have any name
     for (const { name, dtype, size, shape } of tensors) {
       newest[name] = new Rows(new (elementsType(dtype))(slots * size), slots, shape);
     }
@@ -45,7 +45,7 @@ export class SeenGoals implements Goals {
     if (!isSeen) {
       throw new UsageError(`nothing was seen in slot ${slot} yet; wait for its agentStart`);
     }
-    const goal: Record<string, Rows> = Object.create(null);
+    const goal = Object.create(null) as Record<string, Rows>;
     for (const name in this.#newest) {
       const newest = this.#newest[name]!;
       goal[name] = new Rows(newest.row(slot).slice(), 1, newest.shape);

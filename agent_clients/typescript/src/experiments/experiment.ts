@@ -380,7 +380,7 @@ function checked(what: string, number: number | bigint, most: bigint, least = 0n
 
 /** Rows of one slot, one after another. */
 function joined(tensors: readonly TensorSpec[], parts: readonly Arrays[]): Arrays {
-  const arrays: Record<string, Rows> = Object.create(null); // a tensor may have any name
+  const arrays = Object.create(null) as Record<string, Rows>; // a tensor may have any name
   for (const { name, dtype, size, shape } of tensors) {
     const rows = new Rows(new (elementsType(dtype))(parts.length * size), parts.length, shape);
     parts.forEach((part, row) => rows.row(row).set(part[name]!.data as never)); // its dtype's

@@ -52,7 +52,7 @@ export class CallStream extends Stream {
   }
 }
 
-function meant(code: number, details: string): StreamEnded {
+function meant(code: status, details: string): StreamEnded {
   if (code === status.OK) {
     return new StreamEnded("the glue closed the session without a farewell", code);
   }

@@ -132,7 +132,8 @@ export class Route {
   async #enter(stream: UnixSocketStream, answered: bigint): Promise<void> {
     const answer = await stream.receive(WELCOME_MS);
     if (answer === undefined) throw new NoUnixSocket("no welcome at the Unix socket in time");
-    const { code, why, proof } = welcomeOf(answer);
+    const { why, proof, ...welcome } = welcomeOf(answer);
+    const code: status = welcome.code;
     if (code === status.RESOURCE_EXHAUSTED) throw new NoUnixSocket(why);
     if (code !== status.OK) throw new StreamEnded(why, code);
     const wanted = unixSocketProof(this.ticket.secret, this.ticket.session, answered);
@@ -146,7 +147,7 @@ function welcomeOf(answer: Uint8Array) {
   try {
     return fromBinary(UnixSocketWelcomeSchema, answer);
   } catch (error) {
-    throw new NoUnixSocket(`no welcome at the Unix socket: ${error}`);
+    throw new NoUnixSocket(`no welcome at the Unix socket: ${String(error)}`);
   }
 }
 

@@ -197,8 +197,8 @@ class Session<Message extends AgentCall | EnvironmentCall> {
     try {
       return this.#checked(await this.#carriedOut(carryOut));
     } catch (error) {
-      const { aborted, reason } = this.playing.signal;
-      if (aborted && error === reason) {
+      const { signal } = this.playing;
+      if (signal.aborted && error === signal.reason) {
         await this.#sayInterrupted(stream);
         throw error;
       }

@@ -45,7 +45,7 @@ export abstract class Stream {
       if (message !== undefined) return message;
       if (this.#ended !== undefined) throw this.#ended;
       if (this.#interruption !== undefined) {
-        const reason = this.#interruption;
+        const reason: unknown = this.#interruption;
         this.#interruption = undefined;
         throw reason;
       }

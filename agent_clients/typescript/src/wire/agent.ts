@@ -15,7 +15,10 @@ export function readMessage(bytes: Uint8Array): pb.AgentCall {
   try {
     return fromBinary(pb.AgentCallSchema, bytes);
   } catch (error) {
-    throw new BadCall(`${bytes.length} bytes that are no AgentCall (${error})`, "a message");
+    throw new BadCall(
+      `${bytes.length} bytes that are no AgentCall (${String(error)})`,
+      "a message",
+    );
   }
 }
 

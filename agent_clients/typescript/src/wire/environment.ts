@@ -40,7 +40,10 @@ export function readEnvironmentCall(bytes: Uint8Array): pb.EnvironmentCall {
   try {
     return fromBinary(pb.EnvironmentCallSchema, bytes);
   } catch (error) {
-    throw new BadCall(`${bytes.length} bytes that are no EnvironmentCall (${error})`, "a message");
+    throw new BadCall(
+      `${bytes.length} bytes that are no EnvironmentCall (${String(error)})`,
+      "a message",
+    );
   }
 }
 

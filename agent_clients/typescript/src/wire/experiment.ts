@@ -28,7 +28,10 @@ export function readReply(bytes: Uint8Array): pb.ExperimentReply {
   try {
     return fromBinary(pb.ExperimentReplySchema, bytes);
   } catch (error) {
-    throw new BadCall(`${bytes.length} bytes that are no ExperimentReply (${error})`, "a message");
+    throw new BadCall(
+      `${bytes.length} bytes that are no ExperimentReply (${String(error)})`,
+      "a message",
+    );
   }
 }
 

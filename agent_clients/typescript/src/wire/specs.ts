@@ -65,7 +65,9 @@ function decodeTensor(message: pb.TensorSpec): TensorSpec {
   const elements = shape.reduce((product, size) => product * (size || 1), 1);
   if (elements > MOST_ELEMENTS || shape.length > MOST_AXES) {
     const wanted = `at most ${MOST_AXES} axes and ${MOST_ELEMENTS} elements`;
-    throw new SpecError(`${name}: got shape [${shape.slice(0, MOST_AXES)}], wanted ${wanted}`);
+    throw new SpecError(
+      `${name}: got shape [${shape.slice(0, MOST_AXES).join()}], wanted ${wanted}`,
+    );
   }
   return new TensorSpec(name, dtype, shape, decodeDomain(message));
 }

@@ -34,7 +34,7 @@ export function decodeTurn(message: pb.Turn, spec: TaskSpec): Turn {
 /** Throws BadCall for one that protocol 1.0 does not know. */
 export function decodePhase(number: number): Phase {
   if (Phase[number] === undefined) throw unknown(`phase ${number}`);
-  return number as Phase;
+  return number;
 }
 
 /** Throws BadCall unless there is one of `what` for each slot. */
