@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -251,3 +254,38 @@ def test_a_benchmark_program_is_told_what_is_not_legal_or_takes_too_long(tmp_pat
     for got, (beginning, part) in zip(told, wanted, strict=True):
         assert got.startswith(beginning)
         assert part in got
+
+
+PROGRAM = """
+import {{ Experiment }} from "{library}";
+await Experiment.main((rl) => {{ {body} }}, {{ connectTimeoutS: 0.5 }});
+"""
+
+
+@pytest.mark.parametrize(
+    ("token", "body", "code", "told"),
+    [
+        ("", "", 0, ""),
+        ("another", "", 2, r"reglue: [^\n]*token[^\n]*\n"),
+        ("", 'throw new Error("no idea");', 1, r"reglue: Error: no idea\n +at .*"),
+        ("", "return rl.init({ slots: 0 });", 1, r"reglue: got slots 0, wanted [^\n]*\n"),
+    ],
+    ids=["returns", "wrong token", "throws", "is refused a routine"],
+)
+def test_a_benchmark_program_leaves_with_a_code_and_is_told_once(
+    tmp_path: Path, token: str, body: str, code: int, told: str
+) -> None:
+    program = tmp_path / "program.mjs"
+    program.write_text(PROGRAM.format(library=typescript("src/index.js"), body=body))
+    with a_hub() as (server, _):
+        token = token or server.tokens["experiment"]
+        done = subprocess.run(
+            ["node", program],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+            env=os.environ | {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": token},
+        )
+    assert done.returncode == code, done.stderr
+    assert re.fullmatch(told, done.stderr, re.DOTALL), done.stderr

@@ -22,11 +22,11 @@ async function run(rl: Experiment, seed: number, episodes: number): Promise<numb
 }
 
 const [runs = 100, episodes = 1000] = process.argv.slice(2).map(Number);
-const rl = await Experiment.join({ name: "RL_benchmark" });
-try {
-  let sum = 0;
-  for (let seed = 0; seed < runs; seed++) sum += await run(rl, seed, episodes);
-  console.log(sum / runs);
-} finally {
-  await rl.close();
-}
+await Experiment.main(
+  async (rl) => {
+    let sum = 0;
+    for (let seed = 0; seed < runs; seed++) sum += await run(rl, seed, episodes);
+    console.log(sum / runs);
+  },
+  { name: "RL_benchmark" },
+);

@@ -3,9 +3,9 @@ import { Agent, checkAgent } from "./agents/agent.js";
 import { AgentPeer } from "./agents/dispatch.js";
 import { EnvironmentPeer } from "./environments/dispatch.js";
 import { checkEnvironment, Environment } from "./environments/environment.js";
-import { Refused, ReglueError, UsageError } from "./errors.js";
 import { checkedOptions, type ConnectOptions } from "./net/options.js";
 import { PeerFailed, playSession } from "./net/session.js";
+import { runProgram } from "./program.js";
 
 /**
  * Play a session until the glue's farewell; returns its text.
@@ -30,8 +30,6 @@ export async function connect(
   }
 }
 
-const INTERRUPTED = 130; // as a shell says of a program that Ctrl-C ended
-
 /**
  * Play a session as `connect`, and leave the process when it is over.
  *
@@ -43,20 +41,7 @@ export async function main(
   peer: Agent | Environment,
   options: Omit<ConnectOptions, "signal"> = {},
 ): Promise<never> {
-  const interruption = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.once(signal, () => interruption.abort());
-  }
-  try {
-    const reason = await play(peer, { ...options, signal: interruption.signal });
-    console.error(`reglue: ${reason}`);
-    process.exit(0);
-  } catch (error) {
-    if (interruption.signal.aborted) process.exit(INTERRUPTED);
-    if (error instanceof PeerFailed) process.exit(1); // the log has said it
-    console.error(`reglue: ${error instanceof ReglueError ? error.message : String(error)}`);
-    process.exit(error instanceof UsageError || error instanceof Refused ? 2 : 1);
-  }
+  return runProgram((signal) => play(peer, { ...options, signal }));
 }
 
 async function play(peer: Agent | Environment, options: ConnectOptions): Promise<string> {

@@ -5,11 +5,12 @@
  * Software for Reinforcement-Learning Experiments", JMLR 10 (3.0); where they differ, each form has
  * a name of its own.
  */
-import { type Answer, conforming, type Kind } from "../conforming.js";
+import { type Answer, type Awaitable, conforming, type Kind } from "../conforming.js";
 import { BadCall, OutOfDomain, RoutineRefused, SpecError, UsageError } from "../errors.js";
 import type { Counts, ExperimentReply } from "../gen/reglue/v1/experiment_pb.js";
 import { AskingSession } from "../net/asking_session.js";
 import { checkedOptions, type ConnectOptions } from "../net/options.js";
+import { runProgram } from "../program.js";
 import { type Arrays, elementsType, Rows, type TaskSpec, type TensorSpec } from "../spec.js";
 import {
   type Call,
@@ -96,6 +97,27 @@ export class Experiment {
     if (!(timeoutS > 0)) throw new UsageError(`got a timeout of ${timeoutS} s, wanted more than 0`);
     const { where, playing } = checkedOptions(options, "experiment", "experiment");
     return new Experiment(await AskingSession.join(where, playing, 1000 * timeoutS));
+  }
+
+  /**
+   * Join, run a whole benchmark program, and leave the process.
+   *
+   * Exit codes: 0 the program returned, 1 it threw or the glue went away, 2 wrong usage or refused,
+   * 130 interrupted (SIGINT, SIGTERM).
+   */
+  static async main(
+    program: (rl: Experiment) => Awaitable<void>,
+    options: Omit<ExperimentOptions, "signal"> = {},
+  ): Promise<never> {
+    return runProgram(async (signal) => {
+      const rl = await Experiment.join({ ...options, signal });
+      try {
+        await program(rl);
+        return undefined;
+      } finally {
+        await rl.close();
+      }
+    });
   }
 
   /** Leave; the glue lets the agent and the environment go. */
