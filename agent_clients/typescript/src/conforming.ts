@@ -28,7 +28,7 @@ export interface Part {
 /** What the rows are called, and the error of rows that do not fit. */
 export interface Kind {
   readonly noun: "action" | "observation";
-  readonly error: new (what: string, got: string, wanted: string) => Error;
+  readonly misfit: (what: string, got: string, wanted: string) => Error;
 }
 
 /**
@@ -73,12 +73,12 @@ export function stacked(
 function byName(
   tensors: readonly TensorSpec[],
   { routine, answer, rows }: Part,
-  { noun, error: Misfit }: Kind,
+  { noun, misfit }: Kind,
 ): { readonly [name: string]: Values } {
   const names = tensors.map((tensor) => tensor.name);
   const wanted = `${noun}s by name: ${names.join(", ")}`;
   if (answer === undefined || answer === null) {
-    throw new Misfit(`${routine}()`, String(answer), `${wanted}; does it return them?`);
+    throw misfit(`${routine}()`, String(answer), `${wanted}; does it return them?`);
   }
   if (rows === 0 && Object.keys(answer).length === 0) {
     return Object.fromEntries(names.map((name) => [name, []]));
@@ -88,7 +88,7 @@ function byName(
   const given = Object.keys(answer);
   if (!isNamed || given.length !== names.length || !names.every((name) => given.includes(name))) {
     const got = isNamed ? given.join(", ") || "none" : "rows without a name";
-    throw new Misfit(`${routine}()`, got, wanted);
+    throw misfit(`${routine}()`, got, wanted);
   }
   return answer as { readonly [name: string]: Values };
 }
@@ -103,17 +103,17 @@ function fitting(
   tensor: TensorSpec,
   values: Values,
   rows: number,
-  { error: Misfit }: Kind,
+  { misfit }: Kind,
 ): Elements {
   const given = flat(values);
   const wanted = rows * tensor.size;
   if (given.length !== wanted) {
     const rowsWanted = `${wanted}: ${rows} rows of ${String(tensor)}`;
-    throw new Misfit(what, `${given.length} numbers`, rowsWanted);
+    throw misfit(what, `${given.length} numbers`, rowsWanted);
   }
   const [got, shape] = [shapeOf(values), [rows, ...tensor.shape]];
   if (got !== undefined && !isSameOrder(got, shape)) {
-    throw new Misfit(what, `shape [${got.join()}]`, `[${shape.join()}]: one row a slot`);
+    throw misfit(what, `shape [${got.join()}]`, `[${shape.join()}]: one row a slot`);
   }
   const type = elementsType(tensor.dtype);
   if (given instanceof type && tensor.dtype !== "bool") return given;
@@ -121,7 +121,7 @@ function fitting(
   const convert = converter(tensor.dtype);
   for (let i = 0; i < wanted; i++) {
     const number = convert(given[i]);
-    if (number === undefined) throw new Misfit(what, String(given[i]), numberOf(tensor));
+    if (number === undefined) throw misfit(what, String(given[i]), numberOf(tensor));
     cast[i] = number;
   }
   return cast;

@@ -180,7 +180,10 @@ export function checkAgent(agent: unknown): asserts agent is Agent {
 }
 
 /** How errors call an agent's answers. */
-export const ACTIONS: Kind = { noun: "action", error: BadAnswer };
+export const ACTIONS: Kind = {
+  noun: "action",
+  misfit: (what, got, wanted) => new BadAnswer(what, got, wanted),
+};
 
 async function byRoutines(agent: Agent, turn: Turn): Promise<Chosen> {
   const { ends, steps, starts, rewards } = turn;

@@ -10,7 +10,7 @@ import {
 } from "../errors.js";
 import type * as pb from "../gen/reglue/v1/environment_pb.js";
 import type { Greeting } from "../net/lobby.js";
-import type { Log } from "../net/log.js";
+import { failure, type Log } from "../net/log.js";
 import type { Peer } from "../net/session.js";
 import { taskSpec, type TaskSpec } from "../spec.js";
 import {
@@ -29,7 +29,10 @@ type Call = pb.EnvironmentCall["call"];
 
 const DONE: Reply = { case: "done", value: {} };
 
-const OBSERVATIONS: Kind = { noun: "observation", error: BadObservation };
+const OBSERVATIONS: Kind = {
+  noun: "observation",
+  misfit: (what, got, wanted) => new BadObservation(what, got, wanted),
+};
 
 /** An environment, as its session asks it. */
 export class EnvironmentPeer implements Peer<pb.EnvironmentCall> {
@@ -69,10 +72,8 @@ export class EnvironmentPeer implements Peer<pb.EnvironmentCall> {
     try {
       return await byRoutines(this.#environment, spec, play);
     } catch (error) {
-      const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-      const isTold = error instanceof NotAnEnvironment; // no line of the author's threw it
-      const stack = !isTold && error instanceof Error && error.stack;
-      this.#log("error", `the environment failed, its episodes are void: ${stack || what}`);
+      const { what, where } = failure(error);
+      this.#log("error", `the environment failed, its episodes are void: ${where}`);
       return failed(spec, play, what);
     }
   }

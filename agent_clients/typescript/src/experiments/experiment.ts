@@ -6,7 +6,7 @@
  * a name of its own.
  */
 import { type Answer, type Awaitable, conforming, type Kind } from "../conforming.js";
-import { BadCall, OutOfDomain, RoutineRefused, SpecError, UsageError } from "../errors.js";
+import { BadCall, RoutineRefused, SpecError, UsageError } from "../errors.js";
 import type { Counts, ExperimentReply } from "../gen/reglue/v1/experiment_pb.js";
 import { AskingSession } from "../net/asking_session.js";
 import { checkedOptions, type ConnectOptions } from "../net/options.js";
@@ -21,6 +21,14 @@ import {
 } from "../wire/experiment.js";
 import { decodeSpec } from "../wire/specs.js";
 import { bytesOf } from "../wire/tensors.js";
+import {
+  checked,
+  checkedSlot,
+  checkedSlots,
+  MOST_SEED,
+  MOST_UINT32,
+  MOST_UINT64,
+} from "./arguments.js";
 import { thrownBy } from "./refusals.js";
 import type { Started, Stepped, Trajectory } from "./results.js";
 
@@ -46,19 +54,13 @@ export interface InitOptions {
 type Reply<Case> =
   Extract<ExperimentReply["reply"], { case: Case }> extends { value: infer Value } ? Value : never;
 
-const MOST_UINT32 = 2n ** 32n - 1n;
-const MOST_UINT64 = 2n ** 64n - 1n;
-const MOST_SEED = 2n ** 63n - 1n;
-
-/** Rows that the glue would refuse. */
-class WrongSize extends RoutineRefused {
-  constructor(what: string, got: string, wanted: string) {
-    super("WRONG_SIZE", `${what}: ${got}`, wanted);
-  }
+/** The error of rows that the glue would refuse. */
+function misfit(what: string, got: string, wanted: string): RoutineRefused {
+  return new RoutineRefused("WRONG_SIZE", `${what}: ${got}`, wanted);
 }
 
-const ACTIONS: Kind = { noun: "action", error: WrongSize };
-const OBSERVATIONS: Kind = { noun: "observation", error: WrongSize };
+const ACTIONS: Kind = { noun: "action", misfit };
+const OBSERVATIONS: Kind = { noun: "observation", misfit };
 
 /**
  * Calls RL-Glue's routines at a glue. They wait until an agent and an environment are there.
@@ -381,23 +383,6 @@ export class Experiment {
     this.#last = acted.catch(() => {}); // who awaits the call is told
     return acted;
   }
-}
-
-function checkedSlot(slot: number): number {
-  return Number(checked("slot", slot, MOST_UINT32));
-}
-
-function checkedSlots(slots: readonly number[]): number[] {
-  return Array.from(slots, checkedSlot);
-}
-
-/** An integer from `least` to `most`. Throws OutOfDomain. */
-function checked(what: string, number: number | bigint, most: bigint, least = 0n): bigint {
-  const isInteger = typeof number === "bigint" || Number.isSafeInteger(number);
-  if (!isInteger || number < least || number > most) {
-    throw new OutOfDomain(`${what} ${number}`, `an integer from ${least} to ${most}`);
-  }
-  return BigInt(number);
 }
 
 /** Rows of one slot, one after another. */

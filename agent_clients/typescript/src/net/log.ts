@@ -1,5 +1,5 @@
 /** Lines for the author on stderr: what happens to a session, and a trace of its calls. */
-import { UsageError } from "../errors.js";
+import { BadAnswer, NotAnEnvironment, UsageError } from "../errors.js";
 import { printable } from "../words.js";
 
 /** How much a line matters; REGLUE_LOG names the least that is shown. */
@@ -51,6 +51,13 @@ export class ConnectionLog {
     else this.log("info", `joined as ${this.name}`);
     this.#isLost = false;
   }
+}
+
+/** What the author's code threw: in words, and with the lines of code that it came from. */
+export function failure(error: unknown): { readonly what: string; readonly where: string } {
+  const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const isOfAnswer = error instanceof BadAnswer || error instanceof NotAnEnvironment; // no line threw it
+  return { what, where: (!isOfAnswer && error instanceof Error && error.stack) || what };
 }
 
 /** What became of a call. */

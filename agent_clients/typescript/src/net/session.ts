@@ -6,13 +6,13 @@ import { setImmediate as nextRound } from "node:timers/promises";
 
 import { status } from "@grpc/grpc-js";
 
-import { BadAnswer, BadCall, ReglueError, SessionLost, SpecError, UsageError } from "../errors.js";
+import { BadCall, ReglueError, SessionLost, SpecError, UsageError } from "../errors.js";
 import type { AgentCall } from "../gen/reglue/v1/agent_pb.js";
 import type { EnvironmentCall } from "../gen/reglue/v1/environment_pb.js";
 import type { Ticket } from "../gen/reglue/v1/lobby_pb.js";
 import type { JoinString } from "./join_string.js";
 import { type Greeting, greeting, join, type Joining } from "./lobby.js";
-import { ConnectionLog, trace } from "./log.js";
+import { ConnectionLog, failure, trace } from "./log.js";
 import { backoff, pause, ReconnectWait } from "./reconnect.js";
 import { Route, type Transport } from "./route.js";
 import { type Stream, StreamEnded } from "./stream.js";
@@ -250,10 +250,8 @@ class Session<Message extends AgentCall | EnvironmentCall> {
 
   /** Say that the peer failed; logs what it threw first, so that the author can read it at once. */
   async #fault(stream: Stream, seq: bigint, error: unknown): Promise<void> {
-    const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    const isTold = error instanceof BadAnswer; // no line of the author's threw it
-    const stack = !isTold && error instanceof Error && error.stack;
-    this.playing.log("error", `the ${this.peer.kind} failed: ${stack || what}`);
+    const { what, where } = failure(error);
+    this.playing.log("error", `the ${this.peer.kind} failed: ${where}`);
     await this.#sayFault(stream, seq, what, FAREWELL_MS);
   }
 
