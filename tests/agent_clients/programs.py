@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from glue_server.conformance.checks import CHECKS, OF_GRPC_ALONE
 
 ROOT = Path(__file__).parents[2]
@@ -32,6 +34,28 @@ def built(client: str, target: str, path: str) -> Path:
             run("cmake", "-S", str(sources), "-B", str(build), *options)
         run("cmake", "--build", str(build), "--target", target)
     return build / path
+
+
+TYPESCRIPT = ROOT / "agent_clients/typescript"
+
+
+def typescript(path: str) -> Path:
+    """A program of the TypeScript client's build, such as `examples/random.js`. Fail the test if
+    there is none, or the sources are newer.
+    """
+    program = TYPESCRIPT / "dist" / path
+    if not program.exists():
+        pytest.fail(f"{program} is not built: run `make typescript`", pytrace=False)
+    sources = (
+        source
+        for folder in ("src", "conformance", "examples")
+        for source in (TYPESCRIPT / folder).rglob("*.ts")
+        if "gen" not in source.parts
+    )
+    newest = max(sources, key=lambda source: source.stat().st_mtime)
+    if newest.stat().st_mtime > program.stat().st_mtime:
+        pytest.fail(f"{newest} is newer than its build: run `make typescript`", pytrace=False)
+    return program
 
 
 @contextmanager

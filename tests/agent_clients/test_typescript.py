@@ -1,9 +1,10 @@
-"""The TypeScript client, as built: the conformance kit, the examples, how programs leave."""
+"""The TypeScript client, as built: the conformance kit, the agents, how programs leave."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,36 +12,31 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from glue_server.conformance.checks import CHECKS, OF_GRPC_ALONE
+from glue_server.conformance.checks import CHECKS
+from glue_server.conformance.tcp_proxy import TcpProxy
 from glue_server.rpc import GlueServer
-from reglue.messages.agent import TextMessage
+from reglue import Phase, TaskSpec, TensorSpec
+from reglue.errors import AgentFault
+from reglue.messages.agent import (
+    NO_ENDS,
+    NO_STEPS,
+    AgentInit,
+    RoutineDone,
+    Starts,
+    TextMessage,
+    Turn,
+)
+from tests.agent_clients.programs import keeps_the_rules, typescript
 from tests.leftovers import nothing_left
 
 PATIENCE_S = 60.0
 
-PACKAGE = Path(__file__).parents[2] / "agent_clients/typescript"
-PROGRAM = PACKAGE / "dist/conformance/program.js"
-EXAMPLES = PACKAGE / "dist/examples"
+TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 
-CHECKED = {check.name for check in CHECKS["agent"]}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def build() -> None:
-    """Fails where there is none, or the sources are newer."""
-    if not PROGRAM.exists():
-        pytest.fail(f"{PACKAGE.name} is not built: run `make typescript`", pytrace=False)
-    sources = [
-        source
-        for folder in ("src", "conformance", "examples")
-        for source in (PACKAGE / folder).rglob("*.ts")
-        if "gen" not in source.parts
-    ]
-    newest = max(sources, key=lambda source: source.stat().st_mtime)
-    if newest.stat().st_mtime > PROGRAM.stat().st_mtime:
-        pytest.fail(f"{newest} is newer than its build: run `make typescript`", pytrace=False)
+PROGRAM = "conformance/programs/agent.js"
 
 
 def reglue(*arguments: str, **environment: str) -> str:
@@ -71,7 +67,7 @@ def learned(folder: Path, *agent: str) -> list[float]:
 def program(*, leaves_with: int, **environment: str) -> str:
     """The words of the conformance program, which fails without the kit."""
     done = subprocess.run(
-        ["node", str(PROGRAM)],
+        ["node", str(typescript(PROGRAM))],
         capture_output=True,
         text=True,
         timeout=60,
@@ -96,36 +92,30 @@ def started(*command: str, hall: GlueServer) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def test_it_keeps_the_rules_over_tcp_and_tls(tmp_path: Path) -> None:
-    verdicts = tmp_path / "verdicts.json"
-    told = reglue("conformance", "agent", "--cmd", f"node {PROGRAM}", "--json", str(verdicts))
-    assert f"{len(CHECKED)} of {len(CHECKED)} checks passed" in told
-    assert json.loads(verdicts.read_text())["sdk"].startswith("reglue-typescript ")
-
-
-def test_it_keeps_the_rules_over_a_unix_socket() -> None:
-    asked = len(CHECKED - set(OF_GRPC_ALONE))
-    told = reglue("conformance", "agent", "--cmd", f"node {PROGRAM}", "--transport", "unix")
-    assert f"{asked} of {asked} checks passed" in told
+@pytest.mark.parametrize("transport", ["grpc", "unix"])
+@pytest.mark.parametrize("role", CHECKS)
+def test_a_program_in_typescript_keeps_the_rules(role: str, transport: str) -> None:
+    program = typescript(f"conformance/programs/{role}.js")
+    keeps_the_rules(role, f"node {program}", transport)
 
 
 def test_nothing_in_the_environment_makes_it_trust_a_stranger() -> None:
     """Node itself would trust anybody then."""
-    kit = ("conformance", "agent", "--cmd", f"node {PROGRAM}", "--only", "tls.*")
+    kit = ("conformance", "agent", "--cmd", f"node {typescript(PROGRAM)}", "--only", "tls.*")
     told = reglue(*kit, NODE_TLS_REJECT_UNAUTHORIZED="0")
     assert "5 of 5 checks passed" in told
 
 
 def test_its_sarsa_learns_mountain_car_as_pythons_does_to_the_step(tmp_path: Path) -> None:
     """The same chance from start seeds, and the same arithmetic."""
-    here = learned(tmp_path / "ts", "--agent-cmd", f"node {EXAMPLES / 'sarsa.js'}")
+    here = learned(tmp_path / "ts", "--agent-cmd", f"node {typescript('examples/sarsa.js')}")
     there = learned(tmp_path / "python", "--agent", "sarsa")
     assert here == there
     assert here[-1] > here[0] + 500
 
 
 def test_its_small_agent_drives_up_the_mountain(tmp_path: Path) -> None:
-    returns = learned(tmp_path, "--agent-cmd", f"node {EXAMPLES / 'momentum.js'}")
+    returns = learned(tmp_path, "--agent-cmd", f"node {typescript('examples/momentum.js')}")
     assert all(-200 < each < -80 for each in returns)
 
 
@@ -144,7 +134,7 @@ def test_a_program_that_computed_too_long_hears_the_farewell(tmp_path: Path) -> 
     script = tmp_path / "busy.mjs"
     script.write_text(
         'import { readSync } from "node:fs";\n'
-        f'import {{ Agent, main }} from "{PACKAGE / "dist/src/index.js"}";\n'
+        f'import {{ Agent, main }} from "{typescript("src/index.js")}";\n'
         "class Busy extends Agent {\n"
         "  turn() {}\n"
         "  agentMessage() {\n"
@@ -174,7 +164,7 @@ def test_an_interrupted_program_leaves() -> None:
     """Also while it waits for a glue; with the code that shells give to Ctrl-C."""
     environment = os.environ | {"REGLUE_ADDRESS": "127.0.0.1:1"}
     with subprocess.Popen(
-        ["node", str(PROGRAM)], stderr=subprocess.PIPE, text=True, env=environment
+        ["node", str(typescript(PROGRAM))], stderr=subprocess.PIPE, text=True, env=environment
     ) as process:
         try:
             assert process.stderr is not None
@@ -183,3 +173,156 @@ def test_an_interrupted_program_leaves() -> None:
             assert process.wait(30) == 130
         finally:
             process.kill()
+
+
+AGENT = """
+import {{ Agent, main }} from "{library}";
+class Plain extends Agent {{
+  agentStart(observations, {{ slots }}) {{ {start} }}
+  agentStep(rewards, observations, {{ slots }}) {{ return Array(slots.length).fill(0); }}
+}}
+await main(new Plain(), {{ connectTimeoutS: 0.5, transport: "grpc" }});
+"""
+
+ACTS = "return Array(slots.length).fill(0);"
+
+SEES, DOES = (TensorSpec("seen", "float64"),), (TensorSpec("done", "float32"),)
+
+
+def plain(folder: Path, *, start: str = ACTS) -> str:
+    """An agent whose agentStart has that body."""
+    script = folder / "plain.mjs"
+    script.write_text(AGENT.format(library=typescript("src/index.js"), start=start))
+    return str(script)
+
+
+def start_of_one() -> Turn:
+    starts = Starts(np.array([0], np.uint32), np.array([1], np.uint64))
+    return Turn(Phase.TRAIN, NO_ENDS, NO_STEPS, starts, np.zeros(0), {"seen": np.zeros(1)})
+
+
+@pytest.mark.parametrize(
+    ("start", "told"),
+    [
+        (
+            'throw new Error("out of ideas");',
+            r"the agent failed: Error: out of ideas\n +at Plain.agentStart \(file:.*plain.mjs.*",
+        ),
+        (
+            "return [1, 2, 3];",
+            r"the agent failed: BadAnswer: agentStart\(\): action done: got 3 numbers, wanted 1: "
+            r"1 rows of float32\[\]\n",
+        ),
+        (
+            "this.getGoal(0);",  # the library's own error, but the agent's fault
+            r"the agent failed: UsageError: got a task that shows seen, wanted a tensor .*",
+        ),
+    ],
+    ids=["throws", "wrong size", "wrong call"],
+)
+def test_an_agent_that_fails_is_told_once_and_leaves_with_1(
+    tmp_path: Path, start: str, told: str
+) -> None:
+    with nothing_left(), ExitStack() as stack:
+        hall = stack.enter_context(GlueServer(transport="grpc"))
+        command = ("node", plain(tmp_path, start=start))
+        process = stack.enter_context(started(*command, hall=hall))
+        port = hall.next("agent", PATIENCE_S)
+        assert port is not None
+        port.send(AgentInit(TaskSpec(SEES, DOES)))
+        assert port.receive(PATIENCE_S) == RoutineDone()
+        port.send(start_of_one())
+        with pytest.raises(AgentFault):
+            port.receive(PATIENCE_S)
+        port.close("you have failed")
+        _, words = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1, words
+    assert re.fullmatch(rf"{TIME} reglue error: {told}", words, re.DOTALL), words
+    assert "\nreglue: " not in words
+
+
+def test_a_wrong_token_is_told_once_and_leaves_with_2(tmp_path: Path) -> None:
+    with nothing_left(), ExitStack() as stack:
+        hall = stack.enter_context(GlueServer(transport="grpc"))
+        where = {"REGLUE_ADDRESS": hall.address, "REGLUE_TOKEN": "another"}
+        words = left(plain(tmp_path), code=2, **where)
+    assert re.fullmatch(r"reglue: .*token.*\n", words), words
+
+
+@pytest.mark.parametrize(
+    ("address", "code", "told"),
+    [
+        ("127.0.0.1", 2, "got address 127.0.0.1, wanted host:port such as 127.0.0.1:4096"),
+        ("127.0.0.1:1", 1, "no glue answered at 127.0.0.1:1 within 0.5 s; is it running, and is"),
+    ],
+)
+def test_a_wrong_address_is_told_once(tmp_path: Path, address: str, code: int, told: str) -> None:
+    words = left(plain(tmp_path), code=code, REGLUE_ADDRESS=address)
+    assert words.startswith(f"reglue: {told}")
+    assert words.count("\n") == 1
+
+
+@pytest.mark.parametrize("window_s", [0.0, 60.0])
+def test_a_server_that_is_gone_is_told_once_and_leaves_with_1(
+    tmp_path: Path, window_s: float
+) -> None:
+    """With a reconnect window it is tried again for half a second, which is told before."""
+    with nothing_left(), ExitStack() as stack:
+        hall = stack.enter_context(GlueServer(transport="grpc", reconnect_window_s=window_s))
+        proxy = stack.enter_context(TcpProxy(hall.address))
+        where = {"REGLUE_ADDRESS": proxy.address, "REGLUE_TOKEN": hall.token}
+        with subprocess.Popen(
+            ["node", plain(tmp_path)], stderr=subprocess.PIPE, text=True, env=os.environ | where
+        ) as process:
+            try:
+                port = hall.next("agent", PATIENCE_S)
+                assert port is not None
+                proxy.close()
+                _, words = process.communicate(timeout=PATIENCE_S)
+            finally:
+                process.kill()
+    assert process.returncode == 1, words
+    *lost, gone = words.splitlines()
+    assert gone.startswith("reglue: the glue went away")
+    assert len(lost) == (window_s > 0)
+    assert all(
+        re.match(rf"{TIME} reglue warning: the connection to the glue is l", x) for x in lost
+    )
+
+
+def test_a_trace_has_a_line_for_each_call(tmp_path: Path) -> None:
+    with nothing_left(), ExitStack() as stack:
+        hall = stack.enter_context(GlueServer(transport="grpc"))
+        stack.enter_context(pytest.MonkeyPatch.context()).setenv("REGLUE_TRACE", "1")
+        process = stack.enter_context(started("node", plain(tmp_path), hall=hall))
+        port = hall.next("agent", PATIENCE_S)
+        assert port is not None
+        for call in (AgentInit(TaskSpec(SEES, DOES)), start_of_one(), TextMessage("hello")):
+            port.send(call)
+            port.receive(PATIENCE_S)
+        port.close("that was all")
+        _, words = process.communicate(timeout=PATIENCE_S)
+    *calls, farewell, last = words.splitlines()
+    assert last == "reglue: that was all"
+    assert re.fullmatch(rf"{TIME} reglue call farewell \d+ bytes, not answered", farewell)
+    names = [
+        re.fullmatch(
+            rf"{TIME} reglue call (\w+) \d+ bytes, answered by \d+ bytes in \d+\.\d\d ms", line
+        )
+        for line in calls
+    ]
+    assert [name and name[1] for name in names] == ["init", "turn", "message"]
+
+
+def left(script: str, *, code: int, **environment: str) -> str:
+    """What a program says that leaves with that code."""
+    done = subprocess.run(
+        ["node", script],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+        env={"PATH": os.environ["PATH"], **environment},
+    )
+    assert done.returncode == code, done.stderr
+    return done.stderr

@@ -15,7 +15,7 @@ from glue_server.conformance.fault_injection import deny_joins
 from glue_server.rpc import GlueServer
 from glue_server.rpc.gateways import agent_gateway
 from reglue.errors import BadReply, printable
-from tests.agent_clients.programs import ROOT, built
+from tests.agent_clients.programs import ROOT, built, typescript
 from tests.glue_server.rpc.entries import TOKEN, KnownEntries, gateway
 from tests.leftovers import nothing_left
 from tests.waiting import until
@@ -28,7 +28,6 @@ TOLD = "|".join(case["told"] for case in SHORT)
 SHOWN = "|".join(case["shown"] for case in SHORT)
 
 JULIA = ROOT / "agent_clients/julia"
-TYPESCRIPT = ROOT / "agent_clients/typescript/dist/conformance/program.js"
 PYTHON = {
     "agent": "-m reglue join reglue.conformance:ConformanceAgent",
     "environment": "-m reglue join reglue.conformance:ConformanceEnvironment",
@@ -41,7 +40,7 @@ CLIENTS = [
     ("c", "agent"),
     ("c", "experiment"),
     ("julia", "agent"),
-    ("typescript", "agent"),
+    *(("typescript", role) for role in PYTHON),
 ]
 
 AGENTS = [client for client, role in CLIENTS if role == "agent"]
@@ -65,7 +64,7 @@ def program(client: str, role: str) -> tuple[list[str], Mapping[str, str]]:
             julia = ["julia", "--startup-file=no", "-O1", f"--project={JULIA}"]
             return [*julia, str(JULIA / "conformance/agent.jl")], library
         case _:
-            return ["node", str(TYPESCRIPT)], {}
+            return ["node", str(typescript(f"conformance/programs/{role}.js"))], {}
 
 
 def started(client: str, role: str, address: str, token: str) -> subprocess.Popen[bytes]:

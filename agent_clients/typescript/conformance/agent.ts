@@ -1,6 +1,4 @@
 /** The agent that `reglue conformance agent` plays with: proto/CONFORMANCE.md. */
-import { setTimeout as sleep } from "node:timers/promises";
-
 import {
   Actions,
   Agent,
@@ -14,8 +12,9 @@ import {
   type Turn,
 } from "reglue";
 
+import { answer } from "./commands.js";
 import { bytesOf, elements, fold, START } from "./rule.js";
-import { budgetWords, specWords } from "./words.js";
+import { budgetWords, parted, specWords } from "./words.js";
 
 /** Every action is a function of all that its slot was ever told. */
 export class ConformanceAgent extends Agent {
@@ -40,7 +39,7 @@ export class ConformanceAgent extends Agent {
 
   override agentInit(spec: TaskSpec): void {
     this.counts.init++;
-    this.#memories = Array(spec.slots).fill(START);
+    this.#memories = Array<number>(spec.slots).fill(START);
   }
 
   override agentStart(observations: Arrays, { slots, seeds }: Starts): Chosen {
@@ -77,31 +76,20 @@ export class ConformanceAgent extends Agent {
 
   override async agentMessage(message: string): Promise<string> {
     this.counts.message++;
-    const space = message.indexOf(" ");
-    const [command, argument] =
-      space < 0 ? [message, ""] : [message.slice(0, space), message.slice(space + 1)];
+    const [command, argument] = parted(message, " ");
     switch (command) {
-      case "counts":
-        return JSON.stringify(this.counts);
-      case "echo":
-        return argument;
-      case "sleep":
-        await sleep(Number(argument));
-        return "";
       case "fail":
-        if (argument === "") throw new Error("told to fail");
         this.#mustFail = argument === "turn";
-        return "";
+        break;
       case "abandon":
         this.#abandon = [Number(argument)];
-        return "";
+        break;
       case "budget":
         return budgetWords(this.budget);
       case "spec":
         return specWords(this.spec);
-      default:
-        return "";
     }
+    return answer(message, this.counts);
   }
 
   override agentCleanup(): void {

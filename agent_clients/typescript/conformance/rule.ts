@@ -36,7 +36,7 @@ export function elements(
   memories: readonly number[],
   tensors: readonly TensorSpec[],
 ): Record<string, Rows> {
-  const made: Record<string, Rows> = Object.create(null); // a tensor may have any name
+  const made = Object.create(null) as Record<string, Rows>; // a tensor may have any name
   let first = 0;
   for (const tensor of tensors) {
     const data = array(tensor, memories.length * tensor.size);

@@ -50,7 +50,7 @@ class Sarsa extends Agent {
     }
     this.#tilings = new Tilings(observations[0]!.low(), observations[0]!.high(), TILINGS, TILES);
     this.#first = Number(domain.start);
-    this.#weights = Array.from({ length: Number(domain.n) }, () => new Map());
+    this.#weights = Array.from({ length: Number(domain.n) }, () => new Map<number, number>());
     this.#episodes.clear();
     this.#isFrozen = false;
   }

@@ -1,42 +1,63 @@
-/** What an agent answers, in its TaskSpec's names, sizes and dtypes. */
-import { Actions, type Chosen, type Values } from "./calls.js";
-import { BadAnswer } from "./errors.js";
+/** What routines answer, in the names, sizes and dtypes of their TaskSpec. */
 import {
   type Dtype,
   type Elements,
   elementsType,
   Rows,
-  type TaskSpec,
   type TensorSpec,
   wholeRange,
 } from "./spec.js";
 
+/** A routine may return what it returns at once, or a promise of it. */
+export type Awaitable<T> = T | PromiseLike<T>;
+
+/** A number, or numbers, or rows of numbers. */
+export type Values =
+  number | bigint | boolean | Rows | Elements | Uint8ClampedArray | readonly Values[];
+
+/** What an author returns: rows of the only tensor, or an object of such rows by name. */
+export type Answer = Values | { readonly [name: string]: Values };
+
 /** What one routine answered, for how many rows. */
 export interface Part {
   readonly routine: string;
-  readonly answer: Chosen;
+  readonly answer: Answer;
   readonly rows: number;
 }
 
+/** What the rows are called, and the error of rows that do not fit. */
+export interface Kind {
+  readonly noun: "action" | "observation";
+  readonly misfit: (what: string, got: string, wanted: string) => Error;
+}
+
 /**
- * Elements of each action tensor, in the spec's order. They may be the author's own array.
+ * Elements of each tensor, in their order. They may be the author's own array.
  *
- * Throws BadAnswer for other names, for a wrong count of numbers, and for integers that do not fit
- * their dtype.
+ * Throws the kind's error for other names, for a wrong count of numbers, and for integers that do
+ * not fit their dtype.
  */
-export function conforming(spec: TaskSpec, { routine, answer, rows }: Part): Elements[] {
-  const named = byName(spec, routine, answer, rows);
-  return spec.actions.map((tensor) => {
-    const what = `${routine}(): action ${tensor.name}`;
-    return fitting(what, tensor, named[tensor.name] as Values, rows);
+export function conforming(
+  tensors: readonly TensorSpec[],
+  { routine, answer, rows }: Part,
+  kind: Kind,
+): Elements[] {
+  const named = byName(tensors, { routine, answer, rows }, kind);
+  return tensors.map((tensor) => {
+    const what = `${routine}(): ${kind.noun} ${tensor.name}`;
+    return fitting(what, tensor, named[tensor.name] as Values, rows, kind);
   });
 }
 
-/** One answer of several parts, in their order. Throws BadAnswer. */
-export function stacked(spec: TaskSpec, parts: readonly Part[]): Chosen {
-  const cast = parts.map((part) => conforming(spec, part)); // checked before allocating
-  const named = spec.actions.map(({ name, dtype }, i) => {
-    if (cast.length === 1) return [name, cast[0]![i]!];
+/** The elements of several parts, one after another. Throws as `conforming`. */
+export function stacked(
+  tensors: readonly TensorSpec[],
+  parts: readonly Part[],
+  kind: Kind,
+): Elements[] {
+  const cast = parts.map((part) => conforming(tensors, part, kind)); // checked before allocating
+  return tensors.map(({ dtype }, i) => {
+    if (cast.length === 1) return cast[0]![i]!;
     const pieces = cast.map((elements) => elements[i]!);
     const whole = new (elementsType(dtype))(pieces.reduce((sum, each) => sum + each.length, 0));
     let place = 0;
@@ -44,25 +65,20 @@ export function stacked(spec: TaskSpec, parts: readonly Part[]): Chosen {
       whole.set(piece as never, place);
       place += piece.length;
     }
-    return [name, whole];
+    return whole;
   });
-  return Object.fromEntries(named);
 }
 
-/** Rows by name, with the spec's names and no other. */
+/** Rows by name, with the tensors' names and no other. */
 function byName(
-  spec: TaskSpec,
-  routine: string,
-  answer: Chosen,
-  rows: number,
+  tensors: readonly TensorSpec[],
+  { routine, answer, rows }: Part,
+  { noun, misfit }: Kind,
 ): { readonly [name: string]: Values } {
-  const names = spec.actions.map((tensor) => tensor.name);
-  const wanted = `actions by name: ${names.join(", ")}`;
+  const names = tensors.map((tensor) => tensor.name);
+  const wanted = `${noun}s by name: ${names.join(", ")}`;
   if (answer === undefined || answer === null) {
-    throw new BadAnswer(`${routine}()`, String(answer), `${wanted}; does it return them?`);
-  }
-  if (answer instanceof Actions) {
-    throw new BadAnswer(`${routine}()`, "Actions", `${wanted}; only turn() may give episodes up`);
+    throw misfit(`${routine}()`, String(answer), `${wanted}; does it return them?`);
   }
   if (rows === 0 && Object.keys(answer).length === 0) {
     return Object.fromEntries(names.map((name) => [name, []]));
@@ -72,7 +88,7 @@ function byName(
   const given = Object.keys(answer);
   if (!isNamed || given.length !== names.length || !names.every((name) => given.includes(name))) {
     const got = isNamed ? given.join(", ") || "none" : "rows without a name";
-    throw new BadAnswer(`${routine}()`, got, wanted);
+    throw misfit(`${routine}()`, got, wanted);
   }
   return answer as { readonly [name: string]: Values };
 }
@@ -82,33 +98,40 @@ function isArray(answer: object): boolean {
 }
 
 /** The numbers of `values` in the tensor's dtype. */
-function fitting(what: string, tensor: TensorSpec, values: Values, rows: number): Elements {
+function fitting(
+  what: string,
+  tensor: TensorSpec,
+  values: Values,
+  rows: number,
+  { misfit }: Kind,
+): Elements {
   const given = flat(values);
   const wanted = rows * tensor.size;
   if (given.length !== wanted) {
-    const rowsWanted = `${wanted}: ${rows} rows of ${tensor}`;
-    throw new BadAnswer(what, `${given.length} numbers`, rowsWanted);
+    const rowsWanted = `${wanted}: ${rows} rows of ${String(tensor)}`;
+    throw misfit(what, `${given.length} numbers`, rowsWanted);
   }
   const [got, shape] = [shapeOf(values), [rows, ...tensor.shape]];
   if (got !== undefined && !isSameOrder(got, shape)) {
-    throw new BadAnswer(what, `shape [${got}]`, `[${shape}]: one row a slot`);
+    throw misfit(what, `shape [${got.join()}]`, `[${shape.join()}]: one row a slot`);
   }
   const type = elementsType(tensor.dtype);
-  if (given instanceof type && tensor.dtype !== "bool") return given as Elements;
+  if (given instanceof type && tensor.dtype !== "bool") return given;
   const cast = new type(wanted);
   const convert = converter(tensor.dtype);
   for (let i = 0; i < wanted; i++) {
     const number = convert(given[i]);
-    if (number === undefined) throw misfit(what, tensor, given[i]);
+    if (number === undefined) throw misfit(what, String(given[i]), numberOf(tensor));
     cast[i] = number;
   }
   return cast;
 }
 
-function misfit(what: string, tensor: TensorSpec, got: unknown): BadAnswer {
-  const range = wholeRange(tensor.dtype);
+/** What one of its numbers may be, in words. */
+function numberOf({ dtype }: TensorSpec): string {
+  const range = wholeRange(dtype);
   const wanted = range === undefined ? "a number" : `an integer of ${range.join(" to ")}`;
-  return new BadAnswer(what, String(got), `${wanted} (${tensor.dtype})`);
+  return `${wanted} (${dtype})`;
 }
 
 /** Of rows and of nested arrays; undefined of numbers one after another. */
@@ -131,8 +154,9 @@ function flat(values: Values): ArrayLike<unknown> {
   if (values instanceof Rows) return values.data;
   if (ArrayBuffer.isView(values)) return values;
   if (!Array.isArray(values)) return [values];
-  if (!values.some((value) => typeof value === "object")) return values;
-  return values.flatMap((value) => Array.from(flat(value as Values)));
+  const each = values as readonly Values[];
+  if (!each.some((value) => typeof value === "object")) return each;
+  return each.flatMap((value) => Array.from(flat(value)));
 }
 
 /** Turns a value into an element; undefined for one that does not fit: nothing wraps around. */

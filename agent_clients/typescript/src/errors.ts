@@ -1,8 +1,9 @@
 /**
  * Every error that this library raises, on one page.
  *
- * The branch says whose fault it is: the caller's or the agent's author's (UsageError), a refused
- * peer's (Refused), or the connection's (Unreachable, SessionLost).
+ * The branch says whose fault it is: the caller's or the author's (UsageError), the agent's or the
+ * environment's as a benchmark program sees them (AgentFault, EnvironmentFault), a refused peer's
+ * (Refused), or the connection's (Unreachable, SessionLost).
  */
 import { printable } from "./words.js";
 
@@ -19,6 +20,69 @@ export class ReglueError extends Error {
 
 /** A request that cannot be carried out; nothing changed. */
 export class UsageError extends ReglueError {}
+
+/** An environment lacks a routine, or answers something that does not fit its task. */
+export class NotAnEnvironment extends UsageError {}
+
+/** An environment's answer whose numbers do not fit its task's observations. */
+export class BadObservation extends NotAnEnvironment {
+  constructor(
+    what: string,
+    readonly got: string,
+    readonly wanted: string,
+  ) {
+    super(`${what}: got ${got}, wanted ${wanted}`);
+  }
+}
+
+/**
+ * A routine was refused; nothing changed. An environment throws one of its kinds, and a benchmark
+ * program gets it.
+ */
+export class RoutineRefused extends UsageError {
+  constructor(
+    /** A name of the protocol's RefusalCode without its prefix, such as WRONG_SIZE. */
+    readonly code: string,
+    readonly got: string,
+    readonly wanted: string,
+  ) {
+    super(`got ${got}, wanted ${wanted}`);
+  }
+}
+
+/** A routine is not legal now; the message says what to call first. */
+export class OutOfOrder extends RoutineRefused {
+  constructor(got: string, wanted: string) {
+    super("OUT_OF_ORDER", got, wanted);
+  }
+}
+
+/** A key, state or random seed was not made by this glue or environment. */
+export class UnknownKey extends RoutineRefused {
+  constructor(got: string, wanted: string) {
+    super("UNKNOWN_KEY", got, wanted);
+  }
+}
+
+/** The environment lacks an optional routine. */
+export class NotSupported extends RoutineRefused {
+  constructor(got: string, wanted: string) {
+    super("NOT_SUPPORTED", got, wanted);
+  }
+}
+
+/** An argument is outside its domain, such as an unknown slot. */
+export class OutOfDomain extends RoutineRefused {
+  constructor(got: string, wanted: string) {
+    super("OUT_OF_DOMAIN", got, wanted);
+  }
+}
+
+/** The agent failed: the episodes of the routine's slots are over. */
+export class AgentFault extends ReglueError {}
+
+/** The environment failed: the episodes of the routine's slots are void. */
+export class EnvironmentFault extends ReglueError {}
 
 /** A TaskSpec or TensorSpec that is malformed or contradicts itself. */
 export class SpecError extends UsageError {}
@@ -37,7 +101,7 @@ export class BadAnswer extends NotAnAgent {
   }
 }
 
-/** The glue refused the agent. */
+/** The glue refused the peer. */
 export class Refused extends ReglueError {}
 
 /** The token is wrong. */
@@ -46,10 +110,10 @@ export class WrongToken extends Refused {}
 /** The two sides speak different protocol versions. */
 export class WrongVersion extends Refused {}
 
-/** Only one side uses TLS, or the agent does not trust the glue's certificate. */
+/** Only one side uses TLS, or the peer does not trust the glue's certificate. */
 export class WrongTls extends Refused {}
 
-/** The run has its agent already, or the glue takes nobody now. */
+/** All places of the role are taken, or the glue takes nobody now. */
 export class Busy extends Refused {}
 
 /** No glue answered at the address in time. */

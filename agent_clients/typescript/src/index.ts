@@ -1,29 +1,44 @@
-/** Learning agents for Reglue: RL-Glue for today, over gRPC. */
-export { Agent, type Awaitable } from "./agent.js";
+/** Agents, environments and benchmark programs for Reglue: RL-Glue for today, over gRPC. */
+export { Agent } from "./agents/agent.js";
 export {
+  ActionFlag,
   Actions,
   type Budget,
   type Chosen,
   EndKind,
   type Ends,
-  Phase,
   type Starts,
-  ActionFlag,
   type Steps,
   type Turn,
-  type Values,
-} from "./calls.js";
-export { Rng } from "./rng.js";
-export { connect, type ConnectOptions, main } from "./connect.js";
+} from "./agents/calls.js";
+export { type Goals } from "./agents/goals.js";
+export { type Answer, type Awaitable, type Values } from "./conforming.js";
+export { connect, main } from "./connect.js";
+export {
+  type Begun,
+  type Cell,
+  type Cells,
+  type Earned,
+  type Faults,
+  type Flags,
+  type Task,
+} from "./environments/calls.js";
+export { Environment } from "./environments/environment.js";
 export * from "./errors.js";
-export { type Goals } from "./goals.js";
+export { Experiment, type ExperimentOptions, type InitOptions } from "./experiments/experiment.js";
+export { type Started, type Stepped, type Trajectory } from "./experiments/results.js";
+export { type LogLevel } from "./net/log.js";
+export { type ConnectOptions } from "./net/options.js";
 export { type Transport } from "./net/route.js";
+export { Phase } from "./phase.js";
+export { Rng } from "./rng.js";
 export {
   type Arrays,
   type Domain,
   type Dtype,
   type Elements,
   Rows,
+  type TaskDescription,
   type TaskSpec,
   TensorSpec,
 } from "./spec.js";

@@ -1,4 +1,4 @@
-/** What an agent sees and does: TaskSpec, TensorSpec and their domains; rows of numbers. */
+/** What there is to see and to do: TaskSpec, TensorSpec and their domains; rows of numbers. */
 import { SpecError } from "./errors.js";
 
 /**
@@ -28,8 +28,9 @@ export class TensorSpec {
     readonly name: string,
     readonly dtype: Dtype,
     /** Of one row, without the axis of slots; empty for a scalar. */
-    readonly shape: readonly number[],
-    readonly domain: Domain,
+    readonly shape: readonly number[] = [],
+    /** By default a box without bounds. */
+    readonly domain: Domain = { kind: "box", low: [], high: [] },
   ) {
     if (name === "") throw new SpecError("a tensor has no name");
     if (!DTYPES.includes(dtype)) {
@@ -77,6 +78,38 @@ export interface TaskSpec {
   readonly rewardsInEvaluation: boolean;
   /** S, episodes played at once. */
   readonly slots: number;
+}
+
+/** A task as an environment describes it: what is omitted has the default that is named here. */
+export interface TaskDescription {
+  readonly observations: readonly TensorSpec[];
+  readonly actions: readonly TensorSpec[];
+  /** -Infinity and Infinity: unknown. */
+  readonly rewardLow?: number;
+  readonly rewardHigh?: number;
+  /** 1. */
+  readonly discount?: number;
+  /** 0: no limit. */
+  readonly horizon?: number;
+  /** False: episodes end. */
+  readonly continuing?: boolean;
+  /** True. */
+  readonly rewardsInEvaluation?: boolean;
+}
+
+/** The spec of a described task in that many slots. Throws SpecError. */
+export function taskSpec(task: TaskDescription, slots: number): TaskSpec {
+  return checkedSpec({
+    observations: task.observations,
+    actions: task.actions,
+    rewardLow: task.rewardLow ?? -Infinity,
+    rewardHigh: task.rewardHigh ?? Infinity,
+    discount: task.discount ?? 1,
+    horizon: task.horizon ?? 0,
+    continuing: task.continuing ?? false,
+    rewardsInEvaluation: task.rewardsInEvaluation ?? true,
+    slots,
+  });
 }
 
 /** `spec`, if it does not contradict itself, else a SpecError. */

@@ -15,3 +15,8 @@ export function printable(text: string): string {
 export function told(words: string): string {
   return printable([...words.slice(0, 2 * MOST_WORDS)].slice(0, MOST_WORDS).join(""));
 }
+
+/** What failed, as a Fault carries it: its first 4096 characters. */
+export function faultWords(what: string): string {
+  return what.slice(0, MOST_WORDS);
+}

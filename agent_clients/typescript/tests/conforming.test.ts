@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { readmeSpec } from "./specs.js";
-import type { Chosen } from "../src/calls.js";
+import { ACTIONS } from "../src/agents/agent.js";
+import type { Chosen } from "../src/agents/calls.js";
 import { conforming, stacked } from "../src/conforming.js";
 import { BadAnswer } from "../src/errors.js";
 import { type Dtype, Rows, type TaskSpec, TensorSpec } from "../src/spec.js";
@@ -100,19 +101,20 @@ test("steps come before starts, tensor by tensor", () => {
     { routine: "agentStep", answer: { force: [1, 2, 3, 4], grip: [0, 1] }, rows: 2 },
     { routine: "agentStart", answer: { grip: -1, force: [5, 6] }, rows: 1 },
   ];
-  assert.deepEqual(stacked(readmeSpec(), parts), {
-    force: Float32Array.of(1, 2, 3, 4, 5, 6),
-    grip: Int16Array.of(0, 1, -1),
-  });
+  const { actions } = readmeSpec();
+  assert.deepEqual(stacked(actions, parts, ACTIONS), [
+    Float32Array.of(1, 2, 3, 4, 5, 6),
+    Int16Array.of(0, 1, -1),
+  ]);
   const bad = [parts[0]!, { ...parts[1]!, answer: { grip: 0, force: 5 } }];
   assert.throws(
-    () => stacked(readmeSpec(), bad),
+    () => stacked(actions, bad, ACTIONS),
     /^BadAnswer: agentStart\(\): action force: got 1/,
   );
 });
 
 function cast(spec: TaskSpec, answer: Chosen, rows: number) {
-  return conforming(spec, { routine: "turn", answer, rows });
+  return conforming(spec.actions, { routine: "turn", answer, rows }, ACTIONS);
 }
 
 function only(dtype: Dtype, shape: number[]): TaskSpec {

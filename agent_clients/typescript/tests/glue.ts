@@ -8,7 +8,13 @@ import {
   type MessageInitShape,
   toBinary,
 } from "@bufbuild/protobuf";
-import { Server, ServerCredentials, type ServerDuplexStream } from "@grpc/grpc-js";
+import {
+  Metadata,
+  Server,
+  ServerCredentials,
+  type ServerDuplexStream,
+  status,
+} from "@grpc/grpc-js";
 
 import {
   AgentCallSchema,
@@ -45,6 +51,8 @@ export class Glue {
   readonly #connections = queue<Connection>();
   readonly #sockets = new Set<Socket>();
   readonly #unixServer = createServer((socket) => this.#welcome(socket));
+  /** How many of the next streams end before they are admitted. */
+  turnsAway = 0;
   address = "";
 
   constructor(
@@ -92,6 +100,12 @@ export class Glue {
   #connected(stream: ServerDuplexStream<AgentReply, object>): void {
     const replies = queue<AgentReply>();
     stream.on("error", () => {}); // the agent has left
+    if (this.turnsAway > 0) {
+      this.turnsAway--;
+      stream.emit("error", { code: status.UNAVAILABLE, details: "not now" });
+      return;
+    }
+    stream.sendMetadata(new Metadata());
     stream.on("end", () => stream.end());
     stream.on("data", (reply: AgentReply) => replies.put(reply));
     void replies.take().then((hello) =>

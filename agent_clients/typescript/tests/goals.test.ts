@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { readmeSpec } from "./specs.js";
-import { Agent } from "../src/agent.js";
-import { type Chosen, Phase, type Starts, type Steps } from "../src/calls.js";
+import { Agent } from "../src/agents/agent.js";
+import { play } from "../src/agents/dispatch.js";
+import type { Chosen, Starts, Steps } from "../src/agents/calls.js";
 import { UsageError } from "../src/errors.js";
-import { play } from "../src/player.js";
+import { Phase } from "../src/phase.js";
 import { type Arrays, type Dtype, type Elements, Rows, TensorSpec } from "../src/spec.js";
 
 const STATE = tensor("observation", [3]);

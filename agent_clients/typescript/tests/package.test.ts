@@ -7,7 +7,8 @@ import { block, file } from "./pages.js";
 const FOLDER = "agent_clients/typescript";
 
 test("the library calls itself by its package's name and version", () => {
-  assert.equal(VERSION, JSON.parse(file(`${FOLDER}/package.json`)).version);
+  const { version } = JSON.parse(file(`${FOLDER}/package.json`)) as { version: string };
+  assert.equal(VERSION, version);
   assert.equal(SDK, `reglue-typescript ${VERSION}`);
 });
 

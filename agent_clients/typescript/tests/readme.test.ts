@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 
-import { EndKind, Phase } from "../src/calls.js";
+import { EndKind } from "../src/agents/calls.js";
+import { Phase } from "../src/phase.js";
+import { ACTIONS } from "../src/agents/agent.js";
 import { joinString } from "../src/net/join_string.js";
 import { conforming } from "../src/conforming.js";
 import { helloProof, unixSocketProof } from "../src/net/lobby.js";
-import { decodeCall, encodeReply, readMessage } from "../src/wire/messages.js";
+import { decodeCall, encodeReply, readMessage } from "../src/wire/agent.js";
 import { block, bytes, entries, hex, unhex } from "./pages.js";
 import { readmeSpec } from "./specs.js";
 
@@ -62,7 +64,7 @@ test("the page's answer is written to the byte", () => {
     ],
     grip: [-1, 1, 0],
   };
-  const actions = conforming(readmeSpec(), { routine: "turn", answer, rows: 3 });
+  const actions = conforming(readmeSpec().actions, { routine: "turn", answer, rows: 3 }, ACTIONS);
   const reply = encodeReply(8n, { kind: "actions", actions, abandon: [] });
   assert.equal(hex(reply), hex(bytes(PAGE, "hex reply")));
 });

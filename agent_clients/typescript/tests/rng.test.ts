@@ -11,13 +11,15 @@ interface Place {
   readonly drawn: string;
 }
 
-const VECTORS: {
+interface Vectors {
   readonly blocks: { counter: string[]; key: string[]; block: string[] }[];
   readonly words: (Place & { words: string[] })[];
   readonly uniforms: (Place & { low_bits: string; high_bits: string; float64: string[] })[];
   readonly below: (Place & { n: string; numbers: string[]; drawn_after: string })[];
   readonly positions: (Place & { bytes: string })[];
-} = JSON.parse(file("tests/reglue/rng_vectors.json"));
+}
+
+const VECTORS = JSON.parse(file("tests/reglue/rng_vectors.json")) as Vectors;
 
 test("blocks of Philox are the published ones", () => {
   for (const { counter, key, block } of VECTORS.blocks) {

@@ -5,11 +5,12 @@ import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { Agent } from "../src/agent.js";
-import type { Chosen, Starts, Steps } from "../src/calls.js";
-import { connect, type ConnectOptions } from "../src/connect.js";
+import { Agent } from "../src/agents/agent.js";
+import type { Chosen, Starts, Steps } from "../src/agents/calls.js";
+import { connect } from "../src/connect.js";
 import { BadAnswer, NotAnAgent, SessionLost, Unreachable, UsageError } from "../src/errors.js";
 import { Phase } from "../src/gen/reglue/v1/session_pb.js";
+import type { ConnectOptions } from "../src/net/options.js";
 import type { Arrays } from "../src/spec.js";
 import { Glue, type Said } from "./glue.js";
 import { readmeMessage } from "./specs.js";
@@ -95,6 +96,25 @@ test("eight answers are remembered for a glue that did not get them", async () =
   back.say(10n, FAREWELL);
   assert.equal(await playing, "that was all");
   assert.equal(agent.heard.length, 9);
+});
+
+test("a lost connection is one line, however many streams are tried, and its return another", async () => {
+  glue = await new Glue({ reconnectWindowUs: 60_000_000n }).open();
+  const from = logged.length;
+  const playing = play(new SlowAgent());
+  const connection = await glue.connection();
+  connection.say(1n, { case: "message", value: { text: "hello" } });
+  await connection.hear();
+  glue.turnsAway = 3;
+  connection.cut();
+  const back = await glue.connection();
+  assert.equal(glue.turnsAway, 0);
+  back.say(2n, FAREWELL);
+  await playing;
+  const [lost, found, ...more] = logged.slice(from);
+  assert.match(lost!, /^the connection to the glue is lost, reconnecting for up to 60 s: /);
+  assert.equal(found, "the connection to the glue is back");
+  assert.deepEqual(more, []);
 });
 
 test("an answer of a wrong size is told to the glue as a fault, and thrown", async () => {

@@ -6,7 +6,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { BadCall, SpecError } from "../src/errors.js";
 import { AgentCallSchema } from "../src/gen/reglue/v1/agent_pb.js";
 import { Dtype, type TensorSpecSchema } from "../src/gen/reglue/v1/spec_pb.js";
-import { decodeCall, readMessage } from "../src/wire/messages.js";
+import { decodeCall, readMessage } from "../src/wire/agent.js";
 import { decodeSpec } from "../src/wire/specs.js";
 import { bytes } from "./pages.js";
 import { readmeMessage, readmeSpec } from "./specs.js";
@@ -24,7 +24,7 @@ for (const [why, tensor, words] of [
   ["no name", { name: "" }, /a tensor has no name/],
   ["a shape that no message can hold", { shape: [65536, 65536] }, /67108864 elements/],
   ["a huge shape that is empty", { shape: [0, 65536, 65536] }, /67108864 elements/],
-  ["too many axes", { shape: Array(64).fill(1) }, /at most 63 axes/],
+  ["too many axes", { shape: Array<number>(64).fill(1) }, /at most 63 axes/],
   ["no domain", { domain: { case: undefined } }, /no domain/],
   ["as many bounds as it has no elements", box([1, 2, 3], []), /low has 3 entries, wanted 0 or 1/],
   ["bounds that cross", box([2], [1]), /not below/],

@@ -1,9 +1,10 @@
-/** A gRPC stream: AgentService.Session. */
+/** A gRPC stream: the Session of a role's service. */
 import { type Client, type ClientDuplexStream, Metadata, status } from "@grpc/grpc-js";
 
 import type { Ticket } from "../gen/reglue/v1/lobby_pb.js";
 import type { JoinString } from "./join_string.js";
-import { openClient, refusal } from "./lobby.js";
+import { openClient, type PeerKind, refusal } from "./lobby.js";
+import type { Log } from "./log.js";
 import { Stream, StreamEnded } from "./stream.js";
 import { told } from "../words.js";
 
@@ -16,22 +17,21 @@ export class CallStream extends Stream {
   constructor(
     where: JoinString,
     ticket: Ticket,
-    maxMessageBytes: number,
-    log: (words: string) => void,
+    { kind, maxMessageBytes, log }: { kind: PeerKind; maxMessageBytes: number; log: Log },
   ) {
     super();
     this.#client = openClient(where, maxMessageBytes);
     const metadata = new Metadata();
     metadata.set("reglue-session", ticket.session);
     this.#call = this.#client.makeBidiStreamRequest(
-      "/reglue.v1.AgentService/Session",
+      `/reglue.v1.${kind[0]!.toUpperCase()}${kind.slice(1)}Service/Session`,
       (message: Uint8Array) => message as Buffer,
       (bytes: Buffer) => bytes,
       metadata,
     );
     this.#call.on("metadata", (headers: Metadata) => {
       this.opened();
-      for (const note of headers.get("reglue-note-bin")) log(told(note.toString()));
+      for (const note of headers.get("reglue-note-bin")) log("warning", told(note.toString()));
     });
     this.#call.on("readable", () => this.changed());
     this.#call.on("error", () => {}); // its status tells
@@ -52,7 +52,7 @@ export class CallStream extends Stream {
   }
 }
 
-function meant(code: number, details: string): StreamEnded {
+function meant(code: status, details: string): StreamEnded {
   if (code === status.OK) {
     return new StreamEnded("the glue closed the session without a farewell", code);
   }

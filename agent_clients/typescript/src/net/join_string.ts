@@ -1,4 +1,4 @@
-/** What an agent needs to join: address, token and trusted authority, in one string. */
+/** What a peer needs to join: address, token and trusted authority, in one string. */
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext, type SecureContext } from "node:tls";
@@ -159,7 +159,7 @@ export function checkedAuthority(der: Uint8Array, what: string): Uint8Array {
 /**
  * A context that trusts only that authority, even if another has signed it.
  *
- * It shows the agent's own certificate if there is one. Throws UsageError.
+ * It shows the peer's own certificate if there is one. Throws UsageError.
  */
 export function trusting(authority: Uint8Array): SecureContext {
   const ca = splitDer(authority).map((each) => new X509Certificate(each).toString());
@@ -176,7 +176,7 @@ export function trusting(authority: Uint8Array): SecureContext {
   }
 }
 
-/** The file of the agent's own certificate and its key, PEM; empty if it has none. */
+/** The file of the peer's own certificate and its key, PEM; empty if it has none. */
 export function ownCertificate(): string {
   return process.env["REGLUE_CERT"] ?? "";
 }

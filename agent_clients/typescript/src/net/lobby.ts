@@ -1,4 +1,4 @@
-/** How an agent joins: channels, a ticket from the lobby, and proofs of holding it. */
+/** How a peer joins: channels, a ticket from the lobby, and proofs of holding it. */
 import { createHmac } from "node:crypto";
 
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
@@ -15,9 +15,10 @@ import {
 } from "../errors.js";
 import { JoinRequestSchema, Role, type Ticket, TicketSchema } from "../gen/reglue/v1/lobby_pb.js";
 import { type JoinString, splitAddress, trusting } from "./join_string.js";
+import type { Log } from "./log.js";
 import { backoff, pause } from "./reconnect.js";
 import { tlsTrouble } from "./tls_diagnosis.js";
-import { PROTOCOL_MAJOR, PROTOCOL_MINOR } from "../version.js";
+import { PROTOCOL_MAJOR, PROTOCOL_MINOR, SDK } from "../version.js";
 import { told } from "../words.js";
 
 /** Largest message of a hub, in either direction, bytes. */
@@ -28,7 +29,7 @@ const TRY_MS = 5000; // how long one call of Join may take
 const QUIET_MS = 2000; // before logging that it waits for a glue
 const HANDSHAKE_MS = 2000; // of the handshake that explains a failure
 
-/** The error of a glue that refused the agent, in its words; undefined for other codes. */
+/** The error of a glue that refused the peer, in its words; undefined for other codes. */
 export function refusal(code: number | undefined, why: string): ReglueError | undefined {
   const words = told(why);
   switch (code) {
@@ -70,12 +71,22 @@ export function openClient(where: JoinString, maxMessageBytes: number): Client {
   return new Client(where.address, trusted, options);
 }
 
-/** How an agent joins. */
+/** What a peer is to a glue. */
+export type PeerKind = "agent" | "environment" | "experiment";
+
+const ROLES = {
+  agent: Role.AGENT,
+  environment: Role.ENVIRONMENT,
+  experiment: Role.EXPERIMENT,
+} as const;
+
+/** How a peer joins. */
 export interface Joining {
+  readonly kind: PeerKind;
   readonly name: string;
   readonly connectTimeoutMs: number;
   readonly signal: AbortSignal;
-  readonly log: (words: string) => void;
+  readonly log: Log;
 }
 
 /**
@@ -107,7 +118,7 @@ export async function join(where: JoinString, joining: Joining): Promise<Ticket>
     }
     if (isQuiet && performance.now() > began + QUIET_MS) {
       isQuiet = false;
-      log(`waiting for a glue at ${where.address}, up to ${connectTimeoutMs / 1000} s`);
+      log("warning", `waiting for a glue at ${where.address}, up to ${connectTimeoutMs / 1000} s`);
     }
     await pause(pauseMs, signal);
   }
@@ -119,9 +130,9 @@ async function askOnce(where: JoinString, joining: Joining, timeoutMs: number): 
   const request = create(JoinRequestSchema, {
     major: PROTOCOL_MAJOR,
     minor: PROTOCOL_MINOR,
-    role: Role.AGENT,
+    role: ROLES[joining.kind],
     token: where.token,
-    name: joining.name.slice(0, 200),
+    name: joining.name,
   });
   // A new client for each try: a failed one waits longer than we want.
   const client = openClient(where, HUB_MESSAGE_BYTES);
@@ -157,6 +168,28 @@ function unreachable(
   return new Unreachable(
     `no glue answered ${within}; is it running, and is the address right? (${told(error.details)})`,
   );
+}
+
+/** What the hellos of all roles say. */
+export interface Greeting {
+  readonly major: number;
+  readonly minor: number;
+  readonly sdk: string;
+  readonly session: string;
+  readonly proof: Uint8Array;
+  readonly answered: bigint;
+}
+
+/** The greeting of a ticket's holder, whose last call was `answered`. */
+export function greeting({ session, secret }: Ticket, answered: bigint): Greeting {
+  return {
+    major: PROTOCOL_MAJOR,
+    minor: PROTOCOL_MINOR,
+    sdk: SDK,
+    session,
+    proof: helloProof(secret, session, answered),
+    answered,
+  };
 }
 
 /** That a stream is the ticket's (AgentHello.proof), 32 bytes. */

@@ -1,4 +1,4 @@
-/** How long an agent tries to reconnect, and the pauses between tries. */
+/** How long a peer tries to reconnect, and the pauses between tries. */
 import { setTimeout as sleep } from "node:timers/promises";
 
 const ADMITTED_MS = 1000;

@@ -8,7 +8,8 @@ import { UsageError } from "../errors.js";
 import { type Ticket, UnixSocketWelcomeSchema } from "../gen/reglue/v1/lobby_pb.js";
 import { CallStream } from "./grpc_stream.js";
 import type { JoinString } from "./join_string.js";
-import { HUB_MESSAGE_BYTES, unixSocketProof } from "./lobby.js";
+import { HUB_MESSAGE_BYTES, type PeerKind, unixSocketProof } from "./lobby.js";
+import type { Log } from "./log.js";
 import { type Stream, StreamEnded } from "./stream.js";
 import { foreign, LONGEST_PATH, openSocket, pathHere, UnixSocketStream } from "./unix_socket.js";
 
@@ -39,6 +40,13 @@ class NoUnixSocket extends Error {
   }
 }
 
+/** Who opens streams, and how. */
+export interface Dialing {
+  readonly kind: PeerKind;
+  readonly transport: Transport;
+  readonly log: Log;
+}
+
 /** The streams of one ticket. */
 export class Route {
   /** In either direction. */
@@ -47,8 +55,7 @@ export class Route {
   constructor(
     private readonly joinString: JoinString,
     private readonly ticket: Ticket,
-    private readonly transport: Transport,
-    private readonly log: (words: string) => void,
+    private readonly dialing: Dialing,
   ) {
     this.maxMessageBytes = ticket.maxMessageBytes || HUB_MESSAGE_BYTES;
   }
@@ -57,18 +64,20 @@ export class Route {
    * A stream on which `hello` was sent; `answered` is the hello's.
    *
    * Throws StreamEnded, and UsageError if a fresh ticket has no Unix socket and `transport` wants
-   * one. An agent that reconnects (`isBack`) had one, and may join anew.
+   * one. A peer that reconnects (`isBack`) had one, and may join anew.
    */
   async open(hello: Uint8Array, answered: bigint, isBack: boolean): Promise<Stream> {
-    if (this.transport !== "grpc") {
+    if (this.dialing.transport !== "grpc") {
       try {
         return await this.#openUnixSocket(hello, answered);
       } catch (error) {
         if (!(error instanceof NoUnixSocket)) throw error;
-        if (this.transport === "unix") throw lacking(error, isBack);
+        if (this.dialing.transport === "unix") throw lacking(error, isBack);
       }
     }
-    const stream = new CallStream(this.#where(), this.ticket, this.maxMessageBytes, this.log);
+    const { kind, log } = this.dialing;
+    const { maxMessageBytes } = this;
+    const stream = new CallStream(this.#where(), this.ticket, { kind, maxMessageBytes, log });
     stream.send(hello);
     return stream;
   }
@@ -123,7 +132,8 @@ export class Route {
   async #enter(stream: UnixSocketStream, answered: bigint): Promise<void> {
     const answer = await stream.receive(WELCOME_MS);
     if (answer === undefined) throw new NoUnixSocket("no welcome at the Unix socket in time");
-    const { code, why, proof } = welcomeOf(answer);
+    const { why, proof, ...welcome } = welcomeOf(answer);
+    const code: status = welcome.code;
     if (code === status.RESOURCE_EXHAUSTED) throw new NoUnixSocket(why);
     if (code !== status.OK) throw new StreamEnded(why, code);
     const wanted = unixSocketProof(this.ticket.secret, this.ticket.session, answered);
@@ -137,7 +147,7 @@ function welcomeOf(answer: Uint8Array) {
   try {
     return fromBinary(UnixSocketWelcomeSchema, answer);
   } catch (error) {
-    throw new NoUnixSocket(`no welcome at the Unix socket: ${error}`);
+    throw new NoUnixSocket(`no welcome at the Unix socket: ${String(error)}`);
   }
 }
 

@@ -26,6 +26,10 @@ export abstract class Stream {
   #interruption: unknown;
   #openedAt: number | undefined;
   #wake: () => void = () => {};
+  #admit: () => void = () => {};
+
+  /** Resolves when the glue has admitted this peer; stays pending if it never does. */
+  readonly admitted = new Promise<void>((resolve) => (this.#admit = resolve));
 
   /** Send a message; a broken stream shows when receiving. */
   abstract send(message: Uint8Array): void;
@@ -41,7 +45,7 @@ export abstract class Stream {
       if (message !== undefined) return message;
       if (this.#ended !== undefined) throw this.#ended;
       if (this.#interruption !== undefined) {
-        const reason = this.#interruption;
+        const reason: unknown = this.#interruption;
         this.#interruption = undefined;
         throw reason;
       }
@@ -57,9 +61,10 @@ export abstract class Stream {
     this.#wake();
   }
 
-  /** The glue has admitted this agent. */
+  /** The glue has admitted this peer. */
   opened(): void {
     this.#openedAt ??= performance.now();
+    this.#admit();
   }
 
   /** For how many milliseconds the glue has admitted it; 0 if it has not. */

@@ -22,7 +22,7 @@ const OTHER_AUTHORITY = [
 const CUT_OFF = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_)/;
 
 /**
- * What is wrong with TLS between this agent and the glue; undefined if nothing is.
+ * What is wrong with TLS between this peer and the glue; undefined if nothing is.
  *
  * Also undefined if nothing answers in time.
  */
@@ -42,7 +42,7 @@ export async function tlsTrouble(
   return new WrongTls(`the glue at ${where.address} speaks TLS: ${wanted}`);
 }
 
-/** The error for a certificate that the agent lacks, or that is refused. */
+/** The error for a certificate that the peer lacks, or that is refused. */
 function ofOurs(where: JoinString): WrongTls {
   const glue = `the glue at ${where.address}`;
   const own = ownCertificate();

@@ -1,5 +1,5 @@
 /**
- * Messages over a Unix socket, for agents on the glue's own host.
+ * Messages over a Unix socket, for peers on the glue's own host.
  *
  * Each message is preceded by its length, four bytes, little-endian.
  */
@@ -115,7 +115,7 @@ export class UnixSocketStream extends Stream {
 
   /** `size` bytes, or none. */
   #read(size: number): Buffer | undefined {
-    const bytes: Buffer | null = this.#socket.read(size);
+    const bytes = this.#socket.read(size) as Buffer | null;
     return bytes?.length === size ? bytes : undefined; // at its end a socket returns what is left
   }
 }

@@ -1,6 +1,8 @@
-/** TaskSpec from `spec.proto`. */
+/** TaskSpec from and to `spec.proto`. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+
 import { SpecError } from "../errors.js";
-import type * as pb from "../gen/reglue/v1/spec_pb.js";
+import * as pb from "../gen/reglue/v1/spec_pb.js";
 import { checkedSpec, type Domain, DTYPES, type TaskSpec, TensorSpec } from "../spec.js";
 
 /** Of one row of a tensor: at a byte each, what a hub's largest message holds. */
@@ -23,6 +25,37 @@ export function decodeSpec(message: pb.TaskSpec): TaskSpec {
   });
 }
 
+/** The message of a spec. */
+export function encodeSpec(spec: TaskSpec): MessageInitShape<typeof pb.TaskSpecSchema> {
+  return {
+    ...spec,
+    observations: spec.observations.map(encodeTensor),
+    actions: spec.actions.map(encodeTensor),
+  };
+}
+
+function encodeTensor({ name, dtype, shape, domain }: TensorSpec) {
+  return {
+    name,
+    dtype: DTYPES.indexOf(dtype) + 1,
+    shape: [...shape],
+    domain: encodeDomain(domain),
+  };
+}
+
+function encodeDomain(domain: Domain): MessageInitShape<typeof pb.TensorSpecSchema>["domain"] & {} {
+  switch (domain.kind) {
+    case "box":
+      return { case: "box", value: { low: [...domain.low], high: [...domain.high] } };
+    case "discrete":
+      return { case: "discrete", value: { n: domain.n, start: domain.start } };
+    case "multiDiscrete":
+      return { case: "multiDiscrete", value: { n: [...domain.n] } };
+    case "multiBinary":
+      return { case: "multiBinary", value: {} };
+  }
+}
+
 function decodeTensor(message: pb.TensorSpec): TensorSpec {
   const { name, dtype: number, shape } = message;
   const dtype = DTYPES[number - 1];
@@ -32,7 +65,9 @@ function decodeTensor(message: pb.TensorSpec): TensorSpec {
   const elements = shape.reduce((product, size) => product * (size || 1), 1);
   if (elements > MOST_ELEMENTS || shape.length > MOST_AXES) {
     const wanted = `at most ${MOST_AXES} axes and ${MOST_ELEMENTS} elements`;
-    throw new SpecError(`${name}: got shape [${shape.slice(0, MOST_AXES)}], wanted ${wanted}`);
+    throw new SpecError(
+      `${name}: got shape [${shape.slice(0, MOST_AXES).join()}], wanted ${wanted}`,
+    );
   }
   return new TensorSpec(name, dtype, shape, decodeDomain(message));
 }

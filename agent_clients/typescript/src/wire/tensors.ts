@@ -14,7 +14,7 @@ export function decodeArrays(
   if (entries.length !== tensors.length) {
     throw new BadCall(`${entries.length} tensors`, `${tensors.length}`);
   }
-  const arrays: Record<string, Rows> = Object.create(null); // a tensor may have any name
+  const arrays = Object.create(null) as Record<string, Rows>; // a tensor may have any name
   tensors.forEach((tensor, i) => {
     arrays[tensor.name] = new Rows(decodeElements(tensor, entries[i]!, rows), rows, tensor.shape);
   });
@@ -26,7 +26,7 @@ export function decodeElements(tensor: TensorSpec, entry: Uint8Array, rows: numb
   const wanted = rows * tensor.rowBytes;
   if (entry.length !== wanted) {
     const got = `${entry.length} bytes of ${tensor.name}`;
-    throw new BadCall(got, `${wanted} bytes: ${rows} rows of ${tensor}`);
+    throw new BadCall(got, `${wanted} bytes: ${rows} rows of ${String(tensor)}`);
   }
   const type = elementsType(tensor.dtype);
   const isAligned = entry.byteOffset % type.BYTES_PER_ELEMENT === 0;

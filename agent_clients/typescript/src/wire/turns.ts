@@ -1,7 +1,8 @@
 /** A Turn from its message: what travels most. */
-import { EndKind, Phase, type Turn } from "../calls.js";
+import { EndKind, type Turn } from "../agents/calls.js";
 import { BadCall } from "../errors.js";
 import type * as pb from "../gen/reglue/v1/agent_pb.js";
+import { Phase } from "../phase.js";
 import type { TaskSpec } from "../spec.js";
 import { decodeArrays, decodeElements, REWARDS } from "./tensors.js";
 
@@ -9,8 +10,7 @@ const KNOWN_FLAGS = 3; // later versions may have more: those are ignored
 
 /** Throws BadCall for one that no turn of this session can be. */
 export function decodeTurn(message: pb.Turn, spec: TaskSpec): Turn {
-  const phase = message.phase as number as Phase;
-  if (Phase[phase] === undefined) throw unknown(`phase ${phase}`);
+  const phase = decodePhase(message.phase);
   const { endSlots, stepSlots, startSlots, endKinds, stepFlags, startSeeds } = message;
   const kind = endKinds.find((each) => EndKind[each] === undefined);
   if (kind !== undefined) throw unknown(`end kind ${kind}`);
@@ -20,22 +20,30 @@ export function decodeTurn(message: pb.Turn, spec: TaskSpec): Turn {
   const acted = endSlots.length + stepSlots.length;
   return {
     phase,
-    ends: { slots: slots(endSlots, spec), kinds: Uint8Array.from(endKinds) },
+    ends: { slots: decodeSlots(endSlots, spec), kinds: Uint8Array.from(endKinds) },
     steps: {
-      slots: slots(stepSlots, spec),
+      slots: decodeSlots(stepSlots, spec),
       flags: Uint8Array.from(stepFlags, (flags) => flags & KNOWN_FLAGS),
     },
-    starts: { slots: slots(startSlots, spec), seeds: BigUint64Array.from(startSeeds) },
+    starts: { slots: decodeSlots(startSlots, spec), seeds: BigUint64Array.from(startSeeds) },
     rewards: rewards(message.rewards, acted, phase, spec),
     observations: decodeArrays(spec.observations, message.observations, acted + startSlots.length),
   };
 }
 
-function checkCount(what: string, got: number, wanted: number): void {
+/** Throws BadCall for one that protocol 1.0 does not know. */
+export function decodePhase(number: number): Phase {
+  if (Phase[number] === undefined) throw unknown(`phase ${number}`);
+  return number;
+}
+
+/** Throws BadCall unless there is one of `what` for each slot. */
+export function checkCount(what: string, got: number, wanted: number): void {
   if (got !== wanted) throw new BadCall(`${got} ${what}`, `${wanted}, one a slot`);
 }
 
-function slots(numbers: readonly number[], spec: TaskSpec): Uint32Array {
+/** Throws BadCall for a slot that is not played. */
+export function decodeSlots(numbers: readonly number[], spec: TaskSpec): Uint32Array {
   const beyond = numbers.find((slot) => slot >= spec.slots);
   if (beyond !== undefined) throw new BadCall(`slot ${beyond}`, `0 to ${spec.slots - 1}`);
   return Uint32Array.from(numbers);

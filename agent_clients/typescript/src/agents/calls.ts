@@ -1,12 +1,7 @@
 /** What the glue says to an agent, and what the agent answers. Every array has one row a slot. */
-import type { Arrays, Elements, Rows, TaskSpec } from "./spec.js";
-
-/** What episodes are for; numbered as on the wire. */
-export enum Phase {
-  Train = 1,
-  Adapt = 2,
-  Evaluate = 3,
-}
+import type { Answer } from "../conforming.js";
+import type { Phase } from "../phase.js";
+import type { Arrays, Elements, TaskSpec } from "../spec.js";
 
 /** How an episode ended; numbered as on the wire. */
 export enum EndKind {
@@ -55,12 +50,8 @@ export interface Turn {
   readonly observations: Arrays;
 }
 
-/** A number, or numbers, or rows of numbers. */
-export type Values =
-  number | bigint | boolean | Rows | Elements | Uint8ClampedArray | readonly Values[];
-
 /** Actions as an author returns them: rows of the only action tensor, or rows by name. */
-export type Chosen = Values | { readonly [name: string]: Values };
+export type Chosen = Answer;
 
 /** An answer to a whole turn, rows of steps, then of starts, which can also abandon episodes. */
 export class Actions {
@@ -92,14 +83,7 @@ export type Call =
   | { readonly kind: "init"; readonly spec: TaskSpec }
   | { readonly kind: "turn"; readonly turn: Turn }
   | { readonly kind: "freeze" | "adaptBegin" | "adapt" | "cleanup" }
-  | { readonly kind: "message"; readonly text: string }
-  | {
-      readonly kind: "refusal";
-      readonly ofSeq: bigint;
-      readonly got: string;
-      readonly wanted: string;
-    }
-  | { readonly kind: "farewell"; readonly reason: string };
+  | { readonly kind: "message"; readonly text: string };
 
 /** What the agent answers; actions are elements of each action tensor, in the spec's order. */
 export type Reply =
@@ -109,5 +93,4 @@ export type Reply =
       readonly abandon: readonly number[];
     }
   | { readonly kind: "done" }
-  | { readonly kind: "message"; readonly text: string }
-  | { readonly kind: "fault"; readonly what: string };
+  | { readonly kind: "message"; readonly text: string };

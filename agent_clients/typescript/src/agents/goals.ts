@@ -1,15 +1,21 @@
 /** The goals that an agent has seen, slot by slot. */
 import type { Turn } from "./calls.js";
-import { UsageError } from "./errors.js";
-import { type Arrays, elementsType, Rows, type TaskSpec, type TensorSpec } from "./spec.js";
+import { UsageError } from "../errors.js";
+import { type Arrays, elementsType, Rows, type TaskSpec, type TensorSpec } from "../spec.js";
+
+/** What an agent may ask of the goals that it has seen. */
+export interface Goals {
+  /** The newest in `slot`, by the names of its tensors: copies, of one row each. Throws UsageError. */
+  of(slot: number): Arrays;
+}
 
 /** The newest rows of the tensors that are goals, by slot. */
-export class Goals {
+export class SeenGoals implements Goals {
   readonly #newest: Readonly<Record<string, Rows>>; // a row for each slot
   readonly #isSeen: Uint8Array;
 
   constructor(tensors: readonly TensorSpec[], slots: number) {
-    const newest: Record<string, Rows> = Object.create(null); // a tensor may have any name
+    const newest = Object.create(null) as Record<string, Rows>; // a tensor may have any name
     for (const { name, dtype, size, shape } of tensors) {
       newest[name] = new Rows(new (elementsType(dtype))(slots * size), slots, shape);
     }
@@ -31,7 +37,6 @@ export class Goals {
     }
   }
 
-  /** Copies, of one row each. Throws UsageError. */
   of(slot: number): Arrays {
     const isSeen = this.#isSeen[slot];
     if (isSeen === undefined) {
@@ -40,7 +45,7 @@ export class Goals {
     if (!isSeen) {
       throw new UsageError(`nothing was seen in slot ${slot} yet; wait for its agentStart`);
     }
-    const goal: Record<string, Rows> = Object.create(null);
+    const goal = Object.create(null) as Record<string, Rows>;
     for (const name in this.#newest) {
       const newest = this.#newest[name]!;
       goal[name] = new Rows(newest.row(slot).slice(), 1, newest.shape);
@@ -50,9 +55,9 @@ export class Goals {
 }
 
 /** The goals of a task; undefined if it shows none. */
-export function shownGoals({ observations, slots }: TaskSpec): Goals | undefined {
+export function shownGoals({ observations, slots }: TaskSpec): SeenGoals | undefined {
   const tensors = observations.filter(({ name }) => isGoal(name));
-  return tensors.length > 0 ? new Goals(tensors, slots) : undefined;
+  return tensors.length > 0 ? new SeenGoals(tensors, slots) : undefined;
 }
 
 /** The parts of a goal follow a slash. */

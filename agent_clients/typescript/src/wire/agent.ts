@@ -1,31 +1,29 @@
 /** Calls and replies from and to the bytes of `agent.proto`. */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 
-import { type Budget, type Call, type Reply, UNLIMITED } from "../calls.js";
+import { type Budget, type Call, type Reply, UNLIMITED } from "../agents/calls.js";
 import { BadCall } from "../errors.js";
 import * as pb from "../gen/reglue/v1/agent_pb.js";
 import type { TaskSpec } from "../spec.js";
-import { told } from "../words.js";
+import { faultWords } from "../words.js";
 import { decodeSpec } from "./specs.js";
 import { bytesOf } from "./tensors.js";
 import { decodeTurn } from "./turns.js";
 
-const MOST_WORDS = 4096; // characters of a Fault that are kept
-
-/** A call as it came: numbered, its contents not yet looked at. */
-export type Raw = pb.AgentCall;
-
 /** The message of these bytes. Throws BadCall. */
-export function readMessage(bytes: Uint8Array): Raw {
+export function readMessage(bytes: Uint8Array): pb.AgentCall {
   try {
     return fromBinary(pb.AgentCallSchema, bytes);
   } catch (error) {
-    throw new BadCall(`${bytes.length} bytes that are no AgentCall (${error})`, "a message");
+    throw new BadCall(
+      `${bytes.length} bytes that are no AgentCall (${String(error)})`,
+      "a message",
+    );
   }
 }
 
 /** The call of a message; `spec` is there after init. Throws BadCall and SpecError. */
-export function decodeCall({ call }: Raw, spec: TaskSpec | undefined): Call {
+export function decodeCall({ call }: pb.AgentCall, spec: TaskSpec | undefined): Call {
   switch (call.case) {
     case "init":
       if (call.value.spec === undefined) throw new BadCall("init without a spec", "a TaskSpec");
@@ -40,22 +38,13 @@ export function decodeCall({ call }: Raw, spec: TaskSpec | undefined): Call {
       return { kind: call.case };
     case "message":
       return { kind: "message", text: call.value.text };
-    case "refusal":
-      return {
-        kind: "refusal",
-        ofSeq: call.value.ofSeq,
-        got: told(call.value.got),
-        wanted: told(call.value.wanted),
-      };
-    case "farewell":
-      return { kind: "farewell", reason: told(call.value.reason) };
     default:
       throw new BadCall("an unknown call", "one of protocol 1.0");
   }
 }
 
 /** What remains at a call. */
-export function decodeBudget({ budget }: Raw): Budget {
+export function decodeBudget({ budget }: pb.AgentCall): Budget {
   if (budget === undefined) return UNLIMITED;
   const { stepUs, bankUs, adaptUs, runUs } = budget;
   return { stepUs, bankUs, adaptUs, runUs };
@@ -78,11 +67,12 @@ export function encodeReply(seq: bigint, reply: Reply): Uint8Array {
       return encode({ seq, reply: { case: "done", value: {} } });
     case "message":
       return encode({ seq, reply: { case: "message", value: { text: reply.text } } });
-    case "fault": {
-      const value = { what: reply.what.slice(0, MOST_WORDS) };
-      return encode({ seq, reply: { case: "fault", value } });
-    }
   }
+}
+
+/** The bytes that say what failed during call `seq`; 0: of the agent's own accord. */
+export function encodeFault(seq: bigint, what: string): Uint8Array {
+  return encode({ seq, reply: { case: "fault", value: { what: faultWords(what) } } });
 }
 
 function encode(reply: Parameters<typeof create<typeof pb.AgentReplySchema>>[1] & {}): Uint8Array {

@@ -5,24 +5,31 @@
  * write, `agentStart`, `agentStep` and `agentEnd` (RL-Glue's names and argument order), are
  * derived from it.
  */
+import { type Awaitable, type Kind, type Part, stacked } from "../conforming.js";
+import { BadAnswer, NotAnAgent, UsageError } from "../errors.js";
+import { Phase } from "../phase.js";
+import type { Arrays, TaskSpec } from "../spec.js";
 import {
-  type Actions,
+  Actions,
   type Budget,
   type Chosen,
   type Ends,
-  Phase,
   type Starts,
   type Steps,
   type Turn,
   UNLIMITED,
 } from "./calls.js";
-import { type Part, stacked } from "./conforming.js";
-import { NotAnAgent, UsageError } from "./errors.js";
-import type { Goals } from "./goals.js";
-import type { Arrays, TaskSpec } from "./spec.js";
+import { type Goals, SeenGoals, shownGoals } from "./goals.js";
 
-/** A routine may return what it returns at once, or a promise of it. */
-export type Awaitable<T> = T | PromiseLike<T>;
+/** Writes what an agent is told. */
+interface Tell {
+  task(agent: Agent, spec: TaskSpec): void;
+  turn(agent: Agent, turn: Turn): void;
+  budget(agent: Agent, budget: Budget): void;
+}
+
+/** For the session alone: to everybody else an agent's `spec`, `phase` and `budget` are readonly. */
+export let tell: Tell;
 
 /**
  * Derive from it and write `agentStart` and `agentStep`, or `turn`.
@@ -34,14 +41,49 @@ export type Awaitable<T> = T | PromiseLike<T>;
  * Observations and rewards are views of the received message; they stay valid.
  */
 export abstract class Agent {
-  /** What to play; set from `agentInit` on. */
-  spec!: TaskSpec;
+  #spec: TaskSpec | undefined;
+  #phase = Phase.Train;
+  #budget = UNLIMITED;
+  #goals: SeenGoals | undefined;
+
+  static {
+    tell = {
+      task(agent, spec) {
+        agent.#spec = spec;
+        agent.#goals = shownGoals(spec);
+      },
+      turn(agent, turn) {
+        agent.#phase = turn.phase;
+        agent.#goals?.see(turn);
+      },
+      budget(agent, budget) {
+        agent.#budget = budget;
+      },
+    };
+  }
+
+  /** What to play, from `agentInit` on. Throws UsageError before. */
+  get spec(): TaskSpec {
+    if (this.#spec === undefined) {
+      throw new UsageError("there is no task before agentInit(); read spec there or later");
+    }
+    return this.#spec;
+  }
+
   /** Of the present turn. */
-  phase: Phase = Phase.Train;
+  get phase(): Phase {
+    return this.#phase;
+  }
+
   /** Time left at the present call. */
-  budget: Budget = UNLIMITED;
+  get budget(): Budget {
+    return this.#budget;
+  }
+
   /** What `getGoal` returns; undefined if the task shows no goals. */
-  seenGoals: Goals | undefined;
+  get seenGoals(): Goals | undefined {
+    return this.#goals;
+  }
 
   /** Most slots the agent plays at once; 0 means any number. */
   get maxSlots(): number {
@@ -75,11 +117,11 @@ export abstract class Agent {
    * slot.
    */
   getGoal(slot: number): Arrays {
-    if (this.seenGoals === undefined) {
+    if (this.#goals === undefined) {
       const shown = this.spec.observations.map(({ name }) => name).join(", ");
       throw new UsageError(`got a task that shows ${shown}, wanted a tensor called desired_goal`);
     }
-    return this.seenGoals.of(slot);
+    return this.#goals.of(slot);
   }
 
   /** Forget everything learned before. */
@@ -124,7 +166,9 @@ export abstract class Agent {
 /** Throws NotAnAgent, naming the routine, if `agent` cannot play a turn. */
 export function checkAgent(agent: unknown): asserts agent is Agent {
   if (!(agent instanceof Agent)) {
-    throw new NotAnAgent(`got ${String(agent)}, wanted an object of a class that extends Agent`);
+    throw new NotAnAgent(
+      `got ${String(agent)}, wanted an object of a class that extends Agent or Environment`,
+    );
   }
   if (agent.turn !== Agent.prototype.turn) return;
   for (const name of ["agentStart", "agentStep"] as const) {
@@ -134,6 +178,12 @@ export function checkAgent(agent: unknown): asserts agent is Agent {
     }
   }
 }
+
+/** How errors call an agent's answers. */
+export const ACTIONS: Kind = {
+  noun: "action",
+  misfit: (what, got, wanted) => new BadAnswer(what, got, wanted),
+};
 
 async function byRoutines(agent: Agent, turn: Turn): Promise<Chosen> {
   const { ends, steps, starts, rewards } = turn;
@@ -146,19 +196,29 @@ async function byRoutines(agent: Agent, turn: Turn): Promise<Chosen> {
   if (steps.slots.length > 0) {
     const observations = rowsOf(turn, ended, stepped);
     const answer = await agent.agentStep(rewards.subarray(ended), observations, steps);
-    parts.push({ routine: "agentStep", answer, rows: steps.slots.length });
+    parts.push(partOf("agentStep", answer, steps.slots.length));
   }
   if (starts.slots.length > 0) {
     const observations = rowsOf(turn, stepped, stepped + starts.slots.length);
     const answer = await agent.agentStart(observations, starts);
-    parts.push({ routine: "agentStart", answer, rows: starts.slots.length });
+    parts.push(partOf("agentStart", answer, starts.slots.length));
   }
-  return stacked(agent.spec, parts);
+  const elements = stacked(agent.spec.actions, parts, ACTIONS);
+  return Object.fromEntries(agent.spec.actions.map(({ name }, i) => [name, elements[i]!]));
+}
+
+function partOf(routine: string, answer: Chosen, rows: number): Part {
+  if (!(answer instanceof Actions)) return { routine, answer, rows };
+  throw new BadAnswer(
+    `${routine}()`,
+    "Actions",
+    "rows of actions; only turn() may abandon episodes",
+  );
 }
 
 /** The rows `start` up to `stop` of each observation. */
 function rowsOf(turn: Turn, start: number, stop: number): Arrays {
-  const arrays: Record<string, Arrays[string]> = Object.create(null);
+  const arrays = Object.create(null) as Record<string, Arrays[string]>;
   for (const name in turn.observations) {
     arrays[name] = turn.observations[name]!.slice(start, stop);
   }

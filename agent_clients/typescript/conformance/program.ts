@@ -1,6 +1,0 @@
-/** The program: `reglue conformance agent --cmd "node dist/conformance/program.js"`. */
-import { main } from "reglue";
-
-import { ConformanceAgent } from "./agent.js";
-
-await main(new ConformanceAgent());

@@ -1,0 +1,188 @@
+/** A benchmark program's session: it calls, the glue replies, one call at a time. */
+import { status } from "@grpc/grpc-js";
+
+import { OutOfDomain, SessionLost } from "../errors.js";
+import type { ExperimentReply } from "../gen/reglue/v1/experiment_pb.js";
+import type { Ticket } from "../gen/reglue/v1/lobby_pb.js";
+import { type Call, encodeCall, encodeHello, readReply } from "../wire/experiment.js";
+import { told } from "../words.js";
+import type { JoinString } from "./join_string.js";
+import { greeting, join, refusal } from "./lobby.js";
+import { ConnectionLog, trace } from "./log.js";
+import { pause, ReconnectWait } from "./reconnect.js";
+import { Route } from "./route.js";
+import type { Playing } from "./session.js";
+import { type Stream, StreamEnded } from "./stream.js";
+
+const FAREWELL_MS = 5000; // for the glue to end the other sessions
+
+/** Numbers calls, and repeats each until it is answered, over as many streams as needed. */
+export class AskingSession {
+  readonly #route: Route;
+  readonly #connection: ConnectionLog;
+  #stream: Stream | undefined;
+  #answered = 0n; // number of the last call whose reply has come
+  #isAdmitted = false; // by the glue, which must be told when we leave
+  #over: Error | undefined; // why the session is over
+
+  private constructor(
+    where: JoinString,
+    private readonly ticket: Ticket,
+    private readonly playing: Playing,
+    private readonly timeoutMs: number,
+  ) {
+    this.#route = new Route(where, ticket, playing);
+    this.#connection = new ConnectionLog(playing.name, playing.log);
+  }
+
+  /** Joins. Throws Unreachable, Refused, and the signal's reason. */
+  static async join(
+    where: JoinString,
+    playing: Playing,
+    timeoutMs: number,
+  ): Promise<AskingSession> {
+    return new AskingSession(where, await join(where, playing), playing, timeoutMs);
+  }
+
+  /**
+   * The reply to a call. The one before must have been answered.
+   *
+   * Throws OutOfDomain for a call that is too large for a message; SessionLost, Refused and the
+   * signal's reason, and the session is over then.
+   */
+  async ask(call: Call): Promise<ExperimentReply> {
+    if (this.#over !== undefined) throw new SessionLost(this.#over.message, { cause: this.#over });
+    const bytes = encodeCall(this.#answered + 1n, call);
+    const most = this.#route.maxMessageBytes;
+    if (bytes.length > most)
+      throw new OutOfDomain(`a call of ${bytes.length} bytes`, `at most ${most}`);
+    const began = performance.now();
+    try {
+      const { reply, size } = await this.#repeated(bytes, began + this.timeoutMs);
+      this.#answered++;
+      const tookMs = performance.now() - began;
+      trace({ call: call.case, bytes: bytes.length, answerBytes: size, tookMs });
+      return reply;
+    } catch (error) {
+      this.#over = error as Error;
+      throw error;
+    }
+  }
+
+  /** The glue's reply does not fit: the session is over. */
+  lose(error: Error): SessionLost {
+    const what = `the glue sent what this client cannot read: ${told(error.message)}`;
+    this.#over = new SessionLost(what, { cause: error });
+    return this.#over;
+  }
+
+  /** Says farewell, over a new stream if it broke, and ends the stream. */
+  async leave(): Promise<void> {
+    if (this.#isAdmitted) {
+      try {
+        const stream = await this.#opened();
+        const value = { reason: "the program has left" };
+        stream.send(encodeCall(0n, { case: "farewell", value }));
+        const until = performance.now() + FAREWELL_MS;
+        while ((await stream.receive(until - performance.now())) !== undefined);
+      } catch {
+        // The stream has ended as it should, or the glue is gone too.
+      }
+    }
+    this.#isAdmitted = false;
+    this.#close();
+    this.#over ??= new SessionLost("the program has left");
+  }
+
+  /** Send the call, over stream after stream, until its reply comes. */
+  async #repeated(
+    bytes: Uint8Array,
+    until: number,
+  ): Promise<{ reply: ExperimentReply; size: number }> {
+    const mostMs = Math.min(
+      Number(this.ticket.reconnectWindowUs) / 1000,
+      this.playing.connectTimeoutMs,
+    );
+    const reconnectWait = new ReconnectWait(mostMs);
+    for (;;) {
+      try {
+        const stream = await this.#opened();
+        stream.send(bytes);
+        return await this.#reply(stream, until);
+      } catch (error) {
+        const admittedMs = this.#stream?.admittedMs ?? 0;
+        this.#close();
+        if (!(error instanceof StreamEnded)) throw error;
+        this.#checkRefusal(error);
+        const pauseMs = reconnectWait.pauseMs(admittedMs, false);
+        if (pauseMs === undefined || performance.now() + pauseMs > until) throw error.meaning();
+        this.#connection.lost(error.message, mostMs);
+        await pause(pauseMs, this.playing.signal);
+      }
+    }
+  }
+
+  /** Throws if the glue refused the hello. */
+  #checkRefusal(end: StreamEnded): void {
+    if (refusal(end.code, end.message) === undefined) return;
+    const wasAdmitted = this.#isAdmitted;
+    this.#isAdmitted = false;
+    if (end.code !== status.UNAUTHENTICATED || !wasAdmitted) throw end.meaning();
+    throw new SessionLost("the glue does not know this session any more", { cause: end });
+  }
+
+  /** The reply to the last call. Throws StreamEnded, and SessionLost for a farewell or if it is late. */
+  async #reply(stream: Stream, until: number): Promise<{ reply: ExperimentReply; size: number }> {
+    const { signal } = this.playing;
+    const interrupt = () => stream.interrupt(signal.reason);
+    if (signal.aborted) interrupt();
+    signal.addEventListener("abort", interrupt);
+    try {
+      for (;;) {
+        const bytes = await stream.receive(until - performance.now());
+        if (bytes === undefined) throw this.#late();
+        const reply = this.#read(bytes);
+        if (reply.reply.case === "farewell") {
+          this.#isAdmitted = false;
+          throw new SessionLost(
+            `the glue has ended the session: ${told(reply.reply.value.reason)}`,
+          );
+        }
+        if (reply.seq === this.#answered + 1n) return { reply, size: bytes.length };
+      }
+    } finally {
+      signal.removeEventListener("abort", interrupt);
+    }
+  }
+
+  #read(bytes: Uint8Array): ExperimentReply {
+    try {
+      return readReply(bytes);
+    } catch (error) {
+      throw this.lose(error as Error);
+    }
+  }
+
+  #late(): SessionLost {
+    const took = `the routine took longer than its ${this.timeoutMs / 1000} s`;
+    return new SessionLost(`${took}: are an agent and an environment there? The session is over`);
+  }
+
+  /** The stream, or a new one after its hello. Throws StreamEnded, UsageError. */
+  async #opened(): Promise<Stream> {
+    if (this.#stream === undefined) {
+      const hello = { ...greeting(this.ticket, this.#answered), experiment: this.playing.name };
+      const bytes = encodeHello(hello);
+      const stream = await this.#route.open(bytes, this.#answered, this.#isAdmitted);
+      this.#stream = stream;
+      this.#isAdmitted = true;
+      void stream.admitted.then(() => this.#connection.admitted());
+    }
+    return this.#stream;
+  }
+
+  #close(): void {
+    this.#stream?.close();
+    this.#stream = undefined;
+  }
+}

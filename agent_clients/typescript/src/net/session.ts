@@ -1,0 +1,288 @@
+/**
+ * A session of a peer that answers calls, an agent or an environment: join, say hello, answer,
+ * reconnect if the stream breaks, leave.
+ */
+import { setImmediate as nextRound } from "node:timers/promises";
+
+import { status } from "@grpc/grpc-js";
+
+import { BadCall, ReglueError, SessionLost, SpecError, UsageError } from "../errors.js";
+import type { AgentCall } from "../gen/reglue/v1/agent_pb.js";
+import type { EnvironmentCall } from "../gen/reglue/v1/environment_pb.js";
+import type { Ticket } from "../gen/reglue/v1/lobby_pb.js";
+import type { JoinString } from "./join_string.js";
+import { type Greeting, greeting, join, type Joining } from "./lobby.js";
+import { ConnectionLog, failure, trace } from "./log.js";
+import { backoff, pause, ReconnectWait } from "./reconnect.js";
+import { Route, type Transport } from "./route.js";
+import { type Stream, StreamEnded } from "./stream.js";
+import { told } from "../words.js";
+
+/** Answers that are remembered: as many calls may be under way at once. */
+const WINDOW = 8;
+
+const FAREWELL_MS = 5000; // how long a failed peer waits for the glue's last word
+const END_MS = 2000; // and one that was interrupted
+const LONG_MS = 50; // a peer that took longer may have kept Node from hearing the glue
+
+/** How a session is played. */
+export interface Playing extends Joining {
+  readonly transport: Transport;
+}
+
+/** Who answers calls, in the messages of its role. */
+export interface Peer<Message extends AgentCall | EnvironmentCall> {
+  readonly kind: "agent" | "environment";
+  /** The message that begins a stream. */
+  hello(greeting: Greeting): Uint8Array;
+  /** The call in these bytes, its contents not yet looked at. Throws BadCall. */
+  read(bytes: Uint8Array): Message;
+  /**
+   * What carries the call out once, and returns the message that answers it.
+   *
+   * Throws BadCall and SpecError for a call that is not of this session; what it returns throws
+   * whatever the peer throws.
+   */
+  decode(message: Message): () => Promise<Uint8Array>;
+  /** The message that says what failed during call `seq`, or of its own accord if that is 0. */
+  fault(seq: bigint, what: string): Uint8Array;
+}
+
+/** The glue does not know the session any more: the peer may join anew. */
+class Forgotten extends Error {}
+
+/** The author's own code threw `cause`; the glue and the author were told. */
+export class PeerFailed extends Error {}
+
+/** Play until the farewell; returns its reason. Throws as `connect`, and PeerFailed. */
+export async function playSession<Message extends AgentCall | EnvironmentCall>(
+  peer: Peer<Message>,
+  where: JoinString,
+  playing: Playing,
+): Promise<string> {
+  for (const pauseMs of backoff()) {
+    const ticket = await join(where, playing);
+    try {
+      return await new Session(peer, where, ticket, playing).play();
+    } catch (error) {
+      if (!(error instanceof Forgotten)) throw error;
+      playing.log("warning", "the glue has forgotten this session; joining anew");
+      await pause(pauseMs, playing.signal);
+    }
+  }
+  throw new Error("the backoff never ends");
+}
+
+/** A call that was received, and what carries it out; nothing does a refusal or a farewell. */
+interface Received<Message> {
+  readonly message: Message;
+  readonly bytes: number;
+  readonly carryOut: (() => Promise<Uint8Array>) | undefined;
+}
+
+/** A peer's end of one ticket's session: every call is carried out once, whatever breaks. */
+class Session<Message extends AgentCall | EnvironmentCall> {
+  readonly #route: Route;
+  readonly #connection: ConnectionLog;
+  readonly #answers = new Map<bigint, Uint8Array>(); // to the last calls, oldest first
+  #taken = 0n; // number of the last call that was taken in
+  #isAdmitted = false; // at the glue, by an earlier stream
+  #admittedMs = 0; // of the last stream
+  #stop: ((reason: unknown) => void) | undefined; // rejects the routine under way
+
+  constructor(
+    private readonly peer: Peer<Message>,
+    where: JoinString,
+    private readonly ticket: Ticket,
+    private readonly playing: Playing,
+  ) {
+    this.#route = new Route(where, ticket, playing);
+    this.#connection = new ConnectionLog(playing.name, playing.log);
+  }
+
+  /** Stream after stream. Throws Forgotten if the glue does not know the session any more. */
+  async play(): Promise<string> {
+    const mostMs = Math.min(
+      Number(this.ticket.reconnectWindowUs) / 1000,
+      this.playing.connectTimeoutMs,
+    );
+    const reconnectWait = new ReconnectWait(mostMs);
+    for (;;) {
+      const heard = this.#taken;
+      this.#admittedMs = 0;
+      try {
+        return await this.#stream();
+      } catch (error) {
+        if (this.#isForgotten(error)) throw new Forgotten();
+        if (!(error instanceof SessionLost) || !(error.cause instanceof StreamEnded)) throw error;
+        const pauseMs = reconnectWait.pauseMs(this.#admittedMs, this.#taken > heard);
+        if (pauseMs === undefined) {
+          if (this.ticket.address !== "") throw new Forgotten(); // the run is gone, not its hub
+          throw error;
+        }
+        this.#connection.lost(error.message, mostMs);
+        await pause(pauseMs, this.playing.signal);
+      }
+    }
+  }
+
+  #isForgotten(error: unknown): boolean {
+    if (this.ticket.reconnectWindowUs === 0n || !(error instanceof ReglueError)) return false;
+    return error.cause instanceof StreamEnded && error.cause.code === status.UNAUTHENTICATED;
+  }
+
+  /** One stream, to the farewell. Throws SessionLost if it breaks. */
+  async #stream(): Promise<string> {
+    const { signal } = this.playing;
+    const stream = await this.#open();
+    this.#isAdmitted = true;
+    void stream.admitted.then(() => this.#connection.admitted());
+    const interrupt = () => {
+      if (this.#stop !== undefined) this.#stop(signal.reason);
+      else stream.interrupt(signal.reason);
+    };
+    if (signal.aborted) interrupt();
+    signal.addEventListener("abort", interrupt);
+    try {
+      return await this.#answer(stream);
+    } finally {
+      signal.removeEventListener("abort", interrupt);
+      this.#admittedMs = stream.admittedMs;
+      stream.close();
+    }
+  }
+
+  /** A new stream, after its hello. */
+  async #open(): Promise<Stream> {
+    const hello = this.peer.hello(greeting(this.ticket, this.#taken));
+    try {
+      return await this.#route.open(hello, this.#taken, this.#isAdmitted);
+    } catch (error) {
+      throw error instanceof StreamEnded ? error.meaning() : error;
+    }
+  }
+
+  async #answer(stream: Stream): Promise<string> {
+    for (;;) {
+      const { message, bytes, carryOut } = await this.#next(stream);
+      const { seq, call }: AgentCall | EnvironmentCall = message;
+      const began = performance.now();
+      const answer = carryOut && (await this.#answered(stream, seq, carryOut));
+      trace({
+        call: call.case!,
+        bytes,
+        answerBytes: answer?.length,
+        tookMs: performance.now() - began,
+      });
+      if (call.case === "farewell") return told(call.value.reason);
+      if (call.case === "refusal") {
+        const { ofSeq, got, wanted } = call.value;
+        const words = `reply ${ofSeq} was refused: got ${told(got)}, wanted ${told(wanted)}`;
+        this.playing.log("warning", words);
+      }
+      this.#taken = seq;
+      if (answer !== undefined) {
+        this.#remember(seq, answer);
+        stream.send(answer);
+      }
+    }
+  }
+
+  /** The answer to call `seq`. Throws PeerFailed, after telling the glue, and the signal's reason. */
+  async #answered(
+    stream: Stream,
+    seq: bigint,
+    carryOut: () => Promise<Uint8Array>,
+  ): Promise<Uint8Array> {
+    try {
+      return this.#checked(await this.#carriedOut(carryOut));
+    } catch (error) {
+      const { signal } = this.playing;
+      if (signal.aborted && error === signal.reason) {
+        await this.#sayInterrupted(stream);
+        throw error;
+      }
+      await this.#fault(stream, seq, error);
+      throw new PeerFailed("", { cause: error });
+    }
+  }
+
+  /** Rejects when the session is interrupted, whatever the peer waits for. */
+  async #carriedOut(carryOut: () => Promise<Uint8Array>): Promise<Uint8Array> {
+    const began = performance.now();
+    const answer = await new Promise<Uint8Array>((resolve, reject) => {
+      this.#stop = reject;
+      const ended = () => (this.#stop = undefined);
+      carryOut().finally(ended).then(resolve, reject);
+    });
+    if (performance.now() - began > LONG_MS) {
+      await nextRound(); // the present round of Node's loop may have looked at its sockets before
+      await nextRound();
+    }
+    return answer;
+  }
+
+  /** The next new call. Throws SessionLost, Refused. */
+  async #next(stream: Stream): Promise<Received<Message>> {
+    try {
+      for (;;) {
+        const bytes = (await stream.receive())!;
+        const message = this.peer.read(bytes);
+        const { seq, call }: AgentCall | EnvironmentCall = message;
+        if (seq > this.#taken) {
+          const isAnswered = call.case !== "refusal" && call.case !== "farewell";
+          const carryOut = isAnswered ? this.peer.decode(message) : undefined;
+          return { message, bytes: bytes.length, carryOut };
+        }
+        const answer = this.#answers.get(seq);
+        if (answer !== undefined) stream.send(answer);
+      }
+    } catch (error) {
+      if (error instanceof StreamEnded) throw error.meaning();
+      if (error instanceof BadCall || error instanceof SpecError) {
+        const what = `the glue sent what this client cannot read: ${told(error.message)}`;
+        throw new SessionLost(what, { cause: error });
+      }
+      if (this.playing.signal.aborted) await this.#sayInterrupted(stream);
+      throw error;
+    }
+  }
+
+  /** Say that the peer failed; logs what it threw first, so that the author can read it at once. */
+  async #fault(stream: Stream, seq: bigint, error: unknown): Promise<void> {
+    const { what, where } = failure(error);
+    this.playing.log("error", `the ${this.peer.kind} failed: ${where}`);
+    await this.#sayFault(stream, seq, what, FAREWELL_MS);
+  }
+
+  #checked(answer: Uint8Array): Uint8Array {
+    const most = this.#route.maxMessageBytes;
+    if (answer.length > most) {
+      throw new UsageError(`got an answer of ${answer.length} bytes, wanted at most ${most}`);
+    }
+    return answer;
+  }
+
+  #remember(seq: bigint, answer: Uint8Array): void {
+    this.#answers.set(seq, answer);
+    if (this.#answers.size > WINDOW) this.#answers.delete(this.#answers.keys().next().value!);
+  }
+
+  #sayInterrupted(stream: Stream): Promise<void> {
+    return this.#sayFault(stream, 0n, "interrupted", END_MS);
+  }
+
+  /** Send a Fault, and give the glue a moment to close the session. */
+  async #sayFault(stream: Stream, seq: bigint, what: string, timeoutMs: number): Promise<void> {
+    stream.send(this.peer.fault(seq, what));
+    const until = performance.now() + timeoutMs;
+    try {
+      for (;;) {
+        const bytes = await stream.receive(until - performance.now());
+        if (bytes === undefined || this.peer.read(bytes).call.case === "farewell") return;
+      }
+    } catch {
+      // The glue is gone too: the peer's own error says more.
+    }
+  }
+}

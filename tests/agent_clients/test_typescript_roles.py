@@ -1,0 +1,291 @@
+"""Environments and benchmark programs of the TypeScript client, and its examples of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from glue_server.rpc import GlueServer
+from reglue import Cell, Phase
+from reglue.client import connect
+from reglue.environments.environment import Worlds
+from reglue.experiments.experiment import Experiment
+from reglue.messages.agent import Refusal, RoutineDone
+from reglue.messages.environment import (
+    EnvironmentInit,
+    EnvironmentReady,
+    GetRandomSeed,
+    GetState,
+    Play,
+    Played,
+    SetRandomSeed,
+    SetState,
+    Snapshot,
+    StandardizeRandomness,
+)
+from reglue.rng import Rng
+from reglue_bench import evaluate
+from tests.agent_clients.programs import playing, run, typescript
+from tests.glue_server.hubs import a_hub
+from tests.glue_server.playing import SOLVED, Follower
+from tests.leftovers import nothing_left
+from tests.reglue_bench.remote import Joins
+from tests.worlds import Corridor
+
+PATIENCE_S = 30.0
+
+RIGHT = 1
+
+
+class Walker:
+    """The corridor of the examples, asked call by call."""
+
+    def __init__(self, port: Any) -> None:
+        self.port = port
+
+    def ask(self, call: Any) -> Any:
+        self.port.send(call)
+        return self.port.receive(PATIENCE_S)
+
+    def start(self, seed: int, repeat: int = 0, slot: int = 0) -> None:
+        cell = Cell("task", 0, seed, repeat, Phase.TRAIN)
+        played = self.ask(Play(np.zeros(0, np.uint32), {}, {slot: cell}))
+        assert played.observations["cell"].tolist() == [0]
+
+    def cells(self, steps: int, slot: int = 0) -> list[int]:
+        """Where steps to the right lead."""
+        step = Play(np.array([slot], np.uint32), {"direction": np.array([RIGHT])}, {})
+        played = [self.ask(step) for _ in range(steps)]
+        assert all(isinstance(each, Played) and not each.faults for each in played)
+        return [int(each.observations["cell"][0]) for each in played]
+
+
+def walked(rng: Rng, steps: int) -> list[int]:
+    """The same, as the example's page has it."""
+    cell, cells = 0, []
+    for _ in range(steps):
+        cell = min(max(cell + (-1 if rng.below(10) == 0 else 1), 0), 7)
+        cells.append(cell)
+    return cells
+
+
+@pytest.fixture
+def corridor(tmp_path: Path) -> Iterator[Walker]:
+    """It is to play two slots."""
+    with ExitStack() as stack:
+        stack.enter_context(nothing_left())
+        hall = stack.enter_context(GlueServer(places={"environment": 1}))
+        program = script(tmp_path)
+        stack.enter_context(playing(program, hall.address, hall.token))
+        port = hall.next("environment", PATIENCE_S)
+        assert port is not None
+        walker = Walker(port)
+        ready = walker.ask(EnvironmentInit(2))
+        assert isinstance(ready, EnvironmentReady)
+        assert (ready.restores, ready.seeds, ready.standardizes) == (True, True, True)
+        yield walker
+        port.close("that was all")
+
+
+def script(folder: Path) -> Path:
+    """A program that runs the example: `playing` wants one word."""
+    program = folder / "corridor"
+    program.write_text(f"#!/bin/sh\nexec node {typescript('examples/corridor.js')}\n")
+    program.chmod(0o755)
+    return program
+
+
+def test_the_corridor_draws_from_its_cells_alone(corridor: Walker) -> None:
+    for slot, seed, repeat in ((0, 3, 2), (1, 5, 0), (1, 3, 2)):
+        corridor.start(seed, repeat, slot)
+        assert corridor.cells(6, slot) == walked(Rng(seed, repeat), 6)
+
+
+def test_the_corridors_standardized_starts_are_numbered(corridor: Walker) -> None:
+    assert corridor.ask(StandardizeRandomness(9)) == RoutineDone()
+    for n in range(3):
+        corridor.start(seed=n, slot=n % 2)
+        assert corridor.cells(6, n % 2) == walked(Rng(9, n), 6)
+
+
+def test_a_state_of_the_corridor_goes_on_in_another_slot(corridor: Walker) -> None:
+    corridor.start(seed=7)
+    corridor.cells(2)
+    kept = corridor.ask(GetState(0))
+    assert isinstance(kept, Snapshot)
+    first = corridor.cells(5)
+    assert corridor.ask(SetState(1, kept.snapshot)) == RoutineDone()
+    assert corridor.cells(5, slot=1) == first
+
+
+def test_the_corridor_refuses_states_and_seeds_that_it_did_not_give(corridor: Walker) -> None:
+    corridor.start(seed=4)
+    kept = corridor.ask(GetRandomSeed(0))
+    assert corridor.ask(SetRandomSeed(0, kept.snapshot)) == RoutineDone()
+    for call in (SetRandomSeed(0, b"short"), SetState(0, b"xx"), SetState(0, b"")):
+        refused = corridor.ask(call)
+        assert isinstance(refused, Refusal)
+        assert refused.code == "UNKNOWN_KEY"
+
+
+def test_an_agent_in_python_plays_the_corridor(tmp_path: Path) -> None:
+    program = script(tmp_path)
+    with nothing_left(), ExitStack() as programs:
+
+        def dial(where: str) -> None:
+            programs.enter_context(playing(program, where))
+
+        result = evaluate(
+            "online:wait",
+            agent="random",
+            watcher=Joins(dial),
+            runs=1,
+            episodes=3,
+            connect_timeout=PATIENCE_S,
+        )
+    assert result.complete
+    assert result.online is not None
+    assert result.parameters["environment"] == "Corridor"
+
+
+def peers(pool: ThreadPoolExecutor, server: GlueServer) -> list[Future[str]]:
+    """An agent and an environment, which join."""
+    there = {"agent": Follower(), "environment": Worlds(Corridor(solved=SOLVED))}
+    return [
+        pool.submit(connect, each, server.address, server.tokens[role])
+        for role, each in there.items()
+    ]
+
+
+def test_rl_benchmark_in_typescript_measures_what_it_measures_in_python() -> None:
+    runs, episodes = 3, 4
+    with ThreadPoolExecutor(4) as pool, a_hub() as (server, _):
+        left = peers(pool, server)
+        where = {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": server.tokens["experiment"]}
+        program = str(typescript("examples/rl_benchmark.js"))
+        measured = float(run("node", program, str(runs), str(episodes), environment=where))
+        left += peers(pool, server)
+        with Experiment(server.address, server.tokens["experiment"]) as rl:
+            sums = []
+            for seed in range(runs):
+                rl.init(seed=seed)
+                returns = [(rl.episode(10_000_000), rl.return_())[1] for _ in range(episodes)]
+                rl.cleanup()
+                sums.append(sum(returns) / episodes)
+        for each in left:
+            assert each.result(PATIENCE_S) == "the run is over: the experiment has left"
+    assert measured == pytest.approx(sum(sums) / runs, rel=1e-15)
+    assert measured != 0
+
+
+MISUSE = """
+import { Experiment } from "%s";
+
+const said = [];
+async function refused(what) {
+  try {
+    await what();
+    said.push("nothing");
+  } catch (error) {
+    said.push(`${error.name} ${error.code ?? ""}: ${error.message}`);
+  }
+}
+
+const rl = await Experiment.join();
+await refused(() => rl.start());
+await refused(() => rl.init({ slots: 0 }));
+await refused(() => rl.init({ seed: -1 }));
+await rl.init({ slots: 1, seed: 2n ** 63n - 1n });
+await refused(() => rl.step());
+await rl.start();
+await refused(() => rl.envStep([1, 2, 3]));
+await refused(() => rl.envStep({ nothing: 1 }));
+await refused(() => rl.start([0.5]));
+await refused(() => rl.setState("no key"));
+await refused(() => rl.init({ task: "none" }));
+const [, , steps] = await Promise.all([rl.start(), rl.step(), rl.numSteps()]); // in that order
+said.push(`${steps} steps`);
+await rl.close();
+await refused(() => rl.numSteps());
+await refused(() => Experiment.join({ timeoutS: 0 }));
+const late = await Experiment.join({ timeoutS: 0.1 });
+await refused(() => late.init());
+await refused(() => late.freeze());
+await late.close();
+console.log(JSON.stringify(said));
+"""
+
+
+def test_a_benchmark_program_is_told_what_is_not_legal_or_takes_too_long(tmp_path: Path) -> None:
+    program = tmp_path / "misuse.mjs"
+    program.write_text(MISUSE % typescript("src/index.js"))
+    with ThreadPoolExecutor(2) as pool, a_hub() as (server, _):
+        left = peers(pool, server)
+        where = {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": server.tokens["experiment"]}
+        told = json.loads(run("node", str(program), environment=where))
+        for each in left:
+            assert each.result(PATIENCE_S) == "the run is over: the experiment has left"
+    wanted = [
+        ("OutOfOrder OUT_OF_ORDER: ", "RL_init"),
+        ("OutOfDomain OUT_OF_DOMAIN: ", "got slots 0, wanted an integer from 1 to 4294967295"),
+        ("OutOfDomain OUT_OF_DOMAIN: ", f"got seed -1, wanted an integer from 0 to {2**63 - 1}"),
+        ("OutOfOrder OUT_OF_ORDER: ", "RL_start"),
+        ("RoutineRefused WRONG_SIZE: ", "action action: 3 numbers, wanted 1: 1 rows of float32[1]"),
+        ("RoutineRefused WRONG_SIZE: ", "envStep(): nothing, wanted actions by name: action"),
+        ("OutOfDomain OUT_OF_DOMAIN: ", "got slot 0.5, wanted an integer"),
+        ("NotSupported NOT_SUPPORTED: ", "an environment that keeps its states"),
+        ("OutOfDomain OUT_OF_DOMAIN: ", "none"),
+        ("2 steps", ""),
+        ("SessionLost : ", "the program has left"),
+        ("UsageError : ", "got a timeout of 0 s, wanted more than 0"),
+        ("SessionLost : ", "the routine took longer than its 0.1 s: are an agent and an"),
+        ("SessionLost : ", "longer than its 0.1 s"),
+    ]
+    for got, (beginning, part) in zip(told, wanted, strict=True):
+        assert got.startswith(beginning)
+        assert part in got
+
+
+PROGRAM = """
+import {{ Experiment }} from "{library}";
+await Experiment.main((rl) => {{ {body} }}, {{ connectTimeoutS: 0.5 }});
+"""
+
+
+@pytest.mark.parametrize(
+    ("token", "body", "code", "told"),
+    [
+        ("", "", 0, ""),
+        ("another", "", 2, r"reglue: [^\n]*token[^\n]*\n"),
+        ("", 'throw new Error("no idea");', 1, r"reglue: Error: no idea\n +at .*"),
+        ("", "return rl.init({ slots: 0 });", 1, r"reglue: got slots 0, wanted [^\n]*\n"),
+    ],
+    ids=["returns", "wrong token", "throws", "is refused a routine"],
+)
+def test_a_benchmark_program_leaves_with_a_code_and_is_told_once(
+    tmp_path: Path, token: str, body: str, code: int, told: str
+) -> None:
+    program = tmp_path / "program.mjs"
+    program.write_text(PROGRAM.format(library=typescript("src/index.js"), body=body))
+    with a_hub() as (server, _):
+        token = token or server.tokens["experiment"]
+        done = subprocess.run(
+            ["node", program],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+            env=os.environ | {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": token},
+        )
+    assert done.returncode == code, done.stderr
+    assert re.fullmatch(told, done.stderr, re.DOTALL), done.stderr
