@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iostream>
 #include <iterator>
 
 #include "reglue/errors.h"
@@ -91,13 +90,5 @@ std::string printable(std::string_view text) {
 }
 
 std::string told(std::string_view text) { return printable(clean(text, kMostFaultCharacters)); }
-
-Log log_of(const Options& options) {
-  Log log = options.log;
-  if (!log) {
-    log = [](const std::string& line) { std::cerr << "reglue: " + line + "\n" << std::flush; };
-  }
-  return [log](const std::string& line) { log(printable(line)); };
-}
 
 }  // namespace reglue

@@ -36,9 +36,12 @@ TEST(Backoff, WaitsLongerEachTimeUpToFiveSeconds) {
 
 TEST(Join, AGlueThatIsNotThereIsUnreachable) {
   const JoinString nobody{"127.0.0.1:1", "token", "", ""};
-  const auto silent = [](const std::string&) {};
-  EXPECT_THROW(join(nobody, v1::ROLE_AGENT, "test", std::chrono::milliseconds(1), silent),
-               Unreachable);
+  Options silent;
+  silent.log = [](const std::string&) {};
+  const Log log(silent);
+  const Interrupt interrupt;
+  Joining joining(nobody, v1::ROLE_AGENT, "test", std::chrono::milliseconds(1), log, interrupt);
+  EXPECT_THROW(joining.ticket(std::nullopt), Unreachable);
 }
 
 TEST(Route, AMessageLimitBeyondGrpcsOwnBecomesGrpcs) {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "reglue/episode.h"
+#include "reglue/export.h"
 #include "reglue/options.h"
 #include "reglue/spec.h"
 #include "reglue/turn.h"
@@ -80,7 +81,7 @@ struct Earned {
 /// the exchange have failed. If another routine throws RoutineRefused (OutOfOrder, UnknownKey,
 /// NotSupported, OutOfDomain), the glue is told, and nothing must have changed; any other
 /// exception ends the session.
-class Environment {
+class REGLUE_API Environment {
  public:
   virtual ~Environment() = default;
 
@@ -130,9 +131,9 @@ class Environment {
 };
 
 /// Plays a session until the glue's farewell; returns its text. Throws as an agent's connect().
-std::string connect(Environment& environment, Options options = {});
+REGLUE_API std::string connect(Environment& environment, Options options = {});
 
 /// connect() for main(), as run_agent().
-int run_environment(Environment& environment, int argc, char** argv, Options options = {});
+REGLUE_API int run_environment(Environment& environment, int argc, char** argv, Options options = {});
 
 }  // namespace reglue

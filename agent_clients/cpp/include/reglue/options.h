@@ -1,6 +1,7 @@
 // How a peer of any role connects.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -23,8 +24,13 @@ struct Options {
   std::chrono::milliseconds connect_timeout{60'000};
   Transport transport = Transport::Auto;
 
-  /// Gets lines for the author, such as refusals and lost connections. None: stderr.
+  /// Gets lines for the author, such as refusals and lost connections, of the levels that REGLUE_LOG
+  /// asks for. None: stderr, with the time and the level.
   std::function<void(const std::string&)> log;
+
+  /// The peer leaves soon after it has become true: within 0.1 s, and up to 2 s for the glue's
+  /// farewell. Another thread or a signal handler may set it; it must outlive the session.
+  const std::atomic<bool>* stop = nullptr;
 };
 
 }  // namespace reglue

@@ -8,6 +8,7 @@
 #include "reglue/episode.h"
 #include "reglue/errors.h"
 #include "reglue/experiment.h"
+#include "reglue/export.h"
 #include "reglue/goals.h"
 #include "reglue/options.h"
 #include "reglue/session.h"

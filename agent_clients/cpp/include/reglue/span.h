@@ -27,7 +27,18 @@ class Span {
   constexpr bool empty() const { return size_ == 0; }
   constexpr T* begin() const { return data_; }
   constexpr T* end() const { return data_ + size_; }
-  constexpr T& operator[](std::size_t index) const { return data_[index]; }
+
+  /// Throws std::out_of_range for an unknown element, unless the program is compiled with NDEBUG, as
+  /// CMake's Release is.
+  [[gnu::always_inline]] constexpr T& operator[](std::size_t index) const {  // never the library's own
+#ifndef NDEBUG
+    if (index >= size_) {
+      throw std::out_of_range("got element " + std::to_string(index) + " of a span of " +
+                              std::to_string(size_));
+    }
+#endif
+    return data_[index];
+  }
 
   /// `count` elements from `first` on. Throws std::out_of_range.
   constexpr Span subspan(std::size_t first, std::size_t count) const {

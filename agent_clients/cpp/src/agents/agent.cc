@@ -71,7 +71,7 @@ void Agent::turn(const Turn& turn, Actions& actions) {
 }
 
 void AgentCalls::answer(const AgentCall& call) {
-  take(call);
+  take(agent_, call);
   switch (call.kind) {
     case AgentCall::Kind::Turn:
       agent_.turn(call.turn, session_.actions());
@@ -97,14 +97,14 @@ void AgentCalls::answer(const AgentCall& call) {
   session_.done();
 }
 
-void AgentCalls::take(const AgentCall& call) {
-  agent_.budget_ = call.budget;
+void AgentCalls::take(Agent& agent, const AgentCall& call) {
+  agent.budget_ = call.budget;
   if (call.kind == AgentCall::Kind::Init) {
-    agent_.spec_ = *call.spec;
-    agent_.goals_ = Goals(*call.spec);
+    agent.spec_ = *call.spec;
+    agent.goals_ = Goals(*call.spec);
   } else if (call.kind == AgentCall::Kind::Turn) {
-    agent_.phase_ = call.turn.phase;
-    agent_.goals_.see(call.turn);
+    agent.phase_ = call.turn.phase;
+    agent.goals_.see(call.turn);
   }
 }
 

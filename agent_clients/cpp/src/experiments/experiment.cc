@@ -45,7 +45,7 @@ void write_rewards(Rewards rewards, std::string& entry) {
 
 }  // namespace
 
-struct Experiment::State {
+struct [[gnu::visibility("hidden")]] Experiment::State {
   explicit State(const Options& options) : session(options) {}
 
   /// Reads an answer. Throws SessionLost, and the session is over, if it is malformed.

@@ -1,5 +1,7 @@
 #include "reglue/session.h"
 
+#include <algorithm>
+
 #include "net/answering_session.h"
 #include "reglue/v1/agent.pb.h"
 #include "wire/wire.h"
@@ -50,7 +52,7 @@ std::function<void(v1::AgentReply&, const v1::Ticket&, std::uint64_t)> hello_of(
 
 }  // namespace
 
-struct AgentSession::State {
+struct [[gnu::visibility("hidden")]] AgentSession::State {
   State(const Options& options, const AgentTraits& traits, const std::string& name)
       : session(options, name, hello_of(traits, name)) {}
 
@@ -60,6 +62,7 @@ struct AgentSession::State {
   const TaskSpec* spec_of(const char* what) const;
   /// The message of another answer than Actions. Throws UsageError unless it answers the call.
   v1::AgentReply& reply(bool is_right, const char* got);
+  void check_answered() const;
   void answer() {
     session.answer();
     is_open = false;
@@ -83,9 +86,21 @@ AgentSession::~AgentSession() = default;
 AgentSession::AgentSession(AgentSession&&) noexcept = default;
 AgentSession& AgentSession::operator=(AgentSession&&) noexcept = default;
 
+void AgentSession::State::check_answered() const {
+  if (!is_open) return;
+  throw UsageError("the last call was not answered yet; act(), done() or reply_message() does");
+}
+
+bool AgentSession::wait(std::chrono::milliseconds limit) {
+  state_->check_answered();
+  constexpr std::chrono::hours kLongest(24 * 365);  // no clock overflows
+  return state_->session.wait(Clock::now() + std::min<std::chrono::milliseconds>(limit, kLongest));
+}
+
+void AgentSession::stop() noexcept { state_->session.stop(); }
+
 const AgentCall* AgentSession::next() {
-  if (state_->is_open) throw UsageError("next: the last call was not answered yet; act(), done() or "
-                                        "reply_message() does");
+  state_->check_answered();
   v1::AgentCall* message = state_->session.next();
   if (!message) return nullptr;
   try {

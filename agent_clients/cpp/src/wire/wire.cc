@@ -224,7 +224,7 @@ Turn decode_turn(v1::Turn& message, const TaskSpec& spec, TurnBuffers& buffers,
   turn.ends = {all(message.end_slots()), buffers.kinds};
   turn.steps = {all(message.step_slots()), buffers.flags};
   turn.starts = {all(message.start_slots()), all(message.start_seeds())};
-  for (const auto slots : {turn.ends.slots, turn.steps.slots, turn.starts.slots}) {
+  for (const auto& slots : {turn.ends.slots, turn.steps.slots, turn.starts.slots}) {
     check_slots(slots, spec.slots);
   }
   const std::size_t rewarded = turn.ends.size() + turn.steps.size();
