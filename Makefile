@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo docs picture env chaos test fuzz test-clients test-containers check conformance coverage speed scaling format proto \
-	proto-image constraints clean clients cpp c julia typescript docker \
+	proto-image constraints clean clients cpp sanitize c julia typescript docker \
 	check-style check-types check-layers check-proto check-stubs check-tests check-containers
 
 help: ## list the targets
@@ -72,6 +72,12 @@ cpp: ## build the C++ client
 	.ci/cpp
 	cmake -S agent_clients/cpp -B build/cpp -G Ninja -DREGLUE_STRICT=ON
 	cmake --build build/cpp
+
+sanitize: ## test the C++ client under ASan and UBSan, in a debug build
+	.ci/cpp
+	cmake -S agent_clients/cpp -B build/sanitize -G Ninja -DREGLUE_STRICT=ON -DREGLUE_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug
+	cmake --build build/sanitize
+	ctest --test-dir build/sanitize --output-on-failure
 
 c: cpp ## build the C library and its programs
 	cmake -S agent_clients/c -B build/c -G Ninja -DREGLUE_STRICT=ON -Dreglue_DIR=$(CURDIR)/build/cpp
