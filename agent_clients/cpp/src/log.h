@@ -1,5 +1,5 @@
-// Lines for the author of a program: what happens to its session, and each call if REGLUE_TRACE asks
-// for that.
+// Lines for the author of a program: what happens to its session, and each call if REGLUE_TRACE
+// asks for that.
 #pragma once
 
 #include <chrono>

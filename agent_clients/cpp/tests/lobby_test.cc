@@ -24,7 +24,9 @@ void expect_vector(const std::string& name, Proof proof) {
 
 TEST(Proofs, HelloIsThatOfTheProtocolsVector) { expect_vector("text hello", hello_proof); }
 
-TEST(Proofs, UnixSocketIsThatOfTheProtocolsVector) { expect_vector("text unix socket", unix_socket_proof); }
+TEST(Proofs, UnixSocketIsThatOfTheProtocolsVector) {
+  expect_vector("text unix socket", unix_socket_proof);
+}
 
 TEST(Backoff, WaitsLongerEachTimeUpToFiveSeconds) {
   Backoff pauses;

@@ -69,8 +69,7 @@ TEST(Rows, OfAWrongNumberHearGotAndWanted) {
     FAIL();
   } catch (const BadReply& error) {
     EXPECT_EQ(error.code, "WRONG_SIZE");
-    EXPECT_STREQ(error.what(),
-                 "got 20 bytes of 't', wanted 24 bytes: 2 rows of float32[3]");
+    EXPECT_STREQ(error.what(), "got 20 bytes of 't', wanted 24 bytes: 2 rows of float32[3]");
   }
   written.views[0].assign(std::vector<float>{1, 2, 3, 4, 5, 6});
   EXPECT_EQ(written.views[0].number(1, 2), 6.0);

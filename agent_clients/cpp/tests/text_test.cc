@@ -26,7 +26,10 @@ TEST(Text, ThatIsCutOrOverlongOrASurrogateIsNot) {
 
 TEST(Text, IsCutByCharactersAndCleanedOfOtherBytes) {
   EXPECT_EQ(clean("aé€😀b", 4), "aé€😀");
-  EXPECT_EQ(clean("a\xFF" "b", 9), "a?b");
+  EXPECT_EQ(clean("a\xFF"
+                  "b",
+                  9),
+            "a?b");
 }
 
 /// Of tests/reglue/printable_words.json: the same cases in every language.

@@ -177,8 +177,7 @@ class REGLUE_API Experiment {
   /// RL_agent_start: agent_start alone; the actions are what rl_step() plays next.
   Acted rl_agent_start(const Observations& observations, const Slots& slots = {0});
   /// RL_agent_step: agent_step alone, likewise.
-  Acted rl_agent_step(Rewards rewards, const Observations& observations,
-                      const Slots& slots = {0});
+  Acted rl_agent_step(Rewards rewards, const Observations& observations, const Slots& slots = {0});
   /// RL_agent_end: agent_end alone, with the last observations.
   void rl_agent_end(Rewards rewards, const Observations& observations, const Slots& slots = {0},
                     bool truncated = false);

@@ -43,6 +43,6 @@ class REGLUE_API Rng {
 /// One block of Philox 4×64 with 10 rounds; words least first.
 /// Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3", section 3.3.
 REGLUE_API std::array<std::uint64_t, 4> philox(std::array<std::uint64_t, 4> counter,
-                                    std::array<std::uint64_t, 2> key);
+                                               std::array<std::uint64_t, 2> key);
 
 }  // namespace reglue

@@ -44,19 +44,20 @@ class REGLUE_API AgentSession {
   AgentSession(AgentSession&&) noexcept;
   AgentSession& operator=(AgentSession&&) noexcept;
 
-  /// Waits for the next call, without limit; null after the glue's farewell, or once stop() has been
-  /// called. Every call comes once, whatever connections break, and fits the TaskSpec. Throws as
-  /// connect(), and the session is over then; UsageError if the last call was not answered yet,
+  /// Waits for the next call, without limit; null after the glue's farewell, or once stop() has
+  /// been called. Every call comes once, whatever connections break, and fits the TaskSpec. Throws
+  /// as connect(), and the session is over then; UsageError if the last call was not answered yet,
   /// SessionLost if the session is over without a farewell.
   const AgentCall* next();
 
-  /// Waits for up to `limit`: true if next() returns or throws at once, false if nothing has come; call
-  /// either again then. A connection that is being made may take seconds longer. Throws as next().
+  /// Waits for up to `limit`: true if next() returns or throws at once, false if nothing has come;
+  /// call either again then. A connection that is being made may take seconds longer. Throws as
+  /// next().
   bool wait(std::chrono::milliseconds limit);
 
-  /// Ends the session from outside: next() tells the glue, waits up to 2 s for its farewell, and returns
-  /// null. It stops waiting within 0.1 s. Signal handlers and other threads may call this, as long as the
-  /// session stays where it is.
+  /// Ends the session from outside: next() tells the glue, waits up to 2 s for its farewell, and
+  /// returns null. It stops waiting within 0.1 s. Signal handlers and other threads may call this,
+  /// as long as the session stays where it is.
   void stop() noexcept;
 
   /// Answers a Turn with actions(), which are zeros until written. Throws UsageError if the call

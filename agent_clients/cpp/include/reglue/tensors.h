@@ -20,8 +20,9 @@ namespace detail {
 REGLUE_API void check_type(const TensorSpec& spec, char kind, std::size_t size);
 /// `what` is a row or an element.
 [[noreturn]] REGLUE_API void throw_none(const TensorSpec& spec, const char* what, std::size_t got,
-                             std::size_t there_are);
-[[noreturn]] REGLUE_API void throw_wrong_size(const TensorSpec& spec, std::size_t bytes, std::size_t rows);
+                                        std::size_t there_are);
+[[noreturn]] REGLUE_API void throw_wrong_size(const TensorSpec& spec, std::size_t bytes,
+                                              std::size_t rows);
 template <class T>
 constexpr char kind_of() {
   static_assert(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>,
@@ -79,8 +80,8 @@ class BasicRows {
   template <class T>
   void assign(Span<const T> elements) const {
     detail::check_type(*spec_, detail::kind_of<T>(), sizeof(T));
-    assign_bytes({reinterpret_cast<const std::byte*>(elements.data()),
-                  elements.size() * sizeof(T)});
+    assign_bytes(
+        {reinterpret_cast<const std::byte*>(elements.data()), elements.size() * sizeof(T)});
   }
   template <class T>
   void assign(const std::vector<T>& elements) const {
@@ -135,8 +136,8 @@ class BasicTensors {
   auto end() const { return tensors_.end(); }
 
   /// By its place, of any integer type, or by its name. Throws UsageError for an unknown tensor.
-  template <class Index, class = std::enable_if_t<std::is_integral_v<Index> ||
-                                                    std::is_enum_v<Index>>>
+  template <class Index,
+            class = std::enable_if_t<std::is_integral_v<Index> || std::is_enum_v<Index>>>
   const Rows& operator[](Index index) const {
     // A negative one is too large as well.
     if (static_cast<std::size_t>(index) >= tensors_.size()) throw_none(std::to_string(index));

@@ -73,26 +73,14 @@ void Agent::turn(const Turn& turn, Actions& actions) {
 void AgentCalls::answer(const AgentCall& call) {
   take(agent_, call);
   switch (call.kind) {
-    case AgentCall::Kind::Turn:
-      agent_.turn(call.turn, session_.actions());
-      return session_.act();
+    case AgentCall::Kind::Turn: agent_.turn(call.turn, session_.actions()); return session_.act();
     case AgentCall::Kind::Message:
       return session_.reply_message(agent_.agent_message(std::string(call.text)));
-    case AgentCall::Kind::Init:
-      agent_.agent_init(*agent_.spec_);
-      break;
-    case AgentCall::Kind::Freeze:
-      agent_.agent_freeze();
-      break;
-    case AgentCall::Kind::AdaptBegin:
-      agent_.adapt_begin();
-      break;
-    case AgentCall::Kind::Adapt:
-      agent_.adapt();
-      break;
-    case AgentCall::Kind::Cleanup:
-      agent_.agent_cleanup();
-      break;
+    case AgentCall::Kind::Init: agent_.agent_init(*agent_.spec_); break;
+    case AgentCall::Kind::Freeze: agent_.agent_freeze(); break;
+    case AgentCall::Kind::AdaptBegin: agent_.adapt_begin(); break;
+    case AgentCall::Kind::Adapt: agent_.adapt(); break;
+    case AgentCall::Kind::Cleanup: agent_.agent_cleanup(); break;
   }
   session_.done();
 }

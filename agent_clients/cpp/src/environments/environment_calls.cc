@@ -36,8 +36,7 @@ void EnvironmentCalls::carry_out(const v1::EnvironmentCall& call, v1::Environmen
   try {
     switch (call.call_case()) {
       case v1::EnvironmentCall::kPlay:
-        return play(environment_, *play_, environment_.spec_, *reply.mutable_played(),
-                    log_);
+        return play(environment_, *play_, environment_.spec_, *reply.mutable_played(), log_);
       case v1::EnvironmentCall::kInit: return init(call.init().slots(), reply);
       case v1::EnvironmentCall::kMessage: return message(call.message().text(), reply);
       default: return routine(call, reply);
@@ -85,7 +84,8 @@ void EnvironmentCalls::message(const std::string& text, v1::EnvironmentReply& re
 }
 
 void EnvironmentCalls::routine(const v1::EnvironmentCall& call, v1::EnvironmentReply& reply) {
-  if (!has_begun_) throw OutOfOrder(Trace::name_of_call(call) + " before env_init", "env_init first");
+  if (!has_begun_)
+    throw OutOfOrder(Trace::name_of_call(call) + " before env_init", "env_init first");
   std::string kept;
   switch (call.call_case()) {
     case v1::EnvironmentCall::kGetState:
@@ -144,8 +144,12 @@ Cell cell_of(const v1::Cell& message) {
     throw BadReply("OUT_OF_DOMAIN", "phase " + std::to_string(message.phase()),
                    "one of protocol 1.0");
   }
-  return {message.task(), message.variant(), message.seed(), message.repeat(),
-          static_cast<Phase>(message.phase()), message.steps()};
+  return {message.task(),
+          message.variant(),
+          message.seed(),
+          message.repeat(),
+          static_cast<Phase>(message.phase()),
+          message.steps()};
 }
 
 using Faults = std::map<std::uint32_t, std::string>;
@@ -184,7 +188,7 @@ class Rows {
 
   void write() {
     played_.mutable_rewards()->assign(reinterpret_cast<const char*>(rewards_.data()),
-                                     rewards_.size() * sizeof(double));
+                                      rewards_.size() * sizeof(double));
     played_.mutable_flags()->assign(flags_.begin(), flags_.end());
     played_.clear_faults();
     for (const auto& [slot, what] : faults_) {
@@ -205,8 +209,7 @@ class Rows {
 
 }  // namespace
 
-Play::Play(v1::Play& message, const TaskSpec& spec)
-    : step_slots(span_of(message.step_slots())) {
+Play::Play(v1::Play& message, const TaskSpec& spec) : step_slots(span_of(message.step_slots())) {
   check_slots(message, spec.slots);
   if (message.cells_size() != message.start_slots_size()) {
     throw BadReply("WRONG_SIZE", std::to_string(message.cells_size()) + " cells",

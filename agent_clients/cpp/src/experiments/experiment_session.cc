@@ -18,9 +18,15 @@ ExperimentSession::ExperimentSession(const Options& options)
       connect_timeout_(options.connect_timeout),
       log_(options),
       interrupt_(options.stop),
-      route_{join_string_of(options), {},     options.transport, "/reglue.v1.ExperimentService/Session",
-             &log_,                   &interrupt_, &outage_} {
-  Joining joining(route_.join_string, v1::ROLE_EXPERIMENT, name_, connect_timeout_, log_, interrupt_);
+      route_{join_string_of(options),
+             {},
+             options.transport,
+             "/reglue.v1.ExperimentService/Session",
+             &log_,
+             &interrupt_,
+             &outage_} {
+  Joining joining(route_.join_string, v1::ROLE_EXPERIMENT, name_, connect_timeout_, log_,
+                  interrupt_);
   route_.ticket = joining.ticket(std::nullopt).value();
 }
 
@@ -56,8 +62,8 @@ std::shared_ptr<v1::ExperimentReply> ExperimentSession::ask(v1::ExperimentCall& 
 
 void ExperimentSession::set_timeout(std::chrono::milliseconds timeout) {
   if (timeout < std::chrono::milliseconds(1) || timeout > kLongest) {
-    throw UsageError("got a timeout of " + std::to_string(timeout.count()) +
-                     " ms, wanted 1 to " + std::to_string(kLongest.count()));
+    throw UsageError("got a timeout of " + std::to_string(timeout.count()) + " ms, wanted 1 to " +
+                     std::to_string(kLongest.count()));
   }
   timeout_ = timeout;
 }
@@ -130,7 +136,8 @@ void ExperimentSession::reconnect(const StreamEnded& end, ReconnectWait& reconne
   const auto pause = reconnect_wait.pause(most, admitted, false);
   if (!pause || Clock::now() + *pause > until) end.throw_meaning();
   outage_.begin(end.what(), most);
-  interrupt_.sleep(Clock::now() + std::chrono::duration_cast<Clock::duration>(*pause), std::nullopt);
+  interrupt_.sleep(Clock::now() + std::chrono::duration_cast<Clock::duration>(*pause),
+                   std::nullopt);
 }
 
 }  // namespace reglue

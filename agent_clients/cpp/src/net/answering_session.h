@@ -63,8 +63,8 @@ class AnsweringSession {
   std::size_t max_message_bytes() const { return route_->max_message_bytes(); }
 
   /// The next call that wants an answer; null after the farewell, or if the program has stopped the
-  /// session. Refusals are logged. Throws as connect(); the session is over then, and another next()
-  /// throws SessionLost. The last call must have been answered.
+  /// session. Refusals are logged. Throws as connect(); the session is over then, and another
+  /// next() throws SessionLost. The last call must have been answered.
   Call* next();
 
   /// Waits until next() returns or throws at once; false if `until` comes first.
@@ -172,8 +172,8 @@ bool AnsweringSession<Wire>::wait(const Deadline& until) {
   }
 }
 
-/// Gets a ticket and a stream, unless it has them; false if `until` comes first. Throws StreamEnded,
-/// and as Joining.
+/// Gets a ticket and a stream, unless it has them; false if `until` comes first. Throws
+/// StreamEnded, and as Joining.
 template <class Wire>
 bool AnsweringSession<Wire>::enter(const Deadline& until) {
   if (!stream_ && !interrupt_.sleep(next_try_, until)) return false;
@@ -275,7 +275,7 @@ void AnsweringSession<Wire>::join_anew() {
 
 template <class Wire>
 void AnsweringSession<Wire>::say_fault(std::uint64_t seq, std::string_view what,
-                                std::chrono::seconds timeout) {
+                                       std::chrono::seconds timeout) {
   if (is_over_ || !stream_) return end();
   interrupt_.disable();
   try {

@@ -16,7 +16,8 @@ void* tag(Event event) { return reinterpret_cast<void*>(event); }
 
 grpc::ByteBuffer serialized(const google::protobuf::MessageLite& message) {
   const grpc::Slice slice(message.ByteSizeLong());
-  static_cast<void>(message.SerializeWithCachedSizesToArray(const_cast<std::uint8_t*>(slice.begin())));
+  static_cast<void>(
+      message.SerializeWithCachedSizesToArray(const_cast<std::uint8_t*>(slice.begin())));
   return grpc::ByteBuffer(&slice, 1);
 }
 
@@ -93,16 +94,12 @@ bool GrpcStream::turn(const Deadline& until) {
       opened();
       if (is_good) show_note();
       break;
-    case Event::Written:
-      is_writing_ = false;
-      break;
+    case Event::Written: is_writing_ = false; break;
     case Event::Read:
       is_reading_ = false;
       has_message_ = is_good;
       break;
-    case Event::Finished:
-      is_finished_ = true;
-      return true;
+    case Event::Finished: is_finished_ = true; return true;
   }
   // A failed write is no end yet: earlier messages are still to be read.
   const bool is_over = !is_good && what != tag(Event::Written);

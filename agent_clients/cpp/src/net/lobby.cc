@@ -51,8 +51,8 @@ grpc::ChannelArguments arguments(std::size_t max_message_bytes) {
   return arguments;
 }
 
-/// gRPC's log repeats what our errors say better. Later versions than 1.65 lack this function: they log
-/// by Abseil, whose levels are the program's own.
+/// gRPC's log repeats what our errors say better. Later versions than 1.65 lack this function: they
+/// log by Abseil, whose levels are the program's own.
 template <class Severity>
 auto quieten_grpc(Severity most) -> decltype(gpr_set_log_verbosity(most)) {
   if (!std::getenv("GRPC_VERBOSITY")) gpr_set_log_verbosity(most);
@@ -85,7 +85,7 @@ std::string hello_proof(const std::string& secret, const std::string& session,
 }
 
 std::string unix_socket_proof(const std::string& secret, const std::string& session,
-                       std::uint64_t answered) {
+                              std::uint64_t answered) {
   return proof("unix_socket", secret, session, answered);
 }
 
@@ -159,7 +159,9 @@ grpc::Status Joining::ask(Clock::duration timeout, v1::Ticket& ticket) const {
   call->Finish(&ticket, &status, nullptr);
   void* tag = nullptr;
   bool is_good = false;
-  const auto slice = [] { return std::chrono::system_clock::now() + std::chrono::milliseconds(100); };
+  const auto slice = [] {
+    return std::chrono::system_clock::now() + std::chrono::milliseconds(100);
+  };
   while (queue.AsyncNext(&tag, &is_good, slice()) == grpc::CompletionQueue::TIMEOUT) {
     try {
       interrupt_.check();

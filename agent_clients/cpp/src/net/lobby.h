@@ -29,7 +29,7 @@ std::string hello_proof(const std::string& secret, const std::string& session,
                         std::uint64_t answered);
 /// HMAC-SHA256 that shows that the ticket's glue answers (UnixSocketWelcome.proof).
 std::string unix_socket_proof(const std::string& secret, const std::string& session,
-                       std::uint64_t answered);
+                              std::uint64_t answered);
 
 /// A channel to the join string's address, with TLS if it names an authority.
 std::shared_ptr<grpc::Channel> open_channel(const JoinString& join_string,

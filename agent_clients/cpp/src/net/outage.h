@@ -9,7 +9,8 @@
 
 namespace reglue {
 
-/// Logs one line when the connection is lost and one when it is back, however many tries are between.
+/// Logs one line when the connection is lost and one when it is back, however many tries are
+/// between.
 class Outage {
  public:
   explicit Outage(const Log& log) : log_(log) {}

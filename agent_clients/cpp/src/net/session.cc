@@ -138,7 +138,8 @@ void AgentSession::done() {
 
 void AgentSession::reply_message(std::string_view text) {
   v1::AgentReply& reply = state_->reply(state_->call.kind == AgentCall::Kind::Message, "a message");
-  if (!is_utf8(text)) throw UsageError("got an answer to a message that is not UTF-8, wanted UTF-8");
+  if (!is_utf8(text))
+    throw UsageError("got an answer to a message that is not UTF-8, wanted UTF-8");
   reply.mutable_message()->set_text(text.data(), text.size());
   state_->answer();
 }
@@ -157,8 +158,8 @@ const std::string& AgentSession::farewell() const { return state_->session.farew
 
 v1::AgentReply& AgentSession::State::reply(bool is_right, const char* got) {
   if (!is_open || !is_right) {
-    throw UsageError(std::string("got ") + got + (is_open ? ", wanted the call's own answer"
-                                                          : ", wanted next() first"));
+    throw UsageError(std::string("got ") + got +
+                     (is_open ? ", wanted the call's own answer" : ", wanted next() first"));
   }
   return session.reply();
 }
@@ -168,8 +169,7 @@ void AgentSession::State::decode(v1::AgentCall& message) {
   call.seq = message.seq();
   call.budget = decode_budget(message);
   switch (message.call_case()) {
-    case v1::AgentCall::kTurn:
-      return decode_turn_call(message);
+    case v1::AgentCall::kTurn: return decode_turn_call(message);
     case v1::AgentCall::kInit:
       spec = decode_spec(message.init().spec());
       has_spec = true;
@@ -180,20 +180,11 @@ void AgentSession::State::decode(v1::AgentCall& message) {
       call.kind = Kind::Message;
       call.text = message.message().text();
       return;
-    case v1::AgentCall::kFreeze:
-      call.kind = Kind::Freeze;
-      break;
-    case v1::AgentCall::kAdaptBegin:
-      call.kind = Kind::AdaptBegin;
-      break;
-    case v1::AgentCall::kAdapt:
-      call.kind = Kind::Adapt;
-      break;
-    case v1::AgentCall::kCleanup:
-      call.kind = Kind::Cleanup;
-      break;
-    default:
-      throw BadReply("WRONG_KIND", "an unknown call", "one of protocol 1.0");
+    case v1::AgentCall::kFreeze: call.kind = Kind::Freeze; break;
+    case v1::AgentCall::kAdaptBegin: call.kind = Kind::AdaptBegin; break;
+    case v1::AgentCall::kAdapt: call.kind = Kind::Adapt; break;
+    case v1::AgentCall::kCleanup: call.kind = Kind::Cleanup; break;
+    default: throw BadReply("WRONG_KIND", "an unknown call", "one of protocol 1.0");
   }
   spec_of("a routine");
 }

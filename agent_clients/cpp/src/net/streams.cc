@@ -61,7 +61,7 @@ int connected(const std::string& path) {
   ::close(fd);
   const std::string why = not_ours(error);
   throw NoUnixSocket{path + " cannot be opened: " + (why.empty() ? std::strerror(error) : why),
-               !why.empty()};
+                     !why.empty()};
 }
 
 /// Says hello, and checks that the ticket's glue answers. Throws NoUnixSocket, StreamEnded.
@@ -98,7 +98,7 @@ std::unique_ptr<Stream> open_unix_socket(const Route& route,
 }  // namespace
 
 std::unique_ptr<Stream> Route::open(const google::protobuf::MessageLite& hello,
-                                  std::uint64_t answered, bool is_back) const {
+                                    std::uint64_t answered, bool is_back) const {
   if (transport != Transport::Grpc) {
     try {
       std::unique_ptr<Stream> stream = open_unix_socket(*this, hello, answered);
@@ -132,25 +132,18 @@ bool StreamEnded::is_refusal() const {
     case grpc::StatusCode::UNAUTHENTICATED:
     case grpc::StatusCode::FAILED_PRECONDITION:
     case grpc::StatusCode::ALREADY_EXISTS:
-    case grpc::StatusCode::INVALID_ARGUMENT:
-      return true;
-    default:
-      return false;
+    case grpc::StatusCode::INVALID_ARGUMENT: return true;
+    default: return false;
   }
 }
 
 void StreamEnded::throw_meaning() const {
   switch (code) {
-    case grpc::StatusCode::UNAUTHENTICATED:
-      throw WrongToken(what());
-    case grpc::StatusCode::FAILED_PRECONDITION:
-      throw WrongVersion(what());
-    case grpc::StatusCode::ALREADY_EXISTS:
-      throw Busy(what());
-    case grpc::StatusCode::INVALID_ARGUMENT:
-      throw Refused(what());
-    default:
-      throw SessionLost(what());
+    case grpc::StatusCode::UNAUTHENTICATED: throw WrongToken(what());
+    case grpc::StatusCode::FAILED_PRECONDITION: throw WrongVersion(what());
+    case grpc::StatusCode::ALREADY_EXISTS: throw Busy(what());
+    case grpc::StatusCode::INVALID_ARGUMENT: throw Refused(what());
+    default: throw SessionLost(what());
   }
 }
 

@@ -142,8 +142,7 @@ std::string foreign(const std::string& path) {
   if (!is_role || folder.compare(last, 7, "reglue-") != 0) {
     return "a glue's is called reglue-.../agent, environment or experiment";
   }
-  struct stat socket {
-  }, around{};
+  struct stat socket{}, around{};
   if (::lstat(path.c_str(), &socket) != 0 || ::stat(folder.c_str(), &around) != 0) return "";
   if (!S_ISSOCK(socket.st_mode)) return "it is no socket";
   if (socket.st_uid != around.st_uid || (around.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
