@@ -89,3 +89,24 @@ def test_an_agent_that_waits_leaves_when_a_signal_tells_it_to(transport: Transpo
         process.send_signal(signal.SIGTERM)
         _, told = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, told) == (0, "stopped_agent: the program has stopped the session\n")
+
+
+def test_an_agent_may_wait_in_slices_also_while_its_connection_is_lost(
+    transport: Transport,
+) -> None:
+    program = built("cpp", "patient_agent", "tests/patient_agent")
+    with (
+        GlueServer(reconnect_window_s=PATIENCE_S, transport=transport) as server,
+        proxy_to(server) as proxy,
+        started(program, proxy.address, server.token) as process,
+    ):
+        port = server.next("agent", PATIENCE_S)
+        assert port is not None
+        target, proxy.target = proxy.target, ""
+        proxy.cut()
+        until(lambda: proxy.refused > 3, "the agent has tried some times")
+        port.send(TextMessage("hello"))
+        proxy.target = target
+        assert port.receive(PATIENCE_S) == TextMessage("I have waited")
+        port.close("that was all")
+        assert process.wait(PATIENCE_S) == 0
