@@ -8,6 +8,7 @@ BIN := .venv/bin
 BUF := cd proto && node_modules/.bin/buf
 STUBS := agent_clients/python
 TYPESCRIPT := agent_clients/typescript
+CPP_FILES := find agent_clients/cpp -name '*.cc' -o -name '*.h'
 DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
 # What docker compose reads.
@@ -18,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo docs picture env chaos test fuzz test-clients test-containers check conformance coverage speed scaling format proto \
-	proto-image constraints clean clients cpp c julia typescript docker \
+	proto-image constraints clean clients cpp sanitize c julia typescript docker \
 	check-style check-types check-layers check-proto check-stubs check-tests check-containers
 
 help: ## list the targets
@@ -47,7 +48,7 @@ fuzz: .venv/dev-is-installed ## look for messages that break a decoder, for SECO
 	$(BIN)/python -m tests.fuzz.run --seconds $(SECONDS) $(if $(KEEP),--keep)
 	[ -z "$$(command -v clang++)" ] || .ci/fuzz-cpp $(SECONDS)
 
-test-clients: .venv/dev-is-installed clients ## the clients in other languages: their tests, and the protocol's rules
+test-clients: .venv/dev-is-installed clients sanitize ## the clients in other languages: their tests, and the protocol's rules
 	ctest --test-dir build/cpp --output-on-failure
 	ctest --test-dir build/c --output-on-failure
 	cd $(TYPESCRIPT) && npm run check && npm test
@@ -72,6 +73,13 @@ cpp: ## build the C++ client
 	.ci/cpp
 	cmake -S agent_clients/cpp -B build/cpp -G Ninja -DREGLUE_STRICT=ON
 	cmake --build build/cpp
+
+sanitize: ## test the C++ client under ASan and UBSan, in a debug build
+	.ci/cpp
+	cmake -S agent_clients/cpp -B build/sanitize -G Ninja -DREGLUE_STRICT=ON -DREGLUE_SANITIZE=ON \
+		-DREGLUE_EXAMPLES=OFF -DCMAKE_BUILD_TYPE=Debug
+	cmake --build build/sanitize
+	ctest --test-dir build/sanitize --output-on-failure
 
 c: cpp ## build the C library and its programs
 	cmake -S agent_clients/c -B build/c -G Ninja -DREGLUE_STRICT=ON -Dreglue_DIR=$(CURDIR)/build/cpp
@@ -125,6 +133,7 @@ check-containers:
 check-style: .venv/dev-is-installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(CPP_FILES) | xargs $(BIN)/clang-format --dry-run --Werror
 
 check-types: .venv/dev-is-installed
 	$(BIN)/mypy
@@ -140,9 +149,10 @@ check-proto: proto/node_modules/is-installed
 check-stubs: .venv-proto/is-installed
 	.ci/stubs check $(STUBS)
 
-format: .venv/dev-is-installed proto/node_modules/is-installed ## rewrite Python and proto files in the house's style
+format: .venv/dev-is-installed proto/node_modules/is-installed ## rewrite Python, C++ and proto files in the house's style
 	$(BIN)/ruff check --fix --exit-zero .
 	$(BIN)/ruff format .
+	$(CPP_FILES) | xargs $(BIN)/clang-format -i
 	$(BUF) format --write
 
 proto: .venv-proto/is-installed ## generate the Python stubs from proto/

@@ -2,8 +2,8 @@
 // proto/CONFORMANCE.md describes it.
 #include <vector>
 
-#include "rule.h"
 #include "reglue/reglue.h"
+#include "rule.h"
 #include "words.h"
 
 namespace reglue::conformance {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "rule.h"
 #include "reglue/environment.h"
+#include "rule.h"
 #include "words.h"
 
 namespace reglue::conformance {
@@ -48,8 +48,12 @@ Episode episode_of(const Cell& cell) {
   memory.take(cell.steps);
   rng.take(cell.seed);
   rng.take(cell.repeat);
-  return {memory.number(), rng.number(), 0, static_cast<std::uint32_t>(2 + cell.seed % 6),
-          cell.variant % 2, cell.phase == Phase::Evaluate};
+  return {memory.number(),
+          rng.number(),
+          0,
+          static_cast<std::uint32_t>(2 + cell.seed % 6),
+          cell.variant % 2,
+          cell.phase == Phase::Evaluate};
 }
 
 class ConformanceEnvironment : public Environment {
@@ -159,8 +163,8 @@ class ConformanceEnvironment : public Environment {
   }
 
   /// Its memory takes in the rng, and shows a row. Returns how many elements that has.
-  static std::uint32_t move(Episode& episode, Memory memory,
-                            const ShownObservations& observations, std::size_t row) {
+  static std::uint32_t move(Episode& episode, Memory memory, const ShownObservations& observations,
+                            std::size_t row) {
     memory.take(episode.rng);
     episode.memory = memory.number();
     episode.rng = Memory(episode.rng).draw(1);

@@ -7,9 +7,9 @@
 #include <string>
 #include <thread>
 
-#include "rule.h"
 #include "reglue/errors.h"
 #include "reglue/experiment.h"
+#include "rule.h"
 #include "words.h"
 
 namespace reglue::conformance {

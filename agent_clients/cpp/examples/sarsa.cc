@@ -22,7 +22,7 @@ constexpr double kFaintest = 0.01;  // a trace below it would cost more than it 
 constexpr int kTilings = 8;
 constexpr int kTiles = 8;  // to a side
 
-using Tiles = std::vector<std::size_t>;                   // the one of each tiling that it lies on
+using Tiles = std::vector<std::size_t>;  // the one of each tiling that it lies on
 using Numbers = std::unordered_map<std::size_t, double>;  // by tile, of those that were met
 
 /// Grids over a tensor's bounds, each moved a little against the others.

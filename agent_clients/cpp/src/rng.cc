@@ -75,8 +75,8 @@ std::array<std::uint64_t, 4> philox(std::array<std::uint64_t, 4> counter,
   for (int round = 0; round < kRounds; ++round) {
     const Product first = times(0xD2E7470EE14C6C93, counter[0]);
     const Product second = times(0xCA5A826395121157, counter[2]);
-    counter = {second.high ^ counter[1] ^ key[0], second.low,
-               first.high ^ counter[3] ^ key[1], first.low};
+    counter = {second.high ^ counter[1] ^ key[0], second.low, first.high ^ counter[3] ^ key[1],
+               first.low};
     key[0] += 0x9E3779B97F4A7C15;
     key[1] += 0xBB67AE8584CAA73B;
   }

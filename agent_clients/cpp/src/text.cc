@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iostream>
 #include <iterator>
 
 #include "reglue/errors.h"
@@ -43,9 +42,9 @@ char32_t code_point(std::string_view character) {
 constexpr struct {
   char32_t first, last;
 } kHidden[] = {
-    {0x00, 0x08},      {0x0B, 0x1F},     {0x7F, 0x9F},     {0xAD, 0xAD},
-    {0x61C, 0x61C},    {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F},
-    {0xFEFF, 0xFEFF},  {0xFFF9, 0xFFFB}, {0xE0000, 0xE0FFF},
+    {0x00, 0x08},     {0x0B, 0x1F},     {0x7F, 0x9F},       {0xAD, 0xAD},
+    {0x61C, 0x61C},   {0x200B, 0x200F}, {0x2028, 0x202E},   {0x2060, 0x206F},
+    {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE0FFF},
 };
 
 bool is_hidden(std::string_view character) {
@@ -91,13 +90,5 @@ std::string printable(std::string_view text) {
 }
 
 std::string told(std::string_view text) { return printable(clean(text, kMostFaultCharacters)); }
-
-Log log_of(const Options& options) {
-  Log log = options.log;
-  if (!log) {
-    log = [](const std::string& line) { std::cerr << "reglue: " + line + "\n" << std::flush; };
-  }
-  return [log](const std::string& line) { log(printable(line)); };
-}
 
 }  // namespace reglue

@@ -1,12 +1,9 @@
-// Texts: what protobuf takes, what people may see, and where a log goes.
+// Texts: what protobuf takes, and what people may see.
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <string_view>
-
-#include "reglue/options.h"
 
 namespace reglue {
 
@@ -21,10 +18,5 @@ std::string clean(std::string_view text, std::size_t most);
 
 /// What a glue says, as it may be shown: printable(), of its first kMostFaultCharacters.
 std::string told(std::string_view text);
-
-using Log = std::function<void(const std::string&)>;
-
-/// As the options say, else lines on stderr; printable() lines, as a glue's words may be in them.
-Log log_of(const Options& options);
 
 }  // namespace reglue

@@ -93,8 +93,14 @@ class EnvironmentTest : public ::testing::Test {
   }
 
   Counter counter_;
-  Log log_ = [this](const std::string& line) { said_ += line; };
+  static Options logging_to(std::string& text) {
+    Options options;
+    options.log = [&text](const std::string& line) { text += line; };
+    return options;
+  }
+
   std::string said_;
+  Log log_{logging_to(said_)};
   EnvironmentCalls calls_{counter_, log_};
 };
 

@@ -43,7 +43,7 @@ class GoalsTest : public testing::Test {
     AgentCall call;
     call.kind = AgentCall::Kind::Init;
     call.spec = &spec;
-    calls.take(call);
+    AgentCalls::take(agent, call);
   }
 
   /// A turn in which row i of every tensor is all `numbers[i]`.
@@ -65,7 +65,7 @@ class GoalsTest : public testing::Test {
     call.turn.steps.slots = steps;
     call.turn.starts.slots = starts;
     call.turn.observations = {std::move(tensors), numbers.size()};
-    calls.take(call);
+    AgentCalls::take(agent, call);
   }
 
   std::string why_not(std::uint32_t slot) const {

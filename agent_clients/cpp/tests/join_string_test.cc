@@ -60,23 +60,25 @@ class BadJoinString : public testing::TestWithParam<std::string> {};
 
 TEST_P(BadJoinString, IsRefused) { EXPECT_THROW(parse_join_string(GetParam()), UsageError); }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, BadJoinString,
-    testing::Values("http://host:1", "reglue://host", "reglue://host:0", "reglue://host:65536",
-                    "reglue://:1", "reglue://a b:1", "reglue://host:1?", "reglue://host:1?ca=",
-                    "reglue://host:1?ca=AAAA", "reglue://host:1?ca=!", "reglue://host:1?token",
-                    "reglue://host:1?token=a&token=b", "reglue://host:1?later=1",
-                    "reglue://host:1?token=%4", "reglue://host:1?token=%zz",
-                    "reglue://host:1?token=a#b", "reglue://2001:db8::7:1", "reglue://[]:1",
-                    vector().substr(0, 200), "reglue://host:1/path"));
+INSTANTIATE_TEST_SUITE_P(All, BadJoinString,
+                         testing::Values("http://host:1", "reglue://host", "reglue://host:0",
+                                         "reglue://host:65536", "reglue://:1", "reglue://a b:1",
+                                         "reglue://host:1?", "reglue://host:1?ca=",
+                                         "reglue://host:1?ca=AAAA", "reglue://host:1?ca=!",
+                                         "reglue://host:1?token", "reglue://host:1?token=a&token=b",
+                                         "reglue://host:1?later=1", "reglue://host:1?token=%4",
+                                         "reglue://host:1?token=%zz", "reglue://host:1?token=a#b",
+                                         "reglue://2001:db8::7:1", "reglue://[]:1",
+                                         vector().substr(0, 200), "reglue://host:1/path"));
 
 TEST(JoinString, NoMessageRepeatsAToken) {
   const std::string token = "nv0FQqLDsyS1ze8dM3xkXIw7TQGfZ4Jb";
   for (const std::string& text :
        {token, token + ":", token + "://hub:80", "reglue://" + token + "@hub",
         "reglue://hub:80/" + token, "reglue://hub:80?" + token, "reglue://hub:80?" + token + "=",
-        "reglue://hub:80?token=" + token + "&token=" + token, "reglue://hub:80?token=" + token + "#x",
-        "reglue://hub?token=" + token, "reglue://hub:80?token=" + token + "%zz"}) {
+        "reglue://hub:80?token=" + token + "&token=" + token,
+        "reglue://hub:80?token=" + token + "#x", "reglue://hub?token=" + token,
+        "reglue://hub:80?token=" + token + "%zz"}) {
     try {
       join_string_of(at(text));
       ADD_FAILURE() << text;

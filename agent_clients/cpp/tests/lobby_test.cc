@@ -24,7 +24,9 @@ void expect_vector(const std::string& name, Proof proof) {
 
 TEST(Proofs, HelloIsThatOfTheProtocolsVector) { expect_vector("text hello", hello_proof); }
 
-TEST(Proofs, UnixSocketIsThatOfTheProtocolsVector) { expect_vector("text unix socket", unix_socket_proof); }
+TEST(Proofs, UnixSocketIsThatOfTheProtocolsVector) {
+  expect_vector("text unix socket", unix_socket_proof);
+}
 
 TEST(Backoff, WaitsLongerEachTimeUpToFiveSeconds) {
   Backoff pauses;
@@ -36,9 +38,12 @@ TEST(Backoff, WaitsLongerEachTimeUpToFiveSeconds) {
 
 TEST(Join, AGlueThatIsNotThereIsUnreachable) {
   const JoinString nobody{"127.0.0.1:1", "token", "", ""};
-  const auto silent = [](const std::string&) {};
-  EXPECT_THROW(join(nobody, v1::ROLE_AGENT, "test", std::chrono::milliseconds(1), silent),
-               Unreachable);
+  Options silent;
+  silent.log = [](const std::string&) {};
+  const Log log(silent);
+  const Interrupt interrupt;
+  Joining joining(nobody, v1::ROLE_AGENT, "test", std::chrono::milliseconds(1), log, interrupt);
+  EXPECT_THROW(joining.ticket(std::nullopt), Unreachable);
 }
 
 TEST(Route, AMessageLimitBeyondGrpcsOwnBecomesGrpcs) {

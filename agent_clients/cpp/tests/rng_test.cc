@@ -16,8 +16,8 @@ namespace {
 using nlohmann::json;
 
 const json& vectors(const char* kind) {
-  static const json all = json::parse(
-      std::ifstream(REGLUE_PROTO_DIR "/../tests/reglue/rng_vectors.json"));
+  static const json all =
+      json::parse(std::ifstream(REGLUE_PROTO_DIR "/../tests/reglue/rng_vectors.json"));
   return all.at(kind);
 }
 
@@ -80,11 +80,9 @@ TEST(Rng, DrawsWholeNumbersBelowAnother) {
     const bool is_any_word = vector["n"].get<std::string>().size() > 16;  // n is 2^64
     Rng rng = rng_of(vector);
     for (const json& number : vector["numbers"]) {
-      EXPECT_EQ(is_any_word ? rng.word() : rng.below(whole(vector["n"])), whole(number))
-          << vector;
+      EXPECT_EQ(is_any_word ? rng.word() : rng.below(whole(vector["n"])), whole(number)) << vector;
     }
-    const Rng after(whole(vector["seed"]), whole(vector["episode"]),
-                       whole(vector["drawn_after"]));
+    const Rng after(whole(vector["seed"]), whole(vector["episode"]), whole(vector["drawn_after"]));
     EXPECT_EQ(rng.to_bytes(), after.to_bytes()) << vector;
   }
 }

@@ -2,9 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <csignal>
+#include <thread>
+
 #include "program.h"
 #include "reglue/connect.h"
 #include "reglue/errors.h"
+#include "reglue/experiment.h"
 
 namespace reglue {
 namespace {
@@ -38,6 +43,50 @@ TEST(Session, ThatFindsNoGlueIsOver) {
   EXPECT_THROW(session.next(), SessionLost);  // null would be a farewell
   session.fault("too late");
   session.close();
+}
+
+Options nobody_for_long() {
+  Options options = nobody();
+  options.connect_timeout = std::chrono::hours(1);
+  return options;
+}
+
+TEST(Session, ThatWaitsIsStoppedByAnotherThread) {
+  AgentSession session(nobody_for_long(), {});
+  std::thread stopper([&] { session.stop(); });
+  EXPECT_EQ(session.next(), nullptr);
+  EXPECT_EQ(session.farewell(), "the program has stopped the session");
+  EXPECT_EQ(session.next(), nullptr);
+  stopper.join();
+}
+
+AgentSession* interrupted = nullptr;
+
+TEST(Session, IsStoppedByASignalHandler) {
+  AgentSession session(nobody_for_long(), {});
+  interrupted = &session;
+  const auto before = std::signal(SIGUSR1, [](int) { interrupted->stop(); });
+  std::raise(SIGUSR1);
+  std::signal(SIGUSR1, before);
+  EXPECT_EQ(session.next(), nullptr);
+}
+
+TEST(Session, IsStoppedByTheOptionsOfAnyRole) {
+  const std::atomic<bool> stop = true;
+  Options options = nobody_for_long();
+  options.stop = &stop;
+  Agent agent;
+  EXPECT_EQ(connect(agent, options), "the program has stopped the session");
+  EXPECT_EQ(run({}, options), 0);
+  EXPECT_THROW(Experiment{options}, Stopped);
+}
+
+TEST(Session, WaitsNoLongerThanItsLimit) {
+  AgentSession session(nobody_for_long(), {});
+  EXPECT_FALSE(session.wait(std::chrono::milliseconds(1)));
+  EXPECT_FALSE(session.wait(std::chrono::milliseconds(0)));
+  session.stop();
+  EXPECT_TRUE(session.wait(std::chrono::milliseconds::max()));
 }
 
 TEST(Session, AnAddressThatIsNoneIsRefusedAtOnce) {

@@ -20,7 +20,9 @@ v1::TaskSpec message_of(const std::string& text) {
 
 const std::string kAction = " actions { name: 'a' dtype: DTYPE_FLOAT32 box {} } slots: 1 ";
 
-std::string observation(const std::string& text) { return "observations { " + text + " }" + kAction; }
+std::string observation(const std::string& text) {
+  return "observations { " + text + " }" + kAction;
+}
 
 TEST(Spec, OfTheProtocolsExampleIsReadAndWritten) {
   const v1::TaskSpec message = message_of(tests::block("textproto spec"));
@@ -52,10 +54,8 @@ TEST_P(BadSpec, IsRefused) { EXPECT_THROW(decode_spec(message_of(GetParam())), S
 INSTANTIATE_TEST_SUITE_P(
     All, BadSpec,
     testing::Values(
-        "", kAction, observation("name: 'o' box {}"),
-        observation("name: 'o' dtype: DTYPE_FLOAT32"),
-        observation("dtype: DTYPE_FLOAT32 box {}"),
-        observation("name: 'o' dtype: 99 box {}"),
+        "", kAction, observation("name: 'o' box {}"), observation("name: 'o' dtype: DTYPE_FLOAT32"),
+        observation("dtype: DTYPE_FLOAT32 box {}"), observation("name: 'o' dtype: 99 box {}"),
         observation("name: 'o' dtype: DTYPE_INT8 shape: 4294967295 shape: 4294967295 "
                     "shape: 4294967295 box {}"),
         observation("name: 'o' dtype: DTYPE_INT8 shape: 67108865 box {}"),
@@ -69,7 +69,8 @@ INSTANTIATE_TEST_SUITE_P(
         observation("name: 'o' dtype: DTYPE_INT8 shape: 2 multi_discrete { n: 2 }"),
         observation("name: 'o' dtype: DTYPE_INT8 shape: 2 multi_discrete { n: 2 n: 0 }"),
         "observations { name: 'o' dtype: DTYPE_INT8 box {} } "
-        "observations { name: 'o' dtype: DTYPE_INT8 box {} }" + kAction,
+        "observations { name: 'o' dtype: DTYPE_INT8 box {} }" +
+            kAction,
         observation("name: 'o' dtype: DTYPE_INT8 box {}") + "discount: 1.5",
         observation("name: 'o' dtype: DTYPE_INT8 box {}") + "discount: nan"));
 

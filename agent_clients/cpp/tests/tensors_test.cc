@@ -32,6 +32,18 @@ TEST(Rows, AreViewsOfTheMessagesOwnBytes) {
             written.entries[0].data());
 }
 
+TEST(Rows, AreFoundByAPlaceOfAnyIntegerType) {
+  Written written({tensor(Dtype::Float32), tensor(Dtype::Bool)});
+  const auto dtype = [&](auto place) { return written.views[place].spec().dtype; };
+  EXPECT_EQ(dtype(1), Dtype::Bool);
+  EXPECT_EQ(dtype(1U), Dtype::Bool);
+  EXPECT_EQ(dtype(1L), Dtype::Bool);
+  EXPECT_EQ(dtype(std::size_t{1}), Dtype::Bool);
+  EXPECT_EQ(dtype(std::uint8_t{1}), Dtype::Bool);
+  EXPECT_EQ(written.views[0].spec().dtype, Dtype::Float32);
+  EXPECT_THROW(written.views[-1], UsageError);
+}
+
 TEST(Rows, AnotherTypeIsRefused) {
   Written written({tensor(Dtype::Float32), tensor(Dtype::Bool)});
   EXPECT_THROW(written.views[0].as<double>(), UsageError);
@@ -57,8 +69,7 @@ TEST(Rows, OfAWrongNumberHearGotAndWanted) {
     FAIL();
   } catch (const BadReply& error) {
     EXPECT_EQ(error.code, "WRONG_SIZE");
-    EXPECT_STREQ(error.what(),
-                 "got 20 bytes of 't', wanted 24 bytes: 2 rows of float32[3]");
+    EXPECT_STREQ(error.what(), "got 20 bytes of 't', wanted 24 bytes: 2 rows of float32[3]");
   }
   written.views[0].assign(std::vector<float>{1, 2, 3, 4, 5, 6});
   EXPECT_EQ(written.views[0].number(1, 2), 6.0);

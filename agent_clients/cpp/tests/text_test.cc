@@ -5,6 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "log.h"
 #include "net/streams.h"
 #include "reglue/errors.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 TEST(Text, OfAnyScriptIsUtf8) {
   EXPECT_TRUE(is_utf8(""));
-  EXPECT_TRUE(is_utf8(u8"aé€😀\u0800\uD7FF\U0010FFFF"));
+  EXPECT_TRUE(is_utf8("aé€😀\u0800\uD7FF\U0010FFFF"));
 }
 
 TEST(Text, ThatIsCutOrOverlongOrASurrogateIsNot) {
@@ -24,8 +25,11 @@ TEST(Text, ThatIsCutOrOverlongOrASurrogateIsNot) {
 }
 
 TEST(Text, IsCutByCharactersAndCleanedOfOtherBytes) {
-  EXPECT_EQ(clean(u8"aé€😀b", 4), u8"aé€😀");
-  EXPECT_EQ(clean("a\xFF" "b", 9), "a?b");
+  EXPECT_EQ(clean("aé€😀b", 4), "aé€😀");
+  EXPECT_EQ(clean("a\xFF"
+                  "b",
+                  9),
+            "a?b");
 }
 
 /// Of tests/reglue/printable_words.json: the same cases in every language.
@@ -58,7 +62,7 @@ TEST(Words, InErrorsAndLogsLoseWhatTerminalsObey) {
     const std::string words = each["told"], shown = each["shown"];
     EXPECT_EQ(SessionLost(words).what(), shown) << each["what"];
     EXPECT_EQ(OutOfDomain(words, words).what(), "got " + shown + ", wanted " + shown);
-    log_of(options)(words);
+    Log(options).warning(words);
     EXPECT_EQ(logged, shown) << each["what"];
   }
 }

@@ -18,7 +18,8 @@ class TurnBytes : public testing::Test {
  protected:
   TurnBytes() {
     v1::TaskSpec message;
-    google::protobuf::TextFormat::ParseFromString(tests::block("textproto spec"), &message);
+    EXPECT_TRUE(
+        google::protobuf::TextFormat::ParseFromString(tests::block("textproto spec"), &message));
     spec = decode_spec(message);
     EXPECT_TRUE(call.ParseFromString(tests::bytes(tests::block("hex call"))));
   }

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "cart_pole.h"
-#include "reglue/rng.h"
 #include "reglue/environment.h"
+#include "reglue/rng.h"
 
 namespace cart_pole {
 namespace {
@@ -70,7 +70,9 @@ class CartPole : public reglue::Environment {
     is_standardized_ = false;
     const double far = 2 * kFarthest, steep = 2 * kSteepest, any = HUGE_VAL;
     reglue::TaskSpec spec;
-    spec.observations = {{"observation", reglue::Dtype::Float32, {4},
+    spec.observations = {{"observation",
+                          reglue::Dtype::Float32,
+                          {4},
                           reglue::Box{{-far, -any, -steep, -any}, {far, any, steep, any}}}};
     spec.actions = {{"action", reglue::Dtype::Int64, {}, reglue::Discrete{2}}};
     spec.reward_low = spec.reward_high = 1.0;
@@ -81,8 +83,8 @@ class CartPole : public reglue::Environment {
   void env_start(const reglue::Cells& cells, reglue::Begun& begun) override {
     for (std::size_t row = 0; row < cells.size(); ++row) {
       const reglue::Cell& cell = cells.cells[row];
-      reglue::Rng rng = is_standardized_ ? reglue::Rng(seed_, starts_++)
-                                               : reglue::Rng(cell.seed, cell.repeat);
+      reglue::Rng rng =
+          is_standardized_ ? reglue::Rng(seed_, starts_++) : reglue::Rng(cell.seed, cell.repeat);
       const Motion motion = begin(rng);
       episodes_.insert_or_assign(cells.slots[row], Episode{rng, motion});
       show(motion, begun.observations, row);

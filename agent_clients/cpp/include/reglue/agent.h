@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "reglue/export.h"
 #include "reglue/goals.h"
 #include "reglue/spec.h"
 #include "reglue/turn.h"
@@ -21,7 +22,7 @@ struct AgentTraits {
   bool episodic = true;         // false if it cannot handle an episode's end
 };
 
-class Agent {
+class REGLUE_API Agent {
  public:
   virtual ~Agent() = default;
 

@@ -4,22 +4,23 @@
 #include <string>
 
 #include "reglue/agent.h"
+#include "reglue/export.h"
 #include "reglue/options.h"
 
 namespace reglue {
 
 /// Plays a session until the glue's farewell; returns its text. Reconnects when a connection
 /// breaks, as long as the glue allows; every call is carried out once. Handles no signals:
-/// Ctrl-C is the program's own.
+/// Ctrl-C is the program's own, whose handler may set what Options::stop points to.
 ///
 /// Throws Unreachable, Refused (WrongToken, WrongVersion, WrongTls, Busy), SessionLost,
 /// UsageError, and what the agent throws, after telling the glue.
-std::string connect(Agent& agent, Options options = {});
+REGLUE_API std::string connect(Agent& agent, Options options = {});
 
 /// connect() for main(): errors go to stderr. Takes `[ADDRESS [TOKEN]]` and `--transport
-/// auto|grpc|unix` from the command line. Returns the exit code: 0 after a farewell,
+/// auto|grpc|unix` from the command line. Returns the exit code: 0 after a farewell or a stop,
 /// 1 if the agent failed or the glue was lost or cannot be reached, 2 for wrong usage or if
 /// the glue refuses.
-int run_agent(Agent& agent, int argc, char** argv, Options options = {});
+REGLUE_API int run_agent(Agent& agent, int argc, char** argv, Options options = {});
 
 }  // namespace reglue

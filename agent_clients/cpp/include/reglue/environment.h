@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "reglue/episode.h"
+#include "reglue/export.h"
 #include "reglue/options.h"
 #include "reglue/spec.h"
 #include "reglue/turn.h"
@@ -52,7 +53,7 @@ struct Cell {
   std::uint64_t seed = 0;     // 0 to 2^63 - 1
   std::uint64_t repeat = 0;
   Phase phase = Phase::Train;  // Evaluate ends at the first success
-  std::uint64_t steps = 0;     // of the run before this episode; 0 if runs are not counted in steps
+  std::uint64_t steps = 0;  // of the run before this episode; 0 if runs are not counted in steps
 };
 
 /// Episodes that begin: their slots and, for each, its cell.
@@ -70,8 +71,8 @@ struct Begun {
 
 /// What env_step() fills in; rows likewise.
 struct Earned {
-  Span<double> rewards;       // of the actions, task units, unclipped, finite
-  Span<std::uint8_t> flags;   // bits of EpisodeFlag
+  Span<double> rewards;  // of the actions, task units, unclipped, finite
+  Span<std::uint8_t> flags;  // bits of EpisodeFlag
   ShownObservations observations;
   std::map<std::uint32_t, std::string>& faults;
 };
@@ -80,7 +81,7 @@ struct Earned {
 /// the exchange have failed. If another routine throws RoutineRefused (OutOfOrder, UnknownKey,
 /// NotSupported, OutOfDomain), the glue is told, and nothing must have changed; any other
 /// exception ends the session.
-class Environment {
+class REGLUE_API Environment {
  public:
   virtual ~Environment() = default;
 
@@ -130,9 +131,10 @@ class Environment {
 };
 
 /// Plays a session until the glue's farewell; returns its text. Throws as an agent's connect().
-std::string connect(Environment& environment, Options options = {});
+REGLUE_API std::string connect(Environment& environment, Options options = {});
 
 /// connect() for main(), as run_agent().
-int run_environment(Environment& environment, int argc, char** argv, Options options = {});
+REGLUE_API int run_environment(Environment& environment, int argc, char** argv,
+                               Options options = {});
 
 }  // namespace reglue

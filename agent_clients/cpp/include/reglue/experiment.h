@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "reglue/episode.h"
+#include "reglue/export.h"
 #include "reglue/options.h"
 #include "reglue/spec.h"
 #include "reglue/turn.h"
@@ -53,14 +54,16 @@ struct Acted {
 };
 
 /// Rows to fill in for half steps, zeros at first. Copies share the rows.
-class FilledRows {
+class REGLUE_API FilledRows {
  public:
   FilledRows(std::shared_ptr<const TaskSpec> spec, const std::vector<TensorSpec>& tensors,
              std::size_t rows);
 
   /// To write: one tensor by place or by name.
-  const BasicRows<std::byte>& operator[](int index) const { return written_[index]; }
-  const BasicRows<std::byte>& operator[](const char* name) const { return written_[name]; }
+  template <class Key>
+  const BasicRows<std::byte>& operator[](const Key& key) const {
+    return written_[key];
+  }
   const BasicTensors<std::byte>& tensors() const { return written_; }
 
   /// To be read, as routines take them.
@@ -91,8 +94,8 @@ struct Trajectory {
 /// NotSupported, UnknownKey, OutOfDomain (an unknown slot, an invalid argument) or
 /// RoutineRefused (rows that do not fit the spec). AgentFault and EnvironmentFault say who
 /// failed; the slots' episodes are over then. SessionLost: the glue is gone, or has ended the
-/// session.
-class Experiment {
+/// session. Stopped: Options::stop has become true.
+class REGLUE_API Experiment {
  public:
   /// Joins. Throws Unreachable, Refused (WrongToken, WrongVersion, WrongTls, Busy), UsageError.
   explicit Experiment(const Options& options = {});
@@ -174,8 +177,7 @@ class Experiment {
   /// RL_agent_start: agent_start alone; the actions are what rl_step() plays next.
   Acted rl_agent_start(const Observations& observations, const Slots& slots = {0});
   /// RL_agent_step: agent_step alone, likewise.
-  Acted rl_agent_step(Rewards rewards, const Observations& observations,
-                      const Slots& slots = {0});
+  Acted rl_agent_step(Rewards rewards, const Observations& observations, const Slots& slots = {0});
   /// RL_agent_end: agent_end alone, with the last observations.
   void rl_agent_end(Rewards rewards, const Observations& observations, const Slots& slots = {0},
                     bool truncated = false);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "reglue/export.h"
 #include "reglue/spec.h"
 #include "reglue/tensors.h"
 #include "reglue/turn.h"
@@ -13,7 +14,7 @@ namespace reglue {
 
 /// The newest rows of the goal tensors: their names are or end in `desired_goal`, such as
 /// `state_desired_goal`; the parts of a goal follow a slash.
-class Goals {
+class REGLUE_API Goals {
  public:
   Goals() = default;
   /// For the task's goal tensors. Nothing is seen yet.

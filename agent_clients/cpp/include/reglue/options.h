@@ -1,6 +1,7 @@
 // How a peer of any role connects.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -15,16 +16,21 @@ struct Options {
   /// host:port, or a join string `reglue://…`, which holds token and authority as well.
   std::string address;  // empty: REGLUE_ADDRESS of the environment
   std::string token;    // empty: the join string's, or REGLUE_TOKEN
-  std::string ca;       // a file, PEM or DER, of the authority to trust; empty: the join string's
+  std::string ca;  // a file, PEM or DER, of the authority to trust; empty: the join string's
   std::string tls_name;  // of the glue's certificate; empty: the join string's or the address's
-  std::string name;      // what the peer calls itself; empty: what it says of itself
+  std::string name;  // what the peer calls itself; empty: what it says of itself
 
   /// How long to wait for a glue that is not up, or is gone.
   std::chrono::milliseconds connect_timeout{60'000};
   Transport transport = Transport::Auto;
 
-  /// Gets lines for the author, such as refusals and lost connections. None: stderr.
+  /// Gets lines for the author, such as refusals and lost connections, of the levels that
+  /// REGLUE_LOG asks for. None: stderr, with the time and the level.
   std::function<void(const std::string&)> log;
+
+  /// The peer leaves soon after it has become true: within 0.1 s, and up to 2 s for the glue's
+  /// farewell. Another thread or a signal handler may set it; it must outlive the session.
+  const std::atomic<bool>* stop = nullptr;
 };
 
 }  // namespace reglue

@@ -2,14 +2,15 @@
 #pragma once
 
 #include "reglue/agent.h"
-#include "reglue/rng.h"
 #include "reglue/connect.h"
 #include "reglue/environment.h"
 #include "reglue/episode.h"
 #include "reglue/errors.h"
 #include "reglue/experiment.h"
+#include "reglue/export.h"
 #include "reglue/goals.h"
 #include "reglue/options.h"
+#include "reglue/rng.h"
 #include "reglue/session.h"
 #include "reglue/spec.h"
 #include "reglue/tensors.h"

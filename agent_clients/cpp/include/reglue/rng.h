@@ -10,10 +10,12 @@
 #include <string>
 #include <string_view>
 
+#include "reglue/export.h"
+
 namespace reglue {
 
 /// The random numbers of one episode, drawn one after another.
-class Rng {
+class REGLUE_API Rng {
  public:
   /// The first `drawn` words are skipped.
   explicit Rng(std::uint64_t seed, std::uint64_t episode = 0, std::uint64_t drawn = 0);
@@ -40,7 +42,7 @@ class Rng {
 
 /// One block of Philox 4×64 with 10 rounds; words least first.
 /// Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3", section 3.3.
-std::array<std::uint64_t, 4> philox(std::array<std::uint64_t, 4> counter,
-                                    std::array<std::uint64_t, 2> key);
+REGLUE_API std::array<std::uint64_t, 4> philox(std::array<std::uint64_t, 4> counter,
+                                               std::array<std::uint64_t, 2> key);
 
 }  // namespace reglue

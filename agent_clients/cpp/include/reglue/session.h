@@ -11,11 +11,13 @@
 //   }
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "reglue/agent.h"
+#include "reglue/export.h"
 #include "reglue/options.h"
 
 namespace reglue {
@@ -33,7 +35,7 @@ struct AgentCall {
 };
 
 /// For one thread at a time. Connects at the first next().
-class AgentSession {
+class REGLUE_API AgentSession {
  public:
   /// Throws UsageError for an invalid address or authority.
   AgentSession(Options options, AgentTraits traits);
@@ -42,11 +44,21 @@ class AgentSession {
   AgentSession(AgentSession&&) noexcept;
   AgentSession& operator=(AgentSession&&) noexcept;
 
-  /// Waits for the next call, without limit; null after the glue's farewell. Every call comes
-  /// once, whatever connections break, and fits the TaskSpec. Throws as connect(), and the
-  /// session is over then; UsageError if the last call was not answered yet, SessionLost if the
-  /// session is over without a farewell.
+  /// Waits for the next call, without limit; null after the glue's farewell, or once stop() has
+  /// been called. Every call comes once, whatever connections break, and fits the TaskSpec. Throws
+  /// as connect(), and the session is over then; UsageError if the last call was not answered yet,
+  /// SessionLost if the session is over without a farewell.
   const AgentCall* next();
+
+  /// Waits for up to `limit`: true if next() returns or throws at once, false if nothing has come;
+  /// call either again then. A connection that is being made may take seconds longer. Throws as
+  /// next().
+  bool wait(std::chrono::milliseconds limit);
+
+  /// Ends the session from outside: next() tells the glue, waits up to 2 s for its farewell, and
+  /// returns null. It stops waiting within 0.1 s. Signal handlers and other threads may call this,
+  /// as long as the session stays where it is.
+  void stop() noexcept;
 
   /// Answers a Turn with actions(), which are zeros until written. Throws UsageError if the call
   /// is no Turn, or if the answer is too large for a message.
@@ -64,7 +76,8 @@ class AgentSession {
   /// Leaves; before the farewell it sends a fault first.
   void close();
 
-  /// The glue's last text, once next() has returned null.
+  /// The glue's last text, or that the program has stopped the session, once next() has returned
+  /// null.
   const std::string& farewell() const;
 
  private:

@@ -18,8 +18,8 @@ class Span {
   constexpr Span(T* data, std::size_t size) : data_(data), size_(size) {}
 
   /// All of a vector, an array or another span; it must outlive the view.
-  template <class Many, class = std::enable_if_t<std::is_convertible_v<
-                            decltype(std::declval<Many&>().data()), T*>>>
+  template <class Many, class = std::enable_if_t<
+                            std::is_convertible_v<decltype(std::declval<Many&>().data()), T*>>>
   constexpr Span(Many&& many) : data_(many.data()), size_(many.size()) {}  // NOLINT: implicit
 
   constexpr T* data() const { return data_; }
@@ -27,7 +27,18 @@ class Span {
   constexpr bool empty() const { return size_ == 0; }
   constexpr T* begin() const { return data_; }
   constexpr T* end() const { return data_ + size_; }
-  constexpr T& operator[](std::size_t index) const { return data_[index]; }
+
+  /// Throws std::out_of_range for an unknown element, unless the program is compiled with NDEBUG,
+  /// as CMake's Release is. Always inlined, or the library's copy might be the program's too.
+  [[gnu::always_inline]] constexpr T& operator[](std::size_t index) const {
+#ifndef NDEBUG
+    if (index >= size_) {
+      throw std::out_of_range("got element " + std::to_string(index) + " of a span of " +
+                              std::to_string(size_));
+    }
+#endif
+    return data_[index];
+  }
 
   /// `count` elements from `first` on. Throws std::out_of_range.
   constexpr Span subspan(std::size_t first, std::size_t count) const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "reglue/errors.h"
+#include "reglue/export.h"
 
 namespace reglue {
 
@@ -30,10 +31,10 @@ enum class Dtype : std::uint8_t {
 };
 
 /// `float32` and so on.
-const char* name_of(Dtype dtype);
+REGLUE_API const char* name_of(Dtype dtype);
 
 /// Bytes of one element.
-std::size_t size_of(Dtype dtype);
+REGLUE_API std::size_t size_of(Dtype dtype);
 
 /// Bounds of each element, both inclusive, in the task's units. Either has no number
 /// (unbounded), one (for every element), or one for each element, row-major.
@@ -58,7 +59,7 @@ struct MultiBinary {};
 using Domain = std::variant<Box, Discrete, MultiDiscrete, MultiBinary>;
 
 /// One named array.
-struct TensorSpec {
+struct REGLUE_API TensorSpec {
   std::string name;
   Dtype dtype = Dtype::Float64;
   std::vector<std::uint32_t> shape;  // of one row, without the axis of slots; empty: a scalar
@@ -89,6 +90,6 @@ struct TaskSpec {
 
 /// Throws SpecError if it contradicts itself, or has a shape too large for any message; allocates
 /// nothing of that size.
-void check(const TaskSpec& spec);
+REGLUE_API void check(const TaskSpec& spec);
 
 }  // namespace reglue

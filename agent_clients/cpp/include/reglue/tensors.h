@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "reglue/export.h"
 #include "reglue/span.h"
 #include "reglue/spec.h"
 
@@ -16,19 +17,20 @@ namespace reglue {
 
 namespace detail {
 /// Throws UsageError unless the tensor's elements have that kind and size.
-void check_type(const TensorSpec& spec, char kind, std::size_t size);
+REGLUE_API void check_type(const TensorSpec& spec, char kind, std::size_t size);
 /// `what` is a row or an element.
-[[noreturn]] void throw_none(const TensorSpec& spec, const char* what, std::size_t got,
-                             std::size_t there_are);
-[[noreturn]] void throw_wrong_size(const TensorSpec& spec, std::size_t bytes, std::size_t rows);
+[[noreturn]] REGLUE_API void throw_none(const TensorSpec& spec, const char* what, std::size_t got,
+                                        std::size_t there_are);
+[[noreturn]] REGLUE_API void throw_wrong_size(const TensorSpec& spec, std::size_t bytes,
+                                              std::size_t rows);
 template <class T>
 constexpr char kind_of() {
   static_assert(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>,
                 "elements are numbers; those of bool are std::uint8_t, 0 or 1");
   return std::is_floating_point_v<T> ? 'f' : std::is_signed_v<T> ? 'i' : 'u';
 }
-double number_at(const TensorSpec& spec, const std::byte* element);
-void set_number(const TensorSpec& spec, std::byte* element, double number);
+REGLUE_API double number_at(const TensorSpec& spec, const std::byte* element);
+REGLUE_API void set_number(const TensorSpec& spec, std::byte* element, double number);
 }  // namespace detail
 
 /// Rows of one tensor, `(rows, *spec().shape)`, row-major. `Byte` is `const std::byte` for
@@ -78,8 +80,8 @@ class BasicRows {
   template <class T>
   void assign(Span<const T> elements) const {
     detail::check_type(*spec_, detail::kind_of<T>(), sizeof(T));
-    assign_bytes({reinterpret_cast<const std::byte*>(elements.data()),
-                  elements.size() * sizeof(T)});
+    assign_bytes(
+        {reinterpret_cast<const std::byte*>(elements.data()), elements.size() * sizeof(T)});
   }
   template <class T>
   void assign(const std::vector<T>& elements) const {
@@ -133,10 +135,13 @@ class BasicTensors {
   auto begin() const { return tensors_.begin(); }
   auto end() const { return tensors_.end(); }
 
-  /// Throws UsageError for an unknown tensor.
-  const Rows& operator[](std::size_t index) const {
-    if (index >= tensors_.size()) throw_none(std::to_string(index));
-    return tensors_[index];
+  /// By its place, of any integer type, or by its name. Throws UsageError for an unknown tensor.
+  template <class Index,
+            class = std::enable_if_t<std::is_integral_v<Index> || std::is_enum_v<Index>>>
+  const Rows& operator[](Index index) const {
+    // A negative one is too large as well.
+    if (static_cast<std::size_t>(index) >= tensors_.size()) throw_none(std::to_string(index));
+    return tensors_[static_cast<std::size_t>(index)];
   }
   const Rows& operator[](std::string_view name) const {
     for (const Rows& tensor : tensors_) {
@@ -145,7 +150,6 @@ class BasicTensors {
     throw_none(std::string(name));
   }
   const Rows& operator[](const char* name) const { return (*this)[std::string_view(name)]; }
-  const Rows& operator[](int index) const { return (*this)[static_cast<std::size_t>(index)]; }
 
   /// `count` rows from `first` on, of every tensor.
   BasicTensors part(std::size_t first, std::size_t count) const {

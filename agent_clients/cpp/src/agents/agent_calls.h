@@ -13,7 +13,10 @@ class AgentCalls {
   void answer(const AgentCall& call);
 
   /// What spec(), phase(), budget() and get_goal() tell from now on.
-  void take(const AgentCall& call);
+  static void take(Agent& agent, const AgentCall& call);
+
+  /// Throws UsageError before agent_init().
+  static const TaskSpec& spec_of(const Agent& agent) { return agent.spec(); }
 
  private:
   Agent& agent_;

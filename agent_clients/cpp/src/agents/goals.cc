@@ -26,7 +26,7 @@ void Goals::see(const Turn& turn) {
   for (Tensor& tensor : tensors_) {
     const std::size_t size = tensor.spec.row_bytes();
     const std::byte* row = turn.observations[tensor.place].bytes().data();
-    for (const auto slots : {turn.ends.slots, turn.steps.slots, turn.starts.slots}) {
+    for (const auto& slots : {turn.ends.slots, turn.steps.slots, turn.starts.slots}) {
       for (const std::uint32_t slot : slots) {
         if (size > 0) std::memcpy(&tensor.rows[slot * size], row, size);
         is_seen_[slot] = true;

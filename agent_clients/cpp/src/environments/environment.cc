@@ -1,7 +1,7 @@
+#include "reglue/environment.h"
 #include "environments/environment_calls.h"
 #include "net/answering_session.h"
 #include "program.h"
-#include "reglue/environment.h"
 #include "text.h"
 
 namespace reglue {

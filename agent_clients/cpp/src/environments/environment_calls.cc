@@ -10,8 +10,8 @@ namespace {
 
 v1::RefusalCode code_of(const RoutineRefused& refused) {
   v1::RefusalCode code = v1::REFUSAL_CODE_UNSPECIFIED;
-  v1::RefusalCode_Parse("REFUSAL_CODE_" + refused.code, &code);
-  return code;
+  const bool is_known = v1::RefusalCode_Parse("REFUSAL_CODE_" + refused.code, &code);
+  return is_known ? code : v1::REFUSAL_CODE_UNSPECIFIED;
 }
 
 void refuse(const RoutineRefused& refused, v1::EnvironmentReply& reply) {
@@ -19,13 +19,6 @@ void refuse(const RoutineRefused& refused, v1::EnvironmentReply& reply) {
   refusal.set_code(code_of(refused));
   refusal.set_got(clean(refused.got, kMostFaultCharacters));
   refusal.set_wanted(clean(refused.wanted, kMostFaultCharacters));
-}
-
-/// The field's name in the protocol: `get_state`.
-std::string name_of(const v1::EnvironmentCall& call) {
-  return v1::EnvironmentCall::descriptor()
-      ->FindFieldByNumber(static_cast<int>(call.call_case()))
-      ->name();
 }
 
 }  // namespace
@@ -43,8 +36,7 @@ void EnvironmentCalls::carry_out(const v1::EnvironmentCall& call, v1::Environmen
   try {
     switch (call.call_case()) {
       case v1::EnvironmentCall::kPlay:
-        return play(environment_, *play_, environment_.spec_, *reply.mutable_played(),
-                    log_);
+        return play(environment_, *play_, environment_.spec_, *reply.mutable_played(), log_);
       case v1::EnvironmentCall::kInit: return init(call.init().slots(), reply);
       case v1::EnvironmentCall::kMessage: return message(call.message().text(), reply);
       default: return routine(call, reply);
@@ -60,10 +52,7 @@ void EnvironmentCalls::init(std::uint32_t slots, v1::EnvironmentReply& reply) {
     throw OutOfDomain(std::to_string(slots) + " slots",
                       traits.max_slots ? "1 to " + std::to_string(traits.max_slots) : "at least 1");
   }
-  TaskSpec spec = environment_.env_init(slots);
-  spec.slots = slots;
-  check(spec);
-  environment_.spec_ = std::move(spec);
+  begin(environment_, slots);
   has_begun_ = true;
   v1::EnvironmentReady& ready = *reply.mutable_ready();
   ready.Clear();
@@ -80,6 +69,14 @@ void EnvironmentCalls::init(std::uint32_t slots, v1::EnvironmentReply& reply) {
   ready.set_tells_no_success(!traits.tells_success);
 }
 
+const TaskSpec& EnvironmentCalls::begin(Environment& environment, std::uint32_t slots) {
+  TaskSpec spec = environment.env_init(slots);
+  spec.slots = slots;
+  check(spec);
+  environment.spec_ = std::move(spec);
+  return environment.spec_;
+}
+
 void EnvironmentCalls::message(const std::string& text, v1::EnvironmentReply& reply) {
   std::string answer = environment_.env_message(text);
   if (!is_utf8(answer)) throw UsageError("env_message() returned bytes that are no UTF-8");
@@ -87,7 +84,8 @@ void EnvironmentCalls::message(const std::string& text, v1::EnvironmentReply& re
 }
 
 void EnvironmentCalls::routine(const v1::EnvironmentCall& call, v1::EnvironmentReply& reply) {
-  if (!has_begun_) throw OutOfOrder(name_of(call) + " before env_init", "env_init first");
+  if (!has_begun_)
+    throw OutOfOrder(Trace::name_of_call(call) + " before env_init", "env_init first");
   std::string kept;
   switch (call.call_case()) {
     case v1::EnvironmentCall::kGetState:
@@ -146,8 +144,12 @@ Cell cell_of(const v1::Cell& message) {
     throw BadReply("OUT_OF_DOMAIN", "phase " + std::to_string(message.phase()),
                    "one of protocol 1.0");
   }
-  return {message.task(), message.variant(), message.seed(), message.repeat(),
-          static_cast<Phase>(message.phase()), message.steps()};
+  return {message.task(),
+          message.variant(),
+          message.seed(),
+          message.repeat(),
+          static_cast<Phase>(message.phase()),
+          message.steps()};
 }
 
 using Faults = std::map<std::uint32_t, std::string>;
@@ -186,7 +188,7 @@ class Rows {
 
   void write() {
     played_.mutable_rewards()->assign(reinterpret_cast<const char*>(rewards_.data()),
-                                     rewards_.size() * sizeof(double));
+                                      rewards_.size() * sizeof(double));
     played_.mutable_flags()->assign(flags_.begin(), flags_.end());
     played_.clear_faults();
     for (const auto& [slot, what] : faults_) {
@@ -207,8 +209,7 @@ class Rows {
 
 }  // namespace
 
-Play::Play(v1::Play& message, const TaskSpec& spec)
-    : step_slots(span_of(message.step_slots())) {
+Play::Play(v1::Play& message, const TaskSpec& spec) : step_slots(span_of(message.step_slots())) {
   check_slots(message, spec.slots);
   if (message.cells_size() != message.start_slots_size()) {
     throw BadReply("WRONG_SIZE", std::to_string(message.cells_size()) + " cells",
@@ -227,10 +228,10 @@ void play(Environment& environment, const Play& play, const TaskSpec& spec, v1::
   try {
     rows.fill(environment);
   } catch (const std::exception& error) {  // the edge of somebody's environment
-    log("the environment failed: " + std::string(error.what()));
+    log.error("the environment failed: " + std::string(error.what()));
     rows.fail(error.what());
   } catch (...) {
-    log(std::string("the environment failed: ") + kNoStdException);
+    log.error(std::string("the environment failed: ") + kNoStdException);
     rows.fail(kNoStdException);
   }
   rows.write();

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "log.h"
 #include "reglue/environment.h"
 #include "reglue/v1/environment.pb.h"
-#include "text.h"
 
 namespace reglue {
 
@@ -39,6 +39,9 @@ class EnvironmentCalls {
  public:
   EnvironmentCalls(Environment& environment, const Log& log)
       : environment_(environment), log_(log) {}
+
+  /// Calls env_init(), and keeps the spec in the environment. Throws SpecError.
+  static const TaskSpec& begin(Environment& environment, std::uint32_t slots);
 
   /// Reads the glue's call. Throws BadReply if this version does not know it, or it does not fit
   /// the TaskSpec.

@@ -45,7 +45,7 @@ void write_rewards(Rewards rewards, std::string& entry) {
 
 }  // namespace
 
-struct Experiment::State {
+struct [[gnu::visibility("hidden")]] Experiment::State {
   explicit State(const Options& options) : session(options) {}
 
   /// Reads an answer. Throws SessionLost, and the session is over, if it is malformed.
@@ -73,7 +73,7 @@ struct Experiment::State {
     return ask(call, Kind::kCounts).message->counts();
   }
 
-  const std::vector<TensorSpec>& tensors(std::vector<TensorSpec> TaskSpec::*kind) const {
+  const std::vector<TensorSpec>& tensors(std::vector<TensorSpec> TaskSpec::* kind) const {
     static const std::vector<TensorSpec> none;  // before RL_init
     return spec ? (*spec).*kind : none;
   }
@@ -236,8 +236,8 @@ Acted Experiment::rl_agent_step(Rewards rewards, const Observations& observation
   return state_->read([&] { return acted(std::move(reply), slots); });
 }
 
-void Experiment::rl_agent_end(Rewards rewards, const Observations& observations,
-                              const Slots& slots, bool truncated) {
+void Experiment::rl_agent_end(Rewards rewards, const Observations& observations, const Slots& slots,
+                              bool truncated) {
   Call call;
   v1::RlAgentEnd& end = *call.mutable_agent_end();
   write_slots(slots, end);
@@ -257,8 +257,8 @@ std::size_t padded_bytes(const TensorSpec& tensor, std::size_t rows) {
 
 }  // namespace
 
-FilledRows::FilledRows(std::shared_ptr<const TaskSpec> spec,
-                       const std::vector<TensorSpec>& tensors, std::size_t rows)
+FilledRows::FilledRows(std::shared_ptr<const TaskSpec> spec, const std::vector<TensorSpec>& tensors,
+                       std::size_t rows)
     : spec_(std::move(spec)) {
   std::size_t bytes = 0;
   for (const TensorSpec& tensor : tensors) bytes += padded_bytes(tensor, rows);

@@ -60,8 +60,7 @@ std::shared_ptr<const void> kept(Reply reply) {
 void check_answer(const v1::ExperimentReply& reply, v1::ExperimentReply::ReplyCase wanted) {
   switch (reply.reply_case()) {
     case v1::ExperimentReply::kRefusal: throw_refused(reply.refusal());
-    case v1::ExperimentReply::kAgentFault:
-      throw AgentFault(told(reply.agent_fault().what()));
+    case v1::ExperimentReply::kAgentFault: throw AgentFault(told(reply.agent_fault().what()));
     case v1::ExperimentReply::kEnvironmentFault:
       throw EnvironmentFault(told(reply.environment_fault().what()));
     default: break;

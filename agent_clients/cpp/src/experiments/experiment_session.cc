@@ -1,7 +1,6 @@
 #include "experiments/experiment_session.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "reglue/errors.h"
 #include "text.h"
@@ -12,19 +11,24 @@ namespace {
 constexpr std::chrono::seconds kFarewell{5};  // for the glue to end the other sessions
 constexpr std::chrono::milliseconds kLongest{1'000'000'000'000};  // no clock overflows
 
-Route joined(const Options& options, const std::string& name, const Log& log) {
-  const JoinString join_string = join_string_of(options);
-  return {join_string, join(join_string, v1::ROLE_EXPERIMENT, name, options.connect_timeout, log),
-          options.transport, "/reglue.v1.ExperimentService/Session", log};
-}
-
 }  // namespace
 
 ExperimentSession::ExperimentSession(const Options& options)
     : name_(clean(options.name.empty() ? "experiment" : options.name, kMostNameCharacters)),
       connect_timeout_(options.connect_timeout),
-      log_(log_of(options)),
-      route_(joined(options, name_, log_)) {}
+      log_(options),
+      interrupt_(options.stop),
+      route_{join_string_of(options),
+             {},
+             options.transport,
+             "/reglue.v1.ExperimentService/Session",
+             &log_,
+             &interrupt_,
+             &outage_} {
+  Joining joining(route_.join_string, v1::ROLE_EXPERIMENT, name_, connect_timeout_, log_,
+                  interrupt_);
+  route_.ticket = joining.ticket(std::nullopt).value();
+}
 
 std::shared_ptr<v1::ExperimentReply> ExperimentSession::ask(v1::ExperimentCall& call) {
   if (!over_.empty()) throw SessionLost(over_);
@@ -36,6 +40,7 @@ std::shared_ptr<v1::ExperimentReply> ExperimentSession::ask(v1::ExperimentCall& 
   }
   auto reply = std::make_shared<v1::ExperimentReply>();
   const Clock::time_point until = Clock::now() + timeout_;
+  trace_.begin(call);
   ReconnectWait reconnect_wait;
   try {
     while (true) {
@@ -43,6 +48,7 @@ std::shared_ptr<v1::ExperimentReply> ExperimentSession::ask(v1::ExperimentCall& 
         opened().send(call);
         receive(call.seq(), *reply, until);
         answered_ = call.seq();
+        trace_.end(*reply);
         return reply;
       } catch (const StreamEnded& end) {
         reconnect(end, reconnect_wait, until);
@@ -56,14 +62,15 @@ std::shared_ptr<v1::ExperimentReply> ExperimentSession::ask(v1::ExperimentCall& 
 
 void ExperimentSession::set_timeout(std::chrono::milliseconds timeout) {
   if (timeout < std::chrono::milliseconds(1) || timeout > kLongest) {
-    throw UsageError("got a timeout of " + std::to_string(timeout.count()) +
-                     " ms, wanted 1 to " + std::to_string(kLongest.count()));
+    throw UsageError("got a timeout of " + std::to_string(timeout.count()) + " ms, wanted 1 to " +
+                     std::to_string(kLongest.count()));
   }
   timeout_ = timeout;
 }
 
 void ExperimentSession::leave() {
   if (is_admitted_) {
+    interrupt_.disable();
     try {
       v1::ExperimentCall farewell;
       farewell.mutable_farewell()->set_reason("the program has left");
@@ -128,8 +135,9 @@ void ExperimentSession::reconnect(const StreamEnded& end, ReconnectWait& reconne
   const auto most = std::min<std::chrono::microseconds>(window, connect_timeout_);
   const auto pause = reconnect_wait.pause(most, admitted, false);
   if (!pause || Clock::now() + *pause > until) end.throw_meaning();
-  log_("the connection broke, coming back: " + std::string(end.what()));
-  std::this_thread::sleep_for(*pause);
+  outage_.begin(end.what(), most);
+  interrupt_.sleep(Clock::now() + std::chrono::duration_cast<Clock::duration>(*pause),
+                   std::nullopt);
 }
 
 }  // namespace reglue

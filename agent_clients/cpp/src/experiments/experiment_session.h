@@ -6,12 +6,14 @@
 #include <memory>
 #include <string>
 
+#include "log.h"
+#include "net/interrupt.h"
 #include "net/lobby.h"
+#include "net/outage.h"
 #include "net/reconnect.h"
 #include "net/streams.h"
 #include "reglue/options.h"
 #include "reglue/v1/experiment.pb.h"
-#include "text.h"
 
 namespace reglue {
 
@@ -26,7 +28,8 @@ class ExperimentSession {
   ExperimentSession& operator=(const ExperimentSession&) = delete;
 
   /// Sets the call's number, and returns its reply. Throws OutOfDomain for a call that is too
-  /// large for a message, SessionLost, Refused; the session is over then, except for OutOfDomain.
+  /// large for a message, SessionLost, Refused, Stopped; the session is over then, except for
+  /// OutOfDomain.
   std::shared_ptr<v1::ExperimentReply> ask(v1::ExperimentCall& call);
 
   /// See Experiment.
@@ -49,6 +52,9 @@ class ExperimentSession {
   const std::chrono::milliseconds connect_timeout_;
   std::chrono::milliseconds timeout_ = std::chrono::hours(24);  // of one call
   const Log log_;
+  Trace trace_;
+  Interrupt interrupt_;
+  Outage outage_{log_};
   Route route_;
   std::unique_ptr<Stream> stream_;
   std::uint64_t answered_ = 0;  // number of the last call whose reply has come

@@ -20,10 +20,12 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 
+#include "log.h"
+#include "net/interrupt.h"
 #include "net/lobby.h"
+#include "net/outage.h"
 #include "net/reconnect.h"
 #include "net/streams.h"
 #include "reglue/errors.h"
@@ -44,7 +46,8 @@ class AnsweringSession {
       : join_string_(join_string_of(options)),
         transport_(options.transport),
         connect_timeout_(options.connect_timeout),
-        log_(log_of(options)),
+        log_(options),
+        interrupt_(options.stop),
         name_(clean(name, kMostNameCharacters)),
         hello_(std::move(hello)) {}
 
@@ -59,10 +62,16 @@ class AnsweringSession {
   const std::string& farewell() const { return farewell_; }
   std::size_t max_message_bytes() const { return route_->max_message_bytes(); }
 
-  /// The next call that wants an answer; null after the farewell. Refusals are logged. Throws as
-  /// connect(); the session is over then, and another next() throws SessionLost. The last call
-  /// must have been answered.
+  /// The next call that wants an answer; null after the farewell, or if the program has stopped the
+  /// session. Refusals are logged. Throws as connect(); the session is over then, and another
+  /// next() throws SessionLost. The last call must have been answered.
   Call* next();
+
+  /// Waits until next() returns or throws at once; false if `until` comes first.
+  bool wait(const Deadline& until);
+
+  /// Whoever waits here leaves. Safe in signal handlers and other threads.
+  void stop() noexcept { interrupt_.request(); }
 
   /// The message that is to answer it. It may hold an earlier answer, whose memory can be used
   /// again; `answer` sets the number.
@@ -92,62 +101,91 @@ class AnsweringSession {
   static constexpr std::chrono::seconds kFarewell{5};  // for the farewell after a fault
   static constexpr std::chrono::seconds kEnd{2};       // for the farewell when leaving
 
-  void enter();
-  Call* receive();
+  bool enter(const Deadline& until);
+  bool receive(const Deadline& until);
   void reconnect(const StreamEnded& end);
   void join_anew();
   void say_fault(std::uint64_t seq, std::string_view what, std::chrono::seconds timeout);
   void end() {
     is_over_ = true;
+    has_call_ = false;
     stream_.reset();
   }
 
   JoinString join_string_;
   Transport transport_;
   std::chrono::milliseconds connect_timeout_;
-  Log log_;
+  const Log log_;
+  Trace trace_;
+  Interrupt interrupt_;
+  Outage outage_{log_};
   std::string name_;
   Hello hello_;
 
-  std::optional<Route> route_;  // of the ticket, if there is one
+  std::optional<Joining> joining_;  // while there is no ticket
+  std::optional<Route> route_;      // of the ticket, if there is one
   std::unique_ptr<Stream> stream_;
   bool is_admitted_ = false;      // at the glue, by an earlier stream
   bool is_over_ = false;
   bool has_farewell_ = false;
   std::string farewell_;
+  Clock::time_point next_try_ = Clock::now();  // to join or to open a stream
   Backoff joins_;
   ReconnectWait reconnect_wait_;
   std::uint64_t taken_ = 0;     // number of the last call that was answered
   std::uint64_t heard_ = 0;     // what was taken when the stream was opened
   Call call_;
+  bool has_call_ = false;  // that next() returns
   Remembered<Reply> answers_;
 };
 
 template <class Wire>
 typename Wire::Call* AnsweringSession<Wire>::next() {
+  wait(std::nullopt);
   if (has_farewell_) return nullptr;
   if (is_over_) throw SessionLost("the session is over already; connect anew");
+  has_call_ = false;
+  trace_.begin(call_);
+  return &call_;
+}
+
+template <class Wire>
+bool AnsweringSession<Wire>::wait(const Deadline& until) {
+  if (has_call_ || is_over_) return true;
   try {
     while (true) {
       try {
-        enter();
-        return receive();
+        interrupt_.check();
+        return enter(until) && receive(until);
       } catch (const StreamEnded& end) {
         reconnect(end);
       }
     }
+  } catch (const Stopped& stopped) {
+    close(stopped.what());
+    farewell_ = stopped.what();
+    has_farewell_ = true;
+    return true;
   } catch (...) {
     end();
     throw;
   }
 }
 
-/// Gets a ticket and a stream, unless it has them. Throws StreamEnded, and as join().
+/// Gets a ticket and a stream, unless it has them; false if `until` comes first. Throws
+/// StreamEnded, and as Joining.
 template <class Wire>
-void AnsweringSession<Wire>::enter() {
+bool AnsweringSession<Wire>::enter(const Deadline& until) {
+  if (!stream_ && !interrupt_.sleep(next_try_, until)) return false;
   if (!route_) {
-    route_ = Route{join_string_, join(join_string_, Wire::role, name_, connect_timeout_, log_),
-                   transport_, Wire::method, log_};
+    if (!joining_) {
+      joining_.emplace(join_string_, Wire::role, name_, connect_timeout_, log_, interrupt_);
+    }
+    std::optional<v1::Ticket> ticket = joining_->ticket(until);
+    if (!ticket) return false;
+    joining_.reset();
+    route_ = Route{join_string_, *std::move(ticket), transport_, Wire::method,
+                   &log_,        &interrupt_,        &outage_};
     is_admitted_ = false;
     taken_ = 0;
     reconnect_wait_ = ReconnectWait();
@@ -160,28 +198,30 @@ void AnsweringSession<Wire>::enter() {
     stream_ = route_->open(hello, taken_, is_admitted_);
     is_admitted_ = true;
   }
+  return true;
 }
 
-/// The next new call; logs refusals. Null for the farewell.
+/// Receives the next new call, or the farewell; logs refusals. False if `until` comes first.
 template <class Wire>
-typename Wire::Call* AnsweringSession<Wire>::receive() {
+bool AnsweringSession<Wire>::receive(const Deadline& until) {
   while (true) {
     Wire::reuse(call_);
-    stream_->receive(call_, std::nullopt);
+    if (!stream_->receive(call_, until)) return false;
     if (call_.seq() <= taken_) {
       if (const Reply* answer = answers_.find(call_.seq())) stream_->send(*answer);
     } else if (call_.has_farewell()) {
       farewell_ = told(call_.farewell().reason());
       has_farewell_ = true;
       end();
-      return nullptr;
+      return true;
     } else if (call_.has_refusal()) {
       const auto& refusal = call_.refusal();
-      log_("reply " + std::to_string(refusal.of_seq()) + " was refused: got " +
-           told(refusal.got()) + ", wanted " + told(refusal.wanted()));
+      log_.error("reply " + std::to_string(refusal.of_seq()) + " was refused: got " +
+                 told(refusal.got()) + ", wanted " + told(refusal.wanted()));
       taken_ = call_.seq();
     } else {
-      return &call_;
+      has_call_ = true;
+      return true;
     }
   }
 }
@@ -197,10 +237,15 @@ void AnsweringSession<Wire>::answer() {
   }
   taken_ = call_.seq();
   answers_.keep(taken_);
-  stream_->send(reply);
+  try {
+    stream_->send(reply);
+  } catch (const Stopped&) {
+    // The next wait() leaves.
+  }
+  trace_.end(reply);
 }
 
-/// Waits before the next try. Throws the end's meaning if it is too late.
+/// Says when the next try is. Throws the end's meaning if it is too late.
 template <class Wire>
 void AnsweringSession<Wire>::reconnect(const StreamEnded& end) {
   const Clock::duration admitted = stream_ ? stream_->admitted() : Clock::duration::zero();
@@ -217,26 +262,28 @@ void AnsweringSession<Wire>::reconnect(const StreamEnded& end) {
     if (!route_->ticket.address().empty()) return join_anew();  // the run is gone, not its hub
     end.throw_meaning();
   }
-  log_("the connection broke, coming back: " + std::string(end.what()));
-  std::this_thread::sleep_for(*pause);
+  outage_.begin(end.what(), most);
+  next_try_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(*pause);
 }
 
 template <class Wire>
 void AnsweringSession<Wire>::join_anew() {
-  log_("the glue has forgotten this session; joining anew");
+  outage_.forget();
   route_.reset();
-  std::this_thread::sleep_for(joins_.next());
+  next_try_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(joins_.next());
 }
 
 template <class Wire>
 void AnsweringSession<Wire>::say_fault(std::uint64_t seq, std::string_view what,
-                                std::chrono::seconds timeout) {
+                                       std::chrono::seconds timeout) {
   if (is_over_ || !stream_) return end();
+  interrupt_.disable();
   try {
     Reply reply;
     reply.set_seq(seq);
     reply.mutable_fault()->set_what(clean(what, kMostFaultCharacters));
     stream_->send(reply);
+    if (seq > 0) trace_.end(reply);
     const Clock::time_point until = Clock::now() + timeout;
     do {
       Wire::reuse(call_);

@@ -4,6 +4,7 @@
 #include <grpcpp/support/proto_buffer_reader.h>
 
 #include "net/lobby.h"
+#include "text.h"
 
 namespace reglue {
 
@@ -15,21 +16,31 @@ void* tag(Event event) { return reinterpret_cast<void*>(event); }
 
 grpc::ByteBuffer serialized(const google::protobuf::MessageLite& message) {
   const grpc::Slice slice(message.ByteSizeLong());
-  message.SerializeWithCachedSizesToArray(const_cast<std::uint8_t*>(slice.begin()));
+  static_cast<void>(
+      message.SerializeWithCachedSizesToArray(const_cast<std::uint8_t*>(slice.begin())));
   return grpc::ByteBuffer(&slice, 1);
 }
 
 }  // namespace
 
 GrpcStream::GrpcStream(const Route& route, const google::protobuf::MessageLite& hello)
-    : log_(route.log), channel_(open_channel(route.where(), route.max_message_bytes())) {
+    : Stream(route.interrupt, route.outage),
+      log_(route.log),
+      channel_(open_channel(route.where(), route.max_message_bytes())) {
   context_.AddMetadata("reglue-session", route.ticket.session());
   call_ = grpc::GenericStub(channel_).PrepareCall(&context_, route.method, &queue_);
   call_->StartCall(tag(Event::Started));
-  send(hello);
+  try {
+    send(hello);
+  } catch (...) {
+    shut_down();
+    throw;
+  }
 }
 
-GrpcStream::~GrpcStream() {
+GrpcStream::~GrpcStream() { shut_down(); }
+
+void GrpcStream::shut_down() {
   context_.TryCancel();
   queue_.Shutdown();
   void* what = nullptr;
@@ -65,14 +76,13 @@ bool GrpcStream::receive(google::protobuf::MessageLite& message, const Deadline&
 bool GrpcStream::turn(const Deadline& until) {
   void* what = nullptr;
   bool is_good = false;
-  if (!until) {
-    queue_.Next(&what, &is_good);
-  } else {
-    const auto left = std::chrono::duration_cast<std::chrono::microseconds>(*until - Clock::now());
+  while (true) {
+    const Clock::time_point slice = Interrupt::slice(until);
+    const auto left = std::chrono::duration_cast<std::chrono::microseconds>(slice - Clock::now());
     const auto deadline = std::chrono::system_clock::now() + left;
-    if (queue_.AsyncNext(&what, &is_good, deadline) != grpc::CompletionQueue::GOT_EVENT) {
-      return false;
-    }
+    if (queue_.AsyncNext(&what, &is_good, deadline) == grpc::CompletionQueue::GOT_EVENT) break;
+    check_interrupt();
+    if (until && Clock::now() >= *until) return false;
   }
   switch (static_cast<Event>(reinterpret_cast<std::intptr_t>(what))) {
     case Event::Started:
@@ -84,16 +94,12 @@ bool GrpcStream::turn(const Deadline& until) {
       opened();
       if (is_good) show_note();
       break;
-    case Event::Written:
-      is_writing_ = false;
-      break;
+    case Event::Written: is_writing_ = false; break;
     case Event::Read:
       is_reading_ = false;
       has_message_ = is_good;
       break;
-    case Event::Finished:
-      is_finished_ = true;
-      return true;
+    case Event::Finished: is_finished_ = true; return true;
   }
   // A failed write is no end yet: earlier messages are still to be read.
   const bool is_over = !is_good && what != tag(Event::Written);
@@ -107,7 +113,9 @@ bool GrpcStream::turn(const Deadline& until) {
 void GrpcStream::show_note() const {
   const auto& headers = context_.GetServerInitialMetadata();
   const auto note = headers.find("reglue-note-bin");
-  if (note != headers.end()) log_(told({note->second.data(), note->second.size()}));
+  if (note != headers.end() && log_) {
+    log_->warning(told({note->second.data(), note->second.size()}));
+  }
 }
 
 void GrpcStream::throw_ended() {

@@ -26,6 +26,7 @@ class GrpcStream : public Stream {
   bool receive(google::protobuf::MessageLite& message, const Deadline& until) override;
 
  private:
+  void shut_down();
   /// Handles one event; false if none came in time.
   bool turn(const Deadline& until);
   [[noreturn]] void throw_ended();
@@ -33,7 +34,7 @@ class GrpcStream : public Stream {
   /// Logs what the glue has to say to people in its headers.
   void show_note() const;
 
-  Log log_;
+  const Log* log_;
   std::shared_ptr<grpc::Channel> channel_;
   grpc::CompletionQueue queue_;
   grpc::ClientContext context_;

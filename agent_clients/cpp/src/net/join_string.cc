@@ -183,15 +183,14 @@ std::pair<std::string, std::uint16_t> split_address(std::string_view address) {
   const std::string_view digits = colon == address.npos ? "" : address.substr(colon + 1);
   std::uint16_t port = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  const bool is_port = !digits.empty() && error == std::errc() &&
-                       end == digits.data() + digits.size();
+  const bool is_port =
+      !digits.empty() && error == std::errc() && end == digits.data() + digits.size();
   const bool is_bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
   const std::string_view inner = is_bracketed ? host.substr(1, host.size() - 2) : host;
   const bool is_host = !inner.empty() && inner.find_first_of(" \t\r\n/?#@[]") == inner.npos &&
                        (inner.find(':') != inner.npos) == is_bracketed;
   if (!is_port || !is_host) {
-    throw UsageError("got address " + shown(address) +
-                     ", wanted host:port such as 127.0.0.1:4096");
+    throw UsageError("got address " + shown(address) + ", wanted host:port such as 127.0.0.1:4096");
   }
   return {std::string(host), port};
 }

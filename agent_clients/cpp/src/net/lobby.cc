@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <thread>
 
 #include "net/join_string.h"
 #include "net/streams.h"
@@ -52,23 +51,13 @@ grpc::ChannelArguments arguments(std::size_t max_message_bytes) {
   return arguments;
 }
 
-/// gRPC's log repeats what our errors say better.
-void quieten_grpc() {
-  constexpr int kNone = GPR_LOG_SEVERITY_ERROR + 1;
-  if (!std::getenv("GRPC_VERBOSITY")) {
-    gpr_set_log_verbosity(static_cast<gpr_log_severity>(kNone));
-  }
+/// gRPC's log repeats what our errors say better. Later versions than 1.65 lack this function: they
+/// log by Abseil, whose levels are the program's own.
+template <class Severity>
+auto quieten_grpc(Severity most) -> decltype(gpr_set_log_verbosity(most)) {
+  if (!std::getenv("GRPC_VERBOSITY")) gpr_set_log_verbosity(most);
 }
-
-grpc::Status ask(const JoinString& join_string, const v1::JoinRequest& request,
-                 Clock::duration timeout, v1::Ticket& ticket) {
-  // A new channel for each try: a failed one waits longer than we want.
-  const auto lobby = v1::LobbyService::NewStub(open_channel(join_string, kHubMessageBytes));
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() +
-                       std::chrono::duration_cast<std::chrono::milliseconds>(timeout));
-  return lobby->Join(&context, request, &ticket);
-}
+[[maybe_unused]] void quieten_grpc(...) {}
 
 std::string seconds(std::chrono::milliseconds time) {
   std::string text = std::to_string(time.count() / 1000);
@@ -96,13 +85,13 @@ std::string hello_proof(const std::string& secret, const std::string& session,
 }
 
 std::string unix_socket_proof(const std::string& secret, const std::string& session,
-                       std::uint64_t answered) {
+                              std::uint64_t answered) {
   return proof("unix_socket", secret, session, answered);
 }
 
 std::shared_ptr<grpc::Channel> open_channel(const JoinString& join_string,
                                             std::size_t max_message_bytes) {
-  quieten_grpc();
+  quieten_grpc(static_cast<gpr_log_severity>(GPR_LOG_SEVERITY_ERROR + 1));
   grpc::ChannelArguments options = arguments(max_message_bytes);
   if (is_loopback(split_address(join_string.address).first)) {
     options.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // `http_proxy` does not apply to loopback
@@ -118,35 +107,71 @@ std::shared_ptr<grpc::Channel> open_channel(const JoinString& join_string,
   return grpc::CreateCustomChannel(join_string.address, grpc::SslCredentials(roots), options);
 }
 
-v1::Ticket join(const JoinString& join_string, v1::Role role, const std::string& name,
-                std::chrono::milliseconds connect_timeout, const Log& log) {
-  v1::JoinRequest request;
-  request.set_major(kProtocolMajor);
-  request.set_minor(kProtocolMinor);
-  request.set_role(role);
-  request.set_token(join_string.token);
-  request.set_name(clean(name, kMostNameCharacters));
-  const Clock::time_point begun = Clock::now(), deadline = begun + connect_timeout;
-  bool is_said = false;
-  for (Backoff pauses;;) {
+Joining::Joining(const JoinString& join_string, v1::Role role, const std::string& name,
+                 std::chrono::milliseconds connect_timeout, const Log& log,
+                 const Interrupt& interrupt)
+    : join_string_(join_string),
+      connect_timeout_(connect_timeout),
+      log_(log),
+      interrupt_(interrupt) {
+  request_.set_major(kProtocolMajor);
+  request_.set_minor(kProtocolMinor);
+  request_.set_role(role);
+  request_.set_token(join_string.token);
+  request_.set_name(clean(name, kMostNameCharacters));
+}
+
+std::optional<v1::Ticket> Joining::ticket(const Deadline& until) {
+  const Clock::time_point deadline = begun_ + connect_timeout_;
+  while (interrupt_.sleep(next_try_, until)) {
     const Clock::duration left = std::max<Clock::duration>(deadline - Clock::now(), kLeast);
     v1::Ticket ticket;
-    const grpc::Status status =
-        ask(join_string, request, std::min<Clock::duration>(left, kTry), ticket);
-    if (status.ok()) return ticket;
+    const grpc::Status status = ask(std::min<Clock::duration>(left, kTry), ticket);
+    if (status.ok()) {
+      log_.info("joined the glue at " + join_string_.address);
+      return ticket;
+    }
     const StreamEnded end(status.error_message(), status.error_code());
     if (end.is_refusal()) end.throw_meaning();
     if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {  // waiting does not fix TLS
-      throw_tls_trouble(join_string, std::min<Clock::duration>(left, kHandshake));
+      throw_tls_trouble(join_string_, std::min<Clock::duration>(left, kHandshake));
     }
-    const auto pause = pauses.next();
-    if (Clock::now() + pause > deadline) throw_unreachable(status, join_string, connect_timeout);
-    if (!is_said && Clock::now() - begun > kQuiet) {
-      log("waiting for a glue at " + join_string.address + ", up to " + seconds(connect_timeout));
-      is_said = true;
+    next_try_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(pauses_.next());
+    if (next_try_ > deadline) throw_unreachable(status, join_string_, connect_timeout_);
+    if (!has_told_ && Clock::now() - begun_ > kQuiet) {
+      log_.warning("waiting for a glue at " + join_string_.address + ", up to " +
+                   seconds(connect_timeout_));
+      has_told_ = true;
     }
-    std::this_thread::sleep_for(pause);
   }
+  return std::nullopt;
+}
+
+/// One try, over a new channel: one that has failed waits longer than we want.
+grpc::Status Joining::ask(Clock::duration timeout, v1::Ticket& ticket) const {
+  const auto lobby = v1::LobbyService::NewStub(open_channel(join_string_, kHubMessageBytes));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() +
+                       std::chrono::duration_cast<std::chrono::milliseconds>(timeout));
+  grpc::CompletionQueue queue;
+  grpc::Status status;
+  const auto call = lobby->AsyncJoin(&context, request_, &queue);
+  call->Finish(&ticket, &status, nullptr);
+  void* tag = nullptr;
+  bool is_good = false;
+  const auto slice = [] {
+    return std::chrono::system_clock::now() + std::chrono::milliseconds(100);
+  };
+  while (queue.AsyncNext(&tag, &is_good, slice()) == grpc::CompletionQueue::TIMEOUT) {
+    try {
+      interrupt_.check();
+    } catch (const Stopped&) {
+      context.TryCancel();
+      queue.Next(&tag, &is_good);
+      throw;
+    }
+  }
+  return status;
 }
 
 std::chrono::duration<double> Backoff::next() {

@@ -6,11 +6,13 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "log.h"
+#include "net/interrupt.h"
 #include "net/join_string.h"
 #include "reglue/v1/lobby.pb.h"
-#include "text.h"
 
 namespace reglue {
 
@@ -27,16 +29,11 @@ std::string hello_proof(const std::string& secret, const std::string& session,
                         std::uint64_t answered);
 /// HMAC-SHA256 that shows that the ticket's glue answers (UnixSocketWelcome.proof).
 std::string unix_socket_proof(const std::string& secret, const std::string& session,
-                       std::uint64_t answered);
+                              std::uint64_t answered);
 
 /// A channel to the join string's address, with TLS if it names an authority.
 std::shared_ptr<grpc::Channel> open_channel(const JoinString& join_string,
                                             std::size_t max_message_bytes);
-
-/// A ticket; waits up to `connect_timeout` for a glue that is not up yet.
-/// Throws Unreachable, WrongToken, WrongVersion, WrongTls, Busy, Refused.
-v1::Ticket join(const JoinString& join_string, v1::Role role, const std::string& name,
-                std::chrono::milliseconds connect_timeout, const Log& log);
 
 /// Pauses between tries, without limit: 0.05 s, then 1.6 times longer each time up to 5 s.
 class Backoff {
@@ -45,6 +42,31 @@ class Backoff {
 
  private:
   double pause_s_ = 0.05;
+};
+
+/// Asks the lobby for a ticket, for up to `connect_timeout` if no glue is up yet.
+class Joining {
+ public:
+  /// Log and interrupt must outlive it.
+  Joining(const JoinString& join_string, v1::Role role, const std::string& name,
+          std::chrono::milliseconds connect_timeout, const Log& log, const Interrupt& interrupt);
+
+  /// The ticket; none if `until` comes first, apart from a try that is under way, which may take
+  /// seconds. Throws Unreachable, WrongToken, WrongVersion, WrongTls, Busy, Refused, Stopped.
+  std::optional<v1::Ticket> ticket(const Deadline& until);
+
+ private:
+  grpc::Status ask(Clock::duration timeout, v1::Ticket& ticket) const;
+
+  const JoinString join_string_;
+  v1::JoinRequest request_;
+  const std::chrono::milliseconds connect_timeout_;
+  const Log& log_;
+  const Interrupt& interrupt_;
+  const Clock::time_point begun_ = Clock::now();
+  Clock::time_point next_try_ = begun_;
+  Backoff pauses_;
+  bool has_told_ = false;  // that it waits
 };
 
 /// Fills in the fields that the hellos of all roles share; `Hello` is agent.proto's,

@@ -1,5 +1,7 @@
 #include "reglue/session.h"
 
+#include <algorithm>
+
 #include "net/answering_session.h"
 #include "reglue/v1/agent.pb.h"
 #include "wire/wire.h"
@@ -50,7 +52,7 @@ std::function<void(v1::AgentReply&, const v1::Ticket&, std::uint64_t)> hello_of(
 
 }  // namespace
 
-struct AgentSession::State {
+struct [[gnu::visibility("hidden")]] AgentSession::State {
   State(const Options& options, const AgentTraits& traits, const std::string& name)
       : session(options, name, hello_of(traits, name)) {}
 
@@ -60,6 +62,7 @@ struct AgentSession::State {
   const TaskSpec* spec_of(const char* what) const;
   /// The message of another answer than Actions. Throws UsageError unless it answers the call.
   v1::AgentReply& reply(bool is_right, const char* got);
+  void check_answered() const;
   void answer() {
     session.answer();
     is_open = false;
@@ -83,9 +86,21 @@ AgentSession::~AgentSession() = default;
 AgentSession::AgentSession(AgentSession&&) noexcept = default;
 AgentSession& AgentSession::operator=(AgentSession&&) noexcept = default;
 
+void AgentSession::State::check_answered() const {
+  if (!is_open) return;
+  throw UsageError("the last call was not answered yet; act(), done() or reply_message() does");
+}
+
+bool AgentSession::wait(std::chrono::milliseconds limit) {
+  state_->check_answered();
+  constexpr std::chrono::hours kLongest(24 * 365);  // no clock overflows
+  return state_->session.wait(Clock::now() + std::min<std::chrono::milliseconds>(limit, kLongest));
+}
+
+void AgentSession::stop() noexcept { state_->session.stop(); }
+
 const AgentCall* AgentSession::next() {
-  if (state_->is_open) throw UsageError("next: the last call was not answered yet; act(), done() or "
-                                        "reply_message() does");
+  state_->check_answered();
   v1::AgentCall* message = state_->session.next();
   if (!message) return nullptr;
   try {
@@ -123,7 +138,8 @@ void AgentSession::done() {
 
 void AgentSession::reply_message(std::string_view text) {
   v1::AgentReply& reply = state_->reply(state_->call.kind == AgentCall::Kind::Message, "a message");
-  if (!is_utf8(text)) throw UsageError("got an answer to a message that is not UTF-8, wanted UTF-8");
+  if (!is_utf8(text))
+    throw UsageError("got an answer to a message that is not UTF-8, wanted UTF-8");
   reply.mutable_message()->set_text(text.data(), text.size());
   state_->answer();
 }
@@ -142,8 +158,8 @@ const std::string& AgentSession::farewell() const { return state_->session.farew
 
 v1::AgentReply& AgentSession::State::reply(bool is_right, const char* got) {
   if (!is_open || !is_right) {
-    throw UsageError(std::string("got ") + got + (is_open ? ", wanted the call's own answer"
-                                                          : ", wanted next() first"));
+    throw UsageError(std::string("got ") + got +
+                     (is_open ? ", wanted the call's own answer" : ", wanted next() first"));
   }
   return session.reply();
 }
@@ -153,8 +169,7 @@ void AgentSession::State::decode(v1::AgentCall& message) {
   call.seq = message.seq();
   call.budget = decode_budget(message);
   switch (message.call_case()) {
-    case v1::AgentCall::kTurn:
-      return decode_turn_call(message);
+    case v1::AgentCall::kTurn: return decode_turn_call(message);
     case v1::AgentCall::kInit:
       spec = decode_spec(message.init().spec());
       has_spec = true;
@@ -165,20 +180,11 @@ void AgentSession::State::decode(v1::AgentCall& message) {
       call.kind = Kind::Message;
       call.text = message.message().text();
       return;
-    case v1::AgentCall::kFreeze:
-      call.kind = Kind::Freeze;
-      break;
-    case v1::AgentCall::kAdaptBegin:
-      call.kind = Kind::AdaptBegin;
-      break;
-    case v1::AgentCall::kAdapt:
-      call.kind = Kind::Adapt;
-      break;
-    case v1::AgentCall::kCleanup:
-      call.kind = Kind::Cleanup;
-      break;
-    default:
-      throw BadReply("WRONG_KIND", "an unknown call", "one of protocol 1.0");
+    case v1::AgentCall::kFreeze: call.kind = Kind::Freeze; break;
+    case v1::AgentCall::kAdaptBegin: call.kind = Kind::AdaptBegin; break;
+    case v1::AgentCall::kAdapt: call.kind = Kind::Adapt; break;
+    case v1::AgentCall::kCleanup: call.kind = Kind::Cleanup; break;
+    default: throw BadReply("WRONG_KIND", "an unknown call", "one of protocol 1.0");
   }
   spec_of("a routine");
 }

@@ -15,6 +15,7 @@
 #include "net/lobby.h"
 #include "net/unix_socket_stream.h"
 #include "reglue/errors.h"
+#include "text.h"
 
 namespace reglue {
 
@@ -60,7 +61,7 @@ int connected(const std::string& path) {
   ::close(fd);
   const std::string why = not_ours(error);
   throw NoUnixSocket{path + " cannot be opened: " + (why.empty() ? std::strerror(error) : why),
-               !why.empty()};
+                     !why.empty()};
 }
 
 /// Says hello, and checks that the ticket's glue answers. Throws NoUnixSocket, StreamEnded.
@@ -87,7 +88,7 @@ std::unique_ptr<Stream> open_unix_socket(const Route& route,
     throw NoUnixSocket{"the glue offers no Unix socket", true};
   }
   const int fd = connected(path_here(route.ticket.unix_socket_path()));
-  auto stream = std::make_unique<UnixSocketStream>(fd, kHelloBytes);
+  auto stream = std::make_unique<UnixSocketStream>(fd, kHelloBytes, route.interrupt, route.outage);
   enter(*stream, route.ticket, hello, answered);
   stream->opened();
   stream->allow(route.max_message_bytes());
@@ -97,15 +98,18 @@ std::unique_ptr<Stream> open_unix_socket(const Route& route,
 }  // namespace
 
 std::unique_ptr<Stream> Route::open(const google::protobuf::MessageLite& hello,
-                                  std::uint64_t answered, bool is_back) const {
+                                    std::uint64_t answered, bool is_back) const {
   if (transport != Transport::Grpc) {
     try {
-      return open_unix_socket(*this, hello, answered);
+      std::unique_ptr<Stream> stream = open_unix_socket(*this, hello, answered);
+      if (log) log->info("messages travel over the glue's Unix socket");
+      return stream;
     } catch (const NoUnixSocket& no) {
       if (transport == Transport::Unix && no.is_lasting && !is_back) {
         throw UsageError("got transport unix, wanted auto or grpc: " + no.why);
       }
       if (transport == Transport::Unix) throw StreamEnded(no.why + " (transport unix)");
+      if (log) log->info("messages travel over gRPC, as there is no Unix socket: " + told(no.why));
     }
   }
   return std::make_unique<GrpcStream>(*this, hello);
@@ -128,25 +132,18 @@ bool StreamEnded::is_refusal() const {
     case grpc::StatusCode::UNAUTHENTICATED:
     case grpc::StatusCode::FAILED_PRECONDITION:
     case grpc::StatusCode::ALREADY_EXISTS:
-    case grpc::StatusCode::INVALID_ARGUMENT:
-      return true;
-    default:
-      return false;
+    case grpc::StatusCode::INVALID_ARGUMENT: return true;
+    default: return false;
   }
 }
 
 void StreamEnded::throw_meaning() const {
   switch (code) {
-    case grpc::StatusCode::UNAUTHENTICATED:
-      throw WrongToken(what());
-    case grpc::StatusCode::FAILED_PRECONDITION:
-      throw WrongVersion(what());
-    case grpc::StatusCode::ALREADY_EXISTS:
-      throw Busy(what());
-    case grpc::StatusCode::INVALID_ARGUMENT:
-      throw Refused(what());
-    default:
-      throw SessionLost(what());
+    case grpc::StatusCode::UNAUTHENTICATED: throw WrongToken(what());
+    case grpc::StatusCode::FAILED_PRECONDITION: throw WrongVersion(what());
+    case grpc::StatusCode::ALREADY_EXISTS: throw Busy(what());
+    case grpc::StatusCode::INVALID_ARGUMENT: throw Refused(what());
+    default: throw SessionLost(what());
   }
 }
 

@@ -5,22 +5,20 @@
 #include <google/protobuf/message_lite.h>
 #include <grpcpp/support/status.h>
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
 
+#include "log.h"
+#include "net/interrupt.h"
 #include "net/join_string.h"
+#include "net/outage.h"
 #include "reglue/options.h"
 #include "reglue/v1/lobby.pb.h"
 #include "text.h"
 
 namespace reglue {
-
-using Clock = std::chrono::steady_clock;
-using Deadline = std::optional<Clock::time_point>;  // nullopt: no limit
 
 /// The stream ended: why, in words that may be the glue's, and the status if there is one.
 class StreamEnded : public std::runtime_error {
@@ -39,13 +37,16 @@ class StreamEnded : public std::runtime_error {
 /// Messages both ways, for one thread.
 class Stream {
  public:
+  /// Waits are ended by `interrupt`, and an admission ends `outage`; either may be null.
+  explicit Stream(const Interrupt* interrupt = nullptr, Outage* outage = nullptr)
+      : interrupt_(interrupt), outage_(outage) {}
   virtual ~Stream() = default;
 
   /// Sends a message; a broken stream shows when receiving.
   virtual void send(const google::protobuf::MessageLite& message) = 0;
 
   /// Merges the next message into `message`, so that its memory is reused; false if none came in
-  /// time. Throws StreamEnded.
+  /// time. Throws StreamEnded, and Stopped as every wait.
   virtual bool receive(google::protobuf::MessageLite& message, const Deadline& until) = 0;
 
   /// For how long the glue has admitted this peer on it; 0 if it has not.
@@ -53,9 +54,19 @@ class Stream {
     return opened_at_ ? Clock::now() - *opened_at_ : Clock::duration::zero();
   }
   /// The glue has admitted the peer.
-  void opened() { opened_at_ = Clock::now(); }
+  void opened() {
+    opened_at_ = Clock::now();
+    if (outage_) outage_->end();
+  }
+
+ protected:
+  void check_interrupt() const {
+    if (interrupt_) interrupt_->check();
+  }
 
  private:
+  const Interrupt* interrupt_;
+  Outage* outage_;
   Deadline opened_at_;
 };
 
@@ -65,7 +76,9 @@ struct Route {
   v1::Ticket ticket;
   Transport transport = Transport::Auto;
   std::string method;  // of gRPC, such as "/reglue.v1.AgentService/Session"
-  Log log;
+  const Log* log = nullptr;
+  const Interrupt* interrupt = nullptr;
+  Outage* outage = nullptr;
 
   /// Opens a stream and says `hello`, whose proof covers `answered`: over a Unix socket if the
   /// ticket names one that can be opened, else over gRPC, as `transport` allows. Throws

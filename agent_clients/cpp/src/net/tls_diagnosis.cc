@@ -136,10 +136,8 @@ Outcome shake(SSL* tls, int fd, Clock::time_point until) {
       case SSL_ERROR_WANT_WRITE:
         if (!is_ready(fd, POLLOUT, until)) return Outcome::CutOff;
         break;
-      case SSL_ERROR_SSL:
-        return Outcome::Bad;
-      default:
-        return Outcome::CutOff;  // the glue may come back
+      case SSL_ERROR_SSL: return Outcome::Bad;
+      default: return Outcome::CutOff;  // the glue may come back
     }
   }
 }
@@ -167,8 +165,7 @@ Outcome shake(SSL* tls, int fd, Clock::time_point until) {
       throw WrongTls(whose +
                      (code == X509_V_ERR_CERT_HAS_EXPIRED ? " has expired" : " is not valid yet") +
                      ": the host must renew it, or a clock is wrong");
-    default:
-      throw WrongTls(whose + " cannot be trusted: " + X509_verify_cert_error_string(code));
+    default: throw WrongTls(whose + " cannot be trusted: " + X509_verify_cert_error_string(code));
   }
 }
 
@@ -215,16 +212,13 @@ bool is_shut_after_handshake(const JoinString& join_string, Clock::time_point un
   const Owned<SSL_CTX> context(SSL_CTX_new(TLS_client_method()));
   const Owned<SSL> tls = session(context.get(), join_string, name, socket.fd());
   switch (shake(tls.get(), socket.fd(), until)) {
-    case Outcome::Bad:
-      throw_handshake(tls.get(), join_string, name);
-      return false;
+    case Outcome::Bad: throw_handshake(tls.get(), join_string, name); return false;
     case Outcome::Good:
       if (!join_string.authority.empty()) return is_shut(tls.get(), socket.fd(), until);
       throw WrongTls("the glue at " + join_string.address +
                      " speaks TLS: give its whole join string, or the certificate of its "
                      "authority (Options::ca)");
-    case Outcome::CutOff:
-      break;
+    case Outcome::CutOff: break;
   }
   return false;
 }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,25 +25,11 @@ constexpr std::size_t kReadBytes = 1 << 16;  // that are read at once
   throw StreamEnded("the glue went away: " + why);
 }
 
-/// Waits until the descriptor is ready, or `until`.
-bool is_ready(int fd, short events, const Deadline& until) {
-  while (true) {
-    int left_ms = -1;
-    if (until) {
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(*until - Clock::now());
-      left_ms = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1 << 30));
-    }
-    pollfd waited{fd, events, 0};
-    const int ready = ::poll(&waited, 1, left_ms);
-    if (ready >= 0) return ready > 0;
-    if (errno != EINTR) throw_gone(std::strerror(errno));
-  }
-}
-
 }  // namespace
 
-UnixSocketStream::UnixSocketStream(int fd, std::size_t max_message_bytes)
-    : fd_(fd), most_(max_message_bytes) {
+UnixSocketStream::UnixSocketStream(int fd, std::size_t max_message_bytes,
+                                   const Interrupt* interrupt, Outage* outage)
+    : Stream(interrupt, outage), fd_(fd), most_(max_message_bytes) {
   ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) | O_NONBLOCK);
 }
 
@@ -55,13 +42,13 @@ void UnixSocketStream::send(const google::protobuf::MessageLite& message) {
   const std::size_t size = message.ByteSizeLong();
   if (out_.size() < kHeader + size) out_.resize(kHeader + size);
   for (std::size_t i = 0; i < kHeader; ++i) out_[i] = static_cast<std::uint8_t>(size >> 8 * i);
-  message.SerializeWithCachedSizesToArray(out_.data() + kHeader);
+  static_cast<void>(message.SerializeWithCachedSizesToArray(out_.data() + kHeader));
   for (std::size_t sent = 0; sent < kHeader + size;) {
     const ssize_t count = ::send(fd_, out_.data() + sent, kHeader + size - sent, MSG_NOSIGNAL);
     if (count >= 0) {
       sent += static_cast<std::size_t>(count);
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      is_ready(fd_, POLLOUT, std::nullopt);
+      wait_to_send();
     } else if (errno != EINTR) {
       return;  // receive() throws why, after what came in before
     }
@@ -121,7 +108,29 @@ bool UnixSocketStream::wait(const Deadline& until) {
     }
     spin_.missed();
   }
-  return is_ready(fd_, POLLIN, until);
+  return is_ready(POLLIN, until);
+}
+
+void UnixSocketStream::wait_to_send() {
+  try {
+    is_ready(POLLOUT, std::nullopt);
+  } catch (const Stopped&) {
+    ::shutdown(fd_, SHUT_RDWR);  // nothing may follow a part of a message
+    throw;
+  }
+}
+
+bool UnixSocketStream::is_ready(short events, const Deadline& until) const {
+  while (true) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(Interrupt::slice(until) - Clock::now());
+    pollfd waited{fd_, events, 0};
+    const int ready = ::poll(&waited, 1, std::max(0, static_cast<int>(left.count())));
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) throw_gone(std::strerror(errno));
+    check_interrupt();
+    if (until && Clock::now() >= *until) return false;
+  }
 }
 
 std::string foreign(const std::string& path) {
@@ -133,8 +142,7 @@ std::string foreign(const std::string& path) {
   if (!is_role || folder.compare(last, 7, "reglue-") != 0) {
     return "a glue's is called reglue-.../agent, environment or experiment";
   }
-  struct stat socket {
-  }, around{};
+  struct stat socket{}, around{};
   if (::lstat(path.c_str(), &socket) != 0 || ::stat(folder.c_str(), &around) != 0) return "";
   if (!S_ISSOCK(socket.st_mode)) return "it is no socket";
   if (socket.st_uid != around.st_uid || (around.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
@@ -157,10 +165,6 @@ std::string path_here(const std::string& unix_socket_path) {
 
 }  // namespace reglue
 
-#ifdef __linux__
-#include <sched.h>
-#endif
-
 namespace reglue {
 
 namespace {
@@ -169,10 +173,8 @@ constexpr int kMostRests = 1024;
 
 /// Cores on which this process may run.
 int cores() {
-#ifdef __linux__
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return CPU_COUNT(&allowed);
-#endif
   return static_cast<int>(std::thread::hardware_concurrency());
 }
 

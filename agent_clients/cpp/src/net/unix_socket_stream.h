@@ -41,7 +41,8 @@ inline constexpr std::size_t kHelloBytes = 8192;  // nothing more is read before
 /// One connection. It owns the socket.
 class UnixSocketStream : public Stream {
  public:
-  UnixSocketStream(int fd, std::size_t max_message_bytes);
+  UnixSocketStream(int fd, std::size_t max_message_bytes, const Interrupt* interrupt = nullptr,
+                   Outage* outage = nullptr);
   ~UnixSocketStream() override;
   UnixSocketStream(const UnixSocketStream&) = delete;
   UnixSocketStream& operator=(const UnixSocketStream&) = delete;
@@ -59,6 +60,9 @@ class UnixSocketStream : public Stream {
   /// Reads what has arrived; false if nothing has. Throws StreamEnded.
   bool read();
   bool wait(const Deadline& until);
+  void wait_to_send();
+  /// Waits until the socket is ready; false if `until` comes first. Throws StreamEnded.
+  bool is_ready(short events, const Deadline& until) const;
 
   int fd_;
   std::size_t most_;

@@ -56,8 +56,8 @@ void check_shape(const TensorSpec& tensor) {
 void check_length(const TensorSpec& tensor, const char* what, std::size_t got, bool may_be_short) {
   const std::size_t size = tensor.size();
   if (got == size || (may_be_short && got <= 1)) return;
-  throw SpecError(tensor.name + ": " + what + " has " + std::to_string(got) +
-                  " entries, wanted " + (may_be_short ? "0, 1 or " : "") + std::to_string(size));
+  throw SpecError(tensor.name + ": " + what + " has " + std::to_string(got) + " entries, wanted " +
+                  (may_be_short ? "0, 1 or " : "") + std::to_string(size));
 }
 
 void check_whole(const TensorSpec& tensor, const char* what, bool is_legal) {

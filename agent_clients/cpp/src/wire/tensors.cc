@@ -9,15 +9,12 @@ namespace {
 char kind_of(Dtype dtype) {
   switch (dtype) {
     case Dtype::Float32:
-    case Dtype::Float64:
-      return 'f';
+    case Dtype::Float64: return 'f';
     case Dtype::Int8:
     case Dtype::Int16:
     case Dtype::Int32:
-    case Dtype::Int64:
-      return 'i';
-    default:
-      return 'u';
+    case Dtype::Int64: return 'i';
+    default: return 'u';
   }
 }
 
@@ -54,7 +51,9 @@ void store_whole(const TensorSpec& spec, std::byte* element, double number) {
 void check_type(const TensorSpec& spec, char kind, std::size_t size) {
   if (kind == kind_of(spec.dtype) && size == size_of(spec.dtype)) return;
   throw UsageError(spec.name + ": got elements of " +
-                   (kind == 'f' ? "float" : kind == 'i' ? "int" : "uint") +
+                   (kind == 'f'   ? "float"
+                    : kind == 'i' ? "int"
+                                  : "uint") +
                    std::to_string(8 * size) + ", wanted " + name_of(spec.dtype) +
                    (spec.dtype == Dtype::Bool ? ", which is std::uint8_t here" : ""));
 }

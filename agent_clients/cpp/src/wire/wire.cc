@@ -17,12 +17,10 @@ Domain decode_domain(const v1::TensorSpec& message) {
     case v1::TensorSpec::kDiscrete:
       return Discrete{message.discrete().n(), message.discrete().start()};
     case v1::TensorSpec::kMultiDiscrete:
-      return MultiDiscrete{{message.multi_discrete().n().begin(),
-                            message.multi_discrete().n().end()}};
-    case v1::TensorSpec::kMultiBinary:
-      return MultiBinary{};
-    case v1::TensorSpec::DOMAIN_NOT_SET:
-      break;
+      return MultiDiscrete{
+          {message.multi_discrete().n().begin(), message.multi_discrete().n().end()}};
+    case v1::TensorSpec::kMultiBinary: return MultiBinary{};
+    case v1::TensorSpec::DOMAIN_NOT_SET: break;
   }
   throw SpecError(message.name() + ": no domain");
 }
@@ -33,8 +31,10 @@ TensorSpec decode_tensor(const v1::TensorSpec& message) {
     throw SpecError(message.name() + ": got dtype " + std::to_string(dtype) + ", wanted " +
                     std::to_string(v1::DTYPE_BOOL) + " to " + std::to_string(v1::DTYPE_FLOAT64));
   }
-  return {message.name(), static_cast<Dtype>(dtype),
-          {message.shape().begin(), message.shape().end()}, decode_domain(message)};
+  return {message.name(),
+          static_cast<Dtype>(dtype),
+          {message.shape().begin(), message.shape().end()},
+          decode_domain(message)};
 }
 
 void encode_tensor(const TensorSpec& tensor, v1::TensorSpec& message) {
@@ -156,14 +156,13 @@ Span<const T> all(const google::protobuf::RepeatedField<T>& field) {
 }
 
 [[noreturn]] void throw_unknown(const char* what, int got) {
-  throw BadReply("OUT_OF_DOMAIN", what + (" " + std::to_string(got)),
-                 "what protocol 1.0 knows");
+  throw BadReply("OUT_OF_DOMAIN", what + (" " + std::to_string(got)), "what protocol 1.0 knows");
 }
 
 void check_counts(const char* what, int slots, int entries) {
   if (slots == entries) return;
-  throw BadReply("WRONG_SIZE", std::to_string(entries) + " " + what, std::to_string(slots) +
-                                                                         ", one a slot");
+  throw BadReply("WRONG_SIZE", std::to_string(entries) + " " + what,
+                 std::to_string(slots) + ", one a slot");
 }
 
 void check_slots(Span<const std::uint32_t> slots, std::uint32_t limit) {
@@ -224,7 +223,7 @@ Turn decode_turn(v1::Turn& message, const TaskSpec& spec, TurnBuffers& buffers,
   turn.ends = {all(message.end_slots()), buffers.kinds};
   turn.steps = {all(message.step_slots()), buffers.flags};
   turn.starts = {all(message.start_slots()), all(message.start_seeds())};
-  for (const auto slots : {turn.ends.slots, turn.steps.slots, turn.starts.slots}) {
+  for (const auto& slots : {turn.ends.slots, turn.steps.slots, turn.starts.slots}) {
     check_slots(slots, spec.slots);
   }
   const std::size_t rewarded = turn.ends.size() + turn.steps.size();

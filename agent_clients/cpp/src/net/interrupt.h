@@ -1,0 +1,56 @@
+// How a peer that waits learns that it should stop.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "reglue/errors.h"
+
+namespace reglue {
+
+using Clock = std::chrono::steady_clock;
+using Deadline = std::optional<Clock::time_point>;  // nullopt: no limit
+
+/// What stop() and Options::stop have asked for. A signal handler can wake no wait of gRPC's, so
+/// every wait looks here ten times a second.
+class Interrupt {
+ public:
+  /// Also by `*given`, if there is one.
+  explicit Interrupt(const std::atomic<bool>* given = nullptr) : given_(given) {}
+
+  /// Safe in signal handlers and other threads.
+  void request() noexcept { is_requested_ = true; }
+  /// From now on the peer leaves, and waits for the farewell undisturbed.
+  void disable() noexcept { is_enabled_ = false; }
+
+  /// Throws Stopped if it was requested.
+  void check() const {
+    if (is_enabled_ && (is_requested_ || (given_ && *given_))) {
+      throw Stopped("the program has stopped the session");
+    }
+  }
+
+  /// When a wait until `until` is to look again.
+  static Clock::time_point slice(const Deadline& until) {
+    const Clock::time_point next = Clock::now() + std::chrono::milliseconds(100);
+    return until ? std::min(*until, next) : next;
+  }
+
+  /// Sleeps until `time`; false if `until` comes first. Throws Stopped.
+  bool sleep(Clock::time_point time, const Deadline& until) const {
+    const Clock::time_point end = until ? std::min(*until, time) : time;
+    for (check(); Clock::now() < end; check()) std::this_thread::sleep_until(slice(end));
+    return end == time;
+  }
+
+ private:
+  static_assert(std::atomic<bool>::is_always_lock_free, "signal handlers store it");
+  const std::atomic<bool>* given_;
+  std::atomic<bool> is_requested_ = false;
+  bool is_enabled_ = true;
+};
+
+}  // namespace reglue

@@ -1,0 +1,107 @@
+"""The C++ client as users get it: installed to a prefix, or as a part of their own project."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.agent_clients.programs import ROOT, built, run
+
+pytestmark = pytest.mark.timeout(600)  # the first test compiles the client
+
+SOURCES = ROOT / "agent_clients" / "cpp"
+PROGRAM = """
+#include <iostream>
+
+#include <reglue/reglue.h>
+
+int main() {
+  reglue::Options options;
+  options.address = "nowhere";
+  try {
+    reglue::AgentSession session(options, {});
+  } catch (const reglue::UsageError& error) {
+    std::cout << error.what();
+  }
+}
+"""
+SAYS = "got address 'nowhere', wanted host:port such as 127.0.0.1:4096"
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the client is installed; its build is not needed any more."""
+    build = built("cpp", "reglue", "")
+    there = tmp_path_factory.mktemp("prefix")
+    run("cmake", "--install", str(build), "--prefix", str(there))
+    return there
+
+
+def configured(folder: Path, cmake: str, *options: str) -> Path:
+    """The build folder of a project with `PROGRAM`."""
+    (folder / "program.cc").write_text(PROGRAM)
+    (folder / "CMakeLists.txt").write_text(
+        f"cmake_minimum_required(VERSION 3.18)\nproject(theirs CXX)\n{cmake}"
+    )
+    run("cmake", "-S", str(folder), "-B", str(folder / "build"), "-G", "Ninja", *options)
+    return folder / "build"
+
+
+def test_a_project_finds_the_installed_package(prefix: Path, tmp_path: Path) -> None:
+    build = configured(
+        tmp_path,
+        "find_package(reglue 0.1 REQUIRED)\n"
+        "add_executable(program program.cc)\n"
+        "target_link_libraries(program PRIVATE reglue::reglue)\n",
+        f"-DCMAKE_PREFIX_PATH={prefix}",
+    )
+    run("cmake", "--build", str(build))
+    assert run(str(build / "program")) == SAYS
+
+
+def test_a_version_that_is_not_there_is_not_found(prefix: Path, tmp_path: Path) -> None:
+    configured(
+        tmp_path,
+        "find_package(reglue 0.2 QUIET)\n"
+        "if(reglue_FOUND)\n"
+        '  message(FATAL_ERROR "found ${reglue_VERSION}")\n'
+        "endif()\n",
+        f"-DCMAKE_PREFIX_PATH={prefix}",
+    )
+
+
+def test_pkg_config_says_how_to_compile_and_link(prefix: Path, tmp_path: Path) -> None:
+    (tmp_path / "program.cc").write_text(PROGRAM)
+    package = {"PKG_CONFIG_PATH": ":".join(str(path.parent) for path in prefix.rglob("*.pc"))}
+    flags = run("pkg-config", "--cflags", "--libs", "reglue++", environment=package).split()
+    program = str(tmp_path / "program")
+    run("c++", "-std=c++17", str(tmp_path / "program.cc"), *flags, "-o", program)
+    assert run(program) == SAYS
+
+
+def test_as_a_part_of_a_project_it_adds_neither_tests_nor_options_nor_installed_files(
+    tmp_path: Path,
+) -> None:
+    build = configured(
+        tmp_path,
+        "enable_testing()\n"
+        f"add_subdirectory({SOURCES} reglue)\n"
+        "add_executable(program program.cc)\n"
+        "target_link_libraries(program PRIVATE reglue::reglue)\n"
+        "add_test(NAME theirs COMMAND program)\n"
+        f"get_property(targets DIRECTORY {SOURCES} PROPERTY BUILDSYSTEM_TARGETS)\n"
+        'file(WRITE "${CMAKE_BINARY_DIR}/targets" "${targets}")\n',
+    )
+    assert (build / "targets").read_text().split(";") == ["reglue_proto", "reglue", "reglue_strict"]
+    assert "Total Tests: 1\n" in run("ctest", "--test-dir", str(build), "--show-only")
+    cache = (build / "CMakeCache.txt").read_text()
+    assert "BUILD_TESTING" not in cache
+    assert "CMAKE_BUILD_TYPE:STRING=\n" in cache
+    run("cmake", "--install", str(build), "--prefix", str(tmp_path / "prefix"))
+    assert not (tmp_path / "prefix").exists()
+
+
+def test_another_system_than_linux_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="runs on Linux only, got FreeBSD"):
+        configured(tmp_path, f"add_subdirectory({SOURCES} reglue)\n", "-DCMAKE_SYSTEM_NAME=FreeBSD")

@@ -1,0 +1,112 @@
+"""What the C++ client's sessions tell their author, and how they end from outside."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from glue_server.rpc import GlueServer
+from reglue.messages.agent import AgentInit, RoutineDone, TextMessage
+from reglue.net.join_string import Transport
+from tests.agent_clients.programs import built
+from tests.glue_server.playing import corridor_pool
+from tests.glue_server.rpc.proxies import TRANSPORTS, proxy_to
+from tests.waiting import until
+
+PATIENCE_S = 30.0
+TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
+
+pytestmark = [
+    pytest.mark.timeout(600),  # the first test compiles the client
+    pytest.mark.parametrize("transport", TRANSPORTS),
+]
+
+
+@contextmanager
+def started(
+    program: Path, address: str, token: str, **more: str
+) -> Iterator[subprocess.Popen[str]]:
+    """The program, which dials there; killed at the end if it is still there."""
+    where = os.environ | {"REGLUE_ADDRESS": address, "REGLUE_TOKEN": token} | more
+    with subprocess.Popen([program], env=where, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_a_lost_connection_is_a_line_and_each_call_another_if_it_is_wanted(
+    transport: Transport,
+) -> None:
+    program = built("cpp", "conformance_agent", "conformance/conformance_agent")
+    with (
+        GlueServer(reconnect_window_s=PATIENCE_S, transport=transport) as server,
+        proxy_to(server) as proxy,
+        started(program, proxy.address, server.token, REGLUE_TRACE="1") as process,
+    ):
+        port = server.next("agent", PATIENCE_S)
+        assert port is not None
+        port.send(AgentInit(corridor_pool().spec))
+        assert isinstance(port.receive(PATIENCE_S), RoutineDone)
+        target, proxy.target = proxy.target, ""
+        proxy.cut()
+        until(lambda: proxy.refused > 3, "the agent has tried some times")
+        proxy.target = target
+        port.send(TextMessage("hello"))
+        assert isinstance(port.receive(PATIENCE_S), TextMessage)
+        port.close("that was all")
+        _, told = process.communicate(timeout=PATIENCE_S)
+    seconds = r"\d+\.\d s"
+    took = r"in \d+\.\d\d ms"
+    lines = [
+        rf"{TIME} reglue call init \d+ bytes, answered by \d+ bytes {took}",
+        rf"{TIME} reglue warning: lost the connection, reconnecting for up to {seconds}: .+",
+        rf"{TIME} reglue warning: connected again after {seconds}",
+        rf"{TIME} reglue call message \d+ bytes, answered by \d+ bytes {took}",
+        "conformance_agent: that was all",
+    ]
+    for line, wanted in zip(told.splitlines(), lines, strict=True):
+        assert re.fullmatch(wanted, line)
+
+
+def test_an_agent_that_waits_leaves_when_a_signal_tells_it_to(transport: Transport) -> None:
+    program = built("cpp", "stopped_agent", "tests/stopped_agent")
+    with (
+        GlueServer(transport=transport) as server,
+        started(program, server.address, server.token) as process,
+    ):
+        port = server.next("agent", PATIENCE_S)
+        assert port is not None
+        port.send(AgentInit(corridor_pool().spec))
+        assert isinstance(port.receive(PATIENCE_S), RoutineDone)
+        process.send_signal(signal.SIGTERM)
+        _, told = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, told) == (0, "stopped_agent: the program has stopped the session\n")
+
+
+def test_an_agent_may_wait_in_slices_also_while_its_connection_is_lost(
+    transport: Transport,
+) -> None:
+    program = built("cpp", "patient_agent", "tests/patient_agent")
+    with (
+        GlueServer(reconnect_window_s=PATIENCE_S, transport=transport) as server,
+        proxy_to(server) as proxy,
+        started(program, proxy.address, server.token) as process,
+    ):
+        port = server.next("agent", PATIENCE_S)
+        assert port is not None
+        target, proxy.target = proxy.target, ""
+        proxy.cut()
+        until(lambda: proxy.refused > 3, "the agent has tried some times")
+        port.send(TextMessage("hello"))
+        proxy.target = target
+        assert port.receive(PATIENCE_S) == TextMessage("I have waited")
+        port.close("that was all")
+        assert process.wait(PATIENCE_S) == 0
