@@ -40,6 +40,14 @@ TEST(Session, ThatFindsNoGlueIsOver) {
   session.close();
 }
 
+TEST(Session, AWaitWithATimeLimitEndsWhileItJoins) {
+  Options patient = nobody();
+  patient.connect_timeout = std::chrono::hours(1);
+  AgentSession session(patient, {});
+  EXPECT_EQ(session.next_within(std::chrono::milliseconds(1)), std::nullopt);
+  EXPECT_EQ(session.next_within(std::chrono::milliseconds(0)), std::nullopt);
+}
+
 TEST(Session, AnAddressThatIsNoneIsRefusedAtOnce) {
   Options options;
   options.address = "nowhere";

@@ -12,9 +12,11 @@
 //   }
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -75,6 +77,9 @@ class EnvironmentSession {
   /// those that the traits do not promise and those of unknown slots are refused by themselves.
   /// Throws as AgentSession::next().
   const EnvironmentCall* next();
+
+  /// As AgentSession::next_within().
+  std::optional<const EnvironmentCall*> next_within(std::chrono::milliseconds timeout);
 
   /// Answers Init. Of the traits only tasks and what routines it has count; the spec's slots are
   /// filled in. Throws SpecError, and UsageError if the call is another.

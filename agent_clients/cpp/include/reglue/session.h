@@ -11,7 +11,9 @@
 //   }
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -47,6 +49,10 @@ class AgentSession {
   /// session is over then; UsageError if the last call was not answered yet, SessionLost if the
   /// session is over without a farewell.
   const AgentCall* next();
+
+  /// As next(), but none if no call has come by then: ask again. Joining and reconnecting go on
+  /// where they were; one try of theirs may last some seconds longer.
+  std::optional<const AgentCall*> next_within(std::chrono::milliseconds timeout);
 
   /// Answers a Turn with actions(), which are zeros until written. Throws UsageError if the call
   /// is no Turn, or if the answer is too large for a message.

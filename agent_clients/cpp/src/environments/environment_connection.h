@@ -18,8 +18,9 @@ class EnvironmentConnection {
  public:
   EnvironmentConnection(const Options& options, const std::string& name, std::uint32_t max_slots);
 
-  /// The next call that is not refused by itself; null after the farewell.
-  const EnvironmentCall* next();
+  /// The next call that is not refused by itself; null after the farewell, none if it did not come
+  /// by `until`.
+  std::optional<const EnvironmentCall*> next(const Deadline& until);
 
   /// Sends what the codec was given. Throws UsageError, and the call is still to be answered, if it
   /// is larger than a message may be.

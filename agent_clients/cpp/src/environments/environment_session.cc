@@ -23,18 +23,19 @@ EnvironmentConnection::EnvironmentConnection(const Options& options, const std::
                                              std::uint32_t max_slots)
     : session_(options, name, hello_of(name, max_slots)), codec_(max_slots) {}
 
-const EnvironmentCall* EnvironmentConnection::next() {
+std::optional<const EnvironmentCall*> EnvironmentConnection::next(const Deadline& until) {
   if (codec_.is_open()) throw UsageError("next: the last call was not answered yet");
-  while (v1::EnvironmentCall* message = session_.next()) {
+  while (const auto message = session_.next_within(until)) {
+    if (!*message) return nullptr;
     try {
-      if (codec_.read(*message, session_.reply())) return &codec_.call();
+      if (codec_.read(**message, session_.reply())) return &codec_.call();
     } catch (const BadReply& error) {
       codec_.close();
       session_.lose(error.what());
     }
     session_.answer();
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 void EnvironmentConnection::answer() {
@@ -60,7 +61,12 @@ EnvironmentSession::~EnvironmentSession() = default;
 EnvironmentSession::EnvironmentSession(EnvironmentSession&&) noexcept = default;
 EnvironmentSession& EnvironmentSession::operator=(EnvironmentSession&&) noexcept = default;
 
-const EnvironmentCall* EnvironmentSession::next() { return connection_->next(); }
+const EnvironmentCall* EnvironmentSession::next() { return *connection_->next(std::nullopt); }
+
+std::optional<const EnvironmentCall*> EnvironmentSession::next_within(
+    std::chrono::milliseconds timeout) {
+  return connection_->next(Clock::now() + timeout);
+}
 
 void EnvironmentSession::ready(TaskSpec spec, const EnvironmentTraits& traits) {
   connection_->codec().ready(std::move(spec), traits);

@@ -20,7 +20,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "net/lobby.h"
@@ -62,7 +61,11 @@ class AnsweringSession {
   /// The next call that wants an answer; null after the farewell. Refusals are logged. Throws as
   /// connect(); the session is over then, and another next() throws SessionLost. The last call
   /// must have been answered.
-  Call* next();
+  Call* next() { return *next_within(std::nullopt); }
+
+  /// As next(), but none if no call has come by `until`, which one try to connect may pass by some
+  /// seconds. Joining and reconnecting go on with the next next().
+  std::optional<Call*> next_within(const Deadline& until);
 
   /// The message that is to answer it. It may hold an earlier answer, whose memory can be used
   /// again; `answer` sets the number.
@@ -92,9 +95,12 @@ class AnsweringSession {
   static constexpr std::chrono::seconds kFarewell{5};  // for the farewell after a fault
   static constexpr std::chrono::seconds kEnd{2};       // for the farewell when leaving
 
-  void enter();
-  Call* receive();
+  bool enter(const Deadline& until);
+  std::optional<Call*> receive(const Deadline& until);
   void reconnect(const StreamEnded& end);
+  void try_after(std::chrono::duration<double> pause) {
+    next_try_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(pause);
+  }
   void join_anew();
   void say_fault(std::uint64_t seq, std::string_view what, std::chrono::seconds timeout);
   void end() {
@@ -109,7 +115,9 @@ class AnsweringSession {
   std::string name_;
   Hello hello_;
 
-  std::optional<Route> route_;  // of the ticket, if there is one
+  std::optional<Joining> joining_;  // under way
+  std::optional<Route> route_;      // of the ticket, if there is one
+  Clock::time_point next_try_{};    // of joining anew, or of a stream
   std::unique_ptr<Stream> stream_;
   bool is_admitted_ = false;      // at the glue, by an earlier stream
   bool is_over_ = false;
@@ -124,14 +132,14 @@ class AnsweringSession {
 };
 
 template <class Wire>
-typename Wire::Call* AnsweringSession<Wire>::next() {
+std::optional<typename Wire::Call*> AnsweringSession<Wire>::next_within(const Deadline& until) {
   if (has_farewell_) return nullptr;
   if (is_over_) throw SessionLost("the session is over already; connect anew");
   try {
     while (true) {
       try {
-        enter();
-        return receive();
+        if (!enter(until)) return std::nullopt;
+        return receive(until);
       } catch (const StreamEnded& end) {
         reconnect(end);
       }
@@ -142,32 +150,37 @@ typename Wire::Call* AnsweringSession<Wire>::next() {
   }
 }
 
-/// Gets a ticket and a stream, unless it has them. Throws StreamEnded, and as join().
+/// Gets a ticket and a stream, unless it has them; false if `until` came first. Throws StreamEnded,
+/// and as join().
 template <class Wire>
-void AnsweringSession<Wire>::enter() {
+bool AnsweringSession<Wire>::enter(const Deadline& until) {
+  if (stream_) return true;
+  if (!sleep_until(next_try_, until)) return false;
   if (!route_) {
-    route_ = Route{join_string_, join(join_string_, Wire::role, name_, connect_timeout_, log_),
-                   transport_, Wire::method, log_};
+    if (!joining_) joining_.emplace(join_string_, Wire::role, name_, connect_timeout_, log_);
+    const std::optional<v1::Ticket> ticket = joining_->ticket(until);
+    if (!ticket) return false;
+    joining_.reset();
+    route_ = Route{join_string_, *ticket, transport_, Wire::method, log_};
     is_admitted_ = false;
     taken_ = 0;
     reconnect_wait_ = ReconnectWait();
     answers_.forget();
   }
-  if (!stream_) {
-    Reply hello;
-    hello_(hello, route_->ticket, taken_);
-    heard_ = taken_;
-    stream_ = route_->open(hello, taken_, is_admitted_);
-    is_admitted_ = true;
-  }
+  Reply hello;
+  hello_(hello, route_->ticket, taken_);
+  heard_ = taken_;
+  stream_ = route_->open(hello, taken_, is_admitted_);
+  is_admitted_ = true;
+  return true;
 }
 
-/// The next new call; logs refusals. Null for the farewell.
+/// The next new call; logs refusals. Null for the farewell; none if `until` came first.
 template <class Wire>
-typename Wire::Call* AnsweringSession<Wire>::receive() {
+std::optional<typename Wire::Call*> AnsweringSession<Wire>::receive(const Deadline& until) {
   while (true) {
     Wire::reuse(call_);
-    stream_->receive(call_, std::nullopt);
+    if (!stream_->receive(call_, until)) return std::nullopt;
     if (call_.seq() <= taken_) {
       if (const Reply* answer = answers_.find(call_.seq())) stream_->send(*answer);
     } else if (call_.has_farewell()) {
@@ -200,7 +213,7 @@ void AnsweringSession<Wire>::answer() {
   stream_->send(reply);
 }
 
-/// Waits before the next try. Throws the end's meaning if it is too late.
+/// Says when to try again. Throws the end's meaning if it is too late.
 template <class Wire>
 void AnsweringSession<Wire>::reconnect(const StreamEnded& end) {
   const Clock::duration admitted = stream_ ? stream_->admitted() : Clock::duration::zero();
@@ -218,14 +231,14 @@ void AnsweringSession<Wire>::reconnect(const StreamEnded& end) {
     end.throw_meaning();
   }
   log_("the connection broke, coming back: " + std::string(end.what()));
-  std::this_thread::sleep_for(*pause);
+  try_after(*pause);
 }
 
 template <class Wire>
 void AnsweringSession<Wire>::join_anew() {
   log_("the glue has forgotten this session; joining anew");
   route_.reset();
-  std::this_thread::sleep_for(joins_.next());
+  try_after(joins_.next());
 }
 
 template <class Wire>

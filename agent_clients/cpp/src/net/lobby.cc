@@ -118,35 +118,48 @@ std::shared_ptr<grpc::Channel> open_channel(const JoinString& join_string,
   return grpc::CreateCustomChannel(join_string.address, grpc::SslCredentials(roots), options);
 }
 
-v1::Ticket join(const JoinString& join_string, v1::Role role, const std::string& name,
-                std::chrono::milliseconds connect_timeout, const Log& log) {
-  v1::JoinRequest request;
-  request.set_major(kProtocolMajor);
-  request.set_minor(kProtocolMinor);
-  request.set_role(role);
-  request.set_token(join_string.token);
-  request.set_name(clean(name, kMostNameCharacters));
-  const Clock::time_point begun = Clock::now(), deadline = begun + connect_timeout;
-  bool is_said = false;
-  for (Backoff pauses;;) {
+Joining::Joining(const JoinString& join_string, v1::Role role, const std::string& name,
+                 std::chrono::milliseconds connect_timeout, const Log& log)
+    : join_string_(join_string), connect_timeout_(connect_timeout), log_(log) {
+  request_.set_major(kProtocolMajor);
+  request_.set_minor(kProtocolMinor);
+  request_.set_role(role);
+  request_.set_token(join_string.token);
+  request_.set_name(clean(name, kMostNameCharacters));
+}
+
+std::optional<v1::Ticket> Joining::ticket(const Deadline& until) {
+  const Clock::time_point deadline = begun_ + connect_timeout_;
+  while (sleep_until(next_try_, until)) {
     const Clock::duration left = std::max<Clock::duration>(deadline - Clock::now(), kLeast);
     v1::Ticket ticket;
     const grpc::Status status =
-        ask(join_string, request, std::min<Clock::duration>(left, kTry), ticket);
+        ask(join_string_, request_, std::min<Clock::duration>(left, kTry), ticket);
     if (status.ok()) return ticket;
     const StreamEnded end(status.error_message(), status.error_code());
     if (end.is_refusal()) end.throw_meaning();
     if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {  // waiting does not fix TLS
-      throw_tls_trouble(join_string, std::min<Clock::duration>(left, kHandshake));
+      throw_tls_trouble(join_string_, std::min<Clock::duration>(left, kHandshake));
     }
-    const auto pause = pauses.next();
-    if (Clock::now() + pause > deadline) throw_unreachable(status, join_string, connect_timeout);
-    if (!is_said && Clock::now() - begun > kQuiet) {
-      log("waiting for a glue at " + join_string.address + ", up to " + seconds(connect_timeout));
-      is_said = true;
+    next_try_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(pauses_.next());
+    if (next_try_ > deadline) throw_unreachable(status, join_string_, connect_timeout_);
+    if (!is_said_ && Clock::now() - begun_ > kQuiet) {
+      log_("waiting for a glue at " + join_string_.address + ", up to " + seconds(connect_timeout_));
+      is_said_ = true;
     }
-    std::this_thread::sleep_for(pause);
   }
+  return std::nullopt;
+}
+
+v1::Ticket join(const JoinString& join_string, v1::Role role, const std::string& name,
+                std::chrono::milliseconds connect_timeout, const Log& log) {
+  return *Joining(join_string, role, name, connect_timeout, log).ticket(std::nullopt);
+}
+
+bool sleep_until(Clock::time_point time, const Deadline& until) {
+  const bool is_reached = !until || time <= *until;
+  std::this_thread::sleep_until(is_reached ? time : *until);
+  return is_reached;
 }
 
 std::chrono::duration<double> Backoff::next() {

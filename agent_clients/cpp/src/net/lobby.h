@@ -6,9 +6,11 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "net/join_string.h"
+#include "net/streams.h"
 #include "reglue/v1/lobby.pb.h"
 #include "text.h"
 
@@ -33,11 +35,6 @@ std::string unix_socket_proof(const std::string& secret, const std::string& sess
 std::shared_ptr<grpc::Channel> open_channel(const JoinString& join_string,
                                             std::size_t max_message_bytes);
 
-/// A ticket; waits up to `connect_timeout` for a glue that is not up yet.
-/// Throws Unreachable, WrongToken, WrongVersion, WrongTls, Busy, Refused.
-v1::Ticket join(const JoinString& join_string, v1::Role role, const std::string& name,
-                std::chrono::milliseconds connect_timeout, const Log& log);
-
 /// Pauses between tries, without limit: 0.05 s, then 1.6 times longer each time up to 5 s.
 class Backoff {
  public:
@@ -46,6 +43,34 @@ class Backoff {
  private:
   double pause_s_ = 0.05;
 };
+
+/// The way to a ticket; waits up to `connect_timeout` for a glue that is not up yet.
+class Joining {
+ public:
+  Joining(const JoinString& join_string, v1::Role role, const std::string& name,
+          std::chrono::milliseconds connect_timeout, const Log& log);
+
+  /// The ticket; none if it did not come by `until`, which one try may pass by 5 s. Ask again then.
+  /// Throws Unreachable, WrongToken, WrongVersion, WrongTls, Busy, Refused.
+  std::optional<v1::Ticket> ticket(const Deadline& until);
+
+ private:
+  JoinString join_string_;
+  v1::JoinRequest request_;
+  std::chrono::milliseconds connect_timeout_;
+  Log log_;
+  Clock::time_point begun_ = Clock::now();
+  Clock::time_point next_try_ = begun_;
+  Backoff pauses_;
+  bool is_said_ = false;  // that it waits
+};
+
+/// As Joining::ticket(), without an end.
+v1::Ticket join(const JoinString& join_string, v1::Role role, const std::string& name,
+                std::chrono::milliseconds connect_timeout, const Log& log);
+
+/// Sleeps until `time`, or `until` if that comes first; whether it is `time`.
+bool sleep_until(Clock::time_point time, const Deadline& until);
 
 /// Fills in the fields that the hellos of all roles share; `Hello` is agent.proto's,
 /// environment.proto's or experiment.proto's.

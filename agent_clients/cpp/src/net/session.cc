@@ -54,6 +54,7 @@ struct AgentSession::State {
   State(const Options& options, const AgentTraits& traits, const std::string& name)
       : session(options, name, hello_of(traits, name)) {}
 
+  std::optional<const AgentCall*> next(const Deadline& until);
   /// What the call is. Throws BadReply and SpecError.
   void decode(v1::AgentCall& message);
   void decode_turn_call(v1::AgentCall& message);
@@ -83,20 +84,27 @@ AgentSession::~AgentSession() = default;
 AgentSession::AgentSession(AgentSession&&) noexcept = default;
 AgentSession& AgentSession::operator=(AgentSession&&) noexcept = default;
 
-const AgentCall* AgentSession::next() {
-  if (state_->is_open) throw UsageError("next: the last call was not answered yet; act(), done() or "
-                                        "reply_message() does");
-  v1::AgentCall* message = state_->session.next();
-  if (!message) return nullptr;
+const AgentCall* AgentSession::next() { return *state_->next(std::nullopt); }
+
+std::optional<const AgentCall*> AgentSession::next_within(std::chrono::milliseconds timeout) {
+  return state_->next(Clock::now() + timeout);
+}
+
+std::optional<const AgentCall*> AgentSession::State::next(const Deadline& until) {
+  if (is_open) throw UsageError("next: the last call was not answered yet; act(), done() or "
+                                "reply_message() does");
+  const std::optional<v1::AgentCall*> message = session.next_within(until);
+  if (!message) return std::nullopt;
+  if (!*message) return nullptr;
   try {
-    state_->decode(*message);
+    decode(**message);
   } catch (const BadReply& error) {
-    state_->session.lose(error.what());
+    session.lose(error.what());
   } catch (const SpecError& error) {
-    state_->session.lose(error.what());
+    session.lose(error.what());
   }
-  state_->is_open = true;
-  return &state_->call;
+  is_open = true;
+  return &call;
 }
 
 Actions& AgentSession::actions() {
