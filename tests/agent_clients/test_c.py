@@ -10,19 +10,29 @@ import pytest
 
 from glue_server.conformance.checks import CHECKS
 from glue_server.rpc import GlueServer
-from reglue import Phase, TaskSpec, TensorSpec
+from reglue import Cell, Discrete, Phase, TaskSpec, TensorSpec
 from reglue.client import connect
 from reglue.environments.environment import Worlds
+from reglue.errors import BadReply
 from reglue.experiments.experiment import Experiment
 from reglue.messages.agent import (
     NO_ENDS,
     NO_STEPS,
     Actions,
     AgentInit,
+    Refusal,
     RoutineDone,
     Starts,
     TextMessage,
     Turn,
+)
+from reglue.messages.environment import (
+    EnvironmentInit,
+    EnvironmentReady,
+    GetRandomSeed,
+    GetState,
+    Play,
+    Played,
 )
 from reglue_bench import evaluate
 from tests.agent_clients.programs import built, keeps_the_rules, run
@@ -63,6 +73,7 @@ def test_what_is_not_legal_is_refused_and_the_session_goes_on() -> None:
                 for call in (AgentInit(spec), turn, TextMessage("hello")):
                     port.send(call)
                     answers.append(port.receive(PATIENCE_S))
+                port.refuse(BadReply("WRONG_SIZE", got="less", wanted="more"))
                 port.close("that was all")
                 said, _ = process.communicate(timeout=PATIENCE_S)
             finally:
@@ -72,7 +83,41 @@ def test_what_is_not_legal_is_refused_and_the_session_goes_on() -> None:
     assert isinstance(acted, Actions)
     assert acted.arrays["done"].tolist() == [[0.0, 0.0]]
     assert answered == TextMessage("hello")
+    assert process.returncode == 0
+    assert said == "told: reply 3 was refused: got less, wanted more\nthat was all\n"
+
+
+def test_what_is_not_legal_is_refused_an_environment_and_its_session_goes_on() -> None:
+    program = built("c", "misuse_environment", "tests/misuse_environment")
+    cells = {slot: Cell("walk", 0, 1, 0, Phase.TRAIN) for slot in (0, 1)}
+    starts = Play(np.zeros(0, np.uint32), {}, cells)
+    with nothing_left(), GlueServer(places={"environment": 1}) as hall:
+        where = {"REGLUE_ADDRESS": hall.address, "REGLUE_TOKEN": hall.token}
+        with subprocess.Popen([program], env=where, stdout=subprocess.PIPE, text=True) as process:
+            try:
+                port = hall.next("environment", PATIENCE_S)
+                assert port is not None
+                answers = []
+                for call in (EnvironmentInit(2), starts, GetState(0), GetRandomSeed(0)):
+                    port.send(call)
+                    answers.append(port.receive(PATIENCE_S))
+                port.close("that was all")
+                said, _ = process.communicate(timeout=PATIENCE_S)
+            finally:
+                process.kill()
+    ready, played, no_state, no_seeds = answers
     assert (process.returncode, said) == (0, "that was all\n")
+    assert isinstance(ready, EnvironmentReady)
+    assert ready.spec == TaskSpec(
+        (TensorSpec("seen", "float64"),), (TensorSpec("done", "int64", (), Discrete(3)),), slots=2
+    )
+    assert (ready.variants, ready.restores, ready.seeds) == ({"walk": 1}, True, False)
+    assert isinstance(played, Played)
+    assert played.faults == {0: "it broke"}
+    assert isinstance(no_state, Refusal)
+    assert (no_state.code, no_state.got) == ("OUT_OF_ORDER", "no episode")
+    assert isinstance(no_seeds, Refusal)
+    assert (no_seeds.code, no_seeds.got) == ("NOT_SUPPORTED", "env_get_random_seed")
 
 
 def peers(pool: ThreadPoolExecutor, server: GlueServer) -> list[Future[str]]:

@@ -259,6 +259,16 @@ static int routine(environment *self, const reglue_environment_call *call)
     }
 }
 
+/* In slices, as a program waits that has more to do. */
+static int next(const environment *self, const reglue_environment_call **call)
+{
+    int rc;
+    do
+        rc = reglue_environment_next_within(self->session, 0.01, call);
+    while (rc == REGLUE_WAITING);
+    return rc;
+}
+
 int main(void)
 {
     environment self = {0};
@@ -270,7 +280,7 @@ int main(void)
     const reglue_environment_call *call;
     int rc = reglue_environment_connect(&options, &self.session);
     if (rc == REGLUE_OK)
-        while ((rc = reglue_environment_next(self.session, &call)) == REGLUE_CALL) {
+        while ((rc = next(&self, &call)) == REGLUE_CALL) {
             ++self.carried_out[call->kind];
             rc = has_episode(&self, call) ? routine(&self, call) : refuse_slot(&self, call);
             if (rc != REGLUE_OK) break;

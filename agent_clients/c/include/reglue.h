@@ -298,7 +298,8 @@ typedef struct reglue_call {
 REGLUE_API int reglue_next(reglue_session *session, const reglue_call **call);
 
 /* As reglue_next, but waits `timeout_s` seconds at most, 0 to 1e9: REGLUE_WAITING if no call has come by
- * then. Ask again, as often as you like: joining and reconnecting go on where they were. */
+ * then. Ask again, as often as you like: joining and reconnecting go on where they were. One try of
+ * theirs at a glue that does not answer may last some seconds longer. */
 REGLUE_API int reglue_next_within(reglue_session *session, double timeout_s, const reglue_call **call);
 
 /* Answers the turn with what was written to its actions, and abandons the episodes of the `count`

@@ -12,6 +12,7 @@
 using reglue::EnvironmentCall;
 using reglue::EnvironmentSession;
 using reglue::c::guarded;
+using reglue::c::milliseconds_of;
 using reglue::c::SpecView;
 using Kind = EnvironmentCall::Kind;
 
@@ -126,6 +127,32 @@ bool answer_by_nothing(reglue_environment& self) {
   return true;
 }
 
+/// Shows what `wait` waits for, a call, a farewell or nothing yet.
+template <class Wait>
+int next(reglue_environment* self, const reglue_environment_call** call, Wait&& wait) {
+  if (call) *call = nullptr;
+  return carried_out(self, call, [&]() -> int {
+    if (!self->session) {
+      return misuse(*self, "the session is over; reglue_environment_connect makes another");
+    }
+    if (!answer_by_nothing(*self)) {
+      return misuse(*self, "the call waits for its answer: reglue_environment_ready, "
+                           "reglue_environment_played or reglue_environment_keep comes first");
+    }
+    const std::optional<const EnvironmentCall*> came = wait(*self->session);
+    if (!came) return REGLUE_WAITING;
+    self->open = *came;
+    if (!self->open) {
+      self->message = self->session->farewell();
+      self->session.reset();
+      return REGLUE_DONE;
+    }
+    show(*self);
+    *call = &self->call;
+    return REGLUE_CALL;
+  });
+}
+
 std::vector<reglue::Task> tasks_of(const reglue_task* tasks, std::size_t count) {
   if (count == 0) return reglue::EnvironmentTraits{}.tasks;
   std::vector<reglue::Task> all;
@@ -203,24 +230,14 @@ const char* reglue_environment_errmsg(const reglue_environment* environment) {
 }
 
 int reglue_environment_next(reglue_environment* self, const reglue_environment_call** call) {
-  if (call) *call = nullptr;
-  return carried_out(self, call, [&]() -> int {
-    if (!self->session) {
-      return misuse(*self, "the session is over; reglue_environment_connect makes another");
-    }
-    if (!answer_by_nothing(*self)) {
-      return misuse(*self, "the call waits for its answer: reglue_environment_ready, "
-                           "reglue_environment_played or reglue_environment_keep comes first");
-    }
-    self->open = self->session->next();
-    if (!self->open) {
-      self->message = self->session->farewell();
-      self->session.reset();
-      return REGLUE_DONE;
-    }
-    show(*self);
-    *call = &self->call;
-    return REGLUE_CALL;
+  return next(self, call,
+              [](EnvironmentSession& session) { return std::optional(session.next()); });
+}
+
+int reglue_environment_next_within(reglue_environment* self, double timeout_s,
+                                   const reglue_environment_call** call) {
+  return next(self, call, [=](EnvironmentSession& session) {
+    return session.next_within(milliseconds_of("timeout", timeout_s));
   });
 }
 

@@ -87,6 +87,7 @@ const char* reglue_result_name(int result) {
     case REGLUE_ENVIRONMENT_FAULT: return "ENVIRONMENT_FAULT";
     case REGLUE_CALL: return "CALL";
     case REGLUE_DONE: return "DONE";
+    case REGLUE_WAITING: return "WAITING";
   }
   return "UNKNOWN";
 }

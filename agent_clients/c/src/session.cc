@@ -13,6 +13,7 @@
 using reglue::AgentCall;
 using reglue::AgentSession;
 using reglue::c::guarded;
+using reglue::c::milliseconds_of;
 using reglue::c::SpecView;
 
 struct reglue_session {
@@ -111,6 +112,30 @@ bool waits_for(const reglue_session& session, AgentCall::Kind kind) {
   return session.open && session.open->kind == kind;
 }
 
+/// Shows what `wait` waits for, a call, a farewell or nothing yet.
+template <class Wait>
+int next(reglue_session* session, const reglue_call** call, Wait&& wait) {
+  if (call) *call = nullptr;
+  return carried_out(session, call, [&]() -> int {
+    if (!session->agent) return misuse(*session, "the session is over; reglue_connect makes another");
+    if (waits_for(*session, AgentCall::Kind::Turn)) {
+      return misuse(*session, "the turn waits for its actions: reglue_act comes first");
+    }
+    answer_by_nothing(*session);
+    const std::optional<const AgentCall*> came = wait(*session->agent);
+    if (!came) return REGLUE_WAITING;
+    session->open = *came;
+    if (!session->open) {
+      session->message = session->agent->farewell();
+      session->agent.reset();
+      return REGLUE_DONE;
+    }
+    show(*session);
+    *call = &session->call;
+    return REGLUE_CALL;
+  });
+}
+
 static_assert(static_cast<int>(AgentCall::Kind::Cleanup) + REGLUE_INIT == REGLUE_CLEANUP,
               "enum reglue_kind is AgentCall::Kind, counted from 1");
 
@@ -140,22 +165,12 @@ const char* reglue_errmsg(const reglue_session* session) {
 }
 
 int reglue_next(reglue_session* session, const reglue_call** call) {
-  if (call) *call = nullptr;
-  return carried_out(session, call, [&]() -> int {
-    if (!session->agent) return misuse(*session, "the session is over; reglue_connect makes another");
-    if (waits_for(*session, AgentCall::Kind::Turn)) {
-      return misuse(*session, "the turn waits for its actions: reglue_act comes first");
-    }
-    answer_by_nothing(*session);
-    session->open = session->agent->next();
-    if (!session->open) {
-      session->message = session->agent->farewell();
-      session->agent.reset();
-      return REGLUE_DONE;
-    }
-    show(*session);
-    *call = &session->call;
-    return REGLUE_CALL;
+  return next(session, call, [](AgentSession& agent) { return std::optional(agent.next()); });
+}
+
+int reglue_next_within(reglue_session* session, double timeout_s, const reglue_call** call) {
+  return next(session, call, [=](AgentSession& agent) {
+    return agent.next_within(milliseconds_of("timeout", timeout_s));
   });
 }
 

@@ -63,24 +63,27 @@ SpecView::SpecView(const TaskSpec& spec)
 namespace {
 
 template <class Number>
-std::vector<Number> list_of(const char* what, const Number* numbers, std::uint64_t count) {
+std::vector<Number> list_of(const std::string& what, const Number* numbers, std::uint64_t count) {
   if (count == 0) return {};
-  if (!numbers) throw SpecError(std::string(what) + ": got NULL, wanted " + std::to_string(count) + " numbers");
+  if (!numbers) throw SpecError(what + ": got NULL, wanted " + std::to_string(count) + " of them");
   return {numbers, numbers + count};
 }
 
 Domain domain_of(const reglue_tensor& given) {
+  const std::string name = given.name;
   switch (given.domain) {
     case REGLUE_BOX:
-      return Box{list_of("low", given.low, given.lows), list_of("high", given.high, given.highs)};
+      return Box{list_of(name + "'s low", given.low, given.lows),
+                 list_of(name + "'s high", given.high, given.highs)};
     case REGLUE_DISCRETE: {
-      const auto n = list_of("n", given.n, given.ns);
+      const auto n = list_of(name + "'s n", given.n, given.ns);
       return Discrete{n.size() == 1 ? n[0] : 0, given.start};
     }
-    case REGLUE_MULTI_DISCRETE: return MultiDiscrete{list_of("n", given.n, given.ns)};
+    case REGLUE_MULTI_DISCRETE: return MultiDiscrete{list_of(name + "'s n", given.n, given.ns)};
     case REGLUE_MULTI_BINARY: return MultiBinary{};
   }
-  throw SpecError("got domain " + std::to_string(given.domain) + ", wanted one of enum reglue_domain");
+  throw SpecError(name + ": got domain " + std::to_string(given.domain) +
+                  ", wanted one of enum reglue_domain");
 }
 
 std::vector<TensorSpec> specs_of(const char* what, const reglue_tensor* given, std::uint32_t count) {
@@ -92,7 +95,7 @@ std::vector<TensorSpec> specs_of(const char* what, const reglue_tensor* given, s
                       ", wanted one of enum reglue_dtype");
     }
     specs.push_back({tensor.name, static_cast<Dtype>(tensor.dtype),
-                     list_of("shape", tensor.shape, tensor.axes), domain_of(tensor)});
+                     list_of(tensor.name + std::string("'s shape"), tensor.shape, tensor.axes), domain_of(tensor)});
   }
   return specs;
 }
