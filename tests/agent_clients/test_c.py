@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import subprocess
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 import pytest
 
+from env_adapters.classic.gridworld import GridWorld
 from glue_server.conformance.checks import CHECKS
 from glue_server.rpc import GlueServer
 from reglue import Cell, Discrete, Phase, TaskSpec, TensorSpec
 from reglue.client import connect
 from reglue.environments.environment import Worlds
 from reglue.errors import BadReply
+from reglue.examples.tabular_q import TabularQ
 from reglue.experiments.experiment import Experiment
 from reglue.messages.agent import (
     NO_ENDS,
@@ -35,7 +38,7 @@ from reglue.messages.environment import (
     Played,
 )
 from reglue_bench import evaluate
-from tests.agent_clients.programs import built, keeps_the_rules, run
+from tests.agent_clients.programs import built, keeps_the_rules, playing, run
 from tests.glue_server.hubs import a_hub
 from tests.glue_server.playing import SOLVED, Follower
 from tests.leftovers import nothing_left
@@ -158,6 +161,30 @@ def test_rl_benchmark_in_c_measures_what_it_measures_in_python() -> None:
             assert each.result(PATIENCE_S) == "the run is over: the experiment has left"
     assert measured == pytest.approx(sum(sums) / runs, rel=1e-15)
     assert measured != 0
+
+
+def returns(environment: AbstractContextManager[object], server: GlueServer) -> list[float]:
+    """Of ten episodes of learning."""
+    with environment, Experiment(server.address, server.tokens["experiment"]) as rl:
+        rl.init(slots=3, seed=5)
+        return [(rl.episode(1000, [2]), rl.return_(slot=2))[1] for _ in range(10)]
+
+
+def test_the_gridworld_in_c_is_the_gridworld_of_python() -> None:
+    program = built("c", "gridworld", "gridworld")
+    with ThreadPoolExecutor(2) as pool, a_hub() as (server, _):
+
+        def join(role: str, peer: object) -> Future[str]:
+            return pool.submit(connect, peer, server.address, server.tokens[role])
+
+        left = [join("agent", TabularQ()), join("environment", Worlds(GridWorld()))]
+        wanted = returns(nullcontext(), server)
+        left.append(join("agent", TabularQ()))
+        in_c = playing(program, server.address, server.tokens["environment"])
+        assert returns(in_c, server) == wanted
+        for each in left:
+            assert each.result(PATIENCE_S) == "the run is over: the experiment has left"
+    assert len(set(wanted)) > 1
 
 
 def test_a_small_agent_in_c_drives_the_car_out_of_the_valley() -> None:

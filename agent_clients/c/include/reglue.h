@@ -90,6 +90,10 @@ enum reglue_result {
 /* The name of a code without its prefix, such as "OUT_OF_ORDER"; never NULL, valid for ever. */
 REGLUE_API const char *reglue_result_name(int result);
 
+/* The exit code that main should return for the last result of a session or experiment: 0 after the glue's
+ * farewell or REGLUE_OK, 2 for wrong usage or if the glue refused the program, else 1. */
+REGLUE_API int reglue_exit_code(int result);
+
 /* The library's version, such as "0.1.0"; valid for ever. */
 REGLUE_API const char *reglue_version(void);
 
@@ -304,7 +308,8 @@ REGLUE_API int reglue_next_within(reglue_session *session, double timeout_s, con
 
 /* Answers the turn with what was written to its actions, and abandons the episodes of the `count`
  * slots of `abandoned`, whose rows are ignored.
- * REGLUE_OK, REGLUE_MISUSE (the present call is no turn, or is answered), REGLUE_USAGE. */
+ * REGLUE_OK, REGLUE_MISUSE (the present call is no turn, or is answered), REGLUE_USAGE (a slot that neither
+ * steps nor starts in this turn). */
 REGLUE_API int reglue_act(reglue_session *session, const uint32_t *abandoned, size_t count);
 
 /* Answers the message. REGLUE_OK, REGLUE_MISUSE, REGLUE_USAGE. */

@@ -1,6 +1,7 @@
 // An agent's session: reglue_connect, reglue_next, reglue_act and their like.
 #include "reglue/session.h"
 
+#include <algorithm>
 #include <memory>
 #include <new>
 #include <optional>
@@ -112,6 +113,15 @@ bool waits_for(const reglue_session& session, AgentCall::Kind kind) {
   return session.open && session.open->kind == kind;
 }
 
+/// Throws UsageError for a slot that has no row of actions.
+void check_abandoned(const reglue::Turn& turn, std::uint32_t slot) {
+  for (const auto& slots : {turn.steps.slots, turn.starts.slots}) {
+    if (std::find(slots.begin(), slots.end(), slot) != slots.end()) return;
+  }
+  throw reglue::UsageError("got slot " + std::to_string(slot) +
+                           " to abandon, wanted one that steps or starts in this turn");
+}
+
 /// Shows what `wait` waits for, a call, a farewell or nothing yet.
 template <class Wait>
 int next(reglue_session* session, const reglue_call** call, Wait&& wait) {
@@ -179,6 +189,8 @@ int reglue_act(reglue_session* session, const std::uint32_t* abandoned, std::siz
     if (!waits_for(*session, AgentCall::Kind::Turn)) {
       return misuse(*session, "there is no turn to act in: reglue_next comes first");
     }
+    const reglue::Turn& turn = session->open->turn;
+    for (std::size_t i = 0; i < count; ++i) check_abandoned(turn, abandoned[i]);
     for (std::size_t i = 0; i < count; ++i) session->agent->actions().abandon(abandoned[i]);
     session->agent->act();
     session->open = nullptr;

@@ -110,6 +110,14 @@ TEST(Experiment, ThatFindsNoGlueCallsNoRoutine) {
   reglue_experiment_close(experiment);
 }
 
+TEST(Results, HaveExitCodes) {
+  EXPECT_EQ(reglue_exit_code(REGLUE_DONE), 0);
+  EXPECT_EQ(reglue_exit_code(REGLUE_LOST), 1);
+  EXPECT_EQ(reglue_exit_code(REGLUE_UNREACHABLE), 1);
+  EXPECT_EQ(reglue_exit_code(REGLUE_WRONG_TOKEN), 2);
+  EXPECT_EQ(reglue_exit_code(REGLUE_USAGE), 2);
+}
+
 TEST(Results, HaveNames) {
   EXPECT_STREQ(reglue_result_name(REGLUE_OUT_OF_ORDER), "OUT_OF_ORDER");
   EXPECT_STREQ(reglue_result_name(-5), "UNKNOWN");
