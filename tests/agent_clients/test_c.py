@@ -12,7 +12,7 @@ import pytest
 from env_adapters.classic.gridworld import GridWorld
 from glue_server.conformance.checks import CHECKS
 from glue_server.rpc import GlueServer
-from reglue import Cell, Discrete, Phase, TaskSpec, TensorSpec
+from reglue import Agent, Cell, Discrete, Phase, TaskSpec, TensorSpec
 from reglue.client import connect
 from reglue.environments.environment import Worlds
 from reglue.errors import BadReply
@@ -58,6 +58,23 @@ def test_its_own_tests_pass() -> None:
 def test_a_program_in_c_keeps_the_rules(role: str, transport: str) -> None:
     name = f"conformance_{role}_c"
     keeps_the_rules(role, str(built("c", name, name)), transport)
+
+
+def test_an_agent_of_no_abilities_has_those_that_other_clients_default_to() -> None:
+    program = built("c", "misuse", "tests/misuse")
+    with (
+        nothing_left(),
+        GlueServer(places={"agent": 1}) as hall,
+        playing(program, hall.address, hall.token),
+    ):
+        port = hall.next("agent", PATIENCE_S)
+        assert port is not None
+        told, usual = port.hello, Agent()
+        port.close("that was all")
+    assert told.partial_turns == usual.partial_turns
+    assert told.adapts == usual.adapts
+    assert told.episodic == usual.episodic
+    assert told.max_slots == usual.max_slots
 
 
 def test_what_is_not_legal_is_refused_and_the_session_goes_on() -> None:

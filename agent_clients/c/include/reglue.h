@@ -175,7 +175,7 @@ enum reglue_transport {
     REGLUE_UNIX = 2
 };
 
-/* What an agent can do; bits of reglue_options.abilities. */
+/* What an agent can do; bits of reglue_options.abilities. 0 is what the other clients default to, too. */
 enum reglue_ability {
     REGLUE_PARTIAL_TURNS = 1, /* turns may leave live slots out */
     REGLUE_ADAPTS = 2,        /* plays REGLUE_ADAPT_BEGIN and REGLUE_ADAPT */

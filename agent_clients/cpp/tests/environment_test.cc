@@ -156,6 +156,21 @@ TEST_F(EnvironmentTest, RefusesRoutinesBeforeInit) {
   EXPECT_EQ(ask(call).refusal().got(), "cleanup before env_init");
 }
 
+TEST_F(EnvironmentTest, ACallHasOneKindOfAnswerAndOneAnswer) {
+  EXPECT_THROW(codec_.played(), UsageError);
+  v1::EnvironmentCall call;
+  v1::EnvironmentReply reply;
+  call.mutable_init()->set_slots(1);
+  ASSERT_TRUE(codec_.read(call, reply));
+  EXPECT_THROW(codec_.done(), UsageError);
+  EXPECT_THROW(codec_.keep("bytes"), UsageError);
+  EXPECT_THROW(codec_.outcome(), UsageError);
+  EXPECT_EQ(reply.reply_case(), v1::EnvironmentReply::REPLY_NOT_SET);
+  codec_.ready(counter_.env_init(1), {});
+  codec_.close();
+  EXPECT_THROW(codec_.ready(counter_.env_init(1), {}), UsageError);
+}
+
 TEST_F(EnvironmentTest, ATaskSpecThatContradictsItselfIsItsOwnFault) {
   counter_.observation = "";
   EXPECT_THROW(init(1), SpecError);

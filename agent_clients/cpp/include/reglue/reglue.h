@@ -5,6 +5,7 @@
 #include "reglue/rng.h"
 #include "reglue/connect.h"
 #include "reglue/environment.h"
+#include "reglue/environment_session.h"
 #include "reglue/episode.h"
 #include "reglue/errors.h"
 #include "reglue/experiment.h"
