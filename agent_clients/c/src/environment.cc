@@ -157,10 +157,8 @@ std::vector<reglue::Task> tasks_of(const reglue_task* tasks, std::size_t count) 
   if (count == 0) return reglue::EnvironmentTraits{}.tasks;
   std::vector<reglue::Task> all;
   for (std::size_t i = 0; i < count; ++i) {
-    if (!tasks[i].name || tasks[i].variants < 1) {
-      throw reglue::UsageError("got task " + std::to_string(i) + " with " +
-                               (tasks[i].name ? "no variants" : "no name") +
-                               ", wanted a name and 1 variant or more");
+    if (!tasks[i].name) {
+      throw reglue::UsageError("got task " + std::to_string(i) + " without a name, wanted one");
     }
     all.push_back({tasks[i].name, tasks[i].variants});
   }

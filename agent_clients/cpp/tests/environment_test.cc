@@ -20,6 +20,7 @@ class Counter : public Environment {
     EnvironmentTraits traits;
     traits.max_slots = 4;
     traits.tells_success = tells_success;
+    traits.tasks = tasks;
     return traits;
   }
 
@@ -54,6 +55,7 @@ class Counter : public Environment {
 
   std::string observation = "steps";
   bool tells_success = true;
+  std::vector<Task> tasks{{"count", 1}};
 
  private:
   std::vector<double> steps_;
@@ -173,6 +175,19 @@ TEST_F(EnvironmentTest, ACallHasOneKindOfAnswerAndOneAnswer) {
 
 TEST_F(EnvironmentTest, ATaskSpecThatContradictsItselfIsItsOwnFault) {
   counter_.observation = "";
+  EXPECT_THROW(init(1), SpecError);
+}
+
+TEST_F(EnvironmentTest, TasksThatAreNoneAreItsOwnFault) {
+  for (const std::vector<Task>& tasks : {std::vector<Task>{}, {{"none", 0}}, {{"a", 1}, {"a", 1}},
+                                         {{"\xff", 1}}}) {
+    counter_.tasks = tasks;
+    EXPECT_THROW(init(1), UsageError);
+  }
+}
+
+TEST_F(EnvironmentTest, ANameThatIsNoTextIsItsOwnFault) {
+  counter_.observation = "\xff";
   EXPECT_THROW(init(1), SpecError);
 }
 

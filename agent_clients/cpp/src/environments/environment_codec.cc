@@ -1,8 +1,9 @@
 #include "environments/environment_codec.h"
 
-#include <algorithm>
+#include <unordered_set>
 #include <utility>
 
+#include "net/lobby.h"
 #include "text.h"
 #include "wire/wire.h"
 
@@ -62,6 +63,29 @@ Cell cell_of(const v1::Cell& message) {
   }
   return {message.task(), message.variant(), message.seed(), message.repeat(),
           static_cast<Phase>(message.phase()), message.steps()};
+}
+
+/// Throws UsageError.
+void check_tasks(const std::vector<Task>& tasks) {
+  if (tasks.empty()) throw UsageError("got no task, wanted at least one");
+  std::unordered_set<std::string> names;
+  for (const Task& task : tasks) {
+    const std::string name = "'" + clean(task.name, kMostNameCharacters) + "'";
+    if (!is_utf8(task.name)) throw UsageError("got task " + name + ", wanted a name in UTF-8");
+    if (task.variants < 1) throw UsageError("got task " + name + " with no variants, wanted 1 or more");
+    if (!names.insert(task.name).second) {
+      throw UsageError("got task " + name + " twice, wanted each once");
+    }
+  }
+}
+
+/// Throws SpecError.
+void check_names(const std::vector<TensorSpec>& tensors) {
+  for (const TensorSpec& tensor : tensors) {
+    if (is_utf8(tensor.name)) continue;
+    throw SpecError("got tensor '" + clean(tensor.name, kMostNameCharacters) +
+                    "', wanted a name in UTF-8");
+  }
 }
 
 }  // namespace
@@ -193,6 +217,9 @@ void EnvironmentCodec::ready(TaskSpec spec, const EnvironmentTraits& traits) {
   v1::EnvironmentReply& answer = reply(call_.kind == Kind::Init, "a TaskSpec");
   spec.slots = call_.slots;
   check(spec);
+  check_names(spec.observations);
+  check_names(spec.actions);
+  check_tasks(traits.tasks);
   spec_ = std::move(spec);
   traits_ = traits;
   has_spec_ = true;
