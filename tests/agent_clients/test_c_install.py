@@ -72,6 +72,31 @@ def test_the_readmes_agent_is_built_by_pkg_config_and_plays(prefix: Path, tmp_pa
     plays_the_mountain_car(program)
 
 
+SUBPROJECT = """
+cmake_minimum_required(VERSION 3.18)
+project(mine C CXX)
+enable_testing()
+add_subdirectory(${FROM} reglue)
+add_executable(my_agent my_agent.c)
+target_link_libraries(my_agent PRIVATE reglue::c)
+"""
+
+
+def test_as_a_subproject_it_leaves_the_project_around_it_alone(tmp_path: Path) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(SUBPROJECT)
+    (tmp_path / "my_agent.c").write_text(code("c", "reglue_connect"))
+    build = tmp_path / "build"
+    cpp = built("cpp", "reglue", "libreglue++.a").parent
+    where = (f"-DFROM={ROOT / 'agent_clients/c'}", f"-Dreglue_DIR={cpp}")
+    run("cmake", "-S", str(tmp_path), "-B", str(build), "-G", "Ninja", *where)
+    run("cmake", "--build", str(build))
+    run("cmake", "--install", str(build), "--prefix", str(tmp_path / "installed"))
+    assert "Total Tests: 0" in run("ctest", "--test-dir", str(build), "-N")
+    assert "BUILD_TESTING" not in (build / "CMakeCache.txt").read_text("utf-8")
+    assert not (tmp_path / "installed").exists()
+    plays_the_mountain_car(build / "my_agent")
+
+
 def test_an_installed_library_is_no_other_major_version(prefix: Path, tmp_path: Path) -> None:
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.18)\nproject(mine C)\nfind_package(reglue_c 9 REQUIRED)\n"
