@@ -127,9 +127,9 @@ bool answer_by_nothing(reglue_environment& self) {
   return true;
 }
 
-/// Shows what `wait` waits for, a call, a farewell or nothing yet.
-template <class Wait>
-int next(reglue_environment* self, const reglue_environment_call** call, Wait&& wait) {
+/// Shows the next call if `has_come` says that it or the farewell is there.
+template <class HasCome>
+int next(reglue_environment* self, const reglue_environment_call** call, HasCome&& has_come) {
   if (call) *call = nullptr;
   return carried_out(self, call, [&]() -> int {
     if (!self->session) {
@@ -139,9 +139,8 @@ int next(reglue_environment* self, const reglue_environment_call** call, Wait&& 
       return misuse(*self, "the call waits for its answer: reglue_environment_ready, "
                            "reglue_environment_played or reglue_environment_keep comes first");
     }
-    const std::optional<const EnvironmentCall*> came = wait(*self->session);
-    if (!came) return REGLUE_WAITING;
-    self->open = *came;
+    if (!has_come(*self->session)) return REGLUE_WAITING;
+    self->open = self->session->next();
     if (!self->open) {
       self->message = self->session->farewell();
       self->session.reset();
@@ -228,14 +227,13 @@ const char* reglue_environment_errmsg(const reglue_environment* environment) {
 }
 
 int reglue_environment_next(reglue_environment* self, const reglue_environment_call** call) {
-  return next(self, call,
-              [](EnvironmentSession& session) { return std::optional(session.next()); });
+  return next(self, call, [](EnvironmentSession&) { return true; });
 }
 
 int reglue_environment_next_within(reglue_environment* self, double timeout_s,
                                    const reglue_environment_call** call) {
   return next(self, call, [=](EnvironmentSession& session) {
-    return session.next_within(milliseconds_of("timeout", timeout_s));
+    return session.wait(milliseconds_of("timeout", timeout_s));
   });
 }
 

@@ -122,9 +122,9 @@ void check_abandoned(const reglue::Turn& turn, std::uint32_t slot) {
                            " to abandon, wanted one that steps or starts in this turn");
 }
 
-/// Shows what `wait` waits for, a call, a farewell or nothing yet.
-template <class Wait>
-int next(reglue_session* session, const reglue_call** call, Wait&& wait) {
+/// Shows the next call if `has_come` says that it or the farewell is there.
+template <class HasCome>
+int next(reglue_session* session, const reglue_call** call, HasCome&& has_come) {
   if (call) *call = nullptr;
   return carried_out(session, call, [&]() -> int {
     if (!session->agent) return misuse(*session, "the session is over; reglue_connect makes another");
@@ -132,9 +132,8 @@ int next(reglue_session* session, const reglue_call** call, Wait&& wait) {
       return misuse(*session, "the turn waits for its actions: reglue_act comes first");
     }
     answer_by_nothing(*session);
-    const std::optional<const AgentCall*> came = wait(*session->agent);
-    if (!came) return REGLUE_WAITING;
-    session->open = *came;
+    if (!has_come(*session->agent)) return REGLUE_WAITING;
+    session->open = session->agent->next();
     if (!session->open) {
       session->message = session->agent->farewell();
       session->agent.reset();
@@ -175,12 +174,12 @@ const char* reglue_errmsg(const reglue_session* session) {
 }
 
 int reglue_next(reglue_session* session, const reglue_call** call) {
-  return next(session, call, [](AgentSession& agent) { return std::optional(agent.next()); });
+  return next(session, call, [](AgentSession&) { return true; });
 }
 
 int reglue_next_within(reglue_session* session, double timeout_s, const reglue_call** call) {
   return next(session, call, [=](AgentSession& agent) {
-    return agent.next_within(milliseconds_of("timeout", timeout_s));
+    return agent.wait(milliseconds_of("timeout", timeout_s));
   });
 }
 

@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -78,8 +77,8 @@ class EnvironmentSession {
   /// Throws as AgentSession::next().
   const EnvironmentCall* next();
 
-  /// As AgentSession::next_within().
-  std::optional<const EnvironmentCall*> next_within(std::chrono::milliseconds timeout);
+  /// As AgentSession::wait().
+  bool wait(std::chrono::milliseconds limit);
 
   /// Answers Init. Of the traits only tasks and what routines it has count; the spec's slots are
   /// filled in. Throws SpecError, and UsageError if the call is another.

@@ -13,7 +13,6 @@
 
 #include <chrono>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -50,9 +49,9 @@ class AgentSession {
   /// session is over without a farewell.
   const AgentCall* next();
 
-  /// As next(), but none if no call has come by then: ask again. Joining and reconnecting go on
-  /// where they were; one try of theirs may last some seconds longer.
-  std::optional<const AgentCall*> next_within(std::chrono::milliseconds timeout);
+  /// Waits for up to `limit`: true if next() returns or throws at once, false if nothing has come; call
+  /// either again then. A connection that is being made may take seconds longer. Throws as next().
+  bool wait(std::chrono::milliseconds limit);
 
   /// Answers a Turn with actions(), which are zeros until written. Throws UsageError if the call
   /// is no Turn, or if the answer is too large for a message.

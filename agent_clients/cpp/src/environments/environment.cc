@@ -37,7 +37,7 @@ std::string play_all(Environment& environment, const Options& options, bool& has
   EnvironmentConnection connection(options, options.name.empty() ? traits.name : options.name,
                                    traits.max_slots);
   EnvironmentCalls calls(environment, connection.codec(), connection.log());
-  while (*connection.next(std::nullopt)) {
+  while (connection.next()) {
     try {
       calls.carry_out();
       connection.answer();

@@ -18,9 +18,11 @@ class EnvironmentConnection {
  public:
   EnvironmentConnection(const Options& options, const std::string& name, std::uint32_t max_slots);
 
-  /// The next call that is not refused by itself; null after the farewell, none if it did not come
-  /// by `until`.
-  std::optional<const EnvironmentCall*> next(const Deadline& until);
+  /// The next call that is not refused by itself; null after the farewell.
+  const EnvironmentCall* next();
+
+  /// Waits until next() returns or throws at once; false if `until` comes first.
+  bool wait(const Deadline& until);
 
   /// Sends what the codec was given. Throws UsageError, and the call is still to be answered, if it
   /// is larger than a message may be.
@@ -35,6 +37,7 @@ class EnvironmentConnection {
  private:
   AnsweringSession<EnvironmentWire> session_;
   EnvironmentCodec codec_;
+  bool has_call_ = false;  // the codec's, which next() returns
 };
 
 }  // namespace reglue

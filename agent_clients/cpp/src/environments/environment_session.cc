@@ -23,19 +23,29 @@ EnvironmentConnection::EnvironmentConnection(const Options& options, const std::
                                              std::uint32_t max_slots)
     : session_(options, name, hello_of(name, max_slots)), codec_(max_slots) {}
 
-std::optional<const EnvironmentCall*> EnvironmentConnection::next(const Deadline& until) {
-  if (codec_.is_open()) throw UsageError("next: the last call was not answered yet");
-  while (const auto message = session_.next_within(until)) {
-    if (!*message) return nullptr;
+const EnvironmentCall* EnvironmentConnection::next() {
+  wait(std::nullopt);
+  if (!has_call_) return nullptr;
+  has_call_ = false;
+  return &codec_.call();
+}
+
+bool EnvironmentConnection::wait(const Deadline& until) {
+  if (has_call_) return true;
+  if (codec_.is_open()) throw UsageError("the last call was not answered yet");
+  while (session_.wait(until)) {
+    v1::EnvironmentCall* message = session_.next();
+    if (!message) return true;
     try {
-      if (codec_.read(**message, session_.reply())) return &codec_.call();
+      has_call_ = codec_.read(*message, session_.reply());
     } catch (const BadReply& error) {
       codec_.close();
       session_.lose(error.what());
     }
+    if (has_call_) return true;
     session_.answer();
   }
-  return std::nullopt;
+  return false;
 }
 
 void EnvironmentConnection::answer() {
@@ -46,11 +56,13 @@ void EnvironmentConnection::answer() {
 void EnvironmentConnection::fault(std::string_view what) {
   session_.fault(codec_.is_open() ? codec_.call().seq : 0, what);
   codec_.close();
+  has_call_ = false;
 }
 
 void EnvironmentConnection::close() {
   session_.close("the environment has left");
   codec_.close();
+  has_call_ = false;
 }
 
 EnvironmentSession::EnvironmentSession(const Options& options, const std::string& name,
@@ -61,11 +73,10 @@ EnvironmentSession::~EnvironmentSession() = default;
 EnvironmentSession::EnvironmentSession(EnvironmentSession&&) noexcept = default;
 EnvironmentSession& EnvironmentSession::operator=(EnvironmentSession&&) noexcept = default;
 
-const EnvironmentCall* EnvironmentSession::next() { return *connection_->next(std::nullopt); }
+const EnvironmentCall* EnvironmentSession::next() { return connection_->next(); }
 
-std::optional<const EnvironmentCall*> EnvironmentSession::next_within(
-    std::chrono::milliseconds timeout) {
-  return connection_->next(Clock::now() + timeout);
+bool EnvironmentSession::wait(std::chrono::milliseconds limit) {
+  return connection_->wait(Clock::now() + limit);
 }
 
 void EnvironmentSession::ready(TaskSpec spec, const EnvironmentTraits& traits) {

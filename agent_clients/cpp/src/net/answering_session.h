@@ -61,11 +61,11 @@ class AnsweringSession {
   /// The next call that wants an answer; null after the farewell. Refusals are logged. Throws as
   /// connect(); the session is over then, and another next() throws SessionLost. The last call
   /// must have been answered.
-  Call* next() { return *next_within(std::nullopt); }
+  Call* next();
 
-  /// As next(), but none if no call has come by `until`, which one try to connect may pass by some
-  /// seconds. Joining and reconnecting go on with the next next().
-  std::optional<Call*> next_within(const Deadline& until);
+  /// Waits until next() returns or throws at once; false if `until` comes first, which one try to
+  /// connect may pass by some seconds.
+  bool wait(const Deadline& until);
 
   /// The message that is to answer it. It may hold an earlier answer, whose memory can be used
   /// again; `answer` sets the number.
@@ -96,7 +96,7 @@ class AnsweringSession {
   static constexpr std::chrono::seconds kEnd{2};       // for the farewell when leaving
 
   bool enter(const Deadline& until);
-  std::optional<Call*> receive(const Deadline& until);
+  bool receive(const Deadline& until);
   void reconnect(const StreamEnded& end);
   void try_after(std::chrono::duration<double> pause) {
     next_try_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(pause);
@@ -105,6 +105,7 @@ class AnsweringSession {
   void say_fault(std::uint64_t seq, std::string_view what, std::chrono::seconds timeout);
   void end() {
     is_over_ = true;
+    has_call_ = false;
     stream_.reset();
   }
 
@@ -128,18 +129,26 @@ class AnsweringSession {
   std::uint64_t taken_ = 0;     // number of the last call that was answered
   std::uint64_t heard_ = 0;     // what was taken when the stream was opened
   Call call_;
+  bool has_call_ = false;  // that next() returns
   Remembered<Reply> answers_;
 };
 
 template <class Wire>
-std::optional<typename Wire::Call*> AnsweringSession<Wire>::next_within(const Deadline& until) {
+typename Wire::Call* AnsweringSession<Wire>::next() {
+  wait(std::nullopt);
   if (has_farewell_) return nullptr;
   if (is_over_) throw SessionLost("the session is over already; connect anew");
+  has_call_ = false;
+  return &call_;
+}
+
+template <class Wire>
+bool AnsweringSession<Wire>::wait(const Deadline& until) {
+  if (has_call_ || is_over_) return true;
   try {
     while (true) {
       try {
-        if (!enter(until)) return std::nullopt;
-        return receive(until);
+        return enter(until) && receive(until);
       } catch (const StreamEnded& end) {
         reconnect(end);
       }
@@ -175,26 +184,27 @@ bool AnsweringSession<Wire>::enter(const Deadline& until) {
   return true;
 }
 
-/// The next new call; logs refusals. Null for the farewell; none if `until` came first.
+/// Receives the next new call, or the farewell; logs refusals. False if `until` came first.
 template <class Wire>
-std::optional<typename Wire::Call*> AnsweringSession<Wire>::receive(const Deadline& until) {
+bool AnsweringSession<Wire>::receive(const Deadline& until) {
   while (true) {
     Wire::reuse(call_);
-    if (!stream_->receive(call_, until)) return std::nullopt;
+    if (!stream_->receive(call_, until)) return false;
     if (call_.seq() <= taken_) {
       if (const Reply* answer = answers_.find(call_.seq())) stream_->send(*answer);
     } else if (call_.has_farewell()) {
       farewell_ = told(call_.farewell().reason());
       has_farewell_ = true;
       end();
-      return nullptr;
+      return true;
     } else if (call_.has_refusal()) {
       const auto& refusal = call_.refusal();
       log_("reply " + std::to_string(refusal.of_seq()) + " was refused: got " +
            told(refusal.got()) + ", wanted " + told(refusal.wanted()));
       taken_ = call_.seq();
     } else {
-      return &call_;
+      has_call_ = true;
+      return true;
     }
   }
 }

@@ -54,7 +54,7 @@ struct AgentSession::State {
   State(const Options& options, const AgentTraits& traits, const std::string& name)
       : session(options, name, hello_of(traits, name)) {}
 
-  std::optional<const AgentCall*> next(const Deadline& until);
+  void check_answered() const;
   /// What the call is. Throws BadReply and SpecError.
   void decode(v1::AgentCall& message);
   void decode_turn_call(v1::AgentCall& message);
@@ -84,27 +84,29 @@ AgentSession::~AgentSession() = default;
 AgentSession::AgentSession(AgentSession&&) noexcept = default;
 AgentSession& AgentSession::operator=(AgentSession&&) noexcept = default;
 
-const AgentCall* AgentSession::next() { return *state_->next(std::nullopt); }
-
-std::optional<const AgentCall*> AgentSession::next_within(std::chrono::milliseconds timeout) {
-  return state_->next(Clock::now() + timeout);
+void AgentSession::State::check_answered() const {
+  if (!is_open) return;
+  throw UsageError("the last call was not answered yet; act(), done() or reply_message() does");
 }
 
-std::optional<const AgentCall*> AgentSession::State::next(const Deadline& until) {
-  if (is_open) throw UsageError("next: the last call was not answered yet; act(), done() or "
-                                "reply_message() does");
-  const std::optional<v1::AgentCall*> message = session.next_within(until);
-  if (!message) return std::nullopt;
-  if (!*message) return nullptr;
+bool AgentSession::wait(std::chrono::milliseconds limit) {
+  state_->check_answered();
+  return state_->session.wait(Clock::now() + limit);
+}
+
+const AgentCall* AgentSession::next() {
+  state_->check_answered();
+  v1::AgentCall* message = state_->session.next();
+  if (!message) return nullptr;
   try {
-    decode(**message);
+    state_->decode(*message);
   } catch (const BadReply& error) {
-    session.lose(error.what());
+    state_->session.lose(error.what());
   } catch (const SpecError& error) {
-    session.lose(error.what());
+    state_->session.lose(error.what());
   }
-  is_open = true;
-  return &call;
+  state_->is_open = true;
+  return &state_->call;
 }
 
 Actions& AgentSession::actions() {
