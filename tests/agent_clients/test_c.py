@@ -110,6 +110,7 @@ def test_what_is_not_legal_is_refused_and_the_session_goes_on() -> None:
 def test_what_is_not_legal_is_refused_an_environment_and_its_session_goes_on() -> None:
     program = built("c", "misuse_environment", "tests/misuse_environment")
     cells = {slot: Cell("walk", 0, 1, 0, Phase.TRAIN) for slot in (0, 1)}
+    steps = Play(np.array([1], np.uint32), {"done": np.array([2])}, {})
     starts = Play(np.zeros(0, np.uint32), {}, cells)
     with nothing_left(), GlueServer(places={"environment": 1}) as hall:
         where = {"REGLUE_ADDRESS": hall.address, "REGLUE_TOKEN": hall.token}
@@ -118,14 +119,14 @@ def test_what_is_not_legal_is_refused_an_environment_and_its_session_goes_on() -
                 port = hall.next("environment", PATIENCE_S)
                 assert port is not None
                 answers = []
-                for call in (EnvironmentInit(2), starts, GetState(0), GetRandomSeed(0)):
+                for call in (EnvironmentInit(2), steps, starts, GetState(0), GetRandomSeed(0)):
                     port.send(call)
                     answers.append(port.receive(PATIENCE_S))
                 port.close("that was all")
                 said, _ = process.communicate(timeout=PATIENCE_S)
             finally:
                 process.kill()
-    ready, played, no_state, no_seeds = answers
+    ready, _, played, no_state, no_seeds = answers
     assert (process.returncode, said) == (0, "that was all\n")
     assert isinstance(ready, EnvironmentReady)
     assert ready.spec == TaskSpec(

@@ -384,7 +384,7 @@ typedef struct reglue_environment_call {
     const uint32_t *step_slots;  /* `steps` */
     const uint32_t *start_slots; /* `starts` */
     const reglue_cell *cells;    /* `starts` */
-    const void *const *actions;  /* spec->action_count arrays */
+    const void *const *actions;  /* spec->action_count arrays; NULL if nothing steps */
     double *rewards;             /* `steps`, to write: of the actions, task units, unclipped, finite */
     uint8_t *flags;              /* `steps`, to write: bits of enum reglue_flag */
     void *const *observations;   /* spec->observation_count arrays to write */

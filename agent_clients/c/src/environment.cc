@@ -89,7 +89,7 @@ void show_play(reglue_environment& self, const EnvironmentCall& open) {
   call.cells = self.cells.data();
   self.actions.clear();
   for (const auto& rows : open.actions) self.actions.push_back(rows.bytes().data());
-  call.actions = self.actions.data();
+  call.actions = self.actions.empty() ? nullptr : self.actions.data();
   call.rewards = outcome.rewards.data();
   call.flags = outcome.flags.data();
   self.observations.clear();
