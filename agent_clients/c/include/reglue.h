@@ -102,7 +102,7 @@ REGLUE_API const char *reglue_version(void);
 typedef void (*reglue_log)(const char *line, void *user);
 
 /* Where handles that are made from now on write their lines: to `log`, with `user`, on the thread that uses
- * the handle. NULL, as at first: to stderr, after "reglue: ". */
+ * the handle. NULL, as at first: to stderr. */
 REGLUE_API void reglue_set_log(reglue_log log, void *user);
 
 
