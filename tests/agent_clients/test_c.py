@@ -4,27 +4,41 @@ from __future__ import annotations
 
 import subprocess
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 import pytest
 
+from env_adapters.classic.gridworld import GridWorld
+from glue_server.conformance.checks import CHECKS
 from glue_server.rpc import GlueServer
-from reglue import Phase, TaskSpec, TensorSpec
+from reglue import Agent, Cell, Discrete, Phase, TaskSpec, TensorSpec
 from reglue.client import connect
 from reglue.environments.environment import Worlds
+from reglue.errors import BadReply
+from reglue.examples.tabular_q import TabularQ
 from reglue.experiments.experiment import Experiment
 from reglue.messages.agent import (
     NO_ENDS,
     NO_STEPS,
     Actions,
     AgentInit,
+    Refusal,
     RoutineDone,
     Starts,
     TextMessage,
     Turn,
 )
+from reglue.messages.environment import (
+    EnvironmentInit,
+    EnvironmentReady,
+    GetRandomSeed,
+    GetState,
+    Play,
+    Played,
+)
 from reglue_bench import evaluate
-from tests.agent_clients.programs import built, keeps_the_rules, run
+from tests.agent_clients.programs import built, keeps_the_rules, playing, run
 from tests.glue_server.hubs import a_hub
 from tests.glue_server.playing import SOLVED, Follower
 from tests.leftovers import nothing_left
@@ -40,10 +54,27 @@ def test_its_own_tests_pass() -> None:
 
 
 @pytest.mark.parametrize("transport", ["grpc", "unix"])
-@pytest.mark.parametrize("role", ["agent", "experiment"])
+@pytest.mark.parametrize("role", CHECKS)
 def test_a_program_in_c_keeps_the_rules(role: str, transport: str) -> None:
     name = f"conformance_{role}_c"
     keeps_the_rules(role, str(built("c", name, name)), transport)
+
+
+def test_an_agent_of_no_abilities_has_those_that_other_clients_default_to() -> None:
+    program = built("c", "misuse", "tests/misuse")
+    with (
+        nothing_left(),
+        GlueServer(places={"agent": 1}) as hall,
+        playing(program, hall.address, hall.token),
+    ):
+        port = hall.next("agent", PATIENCE_S)
+        assert port is not None
+        told, usual = port.hello, Agent()
+        port.close("that was all")
+    assert told.partial_turns == usual.partial_turns
+    assert told.adapts == usual.adapts
+    assert told.episodic == usual.episodic
+    assert told.max_slots == usual.max_slots
 
 
 def test_what_is_not_legal_is_refused_and_the_session_goes_on() -> None:
@@ -62,6 +93,7 @@ def test_what_is_not_legal_is_refused_and_the_session_goes_on() -> None:
                 for call in (AgentInit(spec), turn, TextMessage("hello")):
                     port.send(call)
                     answers.append(port.receive(PATIENCE_S))
+                port.refuse(BadReply("WRONG_SIZE", got="less", wanted="more"))
                 port.close("that was all")
                 said, _ = process.communicate(timeout=PATIENCE_S)
             finally:
@@ -71,7 +103,42 @@ def test_what_is_not_legal_is_refused_and_the_session_goes_on() -> None:
     assert isinstance(acted, Actions)
     assert acted.arrays["done"].tolist() == [[0.0, 0.0]]
     assert answered == TextMessage("hello")
+    assert process.returncode == 0
+    assert said == "told: reply 3 was refused: got less, wanted more\nthat was all\n"
+
+
+def test_what_is_not_legal_is_refused_an_environment_and_its_session_goes_on() -> None:
+    program = built("c", "misuse_environment", "tests/misuse_environment")
+    cells = {slot: Cell("walk", 0, 1, 0, Phase.TRAIN) for slot in (0, 1)}
+    steps = Play(np.array([1], np.uint32), {"done": np.array([2])}, {})
+    starts = Play(np.zeros(0, np.uint32), {}, cells)
+    with nothing_left(), GlueServer(places={"environment": 1}) as hall:
+        where = {"REGLUE_ADDRESS": hall.address, "REGLUE_TOKEN": hall.token}
+        with subprocess.Popen([program], env=where, stdout=subprocess.PIPE, text=True) as process:
+            try:
+                port = hall.next("environment", PATIENCE_S)
+                assert port is not None
+                answers = []
+                for call in (EnvironmentInit(2), steps, starts, GetState(0), GetRandomSeed(0)):
+                    port.send(call)
+                    answers.append(port.receive(PATIENCE_S))
+                port.close("that was all")
+                said, _ = process.communicate(timeout=PATIENCE_S)
+            finally:
+                process.kill()
+    ready, _, played, no_state, no_seeds = answers
     assert (process.returncode, said) == (0, "that was all\n")
+    assert isinstance(ready, EnvironmentReady)
+    assert ready.spec == TaskSpec(
+        (TensorSpec("seen", "float64"),), (TensorSpec("done", "int64", (), Discrete(3)),), slots=2
+    )
+    assert (ready.variants, ready.restores, ready.seeds) == ({"walk": 1}, True, False)
+    assert isinstance(played, Played)
+    assert played.faults == {0: "it broke"}
+    assert isinstance(no_state, Refusal)
+    assert (no_state.code, no_state.got) == ("OUT_OF_ORDER", "no episode")
+    assert isinstance(no_seeds, Refusal)
+    assert (no_seeds.code, no_seeds.got) == ("NOT_SUPPORTED", "env_get_random_seed")
 
 
 def peers(pool: ThreadPoolExecutor, server: GlueServer) -> list[Future[str]]:
@@ -112,6 +179,30 @@ def test_rl_benchmark_in_c_measures_what_it_measures_in_python() -> None:
             assert each.result(PATIENCE_S) == "the run is over: the experiment has left"
     assert measured == pytest.approx(sum(sums) / runs, rel=1e-15)
     assert measured != 0
+
+
+def returns(environment: AbstractContextManager[object], server: GlueServer) -> list[float]:
+    """Of ten episodes of learning."""
+    with environment, Experiment(server.address, server.tokens["experiment"]) as rl:
+        rl.init(slots=3, seed=5)
+        return [(rl.episode(1000, [2]), rl.return_(slot=2))[1] for _ in range(10)]
+
+
+def test_the_gridworld_in_c_is_the_gridworld_of_python() -> None:
+    program = built("c", "gridworld", "gridworld")
+    with ThreadPoolExecutor(2) as pool, a_hub() as (server, _):
+
+        def join(role: str, peer: object) -> Future[str]:
+            return pool.submit(connect, peer, server.address, server.tokens[role])
+
+        left = [join("agent", TabularQ()), join("environment", Worlds(GridWorld()))]
+        wanted = returns(nullcontext(), server)
+        left.append(join("agent", TabularQ()))
+        in_c = playing(program, server.address, server.tokens["environment"])
+        assert returns(in_c, server) == wanted
+        for each in left:
+            assert each.result(PATIENCE_S) == "the run is over: the experiment has left"
+    assert len(set(wanted)) > 1
 
 
 def test_a_small_agent_in_c_drives_the_car_out_of_the_valley() -> None:

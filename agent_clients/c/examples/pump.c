@@ -35,7 +35,7 @@ int main(void)
         rc = REGLUE_OK;
         if (call->kind == REGLUE_INIT && !fits(call->spec)) {
             reglue_fault(session, "pump drives mountain cars alone");
-            rc = REGLUE_USAGE;
+            rc = REGLUE_AGENT_FAULT;
         }
         if (call->kind == REGLUE_TURN) {
             act(call);
@@ -44,5 +44,5 @@ int main(void)
     }
     fprintf(stderr, "pump: %s\n", reglue_errmsg(session));
     reglue_close(session);
-    return rc == REGLUE_DONE ? 0 : 1;
+    return reglue_exit_code(rc);
 }

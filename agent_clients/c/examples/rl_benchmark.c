@@ -55,5 +55,5 @@ int main(int argc, char **argv)
     else
         fprintf(stderr, "rl_benchmark: %s: %s\n", reglue_result_name(rc), reglue_experiment_errmsg(rl));
     reglue_experiment_close(rl);
-    return rc == REGLUE_OK ? 0 : 1;
+    return reglue_exit_code(rc);
 }

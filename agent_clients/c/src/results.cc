@@ -87,8 +87,23 @@ const char* reglue_result_name(int result) {
     case REGLUE_ENVIRONMENT_FAULT: return "ENVIRONMENT_FAULT";
     case REGLUE_CALL: return "CALL";
     case REGLUE_DONE: return "DONE";
+    case REGLUE_WAITING: return "WAITING";
   }
   return "UNKNOWN";
+}
+
+int reglue_exit_code(int result) {
+  switch (result) {
+    case REGLUE_OK:
+    case REGLUE_DONE: return 0;
+    case REGLUE_USAGE:
+    case REGLUE_REFUSED:
+    case REGLUE_WRONG_TOKEN:
+    case REGLUE_WRONG_VERSION:
+    case REGLUE_WRONG_TLS:
+    case REGLUE_BUSY: return 2;
+    default: return 1;
+  }
 }
 
 const char* reglue_version(void) { return REGLUE_VERSION; }

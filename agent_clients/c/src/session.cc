@@ -1,6 +1,7 @@
 // An agent's session: reglue_connect, reglue_next, reglue_act and their like.
 #include "reglue/session.h"
 
+#include <algorithm>
 #include <memory>
 #include <new>
 #include <optional>
@@ -13,6 +14,7 @@
 using reglue::AgentCall;
 using reglue::AgentSession;
 using reglue::c::guarded;
+using reglue::c::milliseconds_of;
 using reglue::c::SpecView;
 
 struct reglue_session {
@@ -111,6 +113,38 @@ bool waits_for(const reglue_session& session, AgentCall::Kind kind) {
   return session.open && session.open->kind == kind;
 }
 
+/// Throws UsageError for a slot that has no row of actions.
+void check_abandoned(const reglue::Turn& turn, std::uint32_t slot) {
+  for (const auto& slots : {turn.steps.slots, turn.starts.slots}) {
+    if (std::find(slots.begin(), slots.end(), slot) != slots.end()) return;
+  }
+  throw reglue::UsageError("got slot " + std::to_string(slot) +
+                           " to abandon, wanted one that steps or starts in this turn");
+}
+
+/// Shows the next call if `has_come` says that it or the farewell is there.
+template <class HasCome>
+int next(reglue_session* session, const reglue_call** call, HasCome&& has_come) {
+  if (call) *call = nullptr;
+  return carried_out(session, call, [&]() -> int {
+    if (!session->agent) return misuse(*session, "the session is over; reglue_connect makes another");
+    if (waits_for(*session, AgentCall::Kind::Turn)) {
+      return misuse(*session, "the turn waits for its actions: reglue_act comes first");
+    }
+    answer_by_nothing(*session);
+    if (!has_come(*session->agent)) return REGLUE_WAITING;
+    session->open = session->agent->next();
+    if (!session->open) {
+      session->message = session->agent->farewell();
+      session->agent.reset();
+      return REGLUE_DONE;
+    }
+    show(*session);
+    *call = &session->call;
+    return REGLUE_CALL;
+  });
+}
+
 static_assert(static_cast<int>(AgentCall::Kind::Cleanup) + REGLUE_INIT == REGLUE_CLEANUP,
               "enum reglue_kind is AgentCall::Kind, counted from 1");
 
@@ -140,22 +174,12 @@ const char* reglue_errmsg(const reglue_session* session) {
 }
 
 int reglue_next(reglue_session* session, const reglue_call** call) {
-  if (call) *call = nullptr;
-  return carried_out(session, call, [&]() -> int {
-    if (!session->agent) return misuse(*session, "the session is over; reglue_connect makes another");
-    if (waits_for(*session, AgentCall::Kind::Turn)) {
-      return misuse(*session, "the turn waits for its actions: reglue_act comes first");
-    }
-    answer_by_nothing(*session);
-    session->open = session->agent->next();
-    if (!session->open) {
-      session->message = session->agent->farewell();
-      session->agent.reset();
-      return REGLUE_DONE;
-    }
-    show(*session);
-    *call = &session->call;
-    return REGLUE_CALL;
+  return next(session, call, [](AgentSession&) { return true; });
+}
+
+int reglue_next_within(reglue_session* session, double timeout_s, const reglue_call** call) {
+  return next(session, call, [=](AgentSession& agent) {
+    return agent.wait(milliseconds_of("timeout", timeout_s));
   });
 }
 
@@ -164,6 +188,8 @@ int reglue_act(reglue_session* session, const std::uint32_t* abandoned, std::siz
     if (!waits_for(*session, AgentCall::Kind::Turn)) {
       return misuse(*session, "there is no turn to act in: reglue_next comes first");
     }
+    const reglue::Turn& turn = session->open->turn;
+    for (std::size_t i = 0; i < count; ++i) check_abandoned(turn, abandoned[i]);
     for (std::size_t i = 0; i < count; ++i) session->agent->actions().abandon(abandoned[i]);
     session->agent->act();
     session->open = nullptr;

@@ -30,8 +30,14 @@ static void play(reglue_session *session, const reglue_call *call)
     expect(REGLUE_MISUSE, reglue_act(session, NULL, 0), "act after the answer");
 }
 
+static void say(const char *line, void *where)
+{
+    fprintf(where, "told: %s\n", line);
+}
+
 int main(void)
 {
+    reglue_set_log(say, stdout);
     reglue_session *session;
     const reglue_call *call;
     int rc = reglue_connect(NULL, &session);

@@ -55,6 +55,21 @@ TEST(Session, ThatFindsNoGlueSaysSo) {
   reglue_close(session);
 }
 
+TEST(Session, AWaitWithATimeLimitEndsWhileNoGlueIsUp) {
+  reglue_options options = nobody();
+  options.connect_timeout_s = 3600;
+  reglue_session* session;
+  ASSERT_EQ(reglue_connect(&options, &session), REGLUE_OK);
+  const reglue_call* call;
+  EXPECT_EQ(reglue_next_within(session, 0.001, &call), REGLUE_WAITING);
+  EXPECT_EQ(call, nullptr);
+  EXPECT_STREQ(reglue_errmsg(session), "");
+  EXPECT_EQ(reglue_next_within(session, 0, &call), REGLUE_WAITING);
+  EXPECT_EQ(reglue_next_within(session, -1, &call), REGLUE_USAGE);
+  EXPECT_NE(std::strstr(reglue_errmsg(session), "got a timeout of -1"), nullptr);
+  reglue_close(session);
+}
+
 TEST(Session, TellsWhatIsNull) {
   const reglue_options options = nobody();
   reglue_session* session;
@@ -93,6 +108,14 @@ TEST(Experiment, ThatFindsNoGlueCallsNoRoutine) {
   EXPECT_EQ(reglue_rl_return(experiment, 0, nullptr), REGLUE_USAGE);
   EXPECT_NE(std::strstr(reglue_experiment_errmsg(experiment), "got NULL"), nullptr);
   reglue_experiment_close(experiment);
+}
+
+TEST(Results, HaveExitCodes) {
+  EXPECT_EQ(reglue_exit_code(REGLUE_DONE), 0);
+  EXPECT_EQ(reglue_exit_code(REGLUE_LOST), 1);
+  EXPECT_EQ(reglue_exit_code(REGLUE_UNREACHABLE), 1);
+  EXPECT_EQ(reglue_exit_code(REGLUE_WRONG_TOKEN), 2);
+  EXPECT_EQ(reglue_exit_code(REGLUE_USAGE), 2);
 }
 
 TEST(Results, HaveNames) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ class Counter : public Environment {
     EnvironmentTraits traits;
     traits.max_slots = 4;
     traits.tells_success = tells_success;
+    traits.tasks = tasks;
     return traits;
   }
 
@@ -53,6 +55,7 @@ class Counter : public Environment {
 
   std::string observation = "steps";
   bool tells_success = true;
+  std::vector<Task> tasks{{"count", 1}};
 
  private:
   std::vector<double> steps_;
@@ -61,9 +64,9 @@ class Counter : public Environment {
 class EnvironmentTest : public ::testing::Test {
  protected:
   v1::EnvironmentReply ask(v1::EnvironmentCall call) {
-    calls_.read(call);
     v1::EnvironmentReply reply;
-    calls_.carry_out(call, reply);
+    if (codec_.read(call, reply)) calls_.carry_out();
+    codec_.close();
     return reply;
   }
 
@@ -101,7 +104,8 @@ class EnvironmentTest : public ::testing::Test {
 
   std::string said_;
   Log log_{logging_to(said_)};
-  EnvironmentCalls calls_{counter_, log_};
+  EnvironmentCodec codec_{counter_.traits().max_slots};
+  EnvironmentCalls calls_{counter_, codec_, log_};
 };
 
 TEST_F(EnvironmentTest, SaysWhetherItTellsOfSuccess) {
@@ -160,8 +164,36 @@ TEST_F(EnvironmentTest, RefusesRoutinesBeforeInit) {
   EXPECT_EQ(ask(call).refusal().got(), "cleanup before env_init");
 }
 
+TEST_F(EnvironmentTest, ACallHasOneKindOfAnswerAndOneAnswer) {
+  EXPECT_THROW(codec_.played(), UsageError);
+  v1::EnvironmentCall call;
+  v1::EnvironmentReply reply;
+  call.mutable_init()->set_slots(1);
+  ASSERT_TRUE(codec_.read(call, reply));
+  EXPECT_THROW(codec_.done(), UsageError);
+  EXPECT_THROW(codec_.keep("bytes"), UsageError);
+  EXPECT_THROW(codec_.outcome(), UsageError);
+  EXPECT_EQ(reply.reply_case(), v1::EnvironmentReply::REPLY_NOT_SET);
+  codec_.ready(counter_.env_init(1), {});
+  codec_.close();
+  EXPECT_THROW(codec_.ready(counter_.env_init(1), {}), UsageError);
+}
+
 TEST_F(EnvironmentTest, ATaskSpecThatContradictsItselfIsItsOwnFault) {
   counter_.observation = "";
+  EXPECT_THROW(init(1), SpecError);
+}
+
+TEST_F(EnvironmentTest, TasksThatAreNoneAreItsOwnFault) {
+  for (const std::vector<Task>& tasks : {std::vector<Task>{}, {{"none", 0}}, {{"a", 1}, {"a", 1}},
+                                         {{"\xff", 1}}}) {
+    counter_.tasks = tasks;
+    EXPECT_THROW(init(1), UsageError);
+  }
+}
+
+TEST_F(EnvironmentTest, ANameThatIsNoTextIsItsOwnFault) {
+  counter_.observation = "\xff";
   EXPECT_THROW(init(1), SpecError);
 }
 

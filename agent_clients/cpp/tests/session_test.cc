@@ -8,6 +8,7 @@
 
 #include "program.h"
 #include "reglue/connect.h"
+#include "reglue/environment_session.h"
 #include "reglue/errors.h"
 #include "reglue/experiment.h"
 
@@ -35,6 +36,15 @@ TEST(Session, NothingIsAnsweredBeforeACall) {
   EXPECT_THROW(session.done(), UsageError);
   EXPECT_THROW(session.act(), UsageError);
   EXPECT_THROW(session.reply_message(""), UsageError);
+}
+
+TEST(EnvironmentSession, IsAsStrictAsAnAgents) {
+  EnvironmentSession session(nobody(), "world", 0);
+  EXPECT_THROW(session.done(), UsageError);
+  EXPECT_THROW(session.played(), UsageError);
+  EXPECT_THROW(session.next(), Unreachable);
+  EXPECT_THROW(session.next(), SessionLost);
+  session.fault("too late");
 }
 
 TEST(Session, ThatFindsNoGlueIsOver) {

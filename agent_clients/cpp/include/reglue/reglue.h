@@ -4,6 +4,7 @@
 #include "reglue/agent.h"
 #include "reglue/connect.h"
 #include "reglue/environment.h"
+#include "reglue/environment_session.h"
 #include "reglue/episode.h"
 #include "reglue/errors.h"
 #include "reglue/experiment.h"

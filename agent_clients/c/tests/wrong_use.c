@@ -1,0 +1,35 @@
+/* An agent that goes wrong in its first turn, as its argument says: "fails", or "size", which abandons a slot that
+ * is not there. Without one it plays on. It waits a second for a glue. */
+#include <stdio.h>
+#include <string.h>
+
+#include <reglue.h>
+
+static int act(reglue_session *session, const char *how)
+{
+    static const uint32_t no_slot = 7;
+    int rc = REGLUE_AGENT_FAULT;
+    if (strcmp(how, "fails") == 0) {
+        reglue_fault(session, "the model has no such layer");
+        fputs("the model has no such layer\n", stderr);
+        return rc;
+    }
+    if (reglue_act(session, &no_slot, strcmp(how, "size") == 0) == REGLUE_OK) return REGLUE_OK;
+    fprintf(stderr, "%s\n", reglue_errmsg(session));
+    reglue_fault(session, "it cannot act");
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    reglue_options options = {0};
+    options.connect_timeout_s = 1;
+    reglue_session *session;
+    const reglue_call *call;
+    int rc = reglue_connect(&options, &session);
+    while (rc == REGLUE_OK && (rc = reglue_next(session, &call)) == REGLUE_CALL)
+        rc = call->kind == REGLUE_TURN ? act(session, argc > 1 ? argv[1] : "") : REGLUE_OK;
+    if (rc != REGLUE_AGENT_FAULT) fprintf(stderr, "%s\n", reglue_errmsg(session));
+    reglue_close(session);
+    return reglue_exit_code(rc);
+}
