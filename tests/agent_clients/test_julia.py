@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from glue_server.agent.port import AgentPort
 from glue_server.rpc import GlueServer
 from reglue import Box, Phase, TaskSpec, TensorSpec
 from reglue.errors import AgentFault
@@ -18,9 +20,12 @@ from reglue.messages.agent import NO_ENDS, NO_STEPS, Actions, AgentInit, Routine
 from reglue_bench import evaluate
 from reglue_bench.results.result import Result
 from tests.agent_clients.programs import ROOT, built, keeps_the_rules, run
+from tests.glue_server.rpc.proxies import proxy_to
 from tests.leftovers import nothing_left
+from tests.waiting import until
 
 PATIENCE_S = 60.0
+NUMBERS = TaskSpec((TensorSpec("seen", "float64"),), (TensorSpec("done", "int64"),))
 CLIENT = ROOT / "agent_clients/julia"
 JULIA = ("julia", "--startup-file=no", "-O1", f"--project={CLIENT}")
 
@@ -92,38 +97,132 @@ def test_the_goal_of_a_slot_is_known_when_it_starts(
     assert acted.arrays["desired_goal"].tolist() == [[3.0, 4.0]]
 
 
-def test_what_an_agent_throws_is_its_fault_and_the_process_fails(
+def test_a_thread_that_allocates_goes_on_while_the_agent_waits(
     library: Mapping[str, str], tmp_path: Path
 ) -> None:
-    script = tmp_path / "clumsy.jl"
+    """Each of its collections needs every other thread's consent."""
+    script, collections = tmp_path / "busy.jl", tmp_path / "collections"
     script.write_text(
         "using Reglue\n"
-        "struct Clumsy <: Agent end\n"
-        "Reglue.agent_start!(::Clumsy, actions, observations, starts) = actions[][1] = 1.5\n"
-        "Reglue.agent_step!(::Clumsy, actions, rewards, observations, steps) = nothing\n"
-        "Reglue.connect(Clumsy())\n"
+        "struct Idle <: Agent end\n"
+        "Reglue.turn!(::Idle, turn::Turn) = nothing\n"
+        "const is_over = Threads.Atomic{Bool}(false)\n"
+        "collecting = Threads.@spawn while !is_over[]\n"
+        "    GC.gc()\n"
+        "    Libc.systemsleep(0.01)\n"  # the agent's thread starts meanwhile
+        f'    open(file -> write(file, "."), "{collections}", "a")\n'
+        "end\n"
+        "Reglue.connect(Idle())\n"
+        "is_over[] = true\n"
+        "wait(collecting)\n"
     )
-    spec = TaskSpec((TensorSpec("seen", "float32"),), (TensorSpec("done", "int64"),))
-    _, fault = _answers(script, library, spec, np.zeros(1, np.float32), leaves=1)
-    assert isinstance(fault, AgentFault)
-    assert "InexactError" in str(fault)
-    assert "clumsy.jl:3" in str(fault)
+    with joined(script, library, "--threads=2") as (process, port):
+        port.send(AgentInit(NUMBERS))
+        port.receive(PATIENCE_S)  # it waits for the next call
+        before = collections.stat().st_size
+        until(lambda: collections.stat().st_size >= before + 2, "the other thread goes on")
+        port.close("that was all")
+        assert process.wait(PATIENCE_S) == 0
 
 
-def test_a_wrong_token_is_said_and_the_process_fails(
+def test_the_stack_trace_is_printed_before_the_glue_hears_of_it(
     library: Mapping[str, str], tmp_path: Path
 ) -> None:
-    script = tmp_path / "stranger.jl"
-    script.write_text(
-        "using Reglue\n"
-        "struct Stranger <: Agent end\n"
-        "Reglue.turn!(::Stranger, turn::Turn) = nothing\n"
-        "Reglue.connect(Stranger())\n"
-    )
-    with nothing_left(), GlueServer(places={"agent": 1}) as hall:
-        where = {"REGLUE_ADDRESS": hall.address, "REGLUE_TOKEN": "guess"}
-        with pytest.raises(AssertionError, match="token"):
-            run(*JULIA, str(script), environment={**library, **where})
+    """Who starts agents may kill one that failed."""
+    script = written(tmp_path / "clumsy.jl", "actions[][1] = 1.5")
+    with joined(script, library) as (process, port):
+        with pytest.raises(AgentFault, match="InexactError"):
+            play(port)
+        process.kill()
+        assert process.stderr is not None
+        said = process.stderr.read()
+    assert "InexactError" in said
+    assert "clumsy.jl:3" in said
+
+
+@pytest.mark.parametrize(
+    ("start", "told"),
+    [
+        ('error("told to fail")', "told to fail"),
+        ("actions[][1] = 1.5", "InexactError: Int64(1.5)"),
+        ("actions[] = [1, 2, 3]", 'got values of size (3,) for the actions "done", wanted (1,)'),
+        ('actions["act"] .= 1', 'got ["act"], wanted ["done"]'),
+        ("(actions = [1]; nothing)", 'got no actions from agent_start!, wanted ["done"]'),
+    ],
+)
+def test_what_an_agent_does_wrong_is_said_once_with_its_line_and_is_exit_code_1(
+    library: Mapping[str, str], tmp_path: Path, start: str, told: str
+) -> None:
+    script = written(tmp_path / "wrong.jl", start)
+    with joined(script, library) as (process, port):
+        with pytest.raises(AgentFault) as fault:
+            play(port)
+        port.close("farewell")
+        _, said = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1
+    for words in (said, str(fault.value)):
+        assert words.count(told) == 1
+        assert "wrong.jl:3" in words or "agent_start!" in told
+    assert said.startswith("reglue: the agent failed: ")
+
+
+def test_what_an_agent_throws_is_thrown_on_by_connect(
+    library: Mapping[str, str], tmp_path: Path
+) -> None:
+    script = written(tmp_path / "caught.jl", 'error("told to fail")', plays="connect")
+    text = script.read_text().replace("Reglue.connect", "@assert try Reglue.connect", 1)
+    script.write_text(f"{text}catch error; error isa ErrorException end\n")
+    with joined(script, library) as (process, port):
+        with pytest.raises(AgentFault, match="told to fail"):
+            play(port)
+        port.close("farewell")
+        assert process.wait(PATIENCE_S) == 0
+
+
+@pytest.mark.parametrize(
+    ("address", "token", "code", "told"),
+    [
+        ("{glue}", "guess", 2, "token"),
+        ("127.0.0.1:1", "guess", 1, "no glue answered at 127.0.0.1:1"),
+        ("nowhere", "guess", 2, "nowhere"),
+        ("", "guess", 2, "REGLUE_ADDRESS"),
+    ],
+)
+def test_an_agent_that_cannot_join_says_why_in_one_line(
+    library: Mapping[str, str], tmp_path: Path, address: str, token: str, code: int, told: str
+) -> None:
+    script = written(tmp_path / "stranger.jl", "", options="connect_timeout_s = 0.1")
+    with nothing_left(), GlueServer(places={"agent": 1}) as server:
+        where = {"REGLUE_ADDRESS": address.format(glue=server.address), "REGLUE_TOKEN": token}
+        done = subprocess.run(
+            [*JULIA, str(script)],
+            env={**os.environ, **library, **where},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+    assert done.returncode == code
+    assert told in done.stderr
+    assert done.stderr.startswith("reglue: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_glue_that_is_gone_is_said_and_is_exit_code_1(
+    library: Mapping[str, str], tmp_path: Path
+) -> None:
+    script = written(tmp_path / "left.jl", "actions[] .= 0", options="connect_timeout_s = 1")
+    with (
+        GlueServer(places={"agent": 1}, reconnect_window_s=1e6, transport="grpc") as server,
+        proxy_to(server) as way,
+        started(script, library, way.address, server.token) as process,
+    ):
+        port = server.next("agent", PATIENCE_S)
+        assert port is not None
+        way.close()
+        _, said = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1
+    assert said.splitlines()[-1].startswith("reglue: the glue ")
 
 
 def _returns(result: Result) -> list[object]:
@@ -133,28 +232,69 @@ def _returns(result: Result) -> list[object]:
 
 
 def _answers(
-    script: Path, library: Mapping[str, str], spec: TaskSpec, seen: object, *, leaves: int = 0
+    script: Path, library: Mapping[str, str], spec: TaskSpec, seen: object
 ) -> list[object]:
-    """What the agent answers to the task and to a start; its exit code is `leaves`."""
+    """What the agent answers to the task and to a start."""
+    with joined(script, library) as (process, port):
+        answers = play(port, spec, seen)
+        port.close("that was all")
+        assert process.wait(PATIENCE_S) == 0
+    return answers
+
+
+def play(port: AgentPort, spec: TaskSpec | None = None, seen: object = (0.5,)) -> list[object]:
+    """What the agent answers to the task and to a start in slot 0. Raise AgentFault if it fails."""
+    spec = spec or NUMBERS
     starts = Starts(np.array([0], np.uint32), np.array([1], np.uint64))
     observations = {spec.observations[0].name: np.asarray(seen)}
     turn = Turn(Phase.TRAIN, NO_ENDS, NO_STEPS, starts, np.zeros(0), observations)
     answers: list[object] = []
-    with nothing_left(), GlueServer(places={"agent": 1}) as hall:
-        where = {"REGLUE_ADDRESS": hall.address, "REGLUE_TOKEN": hall.token}
-        environment = {**os.environ, **library, **where}
-        with subprocess.Popen([*JULIA, str(script)], env=environment) as process:
-            try:
-                port = hall.next("agent", PATIENCE_S)
-                assert port is not None
-                try:
-                    for call in (AgentInit(spec), turn):
-                        port.send(call)
-                        answers.append(port.receive(PATIENCE_S))
-                except AgentFault as fault:
-                    answers.append(fault)
-                port.close("that was all")
-                assert process.wait(PATIENCE_S) == leaves
-            finally:
-                process.kill()
+    for call in (AgentInit(spec), turn):
+        port.send(call)
+        answers.append(port.receive(PATIENCE_S))
     return answers
+
+
+def written(script: Path, start: str, *, plays: str = "main", options: str = "") -> Path:
+    """An agent that does `start` at an episode's start, on line 3."""
+    script.write_text(
+        "using Reglue\n"
+        "struct Author <: Agent end\n"
+        f"Reglue.agent_start!(::Author, actions, observations, starts) = {start or 'nothing'}\n"
+        "Reglue.agent_step!(::Author, actions, rewards, observations, steps) = nothing\n"
+        f"Reglue.{plays}(Author(); {options})\n"
+    )
+    return script
+
+
+@contextmanager
+def joined(
+    script: Path, library: Mapping[str, str], *flags: str
+) -> Iterator[tuple[subprocess.Popen[str], AgentPort]]:
+    """The script's process, and the glue's end of its session."""
+    with (
+        nothing_left(),
+        GlueServer(places={"agent": 1}) as server,
+        started(script, library, server.address, server.token, *flags) as process,
+    ):
+        port = server.next("agent", PATIENCE_S)
+        assert port is not None
+        yield process, port
+
+
+@contextmanager
+def started(
+    script: Path, library: Mapping[str, str], address: str, token: str, *flags: str
+) -> Iterator[subprocess.Popen[str]]:
+    """A program in Julia. It is gone at the end."""
+    where = {"REGLUE_ADDRESS": address, "REGLUE_TOKEN": token}
+    with subprocess.Popen(
+        [*JULIA, *flags, str(script)],
+        env={**os.environ, **library, **where},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()

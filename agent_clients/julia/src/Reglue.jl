@@ -1,10 +1,12 @@
 """
 RL-Glue for today: agents in Julia that play at a Reglue glue.
 
-Derive from [`Agent`](@ref), write [`agent_start!`](@ref) and [`agent_step!`](@ref), and
-[`Reglue.connect`](@ref) it. All that passes over the network is done by the C library `libreglue`.
+Derive from [`Agent`](@ref), write [`agent_start!`](@ref) and [`agent_step!`](@ref), and play it by [`Reglue.main`](@ref)
+or [`Reglue.connect`](@ref). All that passes over the network is done by the C library `libreglue`.
 """
 module Reglue
+
+Base.Experimental.@optlevel 1
 
 using Libdl: dlopen, dlsym
 
@@ -16,7 +18,7 @@ export Phase, TRAIN, ADAPT, EVALUATE
 export EndKind, TERMINATED, TRUNCATED, VOID
 export DEFAULTED, CLIPPED
 export TaskSpec, TensorSpec, Box, Discrete, MultiDiscrete, MultiBinary
-export ReglueError, UsageError, Unreachable, Refused, SessionLost
+export ReglueError, UsageError, RoutineRefused, AgentFault, EnvironmentFault, Unreachable, Refused, SessionLost
 export Rng, word!, uniform!, below!
 
 include("errors.jl")
@@ -29,5 +31,6 @@ include("agent.jl")
 include("library.jl")
 include("calls.jl")
 include("connect.jl")
+include("precompile.jl")
 
 end

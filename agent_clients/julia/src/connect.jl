@@ -1,4 +1,4 @@
-# Plays an agent at a glue.
+# Joins a glue and plays a session of an agent.
 
 const TRANSPORTS = (auto = 0, grpc = 1, unix = 2)
 
@@ -17,75 +17,123 @@ Play the agent until the glue says farewell; returns its words.
 
 A connection that breaks is made again as long as the glue allows, and every call is carried out once.
 
-Throws `Unreachable`, `Refused`, `SessionLost`, `UsageError`, and whatever the agent throws, after the glue
-was told: a script that lets it pass leaves with exit code 1.
+Throws `Unreachable`, `Refused`, `SessionLost`, `UsageError`, and whatever the agent throws: that is printed to
+stderr with its stack trace, then told to the glue, then thrown.
 """
-function connect(
-    agent::Agent;
+connect(agent::Agent; options...) = play_session(agent, Ref(false); options...)
+
+"""
+    Reglue.main(agent; options...)
+
+A whole program: play a session as [`Reglue.connect`](@ref), and leave the process when it is over. What went wrong
+is said on stderr, once. Exit codes are those of `reglue join`: 0 after a farewell, 1 if the agent failed or the
+glue went away, 2 for wrong usage and if the glue refused.
+"""
+function main(agent::Agent; options...)
+    has_failed = Ref(false)
+    code = try
+        println(stderr, "reglue: ", play_session(agent, has_failed; options...))
+        0
+    catch error
+        has_failed[] || say(error, catch_backtrace())
+        !has_failed[] && (error isa UsageError || error isa Refused) ? 2 : 1
+    end
+    exit(code)
+end
+
+say(error::ReglueError, backtrace) = println(stderr, "reglue: ", error.message)
+say(error, backtrace) = println(stderr, "reglue: ", sprint(showerror, error, backtrace))
+
+"`has_failed` becomes true where the agent throws; it is printed then."
+function play_session(
+    @nospecialize(agent::Agent),
+    has_failed;
+    name::AbstractString = string(nameof(typeof(agent))),
+    options...,
+)
+    check_agent(agent)
+    session = open_handle("reglue_", Joining(name; options...), abilities(agent), max_slots(agent))
+    try
+        return play(agent, session, has_failed)
+    finally
+        close_handle("reglue_", session)
+    end
+end
+
+"Where to join, and as what."
+struct Joining
+    texts::NTuple{5,Union{Nothing,String}}  # address, token, ca, tls_name, name
+    connect_timeout_s::Float64
+    transport::Int
+end
+
+function Joining(
+    name::AbstractString;
     address::Union{Nothing,AbstractString} = nothing,
     token::Union{Nothing,AbstractString} = nothing,
     ca::Union{Nothing,AbstractString} = nothing,
     tls_name::Union{Nothing,AbstractString} = nothing,
-    name::AbstractString = string(nameof(typeof(agent))),
     connect_timeout_s::Real = 60,
     transport::Symbol = :auto,
 )
-    check_agent(agent)
     haskey(TRANSPORTS, transport) ||
         throw(UsageError("got transport :$transport, wanted :auto, :grpc or :unix"))
-    texts = (address, token, ca, tls_name, name)
-    session = open_session(texts, connect_timeout_s, TRANSPORTS[transport], agent)
-    try
-        return play(agent, session)
-    finally
-        ccall(symbol(:reglue_close), Cvoid, (Ptr{Cvoid},), session)
-    end
+    return Joining((address, token, ca, tls_name, name), connect_timeout_s, TRANSPORTS[transport])
 end
 
-function open_session(texts, connect_timeout_s, transport, agent)
-    held = [text === nothing ? nothing : Base.cconvert(Cstring, String(text)) for text in texts]
-    session = Ref{Ptr{Cvoid}}(C_NULL)
-    GC.@preserve held begin
-        words = (text === nothing ? Cstring(C_NULL) : Base.unsafe_convert(Cstring, text) for text in held)
-        options = COptions(words..., connect_timeout_s, transport, abilities(agent), max_slots(agent))
-        code = ccall(symbol(:reglue_connect), Cint, (Ref{COptions}, Ref{Ptr{Cvoid}}), options, session)
+"Opens a handle. `prefix` is what its functions' names begin with: \"reglue_\", \"reglue_experiment_\"."
+function open_handle(prefix::String, joining::Joining, abilities = 0, max_slots = 0)
+    handle, texts = Ref{Ptr{Cvoid}}(C_NULL), joining.texts
+    GC.@preserve texts begin
+        options = COptions(
+            map(c_text, texts)..., joining.connect_timeout_s, joining.transport, abilities, max_slots,
+        )
+        address = symbol(Symbol(prefix, :connect))
+        code = ccall(address, Cint, (Ref{COptions}, Ref{Ptr{Cvoid}}), options, handle)
     end
-    code == OK && return session[]
-    failure = error_of(session[], code)
-    ccall(symbol(:reglue_close), Cvoid, (Ptr{Cvoid},), session[])
+    code == OK && return handle[]
+    failure = error_of(code, message(prefix, handle[]))
+    close_handle(prefix, handle[])
     throw(failure)
 end
 
+c_text(::Nothing) = Cstring(C_NULL)
+c_text(text::String) = Base.unsafe_convert(Cstring, text)
+
+close_handle(prefix, handle) = @gc_safe ccall(symbol(Symbol(prefix, :close)), Cvoid, (Ptr{Cvoid},), handle)
+
 abilities(agent) = UInt32(1) * partial_turns(agent) | UInt32(2) * adapts(agent) | UInt32(4) * !episodic(agent)
 
-function play(agent::Agent, session::Ptr{Cvoid})
-    task = nothing
-    call = Ref{Ptr{CCall}}(C_NULL)
+function play(@nospecialize(agent::Agent), session::Ptr{Cvoid}, has_failed)
+    task, call = nothing, Ref{Ptr{CCall}}(C_NULL)
     while true
-        code = ccall(symbol(:reglue_next), Cint, (Ptr{Cvoid}, Ref{Ptr{CCall}}), session, call)
-        code == DONE && return message(session)
+        code = @gc_safe ccall(symbol(:reglue_next), Cint, (Ptr{Cvoid}, Ptr{Ptr{CCall}}), session, call)
+        code == DONE && return message("reglue_", session)
         check(session, code, CALL)
         told = unsafe_load(call[])
-        told.kind == INIT && (task = task_of(task_spec(told.spec)))
-        carry_out!(agent, session, told, task)
+        told.kind == INIT && (task = TypedSpec(task_spec(told.spec)))
+        carry_out!(agent, session, told, task, has_failed)
     end
 end
 
 "Call the routine. Sends what the agent throws to the glue as its fault, and throws it on."
-function carry_out!(agent, session, told, task)
+function carry_out!(@nospecialize(agent), session, told, @nospecialize(task), has_failed)
     try
         agent_budget!(agent, budget(told))
         answer!(agent, session, told, task)
     catch error
-        what = replace(sprint(showerror, error, catch_backtrace()), '\0' => '?')
-        ccall(symbol(:reglue_fault), Cint, (Ptr{Cvoid}, Cstring), session, what)
+        what = sprint(showerror, error, catch_backtrace())
+        println(stderr, "reglue: the agent failed: ", what)  # before the glue hears of it, and may end this process
+        has_failed[] = true
+        what = replace(what, '\0' => '?')
+        @gc_safe ccall(symbol(:reglue_fault), Cint, (Ptr{Cvoid}, Cstring), session, what)
         rethrow()
     end
     return nothing
 end
 
 "The next `reglue_next` answers routines that return nothing."
-function answer!(agent, session, told, task)
+function answer!(@nospecialize(agent), session, told, @nospecialize(task))
     told.kind == TURN && return act!(agent, session, turn(told, task))
     told.kind == MESSAGE && return answer_message!(agent, session, unsafe_string(told.text))
     told.kind == INIT && return agent_init!(agent, task.spec)
@@ -95,29 +143,33 @@ function answer!(agent, session, told, task)
     told.kind == CLEANUP && return agent_cleanup!(agent)
 end
 
-function act!(agent, session, turn::Turn)
-    see!(turn.starts.goals, turn)
+function act!(@nospecialize(agent), session, turn::Turn)
+    see!(turn.task.goals, turn)
     turn!(agent, turn)
     given_up, many = turn.abandoned, length(turn.abandoned)
-    code = ccall(symbol(:reglue_act), Cint, (Ptr{Cvoid}, Ptr{UInt32}, Csize_t), session, given_up, many)
+    code = @gc_safe ccall(symbol(:reglue_act), Cint, (Ptr{Cvoid}, Ptr{UInt32}, Csize_t), session, given_up, many)
     check(session, code, OK)
 end
 
-function answer_message!(agent, session, text::String)
+function answer_message!(@nospecialize(agent), session, text::String)
     answer = String(agent_message(agent, text))
-    code = ccall(symbol(:reglue_answer), Cint, (Ptr{Cvoid}, Cstring), session, answer)
+    code = @gc_safe ccall(symbol(:reglue_answer), Cint, (Ptr{Cvoid}, Cstring), session, answer)
     check(session, code, OK)
 end
 
-check(session, code, wanted) = code == wanted || throw(error_of(session, code))
+check(session, code, wanted) = code == wanted || throw(error_of(code, message("reglue_", session)))
 
-message(session) = unsafe_string(ccall(symbol(:reglue_errmsg), Cstring, (Ptr{Cvoid},), session))
+message(prefix, handle) = unsafe_string(ccall(symbol(Symbol(prefix, :errmsg)), Cstring, (Ptr{Cvoid},), handle))
 
-function error_of(session, code)
-    words = message(session)
+function error_of(code, words)
     kind = Symbol(unsafe_string(ccall(symbol(:reglue_result_name), Cstring, (Cint,), code)))
     kind == :UNREACHABLE && return Unreachable(words)
     kind in (:REFUSED, :WRONG_TOKEN, :WRONG_VERSION, :WRONG_TLS, :BUSY) && return Refused(kind, words)
     kind == :LOST && return SessionLost(words)
+    kind == :AGENT_FAULT && return AgentFault(words)
+    kind == :ENVIRONMENT_FAULT && return EnvironmentFault(words)
+    kind in REFUSALS && return RoutineRefused(kind, words)
     return UsageError(words)
 end
+
+const REFUSALS = (:WRONG_SIZE, :OUT_OF_ORDER, :UNKNOWN_KEY, :NOT_SUPPORTED, :OUT_OF_DOMAIN, :REFUSED_ROUTINE)

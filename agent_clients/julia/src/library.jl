@@ -32,6 +32,28 @@ function check_version(path::String, got::VersionNumber)
                      "from the same checkout as this package"))
 end
 
+"""
+A `ccall` that may wait. Meanwhile Julia's garbage collector does not wait for this thread: a thread that allocates
+goes on. Between entering and leaving, only the call itself runs, with arguments that are converted already.
+"""
+macro gc_safe(call)
+    address, result, types, arguments = call.args[2], call.args[3], call.args[4].args, call.args[5:end]
+    kept, given = [gensym(:kept) for _ in arguments], [gensym(:given) for _ in arguments]
+    keep = [:($to = Base.cconvert($(esc(type)), $(esc(from)))) for (to, type, from) in zip(kept, types, arguments)]
+    give = [:($to = Base.unsafe_convert($(esc(type)), $from)) for (to, type, from) in zip(given, types, kept)]
+    return quote
+        address = $(esc(address))
+        $(keep...)
+        GC.@preserve $(kept...) begin
+            $(give...)
+            state = ccall(:jl_gc_safe_enter, Int8, ())
+            code = ccall(address, $(esc(result)), ($(map(esc, types)...),), $(given...))
+            ccall(:jl_gc_safe_leave, Cvoid, (Int8,), state)
+        end
+        code
+    end
+end
+
 const OK, MISUSE, CALL, DONE = Cint.((0, 2, 100, 101))
 
 const INIT, TURN, FREEZE, ADAPT_BEGIN, ADAPT_END, MESSAGE, CLEANUP = Int32.(1:7)
@@ -101,4 +123,14 @@ struct CCall
     budget_us::NTuple{4,UInt64}  # step, bank, adapt, run
     limited::UInt32  # a bit each
     budget_reserved::UInt32
+end
+
+struct CRows
+    count::UInt32
+    reserved::UInt32
+    slots::Ptr{UInt32}
+    rewards::Ptr{Float64}
+    flags::Ptr{UInt8}
+    observations::Ptr{Ptr{Cvoid}}
+    actions::Ptr{Ptr{Cvoid}}
 end

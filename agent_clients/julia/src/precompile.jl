@@ -1,0 +1,22 @@
+# What every session runs is compiled when the package is, so that less of it is at each start of a program.
+
+"Routines, and the types of their arguments."
+const AHEAD = Tuple{Any,Tuple}[
+    (play, (Agent, Ptr{Cvoid}, Base.RefValue{Bool})),
+    (carry_out!, (Any, Ptr{Cvoid}, CCall, Any, Base.RefValue{Bool})),
+    (answer!, (Any, Ptr{Cvoid}, CCall, Any)),
+    (answer_message!, (Any, Ptr{Cvoid}, String)),
+    (task_spec, (Ptr{CSpec},)),
+    (budget, (CCall,)),
+    (open_handle, (String, Joining, UInt32, Int)),
+    (close_handle, (String, Ptr{Cvoid})),
+    (error_of, (Cint, String)),
+]
+
+# Turns of the usual tasks: a vector is seen, a number or a vector is done.
+for seen in (Float64, Float32), done in (TensorSpec{Int64,0}, TensorSpec{Float64,1}, TensorSpec{Float32,1})
+    task = TypedSpec{Tuple{TensorSpec{seen,1}},Tuple{done}}
+    push!(AHEAD, (turn, (CCall, task)), (act!, (Any, Ptr{Cvoid}, Turn{task})), (turn!, (Agent, Turn{task})))
+end
+
+foreach(((routine, types),) -> precompile(routine, types), AHEAD)
