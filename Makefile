@@ -89,14 +89,12 @@ conformance: .venv/dev-is-installed clients ## ask every client in the tree whet
 		--cmd "$(BIN)/reglue join reglue.conformance:ConformanceEnvironment"
 	$(BIN)/reglue conformance experiment --cmd "$(BIN)/python -m reglue.conformance.experiment"
 	export REGLUE_LIBRARY=build/c/libreglue.so; for transport in grpc unix; do for role in agent environment experiment; do \
-		$(BIN)/reglue conformance $$role --transport $$transport \
-			--cmd build/cpp/conformance/conformance_$$role || exit 1; done; \
-		for program in build/c/conformance_agent_c \
+		for program in build/cpp/conformance/conformance_$$role build/c/conformance_$${role}_c; do \
+			$(BIN)/reglue conformance $$role --transport $$transport --cmd $$program || exit 1; done; done; \
+		for program in \
 				"julia --startup-file=no -O1 --project=agent_clients/julia agent_clients/julia/conformance/agent.jl" \
 				"node $(TYPESCRIPT)/dist/conformance/program.js"; do \
-			$(BIN)/reglue conformance agent --transport $$transport --cmd "$$program" || exit 1; done; \
-		$(BIN)/reglue conformance experiment --transport $$transport \
-			--cmd build/c/conformance_experiment_c || exit 1; done
+			$(BIN)/reglue conformance agent --transport $$transport --cmd "$$program" || exit 1; done; done
 
 coverage: ## how often each interval of the reports holds the truth, by simulation
 	$(BIN)/python -m interval_coverage $(FLAGS)

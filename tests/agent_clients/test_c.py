@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from glue_server.conformance.checks import CHECKS
 from glue_server.rpc import GlueServer
 from reglue import Phase, TaskSpec, TensorSpec
 from reglue.client import connect
@@ -40,7 +41,7 @@ def test_its_own_tests_pass() -> None:
 
 
 @pytest.mark.parametrize("transport", ["grpc", "unix"])
-@pytest.mark.parametrize("role", ["agent", "experiment"])
+@pytest.mark.parametrize("role", CHECKS)
 def test_a_program_in_c_keeps_the_rules(role: str, transport: str) -> None:
     name = f"conformance_{role}_c"
     keeps_the_rules(role, str(built("c", name, name)), transport)

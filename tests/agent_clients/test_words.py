@@ -38,8 +38,7 @@ PYTHON = {
 CLIENTS = [
     *(("python", role) for role in PYTHON),
     *(("cpp", role) for role in PYTHON),
-    ("c", "agent"),
-    ("c", "experiment"),
+    *(("c", role) for role in PYTHON),
     ("julia", "agent"),
     ("typescript", "agent"),
 ]

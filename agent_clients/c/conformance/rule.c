@@ -23,12 +23,28 @@ uint32_t rule_take_real(uint32_t memory, double number)
     return rule_take_number(memory, bits, 8);
 }
 
-static uint32_t draw(uint32_t memory, uint32_t number)
+uint32_t rule_draw(uint32_t memory, uint32_t number)
 {
     uint32_t z = memory + number * 2654435769u;
     z = (z ^ z >> 16) * 2246822507u;
     z = (z ^ z >> 13) * 3266489909u;
     return z ^ z >> 16;
+}
+
+static double unbounded(uint32_t a, uint32_t b)
+{
+    return ((double)a - 2147483648.0) + (b % 2097152) / 2097152.0;
+}
+
+double rule_real(uint32_t memory, uint64_t element)
+{
+    uint32_t number = (uint32_t)element * 2;
+    return unbounded(rule_draw(memory, number), rule_draw(memory, number + 1));
+}
+
+int rule_flag(uint32_t memory, uint64_t element)
+{
+    return rule_draw(memory, (uint32_t)element * 2) % 2 == 1;
 }
 
 /* Element i of the bounds, of which there are one or one for each element. */
@@ -53,7 +69,7 @@ static int is_bounded(const reglue_tensor *tensor)
 static double real_element(const reglue_tensor *tensor, int bounded, uint64_t i, uint32_t a, uint32_t b)
 {
     if (tensor->domain == REGLUE_MULTI_BINARY) return a % 2;
-    if (!bounded) return ((double)a - 2147483648.0) + (b % 2097152) / 2097152.0;
+    if (!bounded) return unbounded(a, b);
     double low = bound(tensor->low, tensor->lows, i);
     double high = bound(tensor->high, tensor->highs, i);
     return low + (high - low) * ((a % 257) / 256.0);
@@ -86,7 +102,7 @@ uint64_t rule_elements(uint32_t memory, const reglue_tensor *tensor, uint64_t fi
     int bounded = is_bounded(tensor);
     for (uint64_t i = 0; i < tensor->size; ++i) {
         uint32_t number = (uint32_t)(first + i) * 2;
-        uint32_t a = draw(memory, number), b = draw(memory, number + 1);
+        uint32_t a = rule_draw(memory, number), b = rule_draw(memory, number + 1);
         if (tensor->dtype == REGLUE_FLOAT64)
             ((double *)row)[i] = real_element(tensor, bounded, i, a, b);
         else if (tensor->dtype == REGLUE_FLOAT32)

@@ -15,6 +15,13 @@ uint32_t rule_take(uint32_t memory, const void *bytes, uint64_t count);
 uint32_t rule_take_number(uint32_t memory, uint64_t number, int size);
 uint32_t rule_take_real(uint32_t memory, double number);
 
+/* Draw number `number` of `memory`. */
+uint32_t rule_draw(uint32_t memory, uint32_t number);
+
+/* Element number `element` that `memory` makes of a float64 box without bounds, and of a bool box. */
+double rule_real(uint32_t memory, uint64_t element);
+int rule_flag(uint32_t memory, uint64_t element);
+
 /* Writes the elements that `memory` makes of a tensor to `row`. `first` is how many the tensors
  * before it have; returns how many there are with this one. */
 uint64_t rule_elements(uint32_t memory, const reglue_tensor *tensor, uint64_t first, void *row);

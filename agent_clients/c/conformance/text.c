@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void *check_memory(void *memory)
 {
@@ -48,6 +49,13 @@ void text_free(text *of)
 
 static const char *const dtypes[] = {"", "bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16",
                                      "int32", "int64", "float32", "float64"};
+
+int32_t text_dtype(const char *name)
+{
+    for (int32_t dtype = REGLUE_BOOL; dtype <= REGLUE_FLOAT64; ++dtype)
+        if (strcmp(name, dtypes[dtype]) == 0) return dtype;
+    return 0;
+}
 
 static void add_reals(text *to, const double *numbers, uint64_t count)
 {

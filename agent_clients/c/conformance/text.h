@@ -24,4 +24,7 @@ void *must_allocate(size_t bytes);
 /* A TaskSpec as lines of words, as proto/CONFORMANCE.md says. */
 void text_add_spec(text *to, const reglue_spec *spec);
 
+/* The number of a dtype's name, such as "float32"; 0 if there is none. */
+int32_t text_dtype(const char *name);
+
 #endif

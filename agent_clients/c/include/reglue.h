@@ -1,4 +1,4 @@
-/* Reglue in C: agents and benchmark programs of RL-Glue over a network.
+/* Reglue in C: agents, environments and benchmark programs of RL-Glue over a network.
  *
  * Nothing calls back. An agent asks for the next call of the glue's, looks at it, and answers:
  *
@@ -15,15 +15,16 @@
  *     if (rc != REGLUE_DONE) fprintf(stderr, "%s\n", reglue_errmsg(session));
  *     reglue_close(session);
  *
- * A benchmark program calls RL-Glue's routines, reglue_rl_init and its like.
+ * An environment does the same with reglue_environment_next and its like. A benchmark program calls
+ * RL-Glue's routines, reglue_rl_init and its like.
  *
  * RESULTS. Functions that return int return a code of `enum reglue_result`. Codes below
  * REGLUE_CALL are errors; the handle's errmsg then says what it got, what it wanted and what to do.
  * An error changes nothing unless this header says so.
  *
- * MEMORY. The library owns handles (reglue_session, reglue_experiment); their close function frees
- * them, also when they could not connect. It owns what it points at, too: this header says how long
- * that is valid; never free it. The caller keeps what it passes; the library does not use it after
+ * MEMORY. The library owns handles (reglue_session, reglue_environment, reglue_experiment); their close
+ * function frees them, also when they could not connect. It owns what it points at, too: this header says
+ * how long that is valid; never free it. The caller keeps what it passes; the library does not use it after
  * the function has returned. Texts are UTF-8 and end with a NUL, and may have any length.
  *
  * ARRAYS are row-major, one row a slot, in the byte order of the machine (which is little-endian). The
@@ -40,6 +41,7 @@
 #ifndef REGLUE_H
 #define REGLUE_H
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -81,7 +83,8 @@ enum reglue_result {
     REGLUE_ENVIRONMENT_FAULT = 41,
     /* No errors. */
     REGLUE_CALL = 100,         /* reglue_next has a call */
-    REGLUE_DONE = 101          /* the glue said farewell */
+    REGLUE_DONE = 101,         /* the glue said farewell */
+    REGLUE_WAITING = 102       /* reglue_next_within has none yet */
 };
 
 /* The name of a code without its prefix, such as "OUT_OF_ORDER"; never NULL, valid for ever. */
@@ -90,8 +93,16 @@ REGLUE_API const char *reglue_result_name(int result);
 /* The library's version, such as "0.1.0"; valid for ever. */
 REGLUE_API const char *reglue_version(void);
 
+/* Gets a line for the program's author, such as a refusal or a lost connection; without a line break, valid
+ * until it returns. It must not call this library, throw or jump. */
+typedef void (*reglue_log)(const char *line, void *user);
 
-/* ---- What an agent sees and does ---- */
+/* Where handles that are made from now on write their lines: to `log`, with `user`, on the thread that uses
+ * the handle. NULL, as at first: to stderr, after "reglue: ". */
+REGLUE_API void reglue_set_log(reglue_log log, void *user);
+
+
+/* ---- What agents see and do ---- */
 
 enum reglue_dtype { /* of one element */
     REGLUE_BOOL = 1,
@@ -122,8 +133,8 @@ typedef struct reglue_tensor {
     int32_t dtype;         /* enum reglue_dtype */
     int32_t domain;        /* enum reglue_domain */
     uint32_t reserved;     /* 0 */
-    uint64_t size;         /* elements of one row */
-    uint64_t row_bytes;    /* bytes of one row */
+    uint64_t size;         /* elements of one row; the library works it out */
+    uint64_t row_bytes;    /* bytes of one row; likewise */
     const double *low;     /* `lows` lower bounds: 0 (unbounded), 1 (for every element), or `size` */
     uint64_t lows;
     const double *high;    /* `highs` upper bounds, likewise */
@@ -148,6 +159,9 @@ typedef struct reglue_spec {
     uint8_t rewards_in_evaluation; /* 0: turns of REGLUE_EVALUATE have no rewards */
 } reglue_spec;
 
+/* What an environment's spec begins with: no tensors yet, any reward, discount 1, no horizon. */
+#define REGLUE_SPEC_DEFAULTS {NULL, NULL, 0, 0, -HUGE_VAL, HUGE_VAL, 1.0, 0, 0, 0, 1}
+
 
 /* ---- Connecting ---- */
 
@@ -170,11 +184,11 @@ typedef struct reglue_options {
     const char *token;    /* NULL: the join string's, else environment variable REGLUE_TOKEN */
     const char *ca;       /* path of a PEM file: speak TLS and trust this authority alone */
     const char *tls_name; /* the name on the glue's certificate; NULL: the host's */
-    const char *name;     /* for reports; NULL: "agent" or "experiment" */
+    const char *name;     /* for reports; NULL: "agent", "environment" or "experiment" */
     double connect_timeout_s;    /* how long to wait for a glue that is not up yet; 0: 60 seconds */
     int32_t transport;    /* enum reglue_transport */
     uint32_t abilities;   /* of an agent */
-    uint32_t max_slots;   /* of an agent: most slots that it plays at once; 0: any number */
+    uint32_t max_slots;   /* of an agent or environment: most slots that it plays at once; 0: any number */
 } reglue_options;
 
 
@@ -283,6 +297,10 @@ typedef struct reglue_call {
  * are left. */
 REGLUE_API int reglue_next(reglue_session *session, const reglue_call **call);
 
+/* As reglue_next, but waits `timeout_s` seconds at most, 0 to 1e9: REGLUE_WAITING if no call has come by
+ * then. Ask again, as often as you like: joining and reconnecting go on where they were. */
+REGLUE_API int reglue_next_within(reglue_session *session, double timeout_s, const reglue_call **call);
+
 /* Answers the turn with what was written to its actions, and abandons the episodes of the `count`
  * slots of `abandoned`, whose rows are ignored.
  * REGLUE_OK, REGLUE_MISUSE (the present call is no turn, or is answered), REGLUE_USAGE. */
@@ -295,6 +313,151 @@ REGLUE_API int reglue_answer(reglue_session *session, const char *text);
  * session. `what` goes into the report; 4096 characters are kept. Better than just leaving.
  * REGLUE_OK, REGLUE_MISUSE (the session is over already), REGLUE_USAGE. */
 REGLUE_API int reglue_fault(reglue_session *session, const char *what);
+
+
+/* ---- Environments ---- */
+
+typedef struct reglue_environment reglue_environment;
+
+/* Makes an environment's session; the first reglue_environment_next joins the glue. As reglue_connect. */
+REGLUE_API int reglue_environment_connect(const reglue_options *options,
+                                          reglue_environment **environment);
+
+/* Frees the session. Closing it before the glue's farewell counts as the environment's fault. NULL is
+ * ignored. */
+REGLUE_API void reglue_environment_close(reglue_environment *environment);
+
+/* The last error, or the text of the glue's farewell; "" before either. Valid until the next call on
+ * this session. */
+REGLUE_API const char *reglue_environment_errmsg(const reglue_environment *environment);
+
+/* How a step went, as environments and benchmark programs see it; bits. */
+enum reglue_flag {
+    REGLUE_FLAG_TERMINATED = 1, /* the task ended: no future reward */
+    REGLUE_FLAG_TRUNCATED = 2,  /* time ran out */
+    REGLUE_FLAG_SUCCESS = 4     /* the task's own flag, at this step */
+};
+
+enum reglue_environment_kind {
+    REGLUE_ENV_INIT = 1,            /* env_init: begin anew; answer with reglue_environment_ready */
+    REGLUE_ENV_PLAY = 2,            /* env_step and env_start: answer with reglue_environment_played */
+    REGLUE_ENV_GET_STATE = 3,       /* env_get_state of `slot`: answer with reglue_environment_keep */
+    REGLUE_ENV_SET_STATE = 4,       /* env_set_state: continue `slot` from `kept`, to the bit */
+    REGLUE_ENV_GET_RANDOM_SEED = 5, /* env_get_random_seed of `slot`: answer with reglue_environment_keep */
+    REGLUE_ENV_SET_RANDOM_SEED = 6, /* env_set_random_seed: draw on in `slot` from `kept` */
+    REGLUE_ENV_STANDARDIZE = 7,     /* env_standardize_randomness: from now on the n-th start (n = 0, 1, ...)
+                                       draws from reglue_rng{seed, n, 0}; until the next init */
+    REGLUE_ENV_MESSAGE = 8,         /* env_message: `text`; answer with reglue_environment_answer */
+    REGLUE_ENV_CLEANUP = 9          /* env_cleanup: release what the init took */
+};
+
+/* The episode to play. The cell and the actions decide every bit of it, whatever was played before and in
+ * whichever slot: all random numbers follow from `seed` and `repeat`, as reglue_rng{seed, repeat, 0} does. */
+typedef struct reglue_cell {
+    const char *task;  /* the name of a task that was offered */
+    uint32_t variant;  /* 0 to its variants - 1 */
+    int32_t phase;     /* enum reglue_phase; an episode of REGLUE_EVALUATE ends at its first success */
+    uint64_t seed;     /* 0 to 2^63 - 1 */
+    uint64_t repeat;
+    uint64_t steps;    /* of the run before this episode; 0 if runs are not counted in steps */
+} reglue_cell;
+
+/* A call from the glue. Fields that its kind does not use are 0.
+ *
+ * Rows of `actions`, `rewards` and `flags`: `steps`. Rows of each observation: steps, then starts. Take one
+ * step in each of `step_slots`, clipping actions outside a box; begin an episode in each of `start_slots`,
+ * where one in play ends. No slot is in both. Rewards, flags and observations are zeros until they are
+ * written. */
+typedef struct reglue_environment_call {
+    int32_t kind;                /* enum reglue_environment_kind */
+    uint32_t slots;              /* of an init: how many, 1 or more */
+    uint32_t slot;               /* whose state or seed */
+    uint32_t steps;
+    uint32_t starts;
+    uint32_t reserved;           /* 0 */
+    const uint32_t *step_slots;  /* `steps` */
+    const uint32_t *start_slots; /* `starts` */
+    const reglue_cell *cells;    /* `starts` */
+    const void *const *actions;  /* spec->action_count arrays */
+    double *rewards;             /* `steps`, to write: of the actions, task units, unclipped, finite */
+    uint8_t *flags;              /* `steps`, to write: bits of enum reglue_flag */
+    void *const *observations;   /* spec->observation_count arrays to write */
+    const reglue_spec *spec;     /* that was last given; NULL before */
+    const char *text;            /* of a message; else "" */
+    const void *kept;            /* of a set: bytes that reglue_environment_keep was given */
+    uint64_t kept_bytes;
+    uint64_t seed;               /* of a standardize, 0 to 2^63 - 1 */
+} reglue_environment_call;
+
+/* Waits for the next call, without limit.
+ *
+ * Asking for the next call answers one that returns nothing, and a message to which the environment has
+ * nothing to say; an init, a play and a get must be answered first, else it is REGLUE_MISUSE. `*call` and
+ * what it points at are valid until it is answered, the spec until the next init is.
+ *
+ * The library refuses by itself what the environment does not offer, routines before the first init,
+ * and unknown slots. It reconnects as reglue_next does, and returns the same. After an error other than
+ * REGLUE_MISUSE only reglue_environment_fault and reglue_environment_close are left. */
+REGLUE_API int reglue_environment_next(reglue_environment *environment,
+                                       const reglue_environment_call **call);
+
+/* As reglue_next_within. */
+REGLUE_API int reglue_environment_next_within(reglue_environment *environment, double timeout_s,
+                                              const reglue_environment_call **call);
+
+/* A task that can be played. */
+typedef struct reglue_task {
+    const char *name;  /* unique */
+    uint32_t variants; /* goals, configurations; at least 1 */
+    uint32_t reserved; /* 0 */
+} reglue_task;
+
+/* What an environment offers beside its tasks; bits. */
+enum reglue_offer {
+    REGLUE_STATES = 1,          /* plays REGLUE_ENV_GET_STATE and REGLUE_ENV_SET_STATE */
+    REGLUE_PORTABLE_STATES = 2, /* another process of it takes its states */
+    REGLUE_SEEDS = 4,           /* plays REGLUE_ENV_GET_RANDOM_SEED and REGLUE_ENV_SET_RANDOM_SEED */
+    REGLUE_STANDARDIZES = 8,    /* plays REGLUE_ENV_STANDARDIZE */
+    REGLUE_NO_SUCCESS = 16      /* never reports success: its score is the return */
+};
+
+/* Answers an init: what every episode promises, the `count` tasks of `tasks` (the first is what RL_start
+ * plays; 0: one that is called "task"), and `offers`, bits of enum reglue_offer. The library fills in the
+ * spec's slots, and each tensor's size and row_bytes. It copies all of it.
+ * REGLUE_OK, REGLUE_MISUSE (the present call is no init, or is answered), REGLUE_USAGE (a spec that
+ * contradicts itself, tasks or offers that are none). */
+REGLUE_API int reglue_environment_ready(reglue_environment *environment, const reglue_spec *spec,
+                                        const reglue_task *tasks, size_t count, uint32_t offers);
+
+/* Says, before the play is answered, that the environment failed in `slot`, which is one of the play's: its
+ * episode is void, its row is ignored, and the others play on. `what` goes into the report; 4096 characters
+ * are kept.
+ * REGLUE_OK, REGLUE_MISUSE, REGLUE_USAGE (the play does not have that slot). */
+REGLUE_API int reglue_environment_fault_slot(reglue_environment *environment, uint32_t slot,
+                                             const char *what);
+
+/* Answers the play with what was written to its rewards, flags and observations.
+ * REGLUE_OK, REGLUE_MISUSE (the present call is no play, or is answered), REGLUE_USAGE. */
+REGLUE_API int reglue_environment_played(reglue_environment *environment);
+
+/* Answers a get with `count` bytes, in a format of the environment's own that it can recognize. A state is
+ * the slot's whole episode with its random generators; a random seed is the generators alone.
+ * REGLUE_OK, REGLUE_MISUSE, REGLUE_USAGE (more than a message may have). */
+REGLUE_API int reglue_environment_keep(reglue_environment *environment, const void *bytes,
+                                       size_t count);
+
+/* Answers the message. REGLUE_OK, REGLUE_MISUSE, REGLUE_USAGE. */
+REGLUE_API int reglue_environment_answer(reglue_environment *environment, const char *text);
+
+/* Refuses the call, which is any but a play; nothing must have changed. `code` is REGLUE_OUT_OF_ORDER (a
+ * get outside an episode), REGLUE_UNKNOWN_KEY (kept bytes that it did not give), REGLUE_NOT_SUPPORTED or
+ * REGLUE_OUT_OF_DOMAIN; the glue is told `got` and `wanted`.
+ * REGLUE_OK, REGLUE_MISUSE, REGLUE_USAGE. */
+REGLUE_API int reglue_environment_refuse(reglue_environment *environment, int code, const char *got,
+                                         const char *wanted);
+
+/* Says that the environment failed and cannot go on; as reglue_fault. */
+REGLUE_API int reglue_environment_fault(reglue_environment *environment, const char *what);
 
 
 /* ---- Benchmark programs: RL-Glue's routines ---- */
@@ -312,12 +475,6 @@ typedef struct reglue_rows {
     const void *const *observations; /* one array a tensor of the spec */
     const void *const *actions; /* likewise; zeros in rows whose episode is over */
 } reglue_rows;
-
-enum reglue_flag {
-    REGLUE_FLAG_TERMINATED = 1,
-    REGLUE_FLAG_TRUNCATED = 2,
-    REGLUE_FLAG_SUCCESS = 4
-};
 
 /* Joins a glue as a benchmark program; as reglue_connect. */
 REGLUE_API int reglue_experiment_connect(const reglue_options *options,

@@ -1,5 +1,7 @@
 #include "options.h"
 
+#include <mutex>
+
 #include "reglue/errors.h"
 #include "results.h"
 
@@ -17,6 +19,20 @@ Transport transport_of(std::int32_t transport) {
   }
   throw UsageError("got transport " + std::to_string(transport) +
                    ", wanted REGLUE_AUTO, REGLUE_GRPC or REGLUE_UNIX");
+}
+
+/// Where lines of handles go that are made from now on; of the whole process, as stderr is.
+struct LogTo {
+  std::mutex mutex;  // guards the others
+  reglue_log log = nullptr;
+  void* user = nullptr;
+};
+LogTo log_to;
+
+std::function<void(const std::string&)> present_log() {
+  const std::lock_guard<std::mutex> lock(log_to.mutex);
+  if (!log_to.log) return {};
+  return [log = log_to.log, user = log_to.user](const std::string& line) { log(line.c_str(), user); };
 }
 
 }  // namespace
@@ -37,6 +53,7 @@ Options options_of(const reglue_options* given) {
   options.ca = text_of(from.ca);
   options.tls_name = text_of(from.tls_name);
   options.name = text_of(from.name);
+  options.log = present_log();
   options.transport = transport_of(from.transport);
   if (from.connect_timeout_s != 0) options.connect_timeout = milliseconds_of("connect timeout", from.connect_timeout_s);
   return options;
@@ -58,3 +75,9 @@ AgentTraits traits_of(const reglue_options* given) {
 }
 
 }  // namespace reglue::c
+
+void reglue_set_log(reglue_log log, void* user) {
+  const std::lock_guard<std::mutex> lock(reglue::c::log_to.mutex);
+  reglue::c::log_to.log = log;
+  reglue::c::log_to.user = user;
+}

@@ -60,4 +60,56 @@ SpecView::SpecView(const TaskSpec& spec)
   spec_.rewards_in_evaluation = spec.rewards_in_evaluation;
 }
 
+namespace {
+
+template <class Number>
+std::vector<Number> list_of(const char* what, const Number* numbers, std::uint64_t count) {
+  if (count == 0) return {};
+  if (!numbers) throw SpecError(std::string(what) + ": got NULL, wanted " + std::to_string(count) + " numbers");
+  return {numbers, numbers + count};
+}
+
+Domain domain_of(const reglue_tensor& given) {
+  switch (given.domain) {
+    case REGLUE_BOX:
+      return Box{list_of("low", given.low, given.lows), list_of("high", given.high, given.highs)};
+    case REGLUE_DISCRETE: {
+      const auto n = list_of("n", given.n, given.ns);
+      return Discrete{n.size() == 1 ? n[0] : 0, given.start};
+    }
+    case REGLUE_MULTI_DISCRETE: return MultiDiscrete{list_of("n", given.n, given.ns)};
+    case REGLUE_MULTI_BINARY: return MultiBinary{};
+  }
+  throw SpecError("got domain " + std::to_string(given.domain) + ", wanted one of enum reglue_domain");
+}
+
+std::vector<TensorSpec> specs_of(const char* what, const reglue_tensor* given, std::uint32_t count) {
+  std::vector<TensorSpec> specs;
+  for (const reglue_tensor& tensor : list_of(what, given, count)) {
+    if (!tensor.name) throw SpecError(std::string(what) + ": got a tensor without a name");
+    if (tensor.dtype < REGLUE_BOOL || tensor.dtype > REGLUE_FLOAT64) {
+      throw SpecError(std::string(tensor.name) + ": got dtype " + std::to_string(tensor.dtype) +
+                      ", wanted one of enum reglue_dtype");
+    }
+    specs.push_back({tensor.name, static_cast<Dtype>(tensor.dtype),
+                     list_of("shape", tensor.shape, tensor.axes), domain_of(tensor)});
+  }
+  return specs;
+}
+
+}  // namespace
+
+TaskSpec task_spec_of(const reglue_spec& given) {
+  TaskSpec spec;
+  spec.observations = specs_of("observations", given.observations, given.observation_count);
+  spec.actions = specs_of("actions", given.actions, given.action_count);
+  spec.reward_low = given.reward_low;
+  spec.reward_high = given.reward_high;
+  spec.discount = given.discount;
+  spec.horizon = given.horizon;
+  spec.continuing = given.continuing;
+  spec.rewards_in_evaluation = given.rewards_in_evaluation;
+  return spec;
+}
+
 }  // namespace reglue::c

@@ -1,4 +1,4 @@
-// A TaskSpec as C sees it.
+// A TaskSpec as C sees it, and back.
 #pragma once
 
 #include <vector>
@@ -22,5 +22,9 @@ class SpecView {
   std::vector<reglue_tensor> observations_, actions_;
   reglue_spec spec_{};
 };
+
+/// What C gave. Throws SpecError for NULL, an unknown dtype and an unknown domain; other
+/// contradictions are check()'s to find.
+TaskSpec task_spec_of(const reglue_spec& given);
 
 }  // namespace reglue::c

@@ -22,5 +22,13 @@ LIES_AT(reglue_call, rewards, 72);
 LIES_AT(reglue_call, text, 104);
 LIES_AT(reglue_call, budget, 112);
 HAS_BYTES(reglue_rows, 48);
+HAS_BYTES(reglue_cell, 40);
+LIES_AT(reglue_cell, seed, 16);
+HAS_BYTES(reglue_environment_call, 120);
+LIES_AT(reglue_environment_call, step_slots, 24);
+LIES_AT(reglue_environment_call, rewards, 56);
+LIES_AT(reglue_environment_call, text, 88);
+LIES_AT(reglue_environment_call, seed, 112);
+HAS_BYTES(reglue_task, 16);
 #endif
 HAS_BYTES(reglue_rng, 24);

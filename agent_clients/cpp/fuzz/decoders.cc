@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "environments/environment_calls.h"
+#include "environments/environment_codec.h"
 #include "experiments/experiment_answers.h"
 #include "net/join_string.h"
 #include "reglue/errors.h"
@@ -60,6 +60,19 @@ void read_answers(const std::string& bytes, const std::shared_ptr<const TaskSpec
   }
 }
 
+/// By an environment that plays `task` and has every routine.
+void read_call(v1::EnvironmentCall& message, const TaskSpec& task) {
+  EnvironmentTraits traits;
+  traits.restores = traits.seeds = traits.standardizes = true;
+  EnvironmentCodec codec(0);
+  v1::EnvironmentCall init;
+  v1::EnvironmentReply reply;
+  init.mutable_init()->set_slots(task.slots);
+  codec.read(init, reply);
+  codec.ready(task, traits);
+  codec.read(message, reply);
+}
+
 void read_all(const std::string& bytes) {
   static const auto task = std::make_shared<const TaskSpec>(spec());
   attempt([&] { parse_join_string(bytes); });
@@ -71,7 +84,7 @@ void read_all(const std::string& bytes) {
     if (message.has_turn()) decode_turn(*message.mutable_turn(), *task, buffers, kMostBytes);
   });
   parsed<v1::EnvironmentCall>(bytes, [](v1::EnvironmentCall& message) {
-    if (message.has_play()) Play play(*message.mutable_play(), *task);
+    read_call(message, *task);
   });
   parsed<v1::ExperimentReply>(bytes, [&](const v1::ExperimentReply& message) {
     if (message.has_spec()) decode_spec(message.spec());

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -61,9 +62,9 @@ class Counter : public Environment {
 class EnvironmentTest : public ::testing::Test {
  protected:
   v1::EnvironmentReply ask(v1::EnvironmentCall call) {
-    calls_.read(call);
     v1::EnvironmentReply reply;
-    calls_.carry_out(call, reply);
+    if (codec_.read(call, reply)) calls_.carry_out();
+    codec_.close();
     return reply;
   }
 
@@ -95,7 +96,8 @@ class EnvironmentTest : public ::testing::Test {
   Counter counter_;
   Log log_ = [this](const std::string& line) { said_ += line; };
   std::string said_;
-  EnvironmentCalls calls_{counter_, log_};
+  EnvironmentCodec codec_{counter_.traits().max_slots};
+  EnvironmentCalls calls_{counter_, codec_, log_};
 };
 
 TEST_F(EnvironmentTest, SaysWhetherItTellsOfSuccess) {

@@ -1,0 +1,109 @@
+// An environment's session without callbacks: the program asks for the next call and answers it.
+// connect() and the C library are built on it.
+//
+//   reglue::EnvironmentSession session(options, "my-world", 0);
+//   while (const reglue::EnvironmentCall* call = session.next()) {
+//     switch (call->kind) {
+//       case reglue::EnvironmentCall::Kind::Init: session.ready(spec(), traits()); break;
+//       case reglue::EnvironmentCall::Kind::Play: play(*call, session.outcome()); session.played(); break;
+//       case reglue::EnvironmentCall::Kind::Message: session.reply_message("…"); break;
+//       default: session.done();
+//     }
+//   }
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "reglue/environment.h"
+#include "reglue/options.h"
+
+namespace reglue {
+
+/// One call. What it points to is valid until it is answered; the spec, until the next ready().
+struct EnvironmentCall {
+  enum class Kind {
+    Init,
+    Play,
+    GetState,
+    SetState,
+    GetRandomSeed,
+    SetRandomSeed,
+    StandardizeRandomness,
+    Message,
+    Cleanup
+  };
+
+  Kind kind = Kind::Init;
+  std::uint64_t seq = 0;
+  std::uint32_t slots = 0;               // of Init
+  ChosenActions actions;                 // of Play: rows as `step_slots`; no tensors if none steps
+  Span<const std::uint32_t> step_slots;  // of Play
+  Cells cells;                           // of Play: what begins
+  std::uint32_t slot = 0;                // of the four of states and random seeds
+  std::string_view kept;                 // of SetState and SetRandomSeed
+  std::uint64_t seed = 0;                // of StandardizeRandomness
+  std::string_view text;                 // of Message
+  const TaskSpec* spec = nullptr;        // of the last ready(); null before it
+};
+
+/// What comes of a Play, written in place. Rows of observations: steps, then starts.
+struct Outcome {
+  Span<double> rewards;      // of steps, zeros until written
+  Span<std::uint8_t> flags;  // of steps, bits of EpisodeFlag
+  ShownObservations observations;
+  std::map<std::uint32_t, std::string>* faults = nullptr;  // slot -> what failed there
+};
+
+/// For one thread at a time. Connects at the first next().
+class EnvironmentSession {
+ public:
+  /// `name` is for people, 200 characters are kept; options.name goes first. `max_slots` is how
+  /// many slots it plays at once, 0 for any number. Throws UsageError for an invalid address or
+  /// authority.
+  EnvironmentSession(const Options& options, const std::string& name, std::uint32_t max_slots);
+  /// As close().
+  ~EnvironmentSession();
+  EnvironmentSession(EnvironmentSession&&) noexcept;
+  EnvironmentSession& operator=(EnvironmentSession&&) noexcept;
+
+  /// Waits for the next call, without limit; null after the glue's farewell. Every call comes
+  /// once, whatever connections break, and fits the TaskSpec. Routines before the first Init,
+  /// those that the traits do not promise and those of unknown slots are refused by themselves.
+  /// Throws as AgentSession::next().
+  const EnvironmentCall* next();
+
+  /// Answers Init. Of the traits only tasks and what routines it has count; the spec's slots are
+  /// filled in. Throws SpecError, and UsageError if the call is another.
+  void ready(TaskSpec spec, const EnvironmentTraits& traits);
+  /// Answers Play with outcome(). Throws UsageError if the call is another, or if the answer is too
+  /// large for a message.
+  Outcome& outcome();
+  void played();
+  /// Answers GetState and GetRandomSeed. Throws UsageError likewise.
+  void keep(std::string bytes);
+  /// Answers the two sets, StandardizeRandomness and Cleanup. Throws UsageError for others.
+  void done();
+  /// Answers Message. Throws UsageError for others, and for what is no UTF-8.
+  void reply_message(std::string text);
+  /// Answers any call but Play: nothing has changed. Throws UsageError for Play.
+  void refuse(const RoutineRefused& refused);
+
+  /// Says that the environment cannot go on (4096 characters are kept), waits some seconds for the
+  /// glue's farewell, and ends the session.
+  void fault(std::string_view what);
+
+  /// Leaves; before the farewell it sends a fault first.
+  void close();
+
+  /// The glue's last text, once next() has returned null.
+  const std::string& farewell() const;
+
+ private:
+  std::unique_ptr<class EnvironmentConnection> connection_;
+};
+
+}  // namespace reglue

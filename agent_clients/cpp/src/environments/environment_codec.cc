@@ -1,0 +1,255 @@
+#include "environments/environment_codec.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "text.h"
+#include "wire/wire.h"
+
+namespace reglue {
+namespace {
+
+v1::RefusalCode code_of(const RoutineRefused& refused) {
+  v1::RefusalCode code = v1::REFUSAL_CODE_UNSPECIFIED;
+  v1::RefusalCode_Parse("REFUSAL_CODE_" + refused.code, &code);
+  return code;
+}
+
+void write_refusal(const RoutineRefused& refused, v1::Refusal& refusal) {
+  refusal.set_code(code_of(refused));
+  refusal.set_got(clean(refused.got, kMostFaultCharacters));
+  refusal.set_wanted(clean(refused.wanted, kMostFaultCharacters));
+}
+
+/// The field's name in the protocol: `get_state`.
+std::string name_of(const v1::EnvironmentCall& call) {
+  return std::string(v1::EnvironmentCall::descriptor()
+                         ->FindFieldByNumber(static_cast<int>(call.call_case()))
+                         ->name());
+}
+
+/// Throws NotSupported.
+void check_offered(bool is_offered, const v1::EnvironmentCall& call, const char* what) {
+  if (!is_offered) throw NotSupported("env_" + name_of(call), "an environment with " + std::string(what));
+}
+
+template <class Repeated>
+Span<const std::uint32_t> span_of(const Repeated& slots) {
+  return {slots.data(), static_cast<std::size_t>(slots.size())};
+}
+
+/// Throws BadReply unless each slot is there, once.
+void check_slots(const v1::Play& message, std::uint32_t slots) {
+  std::vector<bool> is_named(slots);
+  for (const auto* named : {&message.step_slots(), &message.start_slots()}) {
+    for (const std::uint32_t slot : *named) {
+      if (slot >= slots) {
+        throw BadReply("OUT_OF_DOMAIN", "slot " + std::to_string(slot),
+                       "0 to " + std::to_string(slots - 1));
+      }
+      if (is_named[slot]) {
+        throw BadReply("WRONG_SIZE", "slot " + std::to_string(slot) + " twice", "each slot once");
+      }
+      is_named[slot] = true;
+    }
+  }
+}
+
+Cell cell_of(const v1::Cell& message) {
+  if (message.phase() < v1::PHASE_TRAIN || message.phase() > v1::PHASE_EVALUATE) {
+    throw BadReply("OUT_OF_DOMAIN", "phase " + std::to_string(message.phase()),
+                   "one of protocol 1.0");
+  }
+  return {message.task(), message.variant(), message.seed(), message.repeat(),
+          static_cast<Phase>(message.phase()), message.steps()};
+}
+
+}  // namespace
+
+bool EnvironmentCodec::read(v1::EnvironmentCall& message, v1::EnvironmentReply& reply) {
+  call_ = EnvironmentCall{};
+  call_.seq = message.seq();
+  if (has_spec_) call_.spec = &spec_;
+  reply_ = &reply;
+  try {
+    check_routine(message);
+  } catch (const RoutineRefused& refused) {
+    write_refusal(refused, *reply.mutable_refusal());
+    close();
+    return false;
+  }
+  switch (message.call_case()) {
+    case v1::EnvironmentCall::kInit:
+      call_.kind = Kind::Init;
+      call_.slots = message.init().slots();
+      break;
+    case v1::EnvironmentCall::kPlay:
+      read_play(*message.mutable_play());
+      break;
+    case v1::EnvironmentCall::kGetState:
+      call_.kind = Kind::GetState;
+      call_.slot = message.get_state().slot();
+      break;
+    case v1::EnvironmentCall::kSetState:
+      call_.kind = Kind::SetState;
+      call_.slot = message.set_state().slot();
+      call_.kept = message.set_state().snapshot();
+      break;
+    case v1::EnvironmentCall::kGetRandomSeed:
+      call_.kind = Kind::GetRandomSeed;
+      call_.slot = message.get_random_seed().slot();
+      break;
+    case v1::EnvironmentCall::kSetRandomSeed:
+      call_.kind = Kind::SetRandomSeed;
+      call_.slot = message.set_random_seed().slot();
+      call_.kept = message.set_random_seed().snapshot();
+      break;
+    case v1::EnvironmentCall::kStandardizeRandomness:
+      call_.kind = Kind::StandardizeRandomness;
+      call_.seed = message.standardize_randomness().seed();
+      break;
+    case v1::EnvironmentCall::kMessage:
+      call_.kind = Kind::Message;
+      call_.text = message.message().text();
+      break;
+    case v1::EnvironmentCall::kCleanup:
+      call_.kind = Kind::Cleanup;
+      break;
+    default:
+      throw BadReply("WRONG_KIND", "an unknown call", "one of protocol 1.0");
+  }
+  return true;
+}
+
+void EnvironmentCodec::check_routine(const v1::EnvironmentCall& message) const {
+  switch (message.call_case()) {
+    case v1::EnvironmentCall::kInit: {
+      const std::uint32_t slots = message.init().slots();
+      if (slots >= 1 && (max_slots_ == 0 || slots <= max_slots_)) return;
+      throw OutOfDomain(std::to_string(slots) + " slots",
+                        max_slots_ ? "1 to " + std::to_string(max_slots_) : "at least 1");
+    }
+    case v1::EnvironmentCall::kPlay:
+    case v1::EnvironmentCall::kMessage:
+    case v1::EnvironmentCall::CALL_NOT_SET:
+      return;
+    default:
+      if (!has_spec_) throw OutOfOrder(name_of(message) + " before env_init", "env_init first");
+  }
+  switch (message.call_case()) {
+    case v1::EnvironmentCall::kGetState:
+      check_offered(traits_.restores, message, "states");
+      return check_slot(message.get_state().slot());
+    case v1::EnvironmentCall::kSetState:
+      check_offered(traits_.restores, message, "states");
+      return check_slot(message.set_state().slot());
+    case v1::EnvironmentCall::kGetRandomSeed:
+      check_offered(traits_.seeds, message, "random seeds");
+      return check_slot(message.get_random_seed().slot());
+    case v1::EnvironmentCall::kSetRandomSeed:
+      check_offered(traits_.seeds, message, "random seeds");
+      return check_slot(message.set_random_seed().slot());
+    case v1::EnvironmentCall::kStandardizeRandomness:
+      return check_offered(traits_.standardizes, message, "standardized randomness");
+    default: return;
+  }
+}
+
+void EnvironmentCodec::check_slot(std::uint32_t slot) const {
+  if (slot < spec_.slots) return;
+  throw OutOfDomain("slot " + std::to_string(slot), "0 to " + std::to_string(spec_.slots - 1));
+}
+
+void EnvironmentCodec::read_play(v1::Play& message) {
+  if (!has_spec_) throw BadReply("WRONG_KIND", "play before init", "init");
+  check_slots(message, spec_.slots);
+  if (message.cells_size() != message.start_slots_size()) {
+    throw BadReply("WRONG_SIZE", std::to_string(message.cells_size()) + " cells",
+                   std::to_string(message.start_slots_size()) + ": one for each start");
+  }
+  call_.kind = Kind::Play;
+  call_.step_slots = span_of(message.step_slots());
+  const std::size_t steps = call_.step_slots.size();
+  if (steps > 0) call_.actions = view(spec_.actions, *message.mutable_actions(), steps);
+  cells_.clear();
+  for (const v1::Cell& cell : message.cells()) cells_.push_back(cell_of(cell));
+  call_.cells = {span_of(message.start_slots()), cells_};
+  const std::size_t rows = steps + cells_.size();
+  rewards_.assign(steps, 0.0);
+  flags_.assign(rows, 0);
+  faults_.clear();
+  auto& entries = *reply_->mutable_played()->mutable_observations();
+  outcome_ = {rewards_, Span<std::uint8_t>(flags_).subspan(0, steps),
+              zeros(spec_.observations, entries, rows), &faults_};
+}
+
+v1::EnvironmentReply& EnvironmentCodec::reply(bool is_right, const char* got) const {
+  if (is_open() && is_right) return *reply_;
+  throw UsageError(std::string("got ") + got + (is_open() ? ", wanted the call's own answer"
+                                                          : ", wanted next() first"));
+}
+
+void EnvironmentCodec::ready(TaskSpec spec, const EnvironmentTraits& traits) {
+  v1::EnvironmentReply& answer = reply(call_.kind == Kind::Init, "a TaskSpec");
+  spec.slots = call_.slots;
+  check(spec);
+  spec_ = std::move(spec);
+  traits_ = traits;
+  has_spec_ = true;
+  call_.spec = &spec_;
+  v1::EnvironmentReady& told = *answer.mutable_ready();
+  told.Clear();
+  encode_spec(spec_, *told.mutable_spec());
+  for (const Task& task : traits.tasks) {
+    v1::EnvironmentTask& each = *told.add_tasks();
+    each.set_name(task.name);
+    each.set_variants(task.variants);
+  }
+  told.set_restores(traits.restores);
+  told.set_portable(traits.portable);
+  told.set_seeds(traits.seeds);
+  told.set_standardizes(traits.standardizes);
+  told.set_tells_no_success(!traits.tells_success);
+}
+
+Outcome& EnvironmentCodec::outcome() {
+  reply(call_.kind == Kind::Play, "an outcome");
+  return outcome_;
+}
+
+void EnvironmentCodec::played() {
+  v1::Played& told = *reply(call_.kind == Kind::Play, "played").mutable_played();
+  told.mutable_rewards()->assign(reinterpret_cast<const char*>(rewards_.data()),
+                                 rewards_.size() * sizeof(double));
+  told.mutable_flags()->assign(flags_.begin(), flags_.end());
+  told.clear_faults();
+  for (const auto& [slot, what] : faults_) {
+    v1::SlotFault& fault = *told.add_faults();
+    fault.set_slot(slot);
+    fault.set_what(clean(what, kMostFaultCharacters));
+  }
+}
+
+void EnvironmentCodec::keep(std::string bytes) {
+  const bool is_right = call_.kind == Kind::GetState || call_.kind == Kind::GetRandomSeed;
+  reply(is_right, "bytes to keep").mutable_snapshot()->set_snapshot(std::move(bytes));
+}
+
+void EnvironmentCodec::done() {
+  const Kind kind = call_.kind;
+  const bool is_right = kind == Kind::SetState || kind == Kind::SetRandomSeed ||
+                        kind == Kind::StandardizeRandomness || kind == Kind::Cleanup;
+  reply(is_right, "done").mutable_done();
+}
+
+void EnvironmentCodec::reply_message(std::string text) {
+  v1::EnvironmentReply& answer = reply(call_.kind == Kind::Message, "a message");
+  if (!is_utf8(text)) throw UsageError("got an answer to a message that is not UTF-8, wanted UTF-8");
+  answer.mutable_message()->set_text(std::move(text));
+}
+
+void EnvironmentCodec::refuse(const RoutineRefused& refused) {
+  write_refusal(refused, *reply(call_.kind != Kind::Play, "a refusal").mutable_refusal());
+}
+
+}  // namespace reglue
