@@ -89,12 +89,11 @@ conformance: .venv/dev-is-installed clients ## ask every client in the tree whet
 		--cmd "$(BIN)/reglue join reglue.conformance:ConformanceEnvironment"
 	$(BIN)/reglue conformance experiment --cmd "$(BIN)/python -m reglue.conformance.experiment"
 	export REGLUE_LIBRARY=build/c/libreglue.so; for transport in grpc unix; do for role in agent environment experiment; do \
-		for program in build/cpp/conformance/conformance_$$role build/c/conformance_$${role}_c; do \
-			$(BIN)/reglue conformance $$role --transport $$transport --cmd $$program || exit 1; done; done; \
-		for program in \
-				"julia --startup-file=no -O1 --project=agent_clients/julia agent_clients/julia/conformance/agent.jl" \
-				"node $(TYPESCRIPT)/dist/conformance/program.js"; do \
-			$(BIN)/reglue conformance agent --transport $$transport --cmd "$$program" || exit 1; done; done
+		for program in build/cpp/conformance/conformance_$$role build/c/conformance_$${role}_c \
+				"julia --startup-file=no -O1 --project=agent_clients/julia agent_clients/julia/conformance/$$role.jl"; do \
+			$(BIN)/reglue conformance $$role --transport $$transport --cmd "$$program" || exit 1; done; done; \
+		$(BIN)/reglue conformance agent --transport $$transport --cmd "node $(TYPESCRIPT)/dist/conformance/program.js" \
+			|| exit 1; done
 
 coverage: ## how often each interval of the reports holds the truth, by simulation
 	$(BIN)/python -m interval_coverage $(FLAGS)

@@ -6,22 +6,28 @@ import os
 import shlex
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from glue_server.agent.port import AgentPort
 from glue_server.rpc import GlueServer
-from reglue import Box, Phase, TaskSpec, TensorSpec
+from reglue import Box, Cell, Phase, TaskSpec, TensorSpec
 from reglue.errors import AgentFault
 from reglue.messages.agent import NO_ENDS, NO_STEPS, Actions, AgentInit, RoutineDone, Starts, Turn
+from reglue.messages.environment import EnvironmentInit, EnvironmentReady, Play, Played
 from reglue_bench import evaluate
 from reglue_bench.results.result import Result
 from tests.agent_clients.programs import ROOT, built, keeps_the_rules, run
+from tests.agent_clients.test_c import peers
+from tests.glue_server.hubs import a_hub
 from tests.glue_server.rpc.proxies import proxy_to
 from tests.leftovers import nothing_left
+from tests.reglue_bench.remote import Joins
 from tests.waiting import until
 
 PATIENCE_S = 60.0
@@ -42,10 +48,13 @@ def test_its_own_tests_pass(library: Mapping[str, str]) -> None:
     run(*JULIA, str(CLIENT / "test/runtests.jl"), environment=library)
 
 
-def test_it_keeps_the_rules(library: Mapping[str, str]) -> None:
-    """The C library carries its messages: test_c.py shows it over a Unix socket too."""
-    program = shlex.join([*JULIA, str(CLIENT / "conformance/agent.jl")])
-    keeps_the_rules("agent", program, "grpc", library)
+@pytest.mark.parametrize(
+    ("role", "transport"), [("agent", "grpc"), ("environment", "grpc"), ("experiment", "unix")]
+)
+def test_it_keeps_the_rules(library: Mapping[str, str], role: str, transport: str) -> None:
+    """The C library carries its messages: test_c.py shows all of it over both transports."""
+    program = shlex.join([*JULIA, str(CLIENT / f"conformance/{role}.jl")])
+    keeps_the_rules(role, program, transport, library)
 
 
 def test_sarsa_in_julia_learns_to_the_bit_as_in_python(
@@ -58,6 +67,70 @@ def test_sarsa_in_julia_learns_to_the_bit_as_in_python(
     julia = evaluate(car, agent="", agent_cmd=command, runs=2, episodes=5, seed=seed)
     python = evaluate(car, agent="sarsa", runs=2, episodes=5, seed=seed)
     assert _returns(julia) == _returns(python)
+
+
+def test_mountain_car_in_julia_is_the_built_in_one_to_the_bit(
+    library: Mapping[str, str],
+) -> None:
+    """Sarsa in Python learns the same in it."""
+    script, seed = CLIENT / "examples/mountain_car.jl", 3
+    with nothing_left(), ExitStack() as programs:
+
+        def dial(where: str) -> None:
+            programs.enter_context(started(script, library, where, ""))
+
+        julia = evaluate(
+            "online:wait", agent="sarsa", watcher=Joins(dial), runs=1, episodes=5, seed=seed
+        )
+    python = evaluate("online:mountain-car", agent="sarsa", runs=1, episodes=5, seed=seed)
+    assert _returns(julia) == _returns(python)
+
+
+def test_rl_benchmark_in_julia_measures_what_it_measures_in_c(library: Mapping[str, str]) -> None:
+    runs, episodes = "2", "3"
+    in_c = str(built("c", "rl_benchmark", "rl_benchmark"))
+    in_julia = [*JULIA, str(CLIENT / "examples/rl_benchmark.jl")]
+    measured = []
+    with ThreadPoolExecutor(4) as pool, a_hub() as (server, _):
+        where = {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": server.tokens["experiment"]}
+        for command in ([in_c], in_julia):
+            left = peers(pool, server)
+            measured.append(run(*command, runs, episodes, environment={**library, **where}))
+            for each in left:
+                assert each.result(PATIENCE_S) == "the run is over: the experiment has left"
+    assert float(measured[0]) == float(measured[1]) != 0
+
+
+def test_what_an_environment_throws_is_its_slots_fault_with_its_line(
+    library: Mapping[str, str], tmp_path: Path
+) -> None:
+    """The session goes on."""
+    script = tmp_path / "broken.jl"
+    script.write_text(
+        "using Reglue\n"
+        "struct Broken <: Environment end\n"
+        "Reglue.env_init!(::Broken, slots) =\n"
+        '    TaskSpec([TensorSpec("seen", Float64)], [TensorSpec("done", Float64)])\n'
+        "Reglue.env_start!(::Broken, begun, cells) = begun.observations[] = [1, 2, 3]\n"
+        "Reglue.env_step!(::Broken, earned, actions, slots) = nothing\n"
+        "Reglue.main(Broken())\n"
+    )
+    start = Play(np.zeros(0, np.uint32), {}, {0: Cell("task", 0, 1, 0, Phase.TRAIN)})
+    with (
+        nothing_left(),
+        GlueServer(places={"environment": 1}) as server,
+        started(script, library, server.address, server.token) as process,
+    ):
+        port: Any = server.next("environment", PATIENCE_S)
+        port.send(EnvironmentInit(1))
+        assert isinstance(port.receive(PATIENCE_S), EnvironmentReady)
+        port.send(start)
+        played = port.receive(PATIENCE_S)
+        assert isinstance(played, Played)
+        assert 'got values of size (3,) for "seen", wanted (1,)' in played.faults[0]
+        assert "broken.jl:5" in played.faults[0]
+        port.close("that was all")
+        assert process.wait(PATIENCE_S) == 0
 
 
 def test_axes_are_the_glues_in_reverse(library: Mapping[str, str], tmp_path: Path) -> None:
@@ -145,7 +218,7 @@ def test_the_stack_trace_is_printed_before_the_glue_hears_of_it(
     [
         ('error("told to fail")', "told to fail"),
         ("actions[][1] = 1.5", "InexactError: Int64(1.5)"),
-        ("actions[] = [1, 2, 3]", 'got values of size (3,) for the actions "done", wanted (1,)'),
+        ("actions[] = [1, 2, 3]", 'got values of size (3,) for "done", wanted (1,)'),
         ('actions["act"] .= 1', 'got ["act"], wanted ["done"]'),
         ("(actions = [1]; nothing)", 'got no actions from agent_start!, wanted ["done"]'),
     ],

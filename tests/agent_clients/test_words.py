@@ -39,7 +39,7 @@ CLIENTS = [
     *(("python", role) for role in PYTHON),
     *(("cpp", role) for role in PYTHON),
     *(("c", role) for role in PYTHON),
-    ("julia", "agent"),
+    *(("julia", role) for role in PYTHON),
     ("typescript", "agent"),
 ]
 
@@ -62,7 +62,7 @@ def program(client: str, role: str) -> tuple[list[str], Mapping[str, str]]:
         case "julia":
             library = {"REGLUE_LIBRARY": str(built("c", "reglue_c", "libreglue.so"))}
             julia = ["julia", "--startup-file=no", "-O1", f"--project={JULIA}"]
-            return [*julia, str(JULIA / "conformance/agent.jl")], library
+            return [*julia, str(JULIA / f"conformance/{role}.jl")], library
         case _:
             return ["node", str(TYPESCRIPT)], {}
 

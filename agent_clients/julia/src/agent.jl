@@ -156,7 +156,7 @@ check_used(answer::Actions, routine) = answer.are_used || throw(UsageError(
 ))
 
 "Throws UsageError, naming the routine, if the agent cannot play a turn."
-function check_agent(::T) where {T<:Agent}
+function check_routines(::T) where {T<:Agent}
     which(turn!, Tuple{T,Turn}) == which(turn!, Tuple{Agent,Turn}) || return nothing
     hasmethod(agent_start!, Tuple{T,Actions,Observations,Starts}) ||
         throw(lacking(T, "agent_start!(::$(nameof(T)), actions, observations, starts)"))

@@ -56,7 +56,13 @@ end
 
 const OK, MISUSE, CALL, DONE = Cint.((0, 2, 100, 101))
 
+"Refused routines; their codes count from 30."
+const REFUSALS = (:WRONG_SIZE, :OUT_OF_ORDER, :UNKNOWN_KEY, :NOT_SUPPORTED, :OUT_OF_DOMAIN, :REFUSED_ROUTINE)
+
 const INIT, TURN, FREEZE, ADAPT_BEGIN, ADAPT_END, MESSAGE, CLEANUP = Int32.(1:7)
+
+const ENV_INIT, ENV_PLAY, ENV_GET_STATE, ENV_SET_STATE, ENV_GET_RANDOM_SEED, ENV_SET_RANDOM_SEED, ENV_STANDARDIZE,
+    ENV_MESSAGE, ENV_CLEANUP = Int32.(1:9)
 
 struct COptions
     address::Cstring
@@ -133,4 +139,40 @@ struct CRows
     flags::Ptr{UInt8}
     observations::Ptr{Ptr{Cvoid}}
     actions::Ptr{Ptr{Cvoid}}
+end
+
+struct CTask
+    name::Cstring
+    variants::UInt32
+    reserved::UInt32
+end
+
+struct CCell
+    task::Cstring
+    variant::UInt32
+    phase::Int32
+    seed::UInt64
+    repeat::UInt64
+    steps::UInt64
+end
+
+struct CEnvironmentCall
+    kind::Int32
+    slots::UInt32
+    slot::UInt32
+    steps::UInt32
+    starts::UInt32
+    reserved::UInt32
+    step_slots::Ptr{UInt32}
+    start_slots::Ptr{UInt32}
+    cells::Ptr{CCell}
+    actions::Ptr{Ptr{Cvoid}}
+    rewards::Ptr{Float64}
+    flags::Ptr{UInt8}
+    observations::Ptr{Ptr{Cvoid}}
+    spec::Ptr{CSpec}
+    text::Cstring
+    kept::Ptr{Cvoid}
+    kept_bytes::UInt64
+    seed::UInt64
 end

@@ -33,6 +33,14 @@ mutable struct Actions{A<:Tuple} <: Tensors
     are_used::Bool
 end
 
+"What an environment shows: arrays as in [`Observations`](@ref), zeros at first, to write as in [`Actions`](@ref)."
+struct ShownObservations{A<:Tuple} <: Tensors
+    names::Vector{String}
+    arrays::A
+end
+
+const WrittenTensors = Union{Actions,ShownObservations}
+
 Actions(names, arrays, abandoned) = Actions(names, arrays, abandoned, false)
 
 "The array at a place, counted from 1."
@@ -70,23 +78,23 @@ end
 
 choices(tensors) = join(("[\"$name\"]" for name in tensors.names), ", ", " or ")
 
-# Both ways to write: actions[…] = values, and actions[…] .= values.
+# Both ways to write: tensors[…] = values, and tensors[…] .= values.
 
-function Base.setindex!(actions::Actions, values, name::AbstractString...)
-    write!(Written(actions, name...), values)
-    return actions
+function Base.setindex!(tensors::WrittenTensors, values, name::AbstractString...)
+    write!(Written(tensors, name...), values)
+    return tensors
 end
 
-"Where values go: an array of actions, and its name for an error."
+"Where values go: an array, and its name for an error."
 struct Written{A<:Array}
     array::A
     name::String
 end
 
-Written(actions::Actions) = Written(actions[], only(actions.names))
-Written(actions::Actions, name) = Written(actions[name], String(name))
+Written(tensors::WrittenTensors) = Written(tensors[], only(tensors.names))
+Written(tensors::WrittenTensors, name) = Written(tensors[name], String(name))
 
-Base.Broadcast.dotview(actions::Actions, name::AbstractString...) = Written(actions, name...)
+Base.Broadcast.dotview(tensors::WrittenTensors, name::AbstractString...) = Written(tensors, name...)
 Base.Broadcast.materialize!(to::Written, values) = write!(to, values)
 Base.Broadcast.materialize!(to::Written, values::Base.Broadcast.Broadcasted) = write!(to, values)
 
@@ -104,7 +112,7 @@ fits(given::Tuple, wanted::Tuple) =
     (given[1] == 1 || given[1] == wanted[1]) && fits(Base.tail(given), Base.tail(wanted))
 
 wrong_size(to, given) = UsageError(
-    "got values of size $given for the actions \"$(to.name)\", wanted $(size(to.array)), whose last axis is that of " *
+    "got values of size $given for \"$(to.name)\", wanted $(size(to.array)), whose last axis is that of " *
     "slots, or a size that broadcasts to it",
 )
 

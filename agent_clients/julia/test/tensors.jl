@@ -49,7 +49,7 @@ written(array = zeros(2, 3)) = Actions(["a"], (array,), UInt32[])
         @test array == [5 6 7; 5 6 7]
     end
     @testset "a wrong size is told with the right one" begin
-        told = "for the actions \"a\", wanted (2, 3), whose last axis is that of slots"
+        told = "for \"a\", wanted (2, 3), whose last axis is that of slots"
         @test occursin("got values of size (3,) $told", words(UsageError, () -> written()["a"] = [1, 2, 3]))
         @test occursin("got values of size (3,) $told", words(UsageError, () -> written()[] .= [1, 2, 3] .+ 1))
         @test occursin("got values of size (2, 3, 2) $told", words(UsageError, () -> written()[] = zeros(2, 3, 2)))
