@@ -5,22 +5,33 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from glue_server.agent.port import AgentPort
 from glue_server.rpc import GlueServer
-from reglue import Box, Phase, TaskSpec, TensorSpec
+from reglue import Box, Cell, Phase, TaskSpec, TensorSpec
 from reglue.errors import AgentFault
 from reglue.messages.agent import NO_ENDS, NO_STEPS, Actions, AgentInit, RoutineDone, Starts, Turn
+from reglue.messages.environment import EnvironmentInit, EnvironmentReady, Play, Played
 from reglue_bench import evaluate
 from reglue_bench.results.result import Result
 from tests.agent_clients.programs import ROOT, built, keeps_the_rules, run
+from tests.agent_clients.test_c import peers
+from tests.glue_server.hubs import a_hub
+from tests.glue_server.rpc.proxies import proxy_to
 from tests.leftovers import nothing_left
+from tests.reglue_bench.remote import Joins
+from tests.waiting import until
 
 PATIENCE_S = 60.0
+NUMBERS = TaskSpec((TensorSpec("seen", "float64"),), (TensorSpec("done", "int64"),))
 CLIENT = ROOT / "agent_clients/julia"
 JULIA = ("julia", "--startup-file=no", "-O1", f"--project={CLIENT}")
 
@@ -37,10 +48,13 @@ def test_its_own_tests_pass(library: Mapping[str, str]) -> None:
     run(*JULIA, str(CLIENT / "test/runtests.jl"), environment=library)
 
 
-def test_it_keeps_the_rules(library: Mapping[str, str]) -> None:
-    """The C library carries its messages: test_c.py shows it over a Unix socket too."""
-    program = shlex.join([*JULIA, str(CLIENT / "conformance/agent.jl")])
-    keeps_the_rules("agent", program, "grpc", library)
+@pytest.mark.parametrize(
+    ("role", "transport"), [("agent", "grpc"), ("environment", "grpc"), ("experiment", "unix")]
+)
+def test_it_keeps_the_rules(library: Mapping[str, str], role: str, transport: str) -> None:
+    """The C library carries its messages: test_c.py shows all of it over both transports."""
+    program = shlex.join([*JULIA, str(CLIENT / f"conformance/{role}.jl")])
+    keeps_the_rules(role, program, transport, library)
 
 
 def test_sarsa_in_julia_learns_to_the_bit_as_in_python(
@@ -53,6 +67,70 @@ def test_sarsa_in_julia_learns_to_the_bit_as_in_python(
     julia = evaluate(car, agent="", agent_cmd=command, runs=2, episodes=5, seed=seed)
     python = evaluate(car, agent="sarsa", runs=2, episodes=5, seed=seed)
     assert _returns(julia) == _returns(python)
+
+
+def test_mountain_car_in_julia_is_the_built_in_one_to_the_bit(
+    library: Mapping[str, str],
+) -> None:
+    """Sarsa in Python learns the same in it."""
+    script, seed = CLIENT / "examples/mountain_car.jl", 3
+    with nothing_left(), ExitStack() as programs:
+
+        def dial(where: str) -> None:
+            programs.enter_context(started(script, library, where, ""))
+
+        julia = evaluate(
+            "online:wait", agent="sarsa", watcher=Joins(dial), runs=1, episodes=5, seed=seed
+        )
+    python = evaluate("online:mountain-car", agent="sarsa", runs=1, episodes=5, seed=seed)
+    assert _returns(julia) == _returns(python)
+
+
+def test_rl_benchmark_in_julia_measures_what_it_measures_in_c(library: Mapping[str, str]) -> None:
+    runs, episodes = "2", "3"
+    in_c = str(built("c", "rl_benchmark", "rl_benchmark"))
+    in_julia = [*JULIA, str(CLIENT / "examples/rl_benchmark.jl")]
+    measured = []
+    with ThreadPoolExecutor(4) as pool, a_hub() as (server, _):
+        where = {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": server.tokens["experiment"]}
+        for command in ([in_c], in_julia):
+            left = peers(pool, server)
+            measured.append(run(*command, runs, episodes, environment={**library, **where}))
+            for each in left:
+                assert each.result(PATIENCE_S) == "the run is over: the experiment has left"
+    assert float(measured[0]) == float(measured[1]) != 0
+
+
+def test_what_an_environment_throws_is_its_slots_fault_with_its_line(
+    library: Mapping[str, str], tmp_path: Path
+) -> None:
+    """The session goes on."""
+    script = tmp_path / "broken.jl"
+    script.write_text(
+        "using Reglue\n"
+        "struct Broken <: Environment end\n"
+        "Reglue.env_init!(::Broken, slots) =\n"
+        '    TaskSpec([TensorSpec("seen", Float64)], [TensorSpec("done", Float64)])\n'
+        "Reglue.env_start!(::Broken, begun, cells) = begun.observations[] = [1, 2, 3]\n"
+        "Reglue.env_step!(::Broken, earned, actions, slots) = nothing\n"
+        "Reglue.main(Broken())\n"
+    )
+    start = Play(np.zeros(0, np.uint32), {}, {0: Cell("task", 0, 1, 0, Phase.TRAIN)})
+    with (
+        nothing_left(),
+        GlueServer(places={"environment": 1}) as server,
+        started(script, library, server.address, server.token) as process,
+    ):
+        port: Any = server.next("environment", PATIENCE_S)
+        port.send(EnvironmentInit(1))
+        assert isinstance(port.receive(PATIENCE_S), EnvironmentReady)
+        port.send(start)
+        played = port.receive(PATIENCE_S)
+        assert isinstance(played, Played)
+        assert 'got values of size (3,) for "seen", wanted (1,)' in played.faults[0]
+        assert "broken.jl:5" in played.faults[0]
+        port.close("that was all")
+        assert process.wait(PATIENCE_S) == 0
 
 
 def test_axes_are_the_glues_in_reverse(library: Mapping[str, str], tmp_path: Path) -> None:
@@ -92,38 +170,132 @@ def test_the_goal_of_a_slot_is_known_when_it_starts(
     assert acted.arrays["desired_goal"].tolist() == [[3.0, 4.0]]
 
 
-def test_what_an_agent_throws_is_its_fault_and_the_process_fails(
+def test_a_thread_that_allocates_goes_on_while_the_agent_waits(
     library: Mapping[str, str], tmp_path: Path
 ) -> None:
-    script = tmp_path / "clumsy.jl"
+    """Each of its collections needs every other thread's consent."""
+    script, collections = tmp_path / "busy.jl", tmp_path / "collections"
     script.write_text(
         "using Reglue\n"
-        "struct Clumsy <: Agent end\n"
-        "Reglue.agent_start!(::Clumsy, actions, observations, starts) = actions[][1] = 1.5\n"
-        "Reglue.agent_step!(::Clumsy, actions, rewards, observations, steps) = nothing\n"
-        "Reglue.connect(Clumsy())\n"
+        "struct Idle <: Agent end\n"
+        "Reglue.turn!(::Idle, turn::Turn) = nothing\n"
+        "const is_over = Threads.Atomic{Bool}(false)\n"
+        "collecting = Threads.@spawn while !is_over[]\n"
+        "    GC.gc()\n"
+        "    Libc.systemsleep(0.01)\n"  # the agent's thread starts meanwhile
+        f'    open(file -> write(file, "."), "{collections}", "a")\n'
+        "end\n"
+        "Reglue.connect(Idle())\n"
+        "is_over[] = true\n"
+        "wait(collecting)\n"
     )
-    spec = TaskSpec((TensorSpec("seen", "float32"),), (TensorSpec("done", "int64"),))
-    _, fault = _answers(script, library, spec, np.zeros(1, np.float32), leaves=1)
-    assert isinstance(fault, AgentFault)
-    assert "InexactError" in str(fault)
-    assert "clumsy.jl:3" in str(fault)
+    with joined(script, library, "--threads=2") as (process, port):
+        port.send(AgentInit(NUMBERS))
+        port.receive(PATIENCE_S)  # it waits for the next call
+        before = collections.stat().st_size
+        until(lambda: collections.stat().st_size >= before + 2, "the other thread goes on")
+        port.close("that was all")
+        assert process.wait(PATIENCE_S) == 0
 
 
-def test_a_wrong_token_is_said_and_the_process_fails(
+def test_the_stack_trace_is_printed_before_the_glue_hears_of_it(
     library: Mapping[str, str], tmp_path: Path
 ) -> None:
-    script = tmp_path / "stranger.jl"
-    script.write_text(
-        "using Reglue\n"
-        "struct Stranger <: Agent end\n"
-        "Reglue.turn!(::Stranger, turn::Turn) = nothing\n"
-        "Reglue.connect(Stranger())\n"
-    )
-    with nothing_left(), GlueServer(places={"agent": 1}) as hall:
-        where = {"REGLUE_ADDRESS": hall.address, "REGLUE_TOKEN": "guess"}
-        with pytest.raises(AssertionError, match="token"):
-            run(*JULIA, str(script), environment={**library, **where})
+    """Who starts agents may kill one that failed."""
+    script = written(tmp_path / "clumsy.jl", "actions[][1] = 1.5")
+    with joined(script, library) as (process, port):
+        with pytest.raises(AgentFault, match="InexactError"):
+            play(port)
+        process.kill()
+        assert process.stderr is not None
+        said = process.stderr.read()
+    assert "InexactError" in said
+    assert "clumsy.jl:3" in said
+
+
+@pytest.mark.parametrize(
+    ("start", "told"),
+    [
+        ('error("told to fail")', "told to fail"),
+        ("actions[][1] = 1.5", "InexactError: Int64(1.5)"),
+        ("actions[] = [1, 2, 3]", 'got values of size (3,) for "done", wanted (1,)'),
+        ('actions["act"] .= 1', 'got ["act"], wanted ["done"]'),
+        ("(actions = [1]; nothing)", 'got no actions from agent_start!, wanted ["done"]'),
+    ],
+)
+def test_what_an_agent_does_wrong_is_said_once_with_its_line_and_is_exit_code_1(
+    library: Mapping[str, str], tmp_path: Path, start: str, told: str
+) -> None:
+    script = written(tmp_path / "wrong.jl", start)
+    with joined(script, library) as (process, port):
+        with pytest.raises(AgentFault) as fault:
+            play(port)
+        port.close("farewell")
+        _, said = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1
+    for words in (said, str(fault.value)):
+        assert words.count(told) == 1
+        assert "wrong.jl:3" in words or "agent_start!" in told
+    assert said.startswith("reglue: the agent failed: ")
+
+
+def test_what_an_agent_throws_is_thrown_on_by_connect(
+    library: Mapping[str, str], tmp_path: Path
+) -> None:
+    script = written(tmp_path / "caught.jl", 'error("told to fail")', plays="connect")
+    text = script.read_text().replace("Reglue.connect", "@assert try Reglue.connect", 1)
+    script.write_text(f"{text}catch error; error isa ErrorException end\n")
+    with joined(script, library) as (process, port):
+        with pytest.raises(AgentFault, match="told to fail"):
+            play(port)
+        port.close("farewell")
+        assert process.wait(PATIENCE_S) == 0
+
+
+@pytest.mark.parametrize(
+    ("address", "token", "code", "told"),
+    [
+        ("{glue}", "guess", 2, "token"),
+        ("127.0.0.1:1", "guess", 1, "no glue answered at 127.0.0.1:1"),
+        ("nowhere", "guess", 2, "nowhere"),
+        ("", "guess", 2, "REGLUE_ADDRESS"),
+    ],
+)
+def test_an_agent_that_cannot_join_says_why_in_one_line(
+    library: Mapping[str, str], tmp_path: Path, address: str, token: str, code: int, told: str
+) -> None:
+    script = written(tmp_path / "stranger.jl", "", options="connect_timeout_s = 0.1")
+    with nothing_left(), GlueServer(places={"agent": 1}) as server:
+        where = {"REGLUE_ADDRESS": address.format(glue=server.address), "REGLUE_TOKEN": token}
+        done = subprocess.run(
+            [*JULIA, str(script)],
+            env={**os.environ, **library, **where},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+    assert done.returncode == code
+    assert told in done.stderr
+    assert done.stderr.startswith("reglue: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_glue_that_is_gone_is_said_and_is_exit_code_1(
+    library: Mapping[str, str], tmp_path: Path
+) -> None:
+    script = written(tmp_path / "left.jl", "actions[] .= 0", options="connect_timeout_s = 1")
+    with (
+        GlueServer(places={"agent": 1}, reconnect_window_s=1e6, transport="grpc") as server,
+        proxy_to(server) as way,
+        started(script, library, way.address, server.token) as process,
+    ):
+        port = server.next("agent", PATIENCE_S)
+        assert port is not None
+        way.close()
+        _, said = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1
+    assert said.splitlines()[-1].startswith("reglue: the glue ")
 
 
 def _returns(result: Result) -> list[object]:
@@ -133,28 +305,69 @@ def _returns(result: Result) -> list[object]:
 
 
 def _answers(
-    script: Path, library: Mapping[str, str], spec: TaskSpec, seen: object, *, leaves: int = 0
+    script: Path, library: Mapping[str, str], spec: TaskSpec, seen: object
 ) -> list[object]:
-    """What the agent answers to the task and to a start; its exit code is `leaves`."""
+    """What the agent answers to the task and to a start."""
+    with joined(script, library) as (process, port):
+        answers = play(port, spec, seen)
+        port.close("that was all")
+        assert process.wait(PATIENCE_S) == 0
+    return answers
+
+
+def play(port: AgentPort, spec: TaskSpec | None = None, seen: object = (0.5,)) -> list[object]:
+    """What the agent answers to the task and to a start in slot 0. Raise AgentFault if it fails."""
+    spec = spec or NUMBERS
     starts = Starts(np.array([0], np.uint32), np.array([1], np.uint64))
     observations = {spec.observations[0].name: np.asarray(seen)}
     turn = Turn(Phase.TRAIN, NO_ENDS, NO_STEPS, starts, np.zeros(0), observations)
     answers: list[object] = []
-    with nothing_left(), GlueServer(places={"agent": 1}) as hall:
-        where = {"REGLUE_ADDRESS": hall.address, "REGLUE_TOKEN": hall.token}
-        environment = {**os.environ, **library, **where}
-        with subprocess.Popen([*JULIA, str(script)], env=environment) as process:
-            try:
-                port = hall.next("agent", PATIENCE_S)
-                assert port is not None
-                try:
-                    for call in (AgentInit(spec), turn):
-                        port.send(call)
-                        answers.append(port.receive(PATIENCE_S))
-                except AgentFault as fault:
-                    answers.append(fault)
-                port.close("that was all")
-                assert process.wait(PATIENCE_S) == leaves
-            finally:
-                process.kill()
+    for call in (AgentInit(spec), turn):
+        port.send(call)
+        answers.append(port.receive(PATIENCE_S))
     return answers
+
+
+def written(script: Path, start: str, *, plays: str = "main", options: str = "") -> Path:
+    """An agent that does `start` at an episode's start, on line 3."""
+    script.write_text(
+        "using Reglue\n"
+        "struct Author <: Agent end\n"
+        f"Reglue.agent_start!(::Author, actions, observations, starts) = {start or 'nothing'}\n"
+        "Reglue.agent_step!(::Author, actions, rewards, observations, steps) = nothing\n"
+        f"Reglue.{plays}(Author(); {options})\n"
+    )
+    return script
+
+
+@contextmanager
+def joined(
+    script: Path, library: Mapping[str, str], *flags: str
+) -> Iterator[tuple[subprocess.Popen[str], AgentPort]]:
+    """The script's process, and the glue's end of its session."""
+    with (
+        nothing_left(),
+        GlueServer(places={"agent": 1}) as server,
+        started(script, library, server.address, server.token, *flags) as process,
+    ):
+        port = server.next("agent", PATIENCE_S)
+        assert port is not None
+        yield process, port
+
+
+@contextmanager
+def started(
+    script: Path, library: Mapping[str, str], address: str, token: str, *flags: str
+) -> Iterator[subprocess.Popen[str]]:
+    """A program in Julia. It is gone at the end."""
+    where = {"REGLUE_ADDRESS": address, "REGLUE_TOKEN": token}
+    with subprocess.Popen(
+        [*JULIA, *flags, str(script)],
+        env={**os.environ, **library, **where},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()

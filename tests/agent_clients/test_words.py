@@ -38,8 +38,7 @@ CLIENTS = [
     *(("python", role) for role in PYTHON),
     *(("cpp", role) for role in PYTHON),
     *(("c", role) for role in PYTHON),
-    ("julia", "agent"),
-    *(("typescript", role) for role in PYTHON),
+    *((client, role) for client in ("julia", "typescript") for role in PYTHON),
 ]
 
 AGENTS = [client for client, role in CLIENTS if role == "agent"]
@@ -61,7 +60,7 @@ def program(client: str, role: str) -> tuple[list[str], Mapping[str, str]]:
         case "julia":
             library = {"REGLUE_LIBRARY": str(built("c", "reglue_c", "libreglue.so"))}
             julia = ["julia", "--startup-file=no", "-O1", f"--project={JULIA}"]
-            return [*julia, str(JULIA / "conformance/agent.jl")], library
+            return [*julia, str(JULIA / f"conformance/{role}.jl")], library
         case _:
             return ["node", str(typescript(f"conformance/programs/{role}.js"))], {}
 

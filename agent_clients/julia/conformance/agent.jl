@@ -108,4 +108,4 @@ end
 
 limits(budget) = (budget.step_us, budget.bank_us, budget.adapt_us, budget.run_us)
 
-println(stderr, Reglue.connect(ConformanceAgent()))
+Reglue.main(ConformanceAgent())

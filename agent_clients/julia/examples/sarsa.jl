@@ -123,4 +123,4 @@ function learn!(agent::Sarsa, episode::Episode, target)
     filter!(place -> episode.traces[place] > 0, episode.traced)
 end
 
-abspath(PROGRAM_FILE) == @__FILE__() && println(stderr, Reglue.connect(Sarsa()))
+abspath(PROGRAM_FILE) == @__FILE__() && Reglue.main(Sarsa())

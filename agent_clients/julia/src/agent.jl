@@ -8,10 +8,10 @@ using Reglue
 
 struct Still <: Agent end
 
-Reglue.agent_start!(::Still, actions, observations, starts) = nothing  # actions are zeros
-Reglue.agent_step!(::Still, actions, rewards, observations, steps) = nothing
+Reglue.agent_start!(::Still, actions, observations, starts) = actions[] .= 0
+Reglue.agent_step!(::Still, actions, rewards, observations, steps) = actions[] .= 0
 
-Reglue.connect(Still(); address = "127.0.0.1:4096", token = "SECRET")
+Reglue.main(Still(); address = "127.0.0.1:4096", token = "SECRET")
 ```
 """
 abstract type Agent end
@@ -62,6 +62,9 @@ agent_init!(::Agent, spec::TaskSpec) = nothing
 
 Write the first action of each episode that begins, `starts.slots`, into `actions[]` (or `actions[name]`): an array of
 `(size(spec)..., rows)`, zeros at first, whose last axis is that of `starts.slots`, as in `observations[]`.
+
+`actions = …` writes nothing. A routine that neither looks at its `actions` nor abandons an episode fails with a
+UsageError; who wants zeros writes `actions[] .= 0`.
 """
 function agent_start! end
 
@@ -128,23 +131,32 @@ agent_budget!(::Agent, budget::Budget) = nothing
 Answer a whole turn, the primitive: [`agent_end!`](@ref), [`agent_step!`](@ref) and [`agent_start!`](@ref), each
 if there are rows for it.
 """
-function turn!(agent::Agent, turn::Turn)
+function turn!(@nospecialize(agent::Agent), turn::Turn)
     ended = length(turn.ends)
     if ended > 0
         agent_end!(agent, turn.rewards[1:ended], observations(turn, turn.ends), turn.ends)
     end
     if length(turn.steps) > 0
-        rewards = turn.rewards[ended+1:end]
-        agent_step!(agent, actions(turn, turn.steps), rewards, observations(turn, turn.steps), turn.steps)
+        rewards, answer = turn.rewards[ended+1:end], actions(turn, turn.steps)
+        agent_step!(agent, answer, rewards, observations(turn, turn.steps), turn.steps)
+        check_used(answer, "agent_step!")
     end
     if length(turn.starts) > 0
-        agent_start!(agent, actions(turn, turn.starts), observations(turn, turn.starts), turn.starts)
+        answer = actions(turn, turn.starts)
+        agent_start!(agent, answer, observations(turn, turn.starts), turn.starts)
+        check_used(answer, "agent_start!")
     end
     return nothing
 end
 
+"Throws UsageError for a routine that cannot have written its actions, such as one that says `actions = …`."
+check_used(answer::Actions, routine) = answer.are_used || throw(UsageError(
+    "got no actions from $routine, wanted $(choices(answer)) of `actions` written, as in actions[] .= …; " *
+    "`actions = …` writes nothing",
+))
+
 "Throws UsageError, naming the routine, if the agent cannot play a turn."
-function check_agent(::T) where {T<:Agent}
+function check_routines(::T) where {T<:Agent}
     which(turn!, Tuple{T,Turn}) == which(turn!, Tuple{Agent,Turn}) || return nothing
     hasmethod(agent_start!, Tuple{T,Actions,Observations,Starts}) ||
         throw(lacking(T, "agent_start!(::$(nameof(T)), actions, observations, starts)"))

@@ -31,22 +31,14 @@ function domain(tensor::CTensor)
     return MultiBinary()
 end
 
-"What stays the same from turn to turn."
-task_of(spec::TaskSpec) = (
-    spec = spec,
-    names = ([each.name for each in spec.observations], [each.name for each in spec.actions]),
-    goals = Goals(spec),
-)
-
-function turn(call::CCall, task)
+function turn(call::CCall, task::TypedSpec)
     phase, goals = Phase(call.phase), task.goals
     return Turn(
         Ends(slots(call.end_slots, call.ends), kept(Ptr{EndKind}(call.end_kinds), call.ends), phase, goals),
         Steps(slots(call.step_slots, call.steps), kept(call.step_flags, call.steps), phase, goals),
         Starts(slots(call.start_slots, call.starts), kept(call.start_seeds, call.starts), phase, goals),
         kept(call.rewards, call.ends + call.steps),
-        task.spec,
-        task.names,
+        task,
         call.observations,
         call.actions,
         UInt32[],

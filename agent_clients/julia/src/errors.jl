@@ -8,12 +8,40 @@ struct UsageError <: ReglueError
     message::String
 end
 
+"""
+    RoutineRefused(kind, got, wanted)
+
+A benchmark program's or an environment's routine was refused; nothing changed. `kind` is `:OUT_OF_ORDER` (not legal
+now; the message says what to call first), `:NOT_SUPPORTED` (the environment lacks it), `:UNKNOWN_KEY`, `:OUT_OF_DOMAIN`
+(an unknown slot, an invalid seed or limit), `:WRONG_SIZE` (rows that do not fit the spec) or `:REFUSED_ROUTINE`.
+"""
+struct RoutineRefused <: ReglueError
+    kind::Symbol
+    message::String
+    got::String  # "" where the glue said the message
+    wanted::String
+end
+
+RoutineRefused(kind::Symbol, message::AbstractString) = RoutineRefused(kind, message, "", "")
+RoutineRefused(kind::Symbol, got::AbstractString, wanted::AbstractString) =
+    RoutineRefused(kind, "got $got, wanted $wanted", got, wanted)
+
+"The agent failed, as a benchmark program sees it: the episodes of the routine's slots are over."
+struct AgentFault <: ReglueError
+    message::String
+end
+
+"The environment failed, as a benchmark program sees it: the episodes of the routine's slots are void."
+struct EnvironmentFault <: ReglueError
+    message::String
+end
+
 "No glue answered at the address in time."
 struct Unreachable <: ReglueError
     message::String
 end
 
-"The glue refused the agent; `kind` is `:WRONG_TOKEN`, `:WRONG_VERSION`, `:WRONG_TLS`, `:BUSY` or `:REFUSED`."
+"The glue refused the program; `kind` is `:WRONG_TOKEN`, `:WRONG_VERSION`, `:WRONG_TLS`, `:BUSY` or `:REFUSED`."
 struct Refused <: ReglueError
     kind::Symbol
     message::String

@@ -32,9 +32,37 @@ function check_version(path::String, got::VersionNumber)
                      "from the same checkout as this package"))
 end
 
+"""
+A `ccall` that may wait. Meanwhile Julia's garbage collector does not wait for this thread: a thread that allocates
+goes on. Between entering and leaving, only the call itself runs, with arguments that are converted already.
+"""
+macro gc_safe(call)
+    address, result, types, arguments = call.args[2], call.args[3], call.args[4].args, call.args[5:end]
+    kept, given = [gensym(:kept) for _ in arguments], [gensym(:given) for _ in arguments]
+    keep = [:($to = Base.cconvert($(esc(type)), $(esc(from)))) for (to, type, from) in zip(kept, types, arguments)]
+    give = [:($to = Base.unsafe_convert($(esc(type)), $from)) for (to, type, from) in zip(given, types, kept)]
+    return quote
+        address = $(esc(address))
+        $(keep...)
+        GC.@preserve $(kept...) begin
+            $(give...)
+            state = ccall(:jl_gc_safe_enter, Int8, ())
+            code = ccall(address, $(esc(result)), ($(map(esc, types)...),), $(given...))
+            ccall(:jl_gc_safe_leave, Cvoid, (Int8,), state)
+        end
+        code
+    end
+end
+
 const OK, MISUSE, CALL, DONE = Cint.((0, 2, 100, 101))
 
+"Refused routines; their codes count from 30."
+const REFUSALS = (:WRONG_SIZE, :OUT_OF_ORDER, :UNKNOWN_KEY, :NOT_SUPPORTED, :OUT_OF_DOMAIN, :REFUSED_ROUTINE)
+
 const INIT, TURN, FREEZE, ADAPT_BEGIN, ADAPT_END, MESSAGE, CLEANUP = Int32.(1:7)
+
+const ENV_INIT, ENV_PLAY, ENV_GET_STATE, ENV_SET_STATE, ENV_GET_RANDOM_SEED, ENV_SET_RANDOM_SEED, ENV_STANDARDIZE,
+    ENV_MESSAGE, ENV_CLEANUP = Int32.(1:9)
 
 struct COptions
     address::Cstring
@@ -101,4 +129,50 @@ struct CCall
     budget_us::NTuple{4,UInt64}  # step, bank, adapt, run
     limited::UInt32  # a bit each
     budget_reserved::UInt32
+end
+
+struct CRows
+    count::UInt32
+    reserved::UInt32
+    slots::Ptr{UInt32}
+    rewards::Ptr{Float64}
+    flags::Ptr{UInt8}
+    observations::Ptr{Ptr{Cvoid}}
+    actions::Ptr{Ptr{Cvoid}}
+end
+
+struct CTask
+    name::Cstring
+    variants::UInt32
+    reserved::UInt32
+end
+
+struct CCell
+    task::Cstring
+    variant::UInt32
+    phase::Int32
+    seed::UInt64
+    repeat::UInt64
+    steps::UInt64
+end
+
+struct CEnvironmentCall
+    kind::Int32
+    slots::UInt32
+    slot::UInt32
+    steps::UInt32
+    starts::UInt32
+    reserved::UInt32
+    step_slots::Ptr{UInt32}
+    start_slots::Ptr{UInt32}
+    cells::Ptr{CCell}
+    actions::Ptr{Ptr{Cvoid}}
+    rewards::Ptr{Float64}
+    flags::Ptr{UInt8}
+    observations::Ptr{Ptr{Cvoid}}
+    spec::Ptr{CSpec}
+    text::Cstring
+    kept::Ptr{Cvoid}
+    kept_bytes::UInt64
+    seed::UInt64
 end

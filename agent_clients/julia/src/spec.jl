@@ -12,11 +12,16 @@ struct Box
     high::Vector{Float64}
 end
 
-"The integers `start` to `start + n - 1`."
+Box() = Box(Float64[], Float64[])
+Box(low::Real, high::Real) = Box([low], [high])
+
+"The integers `start`, 0 without it, to `start + n - 1`."
 struct Discrete
     n::UInt64
     start::Int64
 end
+
+Discrete(n::Integer) = Discrete(n, 0)
 
 "Element i takes the integers 0 to `n[i] - 1`, in the order in which the elements lie in memory."
 struct MultiDiscrete
@@ -29,7 +34,7 @@ struct MultiBinary end
 const Domain = Union{Box,Discrete,MultiDiscrete,MultiBinary}
 
 """
-    TensorSpec{T,N}
+    TensorSpec(name, T, size = (), domain = Box())
 
 A named array whose rows have elements of type `T` and `N` axes, `size(spec)`.
 
@@ -43,11 +48,20 @@ struct TensorSpec{T,N}
     domain::Domain
 end
 
+TensorSpec(name::AbstractString, T::Type, size::Tuple = (), domain::Domain = Box()) =
+    TensorSpec{T,length(size)}(name, size, domain)
+
 Base.size(spec::TensorSpec) = spec.size
 Base.length(spec::TensorSpec) = prod(spec.size)
 Base.eltype(::TensorSpec{T}) where {T} = T
 
-"What every episode of a session promises; RL-Glue's task_specification."
+"""
+    TaskSpec(observations, actions; reward_range = (-Inf, Inf), discount = 1.0, horizon = 0, continuing = false,
+        rewards_in_evaluation = true)
+
+What every episode of a session promises; RL-Glue's task_specification. `observations` and `actions` are lists of
+[`TensorSpec`](@ref).
+"""
 struct TaskSpec
     observations::Vector{TensorSpec}
     actions::Vector{TensorSpec}
@@ -58,3 +72,33 @@ struct TaskSpec
     rewards_in_evaluation::Bool  # else NaN while the phase is EVALUATE
     slots::Int  # episodes played at once; slots are 1 to this
 end
+
+TaskSpec(
+    observations,
+    actions;
+    reward_range = (-Inf, Inf),
+    discount = 1.0,
+    horizon = 0,
+    continuing = false,
+    rewards_in_evaluation = true,
+) = TaskSpec(
+    TensorSpec[observations...],
+    TensorSpec[actions...],
+    reward_range,
+    discount,
+    horizon,
+    continuing,
+    rewards_in_evaluation,
+    0,
+)
+
+with_slots(spec::TaskSpec, slots) = TaskSpec(
+    spec.observations,
+    spec.actions,
+    spec.reward_range,
+    spec.discount,
+    spec.horizon,
+    spec.continuing,
+    spec.rewards_in_evaluation,
+    slots,
+)

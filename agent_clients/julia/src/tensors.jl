@@ -1,6 +1,6 @@
 # Rows of several tensors, by name. The arrays are the library's memory: nothing is copied.
 
-# Named arrays, in the order of the TaskSpec.
+# Named arrays, in the order of the TaskSpec. Their types are known to the compiler; `array` has them.
 abstract type Tensors <: AbstractDict{String,Array} end
 
 """
@@ -9,40 +9,112 @@ task that has one. Each is `(size(spec)..., rows)` of the task's element type: t
 
 They are the library's memory and last until the routine that was given them returns: `copy` what is to be kept.
 """
-struct Observations <: Tensors
+struct Observations{A<:Tuple} <: Tensors
     names::Vector{String}
-    arrays::Vector{Array}
+    arrays::A
+end
+
+"What the agent chose, to be read: arrays as in [`Observations`](@ref), for environments and benchmark programs."
+struct ChosenActions{A<:Tuple} <: Tensors
+    names::Vector{String}
+    arrays::A
 end
 
 """
 What the agent does: arrays as in [`Observations`](@ref), zeros at first, for it to write into:
-`actions[] .= …`, `actions["name"][:, i] = …`. `actions[] = …` writes into the array as well.
+`actions[] .= …`, `actions["name"][:, i] = …`. `actions[] = …` writes into the array as well. `actions = …` does not:
+it names something else, and a routine that never looks at its actions fails.
 [`abandon!`](@ref) gives episodes up.
 """
-struct Actions <: Tensors
+mutable struct Actions{A<:Tuple} <: Tensors
     names::Vector{String}
-    arrays::Vector{Array}
+    arrays::A
     abandoned::Vector{UInt32}  # slots as the protocol counts them
+    are_used::Bool
+end
+
+"What an environment shows: arrays as in [`Observations`](@ref), zeros at first, to write as in [`Actions`](@ref)."
+struct ShownObservations{A<:Tuple} <: Tensors
+    names::Vector{String}
+    arrays::A
+end
+
+const WrittenTensors = Union{Actions,ShownObservations}
+
+Actions(names, arrays, abandoned) = Actions(names, arrays, abandoned, false)
+
+"The array at a place, counted from 1."
+array(tensors::Tensors, place) = tensors.arrays[place]
+
+function array(actions::Actions, place)
+    actions.are_used = true
+    return actions.arrays[place]
 end
 
 Base.length(tensors::Tensors) = length(tensors.names)
 
 function Base.iterate(tensors::Tensors, place = 1)
     place > length(tensors) && return nothing
-    return tensors.names[place] => tensors.arrays[place], place + 1
+    return Pair{String,Array}(tensors.names[place], array(tensors, place)), place + 1
 end
 
+place_of(tensors::Tensors, name::AbstractString) = findfirst(isequal(name), tensors.names)
+
 function Base.get(tensors::Tensors, name::AbstractString, default)
-    place = findfirst(isequal(name), tensors.names)
-    return place === nothing ? default : tensors.arrays[place]
+    place = place_of(tensors, name)
+    return place === nothing ? default : array(tensors, place)
+end
+
+function Base.getindex(tensors::Tensors, name::AbstractString)
+    place = place_of(tensors, name)
+    place === nothing && throw(UsageError("got [\"$name\"], wanted $(choices(tensors))"))
+    return array(tensors, place)
 end
 
 function Base.getindex(tensors::Tensors)
-    length(tensors) == 1 && return tensors.arrays[1]
-    throw(UsageError("got tensors[], wanted one of tensors[name]: $(join(tensors.names, ", "))"))
+    length(tensors) == 1 || throw(UsageError("got [], which is for one tensor, wanted $(choices(tensors))"))
+    return array(tensors, 1)
 end
 
-Base.setindex!(actions::Actions, values, name...) = (getindex(actions, name...) .= values; actions)
+choices(tensors) = join(("[\"$name\"]" for name in tensors.names), ", ", " or ")
+
+# Both ways to write: tensors[…] = values, and tensors[…] .= values.
+
+function Base.setindex!(tensors::WrittenTensors, values, name::AbstractString...)
+    write!(Written(tensors, name...), values)
+    return tensors
+end
+
+"Where values go: an array, and its name for an error."
+struct Written{A<:Array}
+    array::A
+    name::String
+end
+
+Written(tensors::WrittenTensors) = Written(tensors[], only(tensors.names))
+Written(tensors::WrittenTensors, name) = Written(tensors[name], String(name))
+
+Base.Broadcast.dotview(tensors::WrittenTensors, name::AbstractString...) = Written(tensors, name...)
+Base.Broadcast.materialize!(to::Written, values) = write!(to, values)
+Base.Broadcast.materialize!(to::Written, values::Base.Broadcast.Broadcasted) = write!(to, values)
+
+function write!(to::Written, values)
+    given = map(length, axes(Base.Broadcast.broadcastable(values)))
+    fits(given, size(to.array)) || throw(wrong_size(to, given))
+    return Base.Broadcast.materialize!(to.array, values)
+end
+
+"Whether values of that size broadcast to an array of the other."
+fits(::Tuple{}, ::Tuple{}) = true
+fits(::Tuple{}, ::Tuple) = true
+fits(given::Tuple, ::Tuple{}) = all(isequal(1), given)
+fits(given::Tuple, wanted::Tuple) =
+    (given[1] == 1 || given[1] == wanted[1]) && fits(Base.tail(given), Base.tail(wanted))
+
+wrong_size(to, given) = UsageError(
+    "got values of size $given for \"$(to.name)\", wanted $(size(to.array)), whose last axis is that of " *
+    "slots, or a size that broadcasts to it",
+)
 
 "Rows `first + 1` to `first + count` of the array at `memory`."
 function rows_at(spec::TensorSpec{T,N}, memory::Ptr{Cvoid}, first::Integer, count::Integer) where {T,N}
@@ -51,6 +123,9 @@ function rows_at(spec::TensorSpec{T,N}, memory::Ptr{Cvoid}, first::Integer, coun
     return unsafe_wrap(Array, Ptr{T}(memory) + first * length(spec) * sizeof(T), shape)
 end
 
-function rows_at(specs::Vector{TensorSpec}, memories::Ptr{Ptr{Cvoid}}, first::Integer, count::Integer)
-    return Array[rows_at(spec, unsafe_load(memories, i), first, count) for (i, spec) in enumerate(specs)]
-end
+"The same rows of several arrays, one a tensor."
+rows_at(::Tuple{}, memories::Ptr{Ptr{Cvoid}}, first::Integer, count::Integer) = ()
+rows_at(specs::Tuple, memories::Ptr{Ptr{Cvoid}}, first::Integer, count::Integer) = (
+    rows_at(specs[1], unsafe_load(memories), first, count),
+    rows_at(Base.tail(specs), memories + sizeof(Ptr{Cvoid}), first, count)...,
+)

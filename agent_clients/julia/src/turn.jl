@@ -66,18 +66,36 @@ struct Budget
     run_us::Union{Nothing,UInt64}  # for the whole run
 end
 
+"A TaskSpec whose tensors' types the compiler knows, and what stays the same from turn to turn."
+struct TypedSpec{O<:Tuple,A<:Tuple}
+    spec::TaskSpec
+    observations::O  # a TensorSpec each
+    actions::A
+    observation_names::Vector{String}
+    action_names::Vector{String}
+    goals::Goals
+end
+
+TypedSpec(spec::TaskSpec) = TypedSpec(
+    spec,
+    Tuple(spec.observations),
+    Tuple(spec.actions),
+    String[each.name for each in spec.observations],
+    String[each.name for each in spec.actions],
+    Goals(spec),
+)
+
 """
 One exchange over many episodes. `rewards` are of the actions before, of the ends, then of the steps (NaN
 where they are withheld). `Reglue.observations(turn, part)` has the rows of `turn.ends`, `turn.steps` or
-`turn.starts`; `Reglue.actions(turn, part)` those of the latter two, to be written.
+`turn.starts`; `Reglue.actions(turn, part)` those of the latter two, to be written. `turn.task.spec` is the task.
 """
-struct Turn
+struct Turn{T<:TypedSpec}
     ends::Ends
     steps::Steps
     starts::Starts
     rewards::Vector{Float64}
-    spec::TaskSpec
-    names::Tuple{Vector{String},Vector{String}}  # of observations, of actions
+    task::T
     seen::Ptr{Ptr{Cvoid}}  # rows: ends, steps, starts
     done::Ptr{Ptr{Cvoid}}  # rows: steps, starts
     abandoned::Vector{UInt32}
@@ -85,12 +103,14 @@ end
 
 get_goal(turn::Turn, slot::Integer) = get_goal(turn.starts, slot)
 
-observations(turn::Turn, part::Union{Ends,Steps,Starts}) =
-    Observations(turn.names[1], rows_at(turn.spec.observations, turn.seen, first_row(turn, part), length(part)))
+observations(turn::Turn, part::Union{Ends,Steps,Starts}) = Observations(
+    turn.task.observation_names,
+    rows_at(turn.task.observations, turn.seen, first_row(turn, part), length(part)),
+)
 
 actions(turn::Turn, part::Union{Steps,Starts}) = Actions(
-    turn.names[2],
-    rows_at(turn.spec.actions, turn.done, first_row(turn, part) - length(turn.ends), length(part)),
+    turn.task.action_names,
+    rows_at(turn.task.actions, turn.done, first_row(turn, part) - length(turn.ends), length(part)),
     turn.abandoned,
 )
 
@@ -105,4 +125,10 @@ first_row(turn::Turn, ::Starts) = length(turn.ends) + length(turn.steps)
 Give the episode in `slot`, counted from 1, up: its action is not looked at, it counts as played and failed, and no
 end follows.
 """
-abandon!(answer::Union{Actions,Turn}, slot::Integer) = push!(answer.abandoned, slot - 1)
+abandon!(turn::Turn, slot::Integer) = (push!(turn.abandoned, slot - 1); nothing)
+
+function abandon!(actions::Actions, slot::Integer)
+    actions.are_used = true
+    push!(actions.abandoned, slot - 1)
+    return nothing
+end

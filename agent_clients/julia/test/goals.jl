@@ -3,7 +3,7 @@
 tensor(name, shape = (2,); T = Float64) = TensorSpec{T,length(shape)}(name, shape, Box([], []))
 
 "Of three slots."
-task(tensors...) = Reglue.task_of(TaskSpec([tensors...], [tensor("action")], (-Inf, Inf), 1.0, 0, false, true, 3))
+task(tensors...) = Reglue.TypedSpec(TaskSpec([tensors...], [tensor("action")], (-Inf, Inf), 1.0, 0, false, true, 3))
 
 const STATE, GOAL = tensor("observation", (3,)), tensor("desired_goal")
 
@@ -17,10 +17,9 @@ function seen!(task, numbers; ends = Int[], steps = Int[], starts = Int[])
             Steps(steps, zeros(UInt8, length(steps)), TRAIN, task.goals),
             Starts(starts, zeros(UInt64, length(starts)), TRAIN, task.goals),
             zeros(length(ends) + length(steps)),
-            task.spec,
-            task.names,
+            task,
             pointer(memories),
-            C_NULL,
+            Ptr{Ptr{Cvoid}}(C_NULL),
             UInt32[],
         )
         Reglue.see!(task.goals, told)

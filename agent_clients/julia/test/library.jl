@@ -6,6 +6,10 @@
         @test sizeof(Reglue.CSpec) == 64
         @test sizeof(Reglue.COptions) == 64
         @test sizeof(Reglue.CCall) == 152
+        @test sizeof(Reglue.CRows) == 48
+        @test sizeof(Reglue.CTask) == 16
+        @test sizeof(Reglue.CCell) == 40
+        @test sizeof(Reglue.CEnvironmentCall) == 120
     end
     @testset "errors are exceptions" begin
         @test_throws Unreachable Reglue.connect(Whole(); address = "127.0.0.1:1", token = "T", connect_timeout_s = 0.001)

@@ -3,6 +3,14 @@ using Libdl
 using Reglue
 using Test
 
+"What the error of that type says."
+words(thrown, attempt) = try
+    attempt()
+    "nothing was thrown"
+catch error
+    error isa thrown ? error.message : rethrow()
+end
+
 include("json.jl")
 include("rng.jl")
 include("tensors.jl")

@@ -1,5 +1,7 @@
 # Arrays over memory: which element is where, and that nothing is copied.
 
+written(array = zeros(2, 3)) = Actions(["a"], (array,), UInt32[])
+
 @testset "tensors" begin
     image = TensorSpec{UInt8,3}("image", (3, 2, 4), MultiBinary())  # (height 4, width 2, channels 3) to the glue
     memory = collect(UInt8, 1:48)  # two rows
@@ -24,24 +26,50 @@
         @test size(Reglue.rows_at(empty, C_NULL, 0, 5)) == (0, 5)
     end
     @testset "by name, or the only one" begin
-        one = Observations(["a"], [[1.0]])
+        one = Observations(["a"], ([1.0],))
         @test one["a"] === one[]
         @test collect(keys(one)) == ["a"]
-        @test_throws KeyError one["b"]
-        @test_throws UsageError Observations(["a", "b"], [[1.0], [2.0]])[]
+        @test get(one, "b", nothing) === nothing
+    end
+    @testset "a wrong name is told with the right ones" begin
+        two = Observations(["a", "b"], ([1.0], [2]))
+        @test words(UsageError, () -> two["c"]) == "got [\"c\"], wanted [\"a\"] or [\"b\"]"
+        @test words(UsageError, () -> two[]) == "got [], which is for one tensor, wanted [\"a\"] or [\"b\"]"
+        @test words(UsageError, () -> written()["b"] = 1) == "got [\"b\"], wanted [\"a\"]"
+        @test words(UsageError, () -> written()["b"] .= 1) == "got [\"b\"], wanted [\"a\"]"
     end
     @testset "an assignment writes into the same array" begin
         array = zeros(2, 3)
-        actions = Actions(["a"], [array], UInt32[])
+        actions = written(array)
         actions[] = [1, 2]
         actions["a"][:, 3] .= 7
         @test actions[] === array == [1 1 7; 2 2 7]
-        @test_throws DimensionMismatch actions["a"] = [1, 2, 3]
-        @test_throws KeyError actions["b"] = 1
+        actions[] .= [3 4 5] .+ 1
+        actions["a"] .+= 1
+        @test array == [5 6 7; 5 6 7]
+    end
+    @testset "a wrong size is told with the right one" begin
+        told = "for \"a\", wanted (2, 3), whose last axis is that of slots"
+        @test occursin("got values of size (3,) $told", words(UsageError, () -> written()["a"] = [1, 2, 3]))
+        @test occursin("got values of size (3,) $told", words(UsageError, () -> written()[] .= [1, 2, 3] .+ 1))
+        @test occursin("got values of size (2, 3, 2) $told", words(UsageError, () -> written()[] = zeros(2, 3, 2)))
+        @test_throws InexactError Actions(["a"], (zeros(Int8, 1),), UInt32[])[] = 300
     end
     @testset "slots are given up by the protocol's numbers" begin
-        actions = Actions(["a"], [[1.0]], UInt32[])
+        actions = written()
         abandon!(actions, 3)
         @test actions.abandoned == [2]
+    end
+    @testset "the compiler knows the arrays' types" begin
+        one = Observations(["a"], (zeros(2, 3),))
+        @test @inferred(one[]) === @inferred(one["a"])
+        @test @inferred(written()[]) isa Matrix{Float64}
+        alike = Observations(["a", "b"], ([1.0], [2.0]))
+        @test @inferred(alike["b"]) == [2.0]
+        task = Reglue.TypedSpec(TaskSpec([image], [image], (0.0, 1.0), 1.0, 0, false, true, 2))
+        pointers = Ptr{Cvoid}[pointer(memory)]
+        GC.@preserve memory pointers begin
+            @test @inferred(Reglue.rows_at(task.observations, pointer(pointers), 0, 2)) isa Tuple{Array{UInt8,4}}
+        end
     end
 end

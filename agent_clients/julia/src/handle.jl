@@ -1,0 +1,76 @@
+# A session's handle in the library: how it is opened and closed, and what its functions say.
+
+"`prefix` is what the names of its functions begin with: \"reglue_\", \"reglue_environment_\", \"reglue_experiment_\"."
+struct Handle
+    prefix::String
+    at::Ptr{Cvoid}  # NULL once closed
+end
+
+Base.cconvert(::Type{Ptr{Cvoid}}, handle::Handle) =
+    handle.at != C_NULL ? handle.at : throw(UsageError("got a closed session, wanted an open one"))
+
+"Where to join, and as what."
+struct Joining
+    texts::NTuple{5,Union{Nothing,String}}  # address, token, ca, tls_name, name
+    connect_timeout_s::Float64
+    transport::Int
+end
+
+const TRANSPORTS = (auto = 0, grpc = 1, unix = 2)
+
+function Joining(
+    name::AbstractString;
+    address::Union{Nothing,AbstractString} = nothing,
+    token::Union{Nothing,AbstractString} = nothing,
+    ca::Union{Nothing,AbstractString} = nothing,
+    tls_name::Union{Nothing,AbstractString} = nothing,
+    connect_timeout_s::Real = 60,
+    transport::Symbol = :auto,
+)
+    haskey(TRANSPORTS, transport) ||
+        throw(UsageError("got transport :$transport, wanted :auto, :grpc or :unix"))
+    return Joining((address, token, ca, tls_name, name), connect_timeout_s, TRANSPORTS[transport])
+end
+
+function open_handle(prefix::String, joining::Joining, abilities = 0, max_slots = 0)
+    at, texts = Ref{Ptr{Cvoid}}(C_NULL), joining.texts
+    GC.@preserve texts begin
+        options = COptions(
+            map(c_text, texts)..., joining.connect_timeout_s, joining.transport, abilities, max_slots,
+        )
+        connect = symbol(Symbol(prefix, :connect))
+        code = ccall(connect, Cint, (Ref{COptions}, Ref{Ptr{Cvoid}}), options, at)
+    end
+    handle = Handle(prefix, at[])
+    code == OK && return handle
+    failure = error_of(code, message(handle))
+    close_handle(handle)
+    throw(failure)
+end
+
+c_text(::Nothing) = Cstring(C_NULL)
+c_text(text::String) = Base.unsafe_convert(Cstring, text)
+
+close_handle(handle::Handle) =
+    @gc_safe ccall(symbol(Symbol(handle.prefix, :close)), Cvoid, (Ptr{Cvoid},), handle.at)
+
+"The last error, or the glue's farewell."
+message(handle::Handle) =
+    unsafe_string(ccall(symbol(Symbol(handle.prefix, :errmsg)), Cstring, (Ptr{Cvoid},), handle.at))
+
+"Throws what a function of the library says, unless it is what was wanted."
+function check(handle::Handle, code, wanted = OK)
+    code == wanted || throw(error_of(code, message(handle)))
+    return nothing
+end
+
+function error_of(code, words)
+    kind = Symbol(unsafe_string(ccall(symbol(:reglue_result_name), Cstring, (Cint,), code)))
+    kind == :UNREACHABLE && return Unreachable(words)
+    kind in (:REFUSED, :WRONG_TOKEN, :WRONG_VERSION, :WRONG_TLS, :BUSY) && return Refused(kind, words)
+    kind == :LOST && return SessionLost(words)
+    kind == :AGENT_FAULT && return AgentFault(words)
+    kind == :ENVIRONMENT_FAULT && return EnvironmentFault(words)
+    kind in REFUSALS && return RoutineRefused(kind, words)
+    return UsageError(words)
+end

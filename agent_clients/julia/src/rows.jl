@@ -1,0 +1,83 @@
+# Rows of a benchmark program: what routines return, and what they are given.
+
+started(task, rows::CRows) = Started(slots(rows.slots, rows.count), shown(task, rows), chosen(task, rows))
+
+function stepped(task, rows::CRows)
+    flags = kept(rows.flags, rows.count)
+    has(bit) = BitVector(flags .& bit .!= 0)
+    return Stepped(
+        slots(rows.slots, rows.count),
+        kept(rows.rewards, rows.count),
+        shown(task, rows),
+        has(0x01),
+        has(0x02),
+        has(0x04),
+        chosen(task, rows),
+    )
+end
+
+shown(task::TypedSpec, rows::CRows) =
+    Observations(task.observation_names, copied(task.observations, rows.observations, rows.count))
+
+chosen(task::TypedSpec, rows::CRows) = rows.actions == C_NULL ? ChosenActions(String[], ()) :
+    ChosenActions(task.action_names, copied(task.actions, rows.actions, rows.count))
+
+copied(specs, memories, count) = map(copy, rows_at(specs, memories, 0, count))
+
+"Rows of one slot each, as rows of one array a tensor."
+joined(parts::Vector{T}) where {T<:Tensors} =
+    T(parts[1].names, ntuple(place -> joined([part.arrays[place] for part in parts]), length(parts[1])))
+
+function joined(parts::Vector{Array{T,N}}) where {T,N}
+    all = Array{T,N}(undef, size(parts[1])[1:end-1]..., length(parts))
+    each = length(parts[1])
+    for (i, part) in enumerate(parts)
+        copyto!(all, (i - 1) * each + 1, part, 1, each)
+    end
+    return all
+end
+
+# What a program gives. All throw RoutineRefused, before anything is sent.
+
+given(T, what, number, least = 0, most = typemax(T)) = least <= number <= most ? T(number) :
+    throw(RoutineRefused(:OUT_OF_DOMAIN, "$what $number", "an integer from $least to $most"))
+
+given_seed(seed) = given(UInt64, "seed", seed, 0, typemax(Int64))
+
+"A slot as the protocol counts it."
+given_slot(slot) = given(UInt32, "slot", slot, 1) - UInt32(1)
+
+given_slots(slots) = UInt32[given_slot(slot) for slot in slots]
+
+function given_rewards(rewards, rows)
+    length(rewards) == rows ||
+        throw(RoutineRefused(:WRONG_SIZE, "$(length(rewards)) rewards", "$rows, one for each of the slots"))
+    return Float64[reward for reward in rewards]
+end
+
+# Before rl_init! there are no tensors, and the glue refuses the routine.
+given_actions(::Nothing, actions, rows) = ()
+given_observations(::Nothing, observations, rows) = ()
+given_actions(task::TypedSpec, actions, rows) = given_arrays(task.actions, actions, rows)
+given_observations(task::TypedSpec, observations, rows) = given_arrays(task.observations, observations, rows)
+
+given_arrays(specs::Tuple, one::AbstractArray, rows) = given_arrays(specs, Dict(specs[1].name => one), rows)
+
+function given_arrays(specs::Tuple, arrays::AbstractDict, rows)
+    names = sort([spec.name for spec in specs])
+    sort(collect(keys(arrays))) == names ||
+        throw(RoutineRefused(:WRONG_SIZE, "arrays for $(join(keys(arrays), ", "))", "one for each of $(join(names, ", "))"))
+    return map(spec -> given_array(spec, arrays[spec.name], rows), specs)
+end
+
+function given_array(spec::TensorSpec{T,N}, array, rows) where {T,N}
+    size(array) == (spec.size..., rows) || throw(RoutineRefused(
+        :WRONG_SIZE,
+        "an array of size $(size(array)) for \"$(spec.name)\"",
+        "$((spec.size..., rows)), whose last axis is that of slots",
+    ))
+    return convert(Array{T,N + 1}, array)
+end
+
+"Where arrays lie, with a NULL after the last."
+addresses(arrays::Tuple) = Ptr{Cvoid}[map(pointer, arrays)..., C_NULL]
