@@ -1,14 +1,14 @@
 /* Acts at random: the floor that every agent should beat. Each episode draws from its start seed alone, so
  * that its actions are the same in whatever slot or process it is played.
  *
- *     reglue bench MT1:reach-v3 --agent-cmd ./random_agent
+ *     reglue bench MT1:reach-v3 --agent-cmd PROGRAM
  */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <reglue.h>
+#include <reglue_episodes.h>
 
-static reglue_rng *rngs; /* one a slot */
+static reglue_rng *rngs; /* one a slot: all that an episode remembers */
 
 static double bound(const double *bounds, uint64_t count, uint64_t element, double none)
 {
@@ -32,39 +32,39 @@ static double drawn(const reglue_tensor *tensor, uint64_t element, reglue_rng *r
     }
 }
 
-static void put(void *row, int32_t dtype, uint64_t element, double number)
+static void put(void *action, int32_t dtype, uint64_t element, double number)
 {
     switch (dtype) {
-    case REGLUE_FLOAT64: ((double *)row)[element] = number; break;
-    case REGLUE_FLOAT32: ((float *)row)[element] = (float)number; break;
-    case REGLUE_INT64: ((int64_t *)row)[element] = (int64_t)number; break;
-    case REGLUE_UINT64: ((uint64_t *)row)[element] = (uint64_t)number; break;
-    case REGLUE_INT32: ((int32_t *)row)[element] = (int32_t)number; break;
-    case REGLUE_UINT32: ((uint32_t *)row)[element] = (uint32_t)number; break;
-    case REGLUE_INT16: ((int16_t *)row)[element] = (int16_t)number; break;
-    case REGLUE_UINT16: ((uint16_t *)row)[element] = (uint16_t)number; break;
-    case REGLUE_INT8: ((int8_t *)row)[element] = (int8_t)number; break;
-    default: ((uint8_t *)row)[element] = (uint8_t)number; break; /* of bool, too */
+    case REGLUE_FLOAT64: ((double *)action)[element] = number; break;
+    case REGLUE_FLOAT32: ((float *)action)[element] = (float)number; break;
+    case REGLUE_INT64: ((int64_t *)action)[element] = (int64_t)number; break;
+    case REGLUE_UINT64: ((uint64_t *)action)[element] = (uint64_t)number; break;
+    case REGLUE_INT32: ((int32_t *)action)[element] = (int32_t)number; break;
+    case REGLUE_UINT32: ((uint32_t *)action)[element] = (uint32_t)number; break;
+    case REGLUE_INT16: ((int16_t *)action)[element] = (int16_t)number; break;
+    case REGLUE_UINT16: ((uint16_t *)action)[element] = (uint16_t)number; break;
+    case REGLUE_INT8: ((int8_t *)action)[element] = (int8_t)number; break;
+    default: ((uint8_t *)action)[element] = (uint8_t)number; break; /* of bool, too */
     }
 }
 
-static void act(const reglue_call *call, uint32_t row, reglue_rng *rng)
+static void act(const reglue_call *call, const reglue_row *row, reglue_rng *rng)
 {
     for (uint32_t i = 0; i < call->spec->action_count; ++i) {
         const reglue_tensor *tensor = &call->spec->actions[i];
-        char *actions = call->actions[i];
+        void *action = reglue_row_action(call, row, i);
         for (uint64_t element = 0; element < tensor->size; ++element)
-            put(actions + row * tensor->row_bytes, tensor->dtype, element, drawn(tensor, element, rng));
+            put(action, tensor->dtype, element, drawn(tensor, element, rng));
     }
 }
 
 static void turn(const reglue_call *call)
 {
-    for (uint32_t row = 0; row < call->steps; ++row) act(call, row, &rngs[call->step_slots[row]]);
-    for (uint32_t row = 0; row < call->starts; ++row) {
-        reglue_rng *rng = &rngs[call->start_slots[row]];
-        *rng = (reglue_rng){.seed = call->start_seeds[row]};
-        act(call, call->steps + row, rng); /* rows of steps come first */
+    reglue_row row = {0};
+    while (reglue_next_row(call, &row)) {
+        reglue_rng *rng = &rngs[row.slot];
+        if (row.kind == REGLUE_ROW_START) *rng = (reglue_rng){.seed = row.seed};
+        if (row.kind != REGLUE_ROW_END) act(call, &row, rng);
     }
 }
 

@@ -27,3 +27,4 @@ export {
   type TaskSpec,
   TensorSpec,
 } from "./spec.js";
+export { type AgentEpisode, EpisodeAgent } from "./episode_agent.js";
