@@ -35,6 +35,7 @@ def test_random_agents_draw_the_same_actions_in_every_language(
     tasks.write_text(TASKS)
     julia = ROOT / "agent_clients/julia"
     commands = {
+        "c": [str(built("c", "random_agent_c", "random_agent_c"))],
         "cpp": [str(built("cpp", "random_agent", "examples/random_agent"))],
         "julia": ["julia", f"--project={julia}", str(julia / "examples/random.jl")],
         "typescript": ["node", str(ROOT / "agent_clients/typescript/dist/examples/random.js")],
@@ -47,4 +48,4 @@ def test_random_agents_draw_the_same_actions_in_every_language(
         with LedgerReader(out) as ledger:
             returns[language] = [(row.unit, row.return_) for row in ledger.rows()]
     assert len(returns["cpp"]) == 4
-    assert returns["cpp"] == returns["julia"] == returns["typescript"]
+    assert returns["cpp"] == returns["c"] == returns["julia"] == returns["typescript"]

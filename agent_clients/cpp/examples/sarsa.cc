@@ -8,6 +8,7 @@
 //   reglue bench online:mountain-car --agent-cmd build/cpp/examples/sarsa_agent --runs 5 --slots 1
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -66,16 +67,10 @@ double value(const Numbers& weights, const Tiles& tiles) {
   return sum;
 }
 
-struct Episode {
-  reglue::Rng rng;
-  Tiles tiles;
-  std::size_t action;
-  std::vector<Numbers> traces;  // by action: how much a tile is to blame
-};
-
 }  // namespace
 
-class Sarsa : public reglue::Agent {
+/// What all episodes share: one linear value function.
+class Sarsa : public reglue::EpisodeAgent {
  public:
   void agent_init(const reglue::TaskSpec& spec) override {
     const auto* discrete = std::get_if<reglue::Discrete>(&spec.actions[0].domain);
@@ -85,49 +80,81 @@ class Sarsa : public reglue::Agent {
     first_ = static_cast<double>(discrete->start);
     weights_.assign(discrete->n, {});
     tilings_ = Tilings(spec.observations[0]);
-    episodes_.clear();
     is_frozen_ = false;
   }
 
-  void agent_start(const reglue::Observations& observations, const reglue::Starts& starts,
-                   reglue::Actions& actions) override {
-    for (std::size_t row = 0; row < starts.size(); ++row) {
-      Episode episode{reglue::Rng(starts.seeds[row]), tiles_of(observations, row), 0,
-                      std::vector<Numbers>(weights_.size())};
-      episode.action = choose(values(episode.tiles), episode.rng);
-      actions[0].set(row, 0, first_ + static_cast<double>(episode.action));
-      episodes_.insert_or_assign(starts.slots[row], std::move(episode));
-    }
-  }
-
-  void agent_step(reglue::Rewards rewards, const reglue::Observations& observations,
-                  const reglue::Steps& steps, reglue::Actions& actions) override {
-    for (std::size_t row = 0; row < steps.size(); ++row) {
-      const std::size_t action =
-          go_on(episodes_.at(steps.slots[row]), rewards[row], tiles_of(observations, row));
-      actions[0].set(row, 0, first_ + static_cast<double>(action));
-    }
-  }
-
-  void agent_end(reglue::Rewards rewards, const reglue::Observations& observations,
-                 const reglue::Ends& ends) override {
-    for (std::size_t row = 0; row < ends.size(); ++row) {
-      Episode& episode = episodes_.at(ends.slots[row]);
-      if (ends.kinds[row] == reglue::EndKind::Truncated) {
-        go_on(episode, rewards[row], tiles_of(observations, row));
-      } else if (ends.kinds[row] == reglue::EndKind::Terminated && !is_frozen_) {
-        learn(episode, rewards[row]);
-      }
-      episodes_.erase(ends.slots[row]);
-    }
+  std::unique_ptr<reglue::AgentEpisode> new_episode(std::uint64_t seed) override {
+    return std::make_unique<Episode>(*this, seed);
   }
 
   void agent_freeze() override { is_frozen_ = true; }
 
  private:
-  Tiles tiles_of(const reglue::Observations& observations, std::size_t row) const {
-    return tilings_.active(observations[0], row);
-  }
+  class Episode : public reglue::AgentEpisode {
+   public:
+    Episode(Sarsa& sarsa, std::uint64_t seed)
+        : sarsa_(sarsa), rng_(seed), traces_(sarsa.weights_.size()) {}
+
+    void start(const reglue::Observations& observation, reglue::Actions& action) override {
+      tiles_ = tiles_of(observation);
+      action_ = sarsa_.choose(sarsa_.values(tiles_), rng_);
+      write(action);
+    }
+
+    void step(double reward, const reglue::Observations& observation,
+              reglue::Actions& action) override {
+      go_on(reward, observation);
+      write(action);
+    }
+
+    void end(double reward, const reglue::Observations& observation,
+             reglue::EndKind kind) override {
+      if (kind == reglue::EndKind::Truncated) {
+        go_on(reward, observation);  // learns from what could have come
+      } else if (kind == reglue::EndKind::Terminated && !sarsa_.is_frozen_) {
+        learn(reward);
+      }
+    }
+
+   private:
+    Tiles tiles_of(const reglue::Observations& observation) const {
+      return sarsa_.tilings_.active(observation[0], 0);
+    }
+
+    void write(reglue::Actions& action) const {
+      action[0].set(0, 0, sarsa_.first_ + static_cast<double>(action_));
+    }
+
+    void go_on(double reward, const reglue::Observations& observation) {
+      Tiles tiles = tiles_of(observation);
+      const std::vector<double> worth = sarsa_.values(tiles);
+      const std::size_t action = sarsa_.choose(worth, rng_);
+      if (!sarsa_.is_frozen_) learn(reward + sarsa_.spec().discount * worth[action]);
+      tiles_ = std::move(tiles);
+      action_ = action;
+    }
+
+    /// Moves the value of the last action, and of those before it, towards `target`.
+    void learn(double target) {
+      const double error = target - value(sarsa_.weights_[action_], tiles_);
+      for (const std::size_t tile : tiles_) traces_[action_][tile] = 1.0;
+      const double step = kAlpha / kTilings * error, fade = kLambda * sarsa_.spec().discount;
+      for (std::size_t action = 0; action < traces_.size(); ++action) {
+        Numbers& traces = traces_[action];
+        for (auto trace = traces.begin(); trace != traces.end();) {
+          sarsa_.weights_[action][trace->first] += step * trace->second;
+          trace->second *= fade;
+          trace = trace->second < kFaintest ? traces.erase(trace) : std::next(trace);
+        }
+      }
+    }
+
+    Sarsa& sarsa_;
+    reglue::Rng rng_;
+    Tiles tiles_;
+    std::size_t action_ = 0;
+    std::vector<Numbers> traces_;  // by action: how much a tile is to blame
+  };
 
   std::vector<double> values(const Tiles& tiles) const {
     std::vector<double> values;
@@ -146,33 +173,9 @@ class Sarsa : public reglue::Agent {
     return places[places.size() == 1 ? 0 : rng.below(places.size())];
   }
 
-  std::size_t go_on(Episode& episode, double reward, Tiles tiles) {
-    const std::vector<double> worth = values(tiles);
-    const std::size_t action = choose(worth, episode.rng);
-    if (!is_frozen_) learn(episode, reward + spec().discount * worth[action]);
-    episode.tiles = std::move(tiles);
-    return episode.action = action;
-  }
-
-  /// Moves the value of the last action, and of those before it, towards `target`.
-  void learn(Episode& episode, double target) {
-    const double error = target - value(weights_[episode.action], episode.tiles);
-    for (const std::size_t tile : episode.tiles) episode.traces[episode.action][tile] = 1.0;
-    const double step = kAlpha / kTilings * error, fade = kLambda * spec().discount;
-    for (std::size_t action = 0; action < weights_.size(); ++action) {
-      Numbers& traces = episode.traces[action];
-      for (auto trace = traces.begin(); trace != traces.end();) {
-        weights_[action][trace->first] += step * trace->second;
-        trace->second *= fade;
-        trace = trace->second < kFaintest ? traces.erase(trace) : std::next(trace);
-      }
-    }
-  }
-
-  double first_ = 0.0;  // the smallest action
+  double first_ = 0.0;            // the smallest action
   std::vector<Numbers> weights_;  // by action
   Tilings tilings_;
-  std::unordered_map<std::uint32_t, Episode> episodes_;  // by slot
   bool is_frozen_ = false;
 };
 

@@ -1,34 +1,30 @@
 # Acts at random: the floor that every agent should beat. Each episode draws from its start seed alone, so
 # that its actions are the same in whatever slot or process it is played.
 #
-#     reglue bench MT1:reach-v3 --agent-cmd "julia --project=. examples/random.jl"
+#     reglue bench MT1:reach-v3 --agent-cmd "julia --project=. PROGRAM"
 
 using Reglue
 
-struct RandomAgent <: Agent
+struct RandomAgent <: EpisodeAgent
     specs::Vector{TensorSpec}  # of actions
-    rngs::Dict{Int,Rng}  # by slot
+    episodes::Dict{Int,Rng}  # an episode remembers its generator
 end
 
 RandomAgent() = RandomAgent(TensorSpec[], Dict{Int,Rng}())
 
 Reglue.agent_init!(agent::RandomAgent, spec::TaskSpec) = copy!(agent.specs, spec.actions)
 
-function Reglue.agent_start!(agent::RandomAgent, actions, observations, starts)
-    for (row, slot) in enumerate(starts.slots)
-        agent.rngs[slot] = Rng(starts.seeds[row])
-    end
-    act!(agent, actions, starts.slots)
-end
+Reglue.new_episode(::RandomAgent, seed) = Rng(seed)
 
-Reglue.agent_step!(agent::RandomAgent, actions, rewards, observations, steps) =
-    act!(agent, actions, steps.slots)
+Reglue.episode_start!(rng::Rng, agent::RandomAgent, action, observation) = act!(agent, action, rng)
 
-function act!(agent, actions, slots)
-    for (row, slot) in enumerate(slots), spec in agent.specs
-        numbers = reshape(actions[spec.name], length(spec), :)  # (elements, rows), the same memory
-        for element in axes(numbers, 1)
-            numbers[element, row] = draw(spec.domain, element, agent.rngs[slot])
+Reglue.episode_step!(rng::Rng, agent::RandomAgent, action, reward, observation) = act!(agent, action, rng)
+
+function act!(agent, action, rng)
+    for spec in agent.specs
+        numbers = length(agent.specs) == 1 ? action : action[spec.name]
+        for element in 1:length(spec)
+            numbers[element] = draw(spec.domain, element, rng)
         end
     end
 end

@@ -22,7 +22,7 @@ end
 One linear value function for all slots; every slot's steps teach it. `alpha` is the step size of a whole
 state: each of its active features takes an equal part. `epsilon` is the probability of exploring.
 """
-mutable struct Sarsa <: Agent
+mutable struct Sarsa <: EpisodeAgent
     alpha::Float64
     lambda::Float64
     epsilon::Float64
@@ -31,7 +31,7 @@ mutable struct Sarsa <: Agent
     first::Int  # the smallest action
     tilings::Tilings
     weights::Matrix{Float64}  # (features, actions)
-    episodes::Vector{Episode}  # of each slot
+    episodes::Dict{Int,Episode}  # by slot
 
     Sarsa(; alpha = 0.5, lambda = 0.9, epsilon = 0.1) = new(alpha, lambda, epsilon)
 end
@@ -47,40 +47,33 @@ function Reglue.agent_init!(agent::Sarsa, spec::TaskSpec)
     agent.tilings = Tilings(box.low, box.high)
     agent.weights = zeros(length(agent.tilings), Int(choices.n))
     agent.first, agent.discount, agent.frozen = choices.start, spec.discount, false
-    agent.episodes = [new_episode(agent) for _ in 1:spec.slots]
-end
-
-function Reglue.agent_start!(agent::Sarsa, actions, observations, starts)
-    for (i, slot) in enumerate(starts.slots)
-        episode = agent.episodes[slot] = new_episode(agent, starts.seeds[i])
-        active!(episode.active, agent.tilings, view(observations[], :, i))
-        episode.action = choose(agent, episode.active, episode.rng)
-        actions[][i] = agent.first + episode.action - 1
-    end
-end
-
-function Reglue.agent_step!(agent::Sarsa, actions, rewards, observations, steps)
-    for (i, slot) in enumerate(steps.slots)
-        go_on!(agent, agent.episodes[slot], rewards[i], view(observations[], :, i))
-        actions[][i] = agent.first + agent.episodes[slot].action - 1
-    end
-end
-
-function Reglue.agent_end!(agent::Sarsa, rewards, observations, ends)
-    for (i, slot) in enumerate(ends.slots)
-        if ends.kinds[i] == TRUNCATED  # learn from what could have come
-            go_on!(agent, agent.episodes[slot], rewards[i], view(observations[], :, i))
-        elseif ends.kinds[i] == TERMINATED && !agent.frozen
-            learn!(agent, agent.episodes[slot], rewards[i])
-        end
-    end
+    agent.episodes = Dict()
 end
 
 Reglue.agent_freeze!(agent::Sarsa) = agent.frozen = true
 
-function new_episode(agent::Sarsa, seed = 0)
+function Reglue.new_episode(agent::Sarsa, seed)
     none = zeros(Int, agent.tilings.count)
     return Episode(Rng(seed), none, copy(none), 1, zero(agent.weights), CartesianIndex{2}[])
+end
+
+function Reglue.episode_start!(episode::Episode, agent::Sarsa, action, observation)
+    active!(episode.active, agent.tilings, observation)
+    episode.action = choose(agent, episode.active, episode.rng)
+    action[] = agent.first + episode.action - 1
+end
+
+function Reglue.episode_step!(episode::Episode, agent::Sarsa, action, reward, observation)
+    go_on!(agent, episode, reward, observation)
+    action[] = agent.first + episode.action - 1
+end
+
+function Reglue.episode_end!(episode::Episode, agent::Sarsa, reward, observation, kind)
+    if kind == TRUNCATED  # learn from what could have come
+        go_on!(agent, episode, reward, observation)
+    elseif kind == TERMINATED && !agent.frozen
+        learn!(agent, episode, reward)
+    end
 end
 
 function go_on!(agent::Sarsa, episode::Episode, reward, numbers)

@@ -14,6 +14,7 @@ using Libdl: dlopen, dlsym
 
 export Agent, agent_init!, agent_start!, agent_step!, agent_end!, agent_freeze!, agent_message,
     agent_cleanup!, agent_budget!, adapt_begin!, adapt!, turn!
+export EpisodeAgent, new_episode, episode_start!, episode_step!, episode_end!
 export max_slots, partial_turns, adapts, episodic
 export Turn, Ends, Steps, Starts, Observations, Actions, ChosenActions, Budget, Goals, abandon!, get_goal
 export Phase, TRAIN, ADAPT, EVALUATE
@@ -39,6 +40,7 @@ include("tensors.jl")
 include("goals.jl")
 include("turn.jl")
 include("agent.jl")
+include("episodes.jl")
 include("environment.jl")
 include("library.jl")
 include("handle.jl")

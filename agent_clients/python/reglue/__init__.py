@@ -19,6 +19,7 @@ What an extra brings is here too, and is loaded when it is first used: `reglue.e
 from typing import TYPE_CHECKING
 
 from reglue.agents.agent import Agent, Policy
+from reglue.agents.episode import AgentEpisode, EpisodeAgent
 from reglue.client import connect
 from reglue.environments.environment import Earned, Environment, Worlds
 from reglue.environments.world import Cell, Step, Suite, World
@@ -62,6 +63,7 @@ __all__ = [
     "ActionFlag",
     "Actions",
     "Agent",
+    "AgentEpisode",
     "Box",
     "Cell",
     "Discrete",
@@ -69,6 +71,7 @@ __all__ = [
     "EndKind",
     "Ends",
     "Environment",
+    "EpisodeAgent",
     "Experiment",
     "MultiBinary",
     "MultiDiscrete",

@@ -2,37 +2,21 @@
  * Acts at random: the floor that every agent should beat. Each episode draws from its start seed
  * alone, so that its actions are the same in whatever slot or process it is played.
  *
- *     reglue bench MT1:reach-v3 --agent-cmd "node dist/examples/random.js"
+ *     reglue bench MT1:reach-v3 --agent-cmd "node PROGRAM"
  */
-import { Agent, type Arrays, Rng, main, type Starts, type Steps, type TensorSpec } from "reglue";
+import { type AgentEpisode, EpisodeAgent, main, Rng, type TensorSpec } from "reglue";
 
-class RandomAgent extends Agent {
-  #rngs = new Map<number, Rng>(); // by slot
-
-  override agentStart(_observations: Arrays, { slots, seeds }: Starts): Record<string, number[]> {
-    slots.forEach((slot, row) => this.#rngs.set(slot, new Rng(seeds[row]!)));
-    return this.#act(slots);
+class RandomAgent extends EpisodeAgent {
+  override newEpisode(seed: bigint): AgentEpisode {
+    const rng = new Rng(seed);
+    const act = (): Record<string, number[]> =>
+      Object.fromEntries(this.spec.actions.map((tensor) => [tensor.name, drawn(tensor, rng)]));
+    return { start: act, step: act };
   }
+}
 
-  override agentStep(
-    _rewards: Float64Array,
-    _observations: Arrays,
-    { slots }: Steps,
-  ): Record<string, number[]> {
-    return this.#act(slots);
-  }
-
-  /** Rows of every action tensor, one a slot. */
-  #act(slots: Uint32Array): Record<string, number[]> {
-    const rows = Object.fromEntries(this.spec.actions.map(({ name }) => [name, [] as number[]]));
-    for (const slot of slots) {
-      const rng = this.#rngs.get(slot)!;
-      for (const tensor of this.spec.actions) {
-        for (let i = 0; i < tensor.size; i++) rows[tensor.name]!.push(draw(tensor, i, rng));
-      }
-    }
-    return rows;
-  }
+function drawn(tensor: TensorSpec, rng: Rng): number[] {
+  return Array.from({ length: tensor.size }, (_, element) => draw(tensor, element, rng));
 }
 
 function draw(tensor: TensorSpec, element: number, rng: Rng): number {

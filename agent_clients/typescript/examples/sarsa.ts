@@ -7,15 +7,13 @@
  *     reglue bench online:mountain-car --agent-cmd "node dist/examples/sarsa.js"
  */
 import {
-  Agent,
+  type AgentEpisode,
   type Arrays,
-  Rng,
   EndKind,
-  type Ends,
+  EpisodeAgent,
   main,
   NotAnAgent,
-  type Starts,
-  type Steps,
+  Rng,
   type TaskSpec,
 } from "reglue";
 
@@ -28,98 +26,94 @@ const TILINGS = 8;
 const TILES = 8; // to a side
 const FAINTEST = 0.01; // a trace below it is forgotten: it would cost more than it teaches
 
-interface Episode {
-  readonly rng: Rng;
-  active: number[]; // features of the present state
-  action: number;
-  traces: Map<number, number>[]; // by action: feature -> how much it is to blame
-}
-
-/** One linear value function for all slots; every slot's steps teach it. */
-class Sarsa extends Agent {
-  #tilings!: Tilings;
-  #first = 0; // the least action
-  #weights: Map<number, number>[] = []; // by action: feature -> weight
-  #episodes = new Map<number, Episode>(); // by slot
-  #isFrozen = false;
+/** What all episodes share: one linear value function. */
+class Sarsa extends EpisodeAgent {
+  tilings!: Tilings;
+  first = 0; // the least action
+  weights: Map<number, number>[] = []; // by action: feature -> weight
+  isFrozen = false;
 
   override agentInit({ observations, actions }: TaskSpec): void {
     const domain = actions[0]!.domain;
     if (observations.length !== 1 || actions.length !== 1 || domain.kind !== "discrete") {
       throw new NotAnAgent("Sarsa needs one observation within bounds and one discrete action");
     }
-    this.#tilings = new Tilings(observations[0]!.low(), observations[0]!.high(), TILINGS, TILES);
-    this.#first = Number(domain.start);
-    this.#weights = Array.from({ length: Number(domain.n) }, () => new Map<number, number>());
-    this.#episodes.clear();
-    this.#isFrozen = false;
+    this.tilings = new Tilings(observations[0]!.low(), observations[0]!.high(), TILINGS, TILES);
+    this.first = Number(domain.start);
+    this.weights = Array.from({ length: Number(domain.n) }, () => new Map<number, number>());
+    this.isFrozen = false;
   }
 
-  override agentStart(observations: Arrays, { slots, seeds }: Starts): number[] {
-    return Array.from(slots, (slot, row) => {
-      const rng = new Rng(seeds[row]!);
-      const active = this.#features(observations, row);
-      const action = this.#choose(this.#values(active), rng);
-      const traces = this.#weights.map(() => new Map<number, number>());
-      this.#episodes.set(slot, { rng, active, action, traces });
-      return this.#first + action;
-    });
-  }
-
-  override agentStep(rewards: Float64Array, observations: Arrays, { slots }: Steps): number[] {
-    return Array.from(slots, (slot, row) => this.#goOn(slot, rewards[row]!, observations, row));
-  }
-
-  override agentEnd(rewards: Float64Array, observations: Arrays, { slots, kinds }: Ends): void {
-    slots.forEach((slot, row) => {
-      if (kinds[row] === EndKind.Truncated) {
-        this.#goOn(slot, rewards[row]!, observations, row); // learn from what could have come
-      } else if (kinds[row] === EndKind.Terminated && !this.#isFrozen) {
-        this.#learn(this.#episodes.get(slot)!, rewards[row]!);
-      }
-      this.#episodes.delete(slot);
-    });
+  override newEpisode(seed: bigint): AgentEpisode {
+    return new Episode(this, new Rng(seed));
   }
 
   override agentFreeze(): void {
-    this.#isFrozen = true;
+    this.isFrozen = true;
   }
 
-  #goOn(slot: number, reward: number, observations: Arrays, row: number): number {
-    const episode = this.#episodes.get(slot)!;
-    const active = this.#features(observations, row);
-    const values = this.#values(active);
-    const action = this.#choose(values, episode.rng);
-    if (!this.#isFrozen) this.#learn(episode, reward + this.spec.discount * values[action]!);
-    episode.active = active;
-    episode.action = action;
-    return this.#first + action;
-  }
-
-  #features(observations: Arrays, row: number): number[] {
-    return this.#tilings.active(observations[this.spec.observations[0]!.name]!.numbers(row));
-  }
-
-  #values(active: number[]): number[] {
-    return this.#weights.map((weights) => value(weights, active));
+  values(active: number[]): number[] {
+    return this.weights.map((weights) => value(weights, active));
   }
 
   /** A best action, each as likely; until it is frozen, with probability EPSILON any action. */
-  #choose(values: number[], rng: Rng): number {
-    if (!this.#isFrozen && rng.uniform() < EPSILON) return rng.below(values.length);
+  choose(values: number[], rng: Rng): number {
+    if (!this.isFrozen && rng.uniform() < EPSILON) return rng.below(values.length);
     const best = Math.max(...values);
     const places = values.flatMap((each, place) => (each === best ? [place] : []));
     return places.length === 1 ? places[0]! : places[rng.below(places.length)]!;
   }
+}
+
+class Episode implements AgentEpisode {
+  #active: number[] = []; // features of the present state
+  #action = 0;
+  readonly #traces: Map<number, number>[]; // by action: feature -> how much it is to blame
+
+  constructor(
+    readonly sarsa: Sarsa,
+    readonly rng: Rng,
+  ) {
+    this.#traces = sarsa.weights.map(() => new Map());
+  }
+
+  start(observation: Arrays): number {
+    this.#active = this.#features(observation);
+    this.#action = this.sarsa.choose(this.sarsa.values(this.#active), this.rng);
+    return this.sarsa.first + this.#action;
+  }
+
+  step(reward: number, observation: Arrays): number {
+    const { sarsa } = this;
+    const active = this.#features(observation);
+    const values = sarsa.values(active);
+    const action = sarsa.choose(values, this.rng);
+    if (!sarsa.isFrozen) this.#learn(reward + sarsa.spec.discount * values[action]!);
+    this.#active = active;
+    this.#action = action;
+    return sarsa.first + action;
+  }
+
+  end(reward: number, observation: Arrays, kind: EndKind): void {
+    if (kind === EndKind.Truncated)
+      this.step(reward, observation); // learn from what could have come
+    else if (kind === EndKind.Terminated && !this.sarsa.isFrozen) this.#learn(reward);
+  }
+
+  #features(observation: Arrays): number[] {
+    const { name } = this.sarsa.spec.observations[0]!;
+    return this.sarsa.tilings.active(observation[name]!.numbers(0));
+  }
 
   /** Move the value of the last action, and of those before it, towards `target`. */
-  #learn({ action, active, traces }: Episode, target: number): void {
-    const error = target - value(this.#weights[action]!, active);
-    for (const feature of active) traces[action]!.set(feature, 1);
+  #learn(target: number): void {
+    const { sarsa } = this;
+    const error = target - value(sarsa.weights[this.#action]!, this.#active);
+    for (const feature of this.#active) this.#traces[this.#action]!.set(feature, 1);
     const step = (ALPHA / TILINGS) * error;
-    const fade = LAMBDA * this.spec.discount;
-    traces.forEach((blame, each) => {
-      const weights = this.#weights[each]!;
+    const fade = LAMBDA * sarsa.spec.discount;
+    this.#traces.forEach((blame, each) => {
+      const weights = sarsa.weights[each]!;
       for (const [feature, trace] of blame) {
         weights.set(feature, (weights.get(feature) ?? 0) + step * trace);
         if (fade * trace >= FAINTEST) blame.set(feature, fade * trace);

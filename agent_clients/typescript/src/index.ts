@@ -11,6 +11,7 @@ export {
   type Steps,
   type Turn,
 } from "./agents/calls.js";
+export { type AgentEpisode, EpisodeAgent } from "./agents/episode_agent.js";
 export { type Goals } from "./agents/goals.js";
 export { type Answer, type Awaitable, type Values } from "./conforming.js";
 export { connect, main } from "./connect.js";

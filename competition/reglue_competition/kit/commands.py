@@ -33,7 +33,7 @@ class Rehearsed:
     is_hidden: bool  # then it has the same spaces, but not the same environment
     slots: int
     spec: str  # what agents see and do, in words
-    arguments: str  # of `reglue bench` and `reglue try`, for a shell
+    arguments: str  # of `reglue bench` and `reglue try`, for a shell; $here is the kit
 
 
 def rehearsed(drawn: Drawn) -> Rehearsed:
@@ -41,26 +41,25 @@ def rehearsed(drawn: Drawn) -> Rehearsed:
     plan, settings = drawn.plan, drawn.settings
     spec = suite_of(plan, settings).build().spec
     is_hidden = not _is_public(drawn)
-    name = drawn.entry.benchmark
+    name, played = f"`{drawn.entry.benchmark}`", shlex.quote(drawn.entry.benchmark)
     options: dict[str, Any] = {
         key: getattr(settings, key)
         for key in PlanSettings.model_fields
         if key != "benchmark" and getattr(settings, key) != Settings.model_fields[key].default
     }
     if is_hidden:
-        name = f"{plan.procedure}:{STAND_IN}:StandIn"
+        name, played = "a hidden task", f'{plan.procedure}:"$here"/{STAND_IN}:StandIn'
         told = {key: options[key] for key in _TOLD if key in options}
         spaces = {"spec": spec_to_bytes(spec).hex(), "tells_success": plan.tells_success}
         options = told | parameter_settings(plan) | {"environment_args": spaces}
     options["slots"] = plan.slots
     options |= {key: getattr(settings, key) for key in _LIMITS}
-    words = [name, *_flags(options)]
     return Rehearsed(
-        name="a hidden task" if is_hidden else f"`{name}`",
+        name=name,
         is_hidden=is_hidden,
         slots=plan.slots,
         spec=f"{_tensors(spec.observations)} → {_tensors(spec.actions)}",
-        arguments=shlex.join(words),
+        arguments=f"{played} {shlex.join(_flags(options))}",
     )
 
 

@@ -1,13 +1,15 @@
-"""Writes the starter kit: how to join, what happens at each limit, a rehearsal, agents."""
+"""Writes the starter kit: how to join, what happens at each limit, a rehearsal, projects."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from shutil import copytree, ignore_patterns
+from shutil import copyfile
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from reglue.errors import StorageFailed, UsageError
+from reglue_bench.kit.language import LANGUAGES
+from reglue_bench.kit.writing import write_project
 from reglue_competition.definition import Definition, PhaseDefinition
 from reglue_competition.kit.commands import STAND_IN, Rehearsed, rehearsed
 from reglue_competition.phases import plans_of
@@ -35,12 +37,16 @@ def write_kit(definition: Definition, folder: Path, out: Path) -> None:
         keep_trailing_newline=True,
     )
     try:
-        copytree(_HERE / "files", out, ignore=ignore_patterns("__pycache__"))  # it tells our paths
-        if not any(each.is_hidden for _, played in phases for each in played):
-            (out / STAND_IN).unlink()
+        for language in LANGUAGES:
+            rehearse = f"sh ../rehearse.sh {definition.phases[0].name} try"
+            write_project(language, out / language, rehearse)
+        if any(each.is_hidden for _, played in phases for each in played):
+            copyfile(_HERE / STAND_IN, out / STAND_IN)
         for name in _TEMPLATES:
             template = templates.get_template(f"{name}.jinja")
-            text = template.render(competition=definition, phases=phases, stand_in=STAND_IN)
+            text = template.render(
+                competition=definition, phases=phases, stand_in=STAND_IN, languages=LANGUAGES
+            )
             (out / name).write_text(text, encoding="utf-8")
     except OSError as error:
         raise StorageFailed(f"{out} cannot be written: {error.strerror}") from error

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from reglue.errors import UsageError
+from reglue_bench.kit.language import LANGUAGES
 from reglue_competition.definition import Definition
-from reglue_competition.kit import write_kit, writing
+from reglue_competition.kit import write_kit
 from reglue_competition.phases import Secrets, plans_of
 from tests.reglue_competition.competitions import definition, phase, private
 from tests.repository.pages import ROOT
@@ -23,7 +24,7 @@ HIDDEN = """
 from tests.worlds import Corridor
 
 
-class Hidden(Corridor):
+class Buried(Corridor):
     def __init__(self) -> None:
         super().__init__(solved={"secret-task": [1, 0]})
 """
@@ -37,16 +38,16 @@ PUBLIC = {
 def competition(folder: Path) -> Definition:
     """With a public benchmark, and a hidden one."""
     (folder / "hidden.py").write_text(HIDDEN)
-    hidden = {"benchmark": "multi-task:hidden.py:Hidden", "options": {"num_episodes": 2}}
+    hidden = {"benchmark": "multi-task:hidden.py:Buried", "options": {"num_episodes": 2}}
     return definition(phase(benchmarks=[PUBLIC]), private(benchmarks=[hidden]))
 
 
-def rehearse(kit: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """As a team does, with this environment's `reglue`."""
+def rehearse(kit: Path, *words: str, folder: str = ".") -> subprocess.CompletedProcess[str]:
+    """As a team does in a folder of the kit, with this environment's `reglue`."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
-        ["sh", "rehearse.sh", *words],
-        cwd=kit,
+        ["sh", os.path.relpath("rehearse.sh", folder), *words],
+        cwd=kit / folder,
         env=os.environ | {"PATH": path},
         capture_output=True,
         text=True,
@@ -75,6 +76,13 @@ def test_a_stand_in_has_the_spaces_and_slots_of_a_hidden_task(tmp_path: Path) ->
     assert "observation float64[2] → action float32[1]" in (tmp_path / "kit/README.md").read_text()
 
 
+def test_a_project_of_a_kit_rehearses_in_its_own_folder(tmp_path: Path) -> None:
+    write_kit(competition(tmp_path), tmp_path, tmp_path / "kit")
+    agent = ("--agent", "agent.py:RandomAgent", "--workers", "0")
+    done = rehearse(tmp_path / "kit", "private", "try", *agent, folder="python")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_a_phase_that_does_not_exist_is_told(tmp_path: Path) -> None:
     write_kit(competition(tmp_path), tmp_path, tmp_path / "kit")
     done = rehearse(tmp_path / "kit", "final", "try")
@@ -92,7 +100,7 @@ def test_the_bytes_of_a_kit_are_the_same_under_two_secrets(tmp_path: Path) -> No
         found.append({path.relative_to(tmp_path / name): path.read_bytes() for path in files})
     assert found[0] == found[1]
     whole_kit = b"".join(found[0].values())
-    assert not re.search(rb"secret-task|hidden\.py|Hidden\b", whole_kit)
+    assert not re.search(rb"secret-task|hidden\.py|Buried\b", whole_kit)
 
 
 def test_a_kit_without_hidden_tasks_has_no_stand_in(tmp_path: Path) -> None:
@@ -103,8 +111,7 @@ def test_a_kit_without_hidden_tasks_has_no_stand_in(tmp_path: Path) -> None:
 
 def test_a_kit_holds_nothing_compiled(tmp_path: Path) -> None:
     """As an installation is, where it would tell the organiser's paths."""
-    files = Path(writing.__file__).parent / "files"
-    assert compileall.compile_dir(files, quiet=2)
+    assert compileall.compile_dir(ROOT / "agent_clients/python/reglue/tools", quiet=2)
     write_kit(definition(), tmp_path, tmp_path / "kit")
     assert not [*(tmp_path / "kit").rglob("__pycache__")]
 
@@ -115,19 +122,17 @@ def test_a_kit_is_not_written_over_a_folder(tmp_path: Path) -> None:
         write_kit(definition(), tmp_path, tmp_path / "kit")
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs"),
-    [
-        ("python/agent.py", "python/reglue/examples/random_agent.py"),
-        ("cpp/agent.cc", "cpp/examples/random.cc"),
-        ("julia/agent.jl", "julia/examples/random.jl"),
-        ("typescript/agent.ts", "typescript/examples/random.ts"),
-    ],
-)
-def test_agents_are_the_clients_examples(ours: str, theirs: str) -> None:
-    """Which the clients' own tests build and run."""
-    kit = ROOT / "competition/reglue_competition/kit/files"
-    assert (kit / ours).read_bytes() == (ROOT / "agent_clients" / theirs).read_bytes()
+def test_a_kit_has_a_project_in_each_language_that_rehearses_its_first_phase(
+    tmp_path: Path,
+) -> None:
+    write_kit(competition(tmp_path), tmp_path, tmp_path / "kit")
+    assert (
+        ROOT.joinpath("agent_clients/cpp/examples/random.cc").read_text()
+        in (tmp_path / "kit/cpp/agent.cc").read_text()
+    )
+    for language in LANGUAGES:
+        readme = (tmp_path / "kit" / language / "README.md").read_text()
+        assert "sh ../rehearse.sh public try --agent-cmd " in readme
 
 
 @pytest.mark.parametrize("asks", [True, False])

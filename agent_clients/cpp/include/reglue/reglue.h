@@ -6,6 +6,7 @@
 #include "reglue/environment.h"
 #include "reglue/environment_session.h"
 #include "reglue/episode.h"
+#include "reglue/episode_agent.h"
 #include "reglue/errors.h"
 #include "reglue/experiment.h"
 #include "reglue/export.h"

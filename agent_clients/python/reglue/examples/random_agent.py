@@ -6,40 +6,33 @@ any slot, order and process.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-import numpy.typing as npt
 
-from reglue.agents.agent import Agent
-from reglue.messages.agent import Starts, Steps
-from reglue.spec import Arrays, TaskSpec
+from reglue.agents.episode import AgentEpisode, EpisodeAgent
+from reglue.spec import TensorSpec
 
 
-class RandomAgent(Agent):
+class RandomAgent(EpisodeAgent):
     """Draws every action by `TensorSpec.sample`."""
 
     adapts = True  # it learns nothing, but meta-learning benchmarks may judge it
 
     partial_turns = True
 
-    def agent_init(self, spec: TaskSpec) -> None:
-        """Forget the generators of all episodes."""
-        self._rngs: dict[int, np.random.Generator] = {}
+    def new_episode(self, seed: int) -> AgentEpisode:
+        """With a generator of its own."""
+        return _Episode(self.spec.actions, seed)
 
-    def agent_start(self, observations: Arrays, starts: Starts) -> Arrays:
-        """Seed a generator for each episode, then act."""
-        for slot, seed in zip(starts.slots.tolist(), starts.seeds.tolist(), strict=True):
-            self._rngs[slot] = np.random.Generator(np.random.Philox(seed))
-        return self._act(starts.slots)
 
-    def agent_step(
-        self, rewards: npt.NDArray[np.float64], observations: Arrays, steps: Steps
-    ) -> Arrays:
-        """Act again."""
-        return self._act(steps.slots)
+class _Episode(AgentEpisode):
+    def __init__(self, actions: tuple[TensorSpec, ...], seed: int) -> None:
+        self._actions = actions
+        self._rng = np.random.Generator(np.random.Philox(seed))
 
-    def _act(self, slots: npt.NDArray[np.uint32]) -> Arrays:
-        rows = {tensor.name: tensor.empty(len(slots)) for tensor in self.spec.actions}
-        for row, slot in enumerate(slots.tolist()):
-            for tensor in self.spec.actions:
-                rows[tensor.name][row] = tensor.sample(self._rngs[slot])
-        return rows
+    def start(self, observation: Any) -> dict[str, Any]:
+        return {tensor.name: tensor.sample(self._rng) for tensor in self._actions}
+
+    def step(self, reward: float, observation: Any) -> dict[str, Any]:
+        return self.start(observation)

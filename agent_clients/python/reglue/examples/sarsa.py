@@ -10,19 +10,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-import numpy as np
 import numpy.typing as npt
 
-from reglue.agents.agent import Agent
+from reglue.agents.episode import AgentEpisode, EpisodeAgent
 from reglue.errors import NotAnAgent, UsageError
 from reglue.examples.choices import discrete_action, epsilon_greedy
 from reglue.examples.tiles import Bounds, features
-from reglue.messages.agent import EndKind, Ends, Phase, Starts, Steps
+from reglue.messages.agent import EndKind, Phase
 from reglue.rng import Rng
-from reglue.spec import Arrays, TaskSpec
+from reglue.spec import TaskSpec
 
 FAINTEST = 0.01  # smaller traces are dropped: they cost more than they teach
 
@@ -30,15 +28,7 @@ _Weights: TypeAlias = defaultdict[int, float]
 """Feature -> weight, for features that have occurred."""
 
 
-@dataclass(slots=True)
-class _Episode:
-    chance: Rng
-    active: list[int]  # features of the present state
-    action: int
-    traces: list[dict[int, float]]  # by action: feature -> eligibility
-
-
-class Sarsa(Agent):
+class Sarsa(EpisodeAgent):
     """One linear value function for all slots; every slot's steps teach it.
 
     `alpha` is the step size of a whole state: each of its active features gets an equal part, so
@@ -77,45 +67,13 @@ class Sarsa(Agent):
         )
         self._first = domain.start
         self._weights = [_Weights(float) for _ in range(domain.n)]  # by action
-        self._episodes: dict[int, _Episode] = {}  # by slot
         self._frozen = False
         self._differential = spec.continuing and spec.discount == 1.0
         self.average_reward = 0.0  # of the differential form; otherwise it stays 0
 
-    def agent_start(self, observations: Arrays, starts: Starts) -> list[int]:
-        """Act; traces begin empty."""
-        return [
-            self._begin(slot, seed, numbers)
-            for slot, seed, numbers in zip(
-                starts.slots.tolist(), starts.seeds.tolist(), _rows(observations), strict=True
-            )
-        ]
-
-    def agent_step(
-        self, rewards: npt.NDArray[np.float64], observations: Arrays, steps: Steps
-    ) -> list[int]:
-        """Choose, learn from the choice, act."""
-        return [
-            self._go_on(slot, reward, numbers)
-            for slot, reward, numbers in zip(
-                steps.slots.tolist(), rewards.tolist(), _rows(observations), strict=True
-            )
-        ]
-
-    def agent_end(self, rewards: npt.NDArray[np.float64], observations: Arrays, ends: Ends) -> None:
-        """Learn from the last reward; a truncated episode bootstraps from its last observation."""
-        for slot, kind, reward, numbers in zip(
-            ends.slots.tolist(),
-            ends.kinds.tolist(),
-            rewards.tolist(),
-            _rows(observations),
-            strict=True,
-        ):
-            if kind == EndKind.TRUNCATED:
-                self._go_on(slot, reward, numbers)
-            elif kind == EndKind.TERMINATED and not self._is_judged:
-                self._learn(self._episodes[slot], reward)
-            del self._episodes[slot]
+    def new_episode(self, seed: int) -> AgentEpisode:
+        """Traces begin empty."""
+        return _Episode(self, seed)
 
     def agent_freeze(self) -> None:
         """From now on take the best action and do not learn."""
@@ -130,41 +88,63 @@ class Sarsa(Agent):
         """The estimated value of each action for an observation's numbers, row-major."""
         return self._values(self._features.active(numbers))
 
-    def _begin(self, slot: int, seed: int, numbers: list[float]) -> int:
-        chance = Rng(seed)
-        active = self._features.active(numbers)
-        action = self._choose(self._values(active), chance)
-        self._episodes[slot] = _Episode(chance, active, action, [{} for _ in self._weights])
-        return self._first + action
-
-    def _go_on(self, slot: int, reward: float, numbers: list[float]) -> int:
-        episode = self._episodes[slot]
-        active = self._features.active(numbers)
-        values = self._values(active)
-        action = self._choose(values, episode.chance)
-        if not self._is_judged:
-            self._learn(episode, reward + self.spec.discount * values[action])
-        episode.active, episode.action = active, action
-        return self._first + action
-
     def _choose(self, values: list[float], chance: Rng) -> int:
         return epsilon_greedy(values, chance, 0.0 if self._is_judged else self.epsilon)
 
     def _values(self, active: list[int]) -> list[float]:
         return [_value(weights, active) for weights in self._weights]
 
-    def _learn(self, episode: _Episode, target: float) -> None:
+
+class _Episode(AgentEpisode):
+    """One episode of Sarsa: acts, and teaches what all share."""
+
+    def __init__(self, sarsa: Sarsa, seed: int) -> None:
+        self._sarsa, self._chance = sarsa, Rng(seed)
+        self._active: list[int] = []  # features of the present state
+        self._action = 0
+        self._traces: list[dict[int, float]] = [{} for _ in sarsa._weights]
+        """By action: feature -> eligibility."""
+
+    def start(self, observation: npt.NDArray[Any]) -> int:
+        sarsa = self._sarsa
+        self._active = sarsa._features.active(_numbers(observation))
+        self._action = sarsa._choose(sarsa._values(self._active), self._chance)
+        return sarsa._first + self._action
+
+    def step(self, reward: float, observation: npt.NDArray[Any]) -> int:
+        """Choose, learn from the choice, act."""
+        sarsa = self._sarsa
+        active = sarsa._features.active(_numbers(observation))
+        values = sarsa._values(active)
+        action = sarsa._choose(values, self._chance)
+        if not sarsa._is_judged:
+            self._learn(reward + sarsa.spec.discount * values[action])
+        self._active, self._action = active, action
+        return sarsa._first + action
+
+    def end(self, reward: float, observation: npt.NDArray[Any], kind: EndKind) -> None:
+        """Learn from the last reward; a truncated episode bootstraps from its last observation."""
+        if kind is EndKind.TRUNCATED:
+            self.step(reward, observation)
+        elif kind is EndKind.TERMINATED and not self._sarsa._is_judged:
+            self._learn(reward)
+
+    def _learn(self, target: float) -> None:
         """Move the value of the last action, and of those before it, towards `target`."""
-        value = _value(self._weights[episode.action], episode.active)
-        error = target - self.average_reward - value
-        if self._differential:
-            self.average_reward += self.beta * error
-        episode.traces[episode.action].update(dict.fromkeys(episode.active, 1.0))
-        step, fade = self.alpha / self._features.count * error, self.lambda_ * self.spec.discount
-        for weights, traces in zip(self._weights, episode.traces, strict=True):
+        sarsa = self._sarsa
+        value = _value(sarsa._weights[self._action], self._active)
+        error = target - sarsa.average_reward - value
+        if sarsa._differential:
+            sarsa.average_reward += sarsa.beta * error
+        self._traces[self._action].update(dict.fromkeys(self._active, 1.0))
+        step, fade = (
+            sarsa.alpha / sarsa._features.count * error,
+            sarsa.lambda_ * sarsa.spec.discount,
+        )
+        for weights, traces in zip(sarsa._weights, self._traces, strict=True):
             for feature, trace in traces.items():
                 weights[feature] += step * trace
-        episode.traces = [_faded(traces, fade) for traces in episode.traces]
+        self._traces = [_faded(traces, fade) for traces in self._traces]
 
 
 def _value(weights: _Weights, active: list[int]) -> float:
@@ -182,8 +162,7 @@ def _faded(traces: dict[int, float], fade: float) -> dict[int, float]:
     }
 
 
-def _rows(observations: Arrays) -> list[list[float]]:
-    """The numbers of each row of the only observation."""
-    (rows,) = observations.values()
-    numbers: list[list[float]] = rows.reshape(len(rows), -1).tolist()
+def _numbers(observation: npt.NDArray[Any]) -> list[float]:
+    """Row-major."""
+    numbers: list[float] = observation.reshape(-1).tolist()
     return numbers

@@ -6,27 +6,19 @@ section 6.5, the box on page 131.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from reglue.agents.agent import Agent
+from reglue.agents.episode import AgentEpisode, EpisodeAgent
 from reglue.errors import NotAnAgent, UsageError
 from reglue.examples.choices import discrete_action, epsilon_greedy
-from reglue.messages.agent import EndKind, Ends, Phase, Starts, Steps
+from reglue.messages.agent import EndKind, Phase
 from reglue.rng import Rng
-from reglue.spec import Arrays, Discrete, TaskSpec
+from reglue.spec import Discrete, TaskSpec
 
 
-@dataclass(slots=True)
-class _Episode:
-    chance: Rng
-    state: int
-    action: int
-
-
-class TabularQ(Agent):
+class TabularQ(EpisodeAgent):
     """One table for all slots: a value for each observed number and each action.
 
     `alpha` is the step size, `epsilon` the probability of exploring. Values begin at `initial`: if
@@ -55,47 +47,11 @@ class TabularQ(Agent):
             )
         self._first, self._actions = domain.start, domain.n
         self._table: dict[int, list[float]] = {}  # observation -> value of each action
-        self._episodes: dict[int, _Episode] = {}  # by slot
         self._frozen = False
 
-    def agent_start(self, observations: Arrays, starts: Starts) -> list[int]:
-        """Act."""
-        actions = []
-        for slot, seed, state in zip(
-            starts.slots.tolist(), starts.seeds.tolist(), _states(observations), strict=True
-        ):
-            self._episodes[slot] = _Episode(Rng(seed), state, 0)
-            actions.append(self._act(self._episodes[slot]))
-        return actions
-
-    def agent_step(
-        self, rewards: npt.NDArray[np.float64], observations: Arrays, steps: Steps
-    ) -> list[int]:
-        """Learn from the reward and the best next value, then act."""
-        actions = []
-        for slot, reward, state in zip(
-            steps.slots.tolist(), rewards.tolist(), _states(observations), strict=True
-        ):
-            episode = self._episodes[slot]
-            self._learn(episode, reward + self.spec.discount * max(self.values(state)))
-            episode.state = state
-            actions.append(self._act(episode))
-        return actions
-
-    def agent_end(self, rewards: npt.NDArray[np.float64], observations: Arrays, ends: Ends) -> None:
-        """Learn from the last reward; a truncated episode bootstraps from its last observation."""
-        for slot, kind, reward, state in zip(
-            ends.slots.tolist(),
-            ends.kinds.tolist(),
-            rewards.tolist(),
-            _states(observations),
-            strict=True,
-        ):
-            episode = self._episodes.pop(slot)
-            if kind == EndKind.TRUNCATED:
-                self._learn(episode, reward + self.spec.discount * max(self.values(state)))
-            elif kind == EndKind.TERMINATED:
-                self._learn(episode, reward)
+    def new_episode(self, seed: int) -> AgentEpisode:
+        """It teaches the table that all share."""
+        return _Episode(self, seed)
 
     def agent_freeze(self) -> None:
         """From now on take the best action and do not learn."""
@@ -110,19 +66,45 @@ class TabularQ(Agent):
         """Whether it neither learns nor explores: frozen, or at a checkpoint of its training."""
         return self._frozen or self.phase is Phase.EVALUATE
 
-    def _act(self, episode: _Episode) -> int:
-        epsilon = 0.0 if self._is_judged else self.epsilon
-        episode.action = epsilon_greedy(self.values(episode.state), episode.chance, epsilon)
-        return self._first + episode.action
 
-    def _learn(self, episode: _Episode, target: float) -> None:
-        if not self._is_judged:
-            values = self._table.setdefault(episode.state, [self.initial] * self._actions)
-            values[episode.action] += self.alpha * (target - values[episode.action])
+class _Episode(AgentEpisode):
+    """One episode of Q-learning."""
+
+    def __init__(self, table: TabularQ, seed: int) -> None:
+        self._table, self._chance = table, Rng(seed)
+        self._state = self._action = 0
+
+    def start(self, observation: npt.NDArray[Any]) -> int:
+        table = self._table
+        self._state = _state(observation)
+        epsilon = 0.0 if table._is_judged else table.epsilon
+        self._action = epsilon_greedy(table.values(self._state), self._chance, epsilon)
+        return table._first + self._action
+
+    def step(self, reward: float, observation: npt.NDArray[Any]) -> int:
+        """Learn from the reward and the best next value, then act."""
+        self._learn_before(reward, observation)
+        return self.start(observation)
+
+    def end(self, reward: float, observation: npt.NDArray[Any], kind: EndKind) -> None:
+        """Learn from the last reward; a truncated episode bootstraps from its last observation."""
+        if kind is EndKind.TRUNCATED:
+            self._learn_before(reward, observation)
+        elif kind is EndKind.TERMINATED:
+            self._learn(reward)
+
+    def _learn_before(self, reward: float, observation: npt.NDArray[Any]) -> None:
+        """Of an observation that is not the last."""
+        best = max(self._table.values(_state(observation)))
+        self._learn(reward + self._table.spec.discount * best)
+
+    def _learn(self, target: float) -> None:
+        table = self._table
+        if not table._is_judged:
+            values = table._table.setdefault(self._state, [table.initial] * table._actions)
+            values[self._action] += table.alpha * (target - values[self._action])
 
 
-def _states(observations: Arrays) -> list[int]:
-    """The number of each row of the only observation."""
-    (rows,) = observations.values()
-    states: list[int] = rows.reshape(len(rows)).tolist()
-    return states
+def _state(observation: npt.NDArray[Any]) -> int:
+    """The only number of the only observation."""
+    return int(observation.item())

@@ -1,0 +1,1 @@
+"""Projects that agents' authors begin with, one in each language: `reglue kit`."""

@@ -1,0 +1,114 @@
+"""The projects of `reglue kit`, as a team goes on with them: the commands of their README.md.
+
+tests/docker carries out the last of the four.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from reglue_bench.kit.language import LANGUAGES, LanguageName
+from reglue_bench.kit.writing import write_project
+from reglue_bench.results.result import read_result
+from tests.agent_clients.programs import ROOT, built, run
+from tests.leftovers import nothing_left
+
+pytestmark = pytest.mark.timeout(900)  # it compiles the client
+
+PATIENCE_S = 120.0
+BENCHMARK = ("online:mountain-car", "--runs", "1", "--steps", "300")
+ADDRESS = re.compile(r"reglue://[^'\s]+")
+
+
+class Project:
+    """A project, and the commands of its README.md as a shell runs them there."""
+
+    def __init__(self, language: LanguageName, folder: Path) -> None:
+        write_project(language, folder)
+        self.folder = folder
+        text = (folder / "README.md").read_text(encoding="utf-8")
+        self.build, self.rehearse, self.join, self.container = re.findall(
+            r"^```sh\n(.+)\n```$", text, re.MULTILINE
+        )
+
+    def run(self, command: str) -> str:
+        """What it said. Raises AssertionError where it fails."""
+        done = subprocess.run(
+            ["sh", "-c", command],
+            cwd=self.folder,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        return done.stdout + done.stderr
+
+
+def environment() -> dict[str, str]:
+    """A team's: `reglue` in its PATH, and nothing of this repository in Python's."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {key: value for key, value in os.environ.items() if key != "PYTHONPATH"} | {"PATH": path}
+
+
+@contextmanager
+def bench(out: Path) -> Iterator[str]:
+    """The join string of a run with TLS, which has ended by itself when the block ends."""
+    listening = ("--agent", "wait", "--listen", "127.0.0.1:0", "--tls", "--out", str(out))
+    command = [sys.executable, "-u", "-m", "reglue", "bench", *BENCHMARK, *listening]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            said = next(line for line in process.stdout if ADDRESS.search(line))
+            yield ADDRESS.search(said)[0]  # type: ignore[index]
+            process.stdout.read()
+            assert process.wait(PATIENCE_S) == 0
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_project_is_built_rehearses_and_joins(tmp_path: Path, language: LanguageName) -> None:
+    project = Project(language, tmp_path / "project")
+    if language in ("c", "julia"):  # the C++ client below them is the one that C++'s project builds
+        library = built("cpp", "reglue", "libreglue++.a").parent
+        cache = project.folder / "build/CMakeCache.txt"
+        cache.parent.mkdir()
+        cache.write_text(f"reglue_DIR:PATH={library}\n")
+    project.run(project.build)
+    assert "ready: reglue bench" in project.run(project.rehearse)
+    with nothing_left(), bench(tmp_path / "run") as address:
+        project.run(project.join.replace("reglue://…", address))
+    result = read_result(tmp_path / "run")
+    assert result.complete
+    assert not result.faults
+
+
+def test_a_wheel_carries_what_projects_are_written_from(tmp_path: Path) -> None:
+    """As an installation far from any checkout has it: the same projects, to the byte."""
+    pip = (sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(tmp_path))
+    run(*pip, str(ROOT))
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "installed")
+    for language in LANGUAGES:
+        here, there = tmp_path / language, tmp_path / f"wheel-{language}"
+        write_project(language, here)
+        installed = {"PYTHONPATH": str(tmp_path / "installed")}
+        run(sys.executable, "-m", "reglue", "kit", language, str(there), environment=installed)
+        assert contents(here) == contents(there)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
