@@ -74,7 +74,7 @@ class Episode implements AgentEpisode {
     readonly sarsa: Sarsa,
     readonly rng: Rng,
   ) {
-    this.#traces = sarsa.weights.map(() => new Map());
+    this.#traces = sarsa.weights.map(() => new Map<number, number>());
   }
 
   start(observation: Arrays): number {

@@ -76,7 +76,8 @@ function together(actions: readonly Chosen[]): Chosen {
   if (!actions.some(isNamed)) return actions as Values[];
   const named = Object.create(null) as Record<string, Values[]>;
   for (const action of actions) {
-    for (const [name, values] of Object.entries(action)) (named[name] ??= []).push(values);
+    for (const [name, values] of Object.entries<Values>(action as Record<string, Values>))
+      (named[name] ??= []).push(values);
   }
   return named;
 }
