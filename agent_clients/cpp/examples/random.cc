@@ -18,7 +18,8 @@ class RandomEpisode : public reglue::AgentEpisode {
  private:
   void act(const reglue::Actions& action) {
     for (const auto& tensor : action) {
-      for (std::size_t i = 0; i < tensor.spec().size(); ++i) tensor.set(0, i, draw(tensor.spec(), i));
+      for (std::size_t i = 0; i < tensor.spec().size(); ++i)
+        tensor.set(0, i, draw(tensor.spec(), i));
     }
   }
 

@@ -83,9 +83,8 @@ void read_all(const std::string& bytes) {
     if (message.has_init()) decode_spec(message.init().spec());
     if (message.has_turn()) decode_turn(*message.mutable_turn(), *task, buffers, kMostBytes);
   });
-  parsed<v1::EnvironmentCall>(bytes, [](v1::EnvironmentCall& message) {
-    read_call(message, *task);
-  });
+  parsed<v1::EnvironmentCall>(bytes,
+                              [](v1::EnvironmentCall& message) { read_call(message, *task); });
   parsed<v1::ExperimentReply>(bytes, [&](const v1::ExperimentReply& message) {
     if (message.has_spec()) decode_spec(message.spec());
     read_answers(bytes, task);

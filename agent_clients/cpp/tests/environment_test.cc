@@ -185,8 +185,8 @@ TEST_F(EnvironmentTest, ATaskSpecThatContradictsItselfIsItsOwnFault) {
 }
 
 TEST_F(EnvironmentTest, TasksThatAreNoneAreItsOwnFault) {
-  for (const std::vector<Task>& tasks : {std::vector<Task>{}, {{"none", 0}}, {{"a", 1}, {"a", 1}},
-                                         {{"\xff", 1}}}) {
+  for (const std::vector<Task>& tasks :
+       {std::vector<Task>{}, {{"none", 0}}, {{"a", 1}, {"a", 1}}, {{"\xff", 1}}}) {
     counter_.tasks = tasks;
     EXPECT_THROW(init(1), UsageError);
   }

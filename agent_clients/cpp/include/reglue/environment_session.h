@@ -5,8 +5,8 @@
 //   while (const reglue::EnvironmentCall* call = session.next()) {
 //     switch (call->kind) {
 //       case reglue::EnvironmentCall::Kind::Init: session.ready(spec(), traits()); break;
-//       case reglue::EnvironmentCall::Kind::Play: play(*call, session.outcome()); session.played(); break;
-//       case reglue::EnvironmentCall::Kind::Message: session.reply_message("…"); break;
+//       case reglue::EnvironmentCall::Kind::Play: play(*call, session.outcome()); session.played();
+//       break; case reglue::EnvironmentCall::Kind::Message: session.reply_message("…"); break;
 //       default: session.done();
 //     }
 //   }
@@ -41,20 +41,20 @@ struct EnvironmentCall {
 
   Kind kind = Kind::Init;
   std::uint64_t seq = 0;
-  std::uint32_t slots = 0;               // of Init
-  ChosenActions actions;                 // of Play: rows as `step_slots`; no tensors if none steps
+  std::uint32_t slots = 0;  // of Init
+  ChosenActions actions;  // of Play: rows as `step_slots`; no tensors if none steps
   Span<const std::uint32_t> step_slots;  // of Play
-  Cells cells;                           // of Play: what begins
-  std::uint32_t slot = 0;                // of the four of states and random seeds
-  std::string_view kept;                 // of SetState and SetRandomSeed
-  std::uint64_t seed = 0;                // of StandardizeRandomness
-  std::string_view text;                 // of Message
-  const TaskSpec* spec = nullptr;        // of the last ready(); null before it
+  Cells cells;  // of Play: what begins
+  std::uint32_t slot = 0;  // of the four of states and random seeds
+  std::string_view kept;  // of SetState and SetRandomSeed
+  std::uint64_t seed = 0;  // of StandardizeRandomness
+  std::string_view text;  // of Message
+  const TaskSpec* spec = nullptr;  // of the last ready(); null before it
 };
 
 /// What comes of a Play, written in place. Rows of observations: steps, then starts.
 struct Outcome {
-  Span<double> rewards;      // of steps, zeros until written
+  Span<double> rewards;  // of steps, zeros until written
   Span<std::uint8_t> flags;  // of steps, bits of EpisodeFlag
   ShownObservations observations;
   std::map<std::uint32_t, std::string>* faults = nullptr;  // slot -> what failed there

@@ -20,8 +20,8 @@ class AgentEpisode {
   /// Choose the next action; `reward` is of the one before, NaN where it is withheld.
   virtual void step(double reward, const Observations& observation, Actions& action) = 0;
 
-  /// Take the last reward and observation, and how it ended. Not called for an episode that was abandoned, or of
-  /// which nothing more was heard.
+  /// Take the last reward and observation, and how it ended. Not called for an episode that was
+  /// abandoned, or of which nothing more was heard.
   virtual void end(double, const Observations&, EndKind) {}
 };
 
@@ -32,8 +32,7 @@ class EpisodeAgent : public Agent {
   /// Makes what plays the episode that begins. `seed` is of the agent's own random numbers in it.
   virtual std::unique_ptr<AgentEpisode> new_episode(std::uint64_t seed) = 0;
 
-  void agent_start(const Observations& observations, const Starts& starts,
-                   Actions& actions) final {
+  void agent_start(const Observations& observations, const Starts& starts, Actions& actions) final {
     for (std::size_t row = 0; row < starts.size(); ++row) {
       auto& episode = episodes_[starts.slots[row]] = new_episode(starts.seeds[row]);
       Actions action = actions.part(row, 1);

@@ -25,7 +25,9 @@ void write_refusal(const RoutineRefused& refused, v1::Refusal& refusal) {
 
 /// Throws NotSupported.
 void check_offered(bool is_offered, const v1::EnvironmentCall& call, const char* what) {
-  if (!is_offered) throw NotSupported("env_" + Trace::name_of_call(call), "an environment with " + std::string(what));
+  if (!is_offered)
+    throw NotSupported("env_" + Trace::name_of_call(call),
+                       "an environment with " + std::string(what));
 }
 
 template <class Repeated>
@@ -55,8 +57,12 @@ Cell cell_of(const v1::Cell& message) {
     throw BadReply("OUT_OF_DOMAIN", "phase " + std::to_string(message.phase()),
                    "one of protocol 1.0");
   }
-  return {message.task(), message.variant(), message.seed(), message.repeat(),
-          static_cast<Phase>(message.phase()), message.steps()};
+  return {message.task(),
+          message.variant(),
+          message.seed(),
+          message.repeat(),
+          static_cast<Phase>(message.phase()),
+          message.steps()};
 }
 
 /// Throws UsageError.
@@ -66,7 +72,8 @@ void check_tasks(const std::vector<Task>& tasks) {
   for (const Task& task : tasks) {
     const std::string name = "'" + clean(task.name, kMostNameCharacters) + "'";
     if (!is_utf8(task.name)) throw UsageError("got task " + name + ", wanted a name in UTF-8");
-    if (task.variants < 1) throw UsageError("got task " + name + " with no variants, wanted 1 or more");
+    if (task.variants < 1)
+      throw UsageError("got task " + name + " with no variants, wanted 1 or more");
     if (!names.insert(task.name).second) {
       throw UsageError("got task " + name + " twice, wanted each once");
     }
@@ -101,9 +108,7 @@ bool EnvironmentCodec::read(v1::EnvironmentCall& message, v1::EnvironmentReply& 
       call_.kind = Kind::Init;
       call_.slots = message.init().slots();
       break;
-    case v1::EnvironmentCall::kPlay:
-      read_play(*message.mutable_play());
-      break;
+    case v1::EnvironmentCall::kPlay: read_play(*message.mutable_play()); break;
     case v1::EnvironmentCall::kGetState:
       call_.kind = Kind::GetState;
       call_.slot = message.get_state().slot();
@@ -130,11 +135,8 @@ bool EnvironmentCodec::read(v1::EnvironmentCall& message, v1::EnvironmentReply& 
       call_.kind = Kind::Message;
       call_.text = message.message().text();
       break;
-    case v1::EnvironmentCall::kCleanup:
-      call_.kind = Kind::Cleanup;
-      break;
-    default:
-      throw BadReply("WRONG_KIND", "an unknown call", "one of protocol 1.0");
+    case v1::EnvironmentCall::kCleanup: call_.kind = Kind::Cleanup; break;
+    default: throw BadReply("WRONG_KIND", "an unknown call", "one of protocol 1.0");
   }
   return true;
 }
@@ -149,10 +151,10 @@ void EnvironmentCodec::check_routine(const v1::EnvironmentCall& message) const {
     }
     case v1::EnvironmentCall::kPlay:
     case v1::EnvironmentCall::kMessage:
-    case v1::EnvironmentCall::CALL_NOT_SET:
-      return;
+    case v1::EnvironmentCall::CALL_NOT_SET: return;
     default:
-      if (!has_spec_) throw OutOfOrder(Trace::name_of_call(message) + " before env_init", "env_init first");
+      if (!has_spec_)
+        throw OutOfOrder(Trace::name_of_call(message) + " before env_init", "env_init first");
   }
   switch (message.call_case()) {
     case v1::EnvironmentCall::kGetState:
@@ -203,8 +205,8 @@ void EnvironmentCodec::read_play(v1::Play& message) {
 
 v1::EnvironmentReply& EnvironmentCodec::reply(bool is_right, const char* got) const {
   if (is_open() && is_right) return *reply_;
-  throw UsageError(std::string("got ") + got + (is_open() ? ", wanted the call's own answer"
-                                                          : ", wanted next() first"));
+  throw UsageError(std::string("got ") + got +
+                   (is_open() ? ", wanted the call's own answer" : ", wanted next() first"));
 }
 
 void EnvironmentCodec::ready(TaskSpec spec, const EnvironmentTraits& traits) {
@@ -265,7 +267,8 @@ void EnvironmentCodec::done() {
 
 void EnvironmentCodec::reply_message(std::string text) {
   v1::EnvironmentReply& answer = reply(call_.kind == Kind::Message, "a message");
-  if (!is_utf8(text)) throw UsageError("got an answer to a message that is not UTF-8, wanted UTF-8");
+  if (!is_utf8(text))
+    throw UsageError("got an answer to a message that is not UTF-8, wanted UTF-8");
   answer.mutable_message()->set_text(std::move(text));
 }
 

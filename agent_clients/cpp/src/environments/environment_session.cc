@@ -9,7 +9,8 @@ namespace reglue {
 namespace {
 
 /// The environment's hello.
-AnsweringSession<EnvironmentWire>::Hello hello_of(const std::string& name, std::uint32_t max_slots) {
+AnsweringSession<EnvironmentWire>::Hello hello_of(const std::string& name,
+                                                  std::uint32_t max_slots) {
   return [max_slots, name = clean(name, kMostNameCharacters)](
              v1::EnvironmentReply& reply, const v1::Ticket& ticket, std::uint64_t answered) {
     v1::EnvironmentHello& hello = *reply.mutable_hello();
