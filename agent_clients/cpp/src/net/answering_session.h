@@ -70,7 +70,7 @@ class AnsweringSession {
   /// Waits until next() returns or throws at once; false if `until` comes first.
   bool wait(const Deadline& until);
 
-  /// Whoever waits here leaves. Safe in signal handlers and other threads.
+  /// Ends a wait in `next` or `wait`. Safe in signal handlers and other threads.
   void stop() noexcept { interrupt_.request(); }
 
   /// The message that is to answer it. It may hold an earlier answer, whose memory can be used

@@ -37,7 +37,7 @@ _MOST_RESTS = 1024
 class AdaptiveSpin:
     """Whether to spin before a wait sleeps, learnt from the last waits.
 
-    Spinning keeps a core from sleeping, so that whoever is woken runs at once: it gives way to
+    Spinning keeps a core awake, so that a process that is woken there runs at once: it gives way to
     others all the time. It is done only where this process may run on two cores or
     more, and only while answers come within SPIN_S. An answer that comes later
     (the peer thinks for long, or others need the cores) makes the next waits sleep at
