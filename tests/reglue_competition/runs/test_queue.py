@@ -216,8 +216,10 @@ def test_an_agent_that_was_away_when_its_submission_broke_is_told(
     with hosting(tmp_path) as server:
         ours = server.team("ours")
         with joined_process(ours, "Seeded") as agent:
-            server.runs_until(lambda: server.store.submissions() != [], "it is entered")
-            there = server.folder(server.submission("ours"))
+            until(lambda: server.store.submissions() != [], "it is entered")
+            submission = server.submission("ours")
+            until(lambda: server.entries.is_here(submission.id), "it waits")
+            there = server.folder(submission)
             there.parent.mkdir()
             there.write_text("no folder")
             agent.kill()
