@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The next word of `*rest`, cut off there; ends the program if there is none. */
+/* The next word of `*rest`, cut off there; ends the program if there is no other word. */
 static char *next_word(char **rest)
 {
     char *word = *rest;
