@@ -8,7 +8,7 @@ BIN := .venv/bin
 BUF := cd proto && node_modules/.bin/buf
 STUBS := agent_clients/python
 TYPESCRIPT := agent_clients/typescript
-CPP_FILES := find agent_clients/cpp -name '*.cc' -o -name '*.h'
+C_FILES := find agent_clients/cpp agent_clients/c -name '*.cc' -o -name '*.c' -o -path 'agent_clients/c*/src/*.h' -o -path 'agent_clients/cpp/*.h'
 DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
 # What docker compose reads.
@@ -18,8 +18,9 @@ ENV := .env
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs picture env chaos test fuzz test-clients test-containers check conformance coverage speed scaling format proto \
-	proto-image constraints clean clients cpp sanitize c julia typescript docker \
+.DELETE_ON_ERROR:
+.PHONY: help setup demo docs reference picture env chaos test fuzz test-clients test-containers check conformance coverage speed scaling format proto \
+	proto-image constraints clean clients cpp onnxruntime sanitize tidy c julia typescript docker \
 	check-style check-types check-layers check-proto check-stubs check-tests check-containers
 
 help: ## list the targets
@@ -31,8 +32,30 @@ demo: .venv/is-installed ## evaluate an agent process on Meta-World and name its
 	$(BIN)/reglue bench MT10 --agent expert --num-episodes 5 --seed 42 --out $(DEMO)
 	$(BIN)/reglue report $(DEMO)
 
-docs: .venv/dev-is-installed ## build the documentation into site/, or fail at a broken link
+docs: .venv/dev-is-installed reference ## build the documentation into site/, or fail at a broken link
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+# What docs/reference shows of the doc comments in other languages. `make docs REFERENCES=` does without: those pages are then
+# as they were built last, or say that they were not.
+REFERENCES := c/index.xml cpp/index.xml julia/Reglue.md typescript/README.md
+
+reference: $(addprefix build/api/,$(REFERENCES))
+
+build/api/c/index.xml: $(wildcard agent_clients/c/include/*.h)
+build/api/cpp/index.xml: $(wildcard agent_clients/cpp/include/reglue/*.h)
+build/api/%/index.xml: docs/api/Doxyfile
+	.ci/doxygen
+	mkdir -p $(@D)
+	{ cat $<; echo "INPUT = agent_clients/$*/include"; echo "OUTPUT_DIRECTORY = $(@D)"; } | doxygen -
+
+build/api/julia/Reglue.md: docs/api/julia.jl $(wildcard agent_clients/julia/src/*.jl)
+	.ci/julia
+	rm -rf $(@D)
+	julia --startup-file=no -O0 --project=agent_clients/julia $< $(@D)
+
+build/api/typescript/README.md: $(TYPESCRIPT)/node_modules/is-installed $(TYPESCRIPT)/typedoc.config.js \
+		$(shell find $(TYPESCRIPT)/src -name '*.ts' -not -path '*/gen/*')
+	cd $(TYPESCRIPT) && npm run reference
 
 picture: .venv/dev-is-installed ## draw docs/assets/report.png; needs chromium
 	PATH="$(CURDIR)/$(BIN):$$PATH" .ci/picture
@@ -48,14 +71,14 @@ fuzz: .venv/dev-is-installed ## look for messages that break a decoder, for SECO
 	$(BIN)/python -m tests.fuzz.run --seconds $(SECONDS) $(if $(KEEP),--keep)
 	[ -z "$$(command -v clang++)" ] || .ci/fuzz-cpp $(SECONDS)
 
-test-clients: .venv/dev-is-installed clients sanitize ## the clients in other languages: their tests, and the protocol's rules
+test-clients: .venv/dev-is-installed tidy clients onnxruntime sanitize reference ## the clients in other languages: their tests, and the protocol's rules
 	ctest --test-dir build/cpp --output-on-failure
 	ctest --test-dir build/c --output-on-failure
 	cd $(TYPESCRIPT) && npm run check && npm test
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations 10 tests/agent_clients
 
-test-containers: .venv/dev-is-installed docker ## the bake-off and the competition in containers, unless REGLUE_NO_DOCKER=1
-	$(BIN)/python -m pytest tests/docker
+test-containers: .venv/dev-is-installed docker ## the bake-off, the competition, projects and shells in containers, unless REGLUE_NO_DOCKER=1
+	$(BIN)/python -m pytest --durations 10 tests/docker
 
 docker: # two that install packages would get in each other's way: check runs it first
 	[ "$(REGLUE_NO_DOCKER)" = 1 ] || .ci/docker
@@ -74,12 +97,36 @@ cpp: ## build the C++ client
 	cmake -S agent_clients/cpp -B build/cpp -G Ninja -DREGLUE_STRICT=ON
 	cmake --build build/cpp
 
-sanitize: ## test the C++ client under ASan and UBSan, in a debug build
+SANITIZED = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+sanitize: .venv/dev-is-installed ## test the C and C++ clients by clang under ASan, UBSan and TSan, in debug builds
 	.ci/cpp
-	cmake -S agent_clients/cpp -B build/sanitize -G Ninja -DREGLUE_STRICT=ON -DREGLUE_SANITIZE=ON \
-		-DREGLUE_EXAMPLES=OFF -DCMAKE_BUILD_TYPE=Debug
+	.ci/clang
+	CC=clang CXX=clang++ cmake -S agent_clients/cpp -B build/sanitize -G Ninja -DREGLUE_STRICT=ON \
+		-DREGLUE_SANITIZE=address,undefined -DREGLUE_EXAMPLES=OFF -DCMAKE_BUILD_TYPE=Debug
 	cmake --build build/sanitize
 	ctest --test-dir build/sanitize --output-on-failure
+	CC=clang CXX=clang++ CFLAGS="$(SANITIZED)" CXXFLAGS="$(SANITIZED)" LDFLAGS="-fsanitize-link-c++-runtime -lstdc++" \
+		cmake -S agent_clients/c -B build/sanitize-c -G Ninja -DREGLUE_STRICT=ON -DCMAKE_BUILD_TYPE=Debug \
+		-Dreglue_DIR=$(CURDIR)/build/sanitize
+	cmake --build build/sanitize-c
+	ctest --test-dir build/sanitize-c --output-on-failure
+	for role in agent environment experiment; do \
+		$(BIN)/reglue conformance $$role --cmd build/sanitize-c/conformance_$${role}_c || exit 1; done
+	CC=clang CXX=clang++ cmake -S agent_clients/cpp -B build/threads -G Ninja -DREGLUE_STRICT=ON \
+		-DREGLUE_SANITIZE=thread -DREGLUE_EXAMPLES=OFF -DCMAKE_BUILD_TYPE=Debug
+	cmake --build build/threads --target reglue_tests
+	build/threads/tests/reglue_tests --gtest_brief
+
+onnxruntime: .venv/dev-is-installed ## see to ONNX Runtime for C++, which an example plays networks by
+	.ci/onnxruntime $(BIN)/python build/onnxruntime
+
+tidy: ## look for faults in the C and C++ clients with clang-tidy
+	.ci/cpp
+	.ci/clang
+	CC=clang CXX=clang++ cmake -S agent_clients/c -B build/tidy -G Ninja -DREGLUE_STRICT=ON -DCMAKE_BUILD_TYPE=Debug \
+		-DCMAKE_EXPORT_COMPILE_COMMANDS=ON
+	cmake --build build/tidy --target reglue_proto_code
+	run-clang-tidy -quiet -j $(JOBS) -p build/tidy 'agent_clients/c/(src|examples)/' agent_clients/cpp/src/
 
 c: cpp ## build the C library and its programs
 	cmake -S agent_clients/c -B build/c -G Ninja -DREGLUE_STRICT=ON -Dreglue_DIR=$(CURDIR)/build/cpp
@@ -128,7 +175,7 @@ check-containers:
 check-style: .venv/dev-is-installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(CPP_FILES) | xargs $(BIN)/clang-format --dry-run --Werror
+	$(C_FILES) | xargs $(BIN)/clang-format --dry-run --Werror
 
 check-types: .venv/dev-is-installed
 	$(BIN)/mypy
@@ -144,10 +191,10 @@ check-proto: proto/node_modules/is-installed
 check-stubs: .venv-proto/is-installed
 	.ci/stubs check $(STUBS)
 
-format: .venv/dev-is-installed proto/node_modules/is-installed ## rewrite Python, C++ and proto files in the house's style
+format: .venv/dev-is-installed proto/node_modules/is-installed ## rewrite Python, C, C++ and proto files in the house's style
 	$(BIN)/ruff check --fix --exit-zero .
 	$(BIN)/ruff format .
-	$(CPP_FILES) | xargs $(BIN)/clang-format -i
+	$(C_FILES) | xargs $(BIN)/clang-format -i
 	$(BUF) format --write
 
 proto: .venv-proto/is-installed ## generate the Python stubs from proto/

@@ -1,4 +1,6 @@
-"""Programs of the clients in other languages, built when a test wants them."""
+"""Programs of the clients in other languages, built when a test wants them, and whom they play
+with.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +8,33 @@ import fcntl
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from glue_server.conformance.checks import CHECKS, OF_GRPC_ALONE
+from glue_server.rpc import GlueServer
+from reglue.client import connect
+from reglue.environments.environment import Worlds
+from reglue.experiments.experiment import Experiment
+from reglue.messages.environment import EnvironmentInit, EnvironmentReady
+from reglue_bench import evaluate
+from reglue_bench.results.result import Result
+from tests.glue_server.hubs import a_hub
+from tests.glue_server.playing import SOLVED, Follower
+from tests.leftovers import nothing_left
+from tests.reglue_bench.remote import Joins
+from tests.worlds import Corridor
 
 ROOT = Path(__file__).parents[2]
 
 TAKES_S = 600.0
 LEAVES_S = 15.0
+PATIENCE_S = 60.0
 
 
 def built(client: str, target: str, path: str) -> Path:
@@ -58,6 +75,33 @@ def typescript(path: str) -> Path:
     return program
 
 
+JULIA = (
+    *("julia", "--startup-file=no", "-O1"),
+    f"--project={ROOT / 'agent_clients/julia'}",
+)
+
+
+@contextmanager
+def started(
+    command: Sequence[str], address: str, token: str, **environment: str
+) -> Iterator[subprocess.Popen[str]]:
+    """The program, which dials there, with pipes to it and from its stderr. It is gone at the
+    end.
+    """
+    where = {"REGLUE_ADDRESS": address, "REGLUE_TOKEN": token}
+    with subprocess.Popen(
+        command,
+        env=os.environ | where | environment,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 @contextmanager
 def playing(program: Path, address: str, token: str = "") -> Iterator[None]:
     """The program, which dials there. It has left at the end, or is killed."""
@@ -93,3 +137,72 @@ def keeps_the_rules(
     left_out = OF_GRPC_ALONE if transport == "unix" else set()
     asked = [check for check in CHECKS[role] if check.name not in left_out]
     assert f"{len(asked)} of {len(asked)} checks passed" in told
+
+
+@contextmanager
+def asked(program: Path) -> Iterator[Callable[[Any], Any]]:
+    """Asks an environment of two slots call by call: one that keeps states and seeds."""
+    with (
+        nothing_left(),
+        GlueServer(places={"environment": 1}) as server,
+        playing(program, server.address, server.token),
+    ):
+        port: Any = server.next("environment", PATIENCE_S)
+
+        def ask(call: Any) -> Any:
+            port.send(call)
+            return port.receive(PATIENCE_S)
+
+        ready = ask(EnvironmentInit(2))
+        assert isinstance(ready, EnvironmentReady)
+        assert (ready.restores, ready.seeds, ready.standardizes) == (True, True, True)
+        yield ask
+        port.close("that was all")
+
+
+def online(
+    start: Callable[[str], AbstractContextManager[object]], *, agent: str, **settings: Any
+) -> Result:
+    """A whole run of an agent in Python, in an environment that `start` starts, told where."""
+    with nothing_left(), ExitStack() as programs:
+
+        def dial(where: str) -> None:
+            programs.enter_context(start(where))
+
+        settings |= {"runs": 1, "connect_timeout": PATIENCE_S}
+        result = evaluate("online:wait", agent=agent, watcher=Joins(dial), **settings)
+    assert result.complete
+    return result
+
+
+def peers(pool: ThreadPoolExecutor, server: GlueServer) -> list[Future[str]]:
+    """An agent and an environment, which join."""
+    there = {"agent": Follower(), "environment": Worlds(Corridor(solved=SOLVED))}
+    return [
+        pool.submit(connect, each, server.address, server.tokens[role])
+        for role, each in there.items()
+    ]
+
+
+def measures_as_python(*command: str) -> None:
+    """Raise AssertionError unless RL-Glue's benchmark program measures what it does in Python.
+
+    `command` is told how many runs to play, and how many episodes in each.
+    """
+    runs, episodes = 3, 4
+    with ThreadPoolExecutor(4) as pool, a_hub() as (server, _):
+        left = peers(pool, server)
+        where = {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": server.tokens["experiment"]}
+        measured = float(run(*command, str(runs), str(episodes), environment=where))
+        left += peers(pool, server)
+        with Experiment(server.address, server.tokens["experiment"]) as rl:
+            sums = []
+            for seed in range(runs):
+                rl.init(seed=seed)
+                returns = [(rl.episode(10_000_000), rl.return_())[1] for _ in range(episodes)]
+                rl.cleanup()
+                sums.append(sum(returns) / episodes)
+        for each in left:
+            assert each.result(PATIENCE_S) == "the run is over: the experiment has left"
+    assert measured == pytest.approx(sum(sums) / runs, rel=1e-15)
+    assert measured != 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
@@ -37,12 +39,19 @@ from reglue.messages.environment import (
     Play,
     Played,
 )
+from reglue.net.join_string import Transport
 from reglue_bench import evaluate
-from tests.agent_clients.programs import built, keeps_the_rules, playing, run
+from tests.agent_clients.programs import (
+    built,
+    keeps_the_rules,
+    measures_as_python,
+    peers,
+    playing,
+    run,
+)
 from tests.glue_server.hubs import a_hub
-from tests.glue_server.playing import SOLVED, Follower
+from tests.glue_server.rpc.proxies import TRANSPORTS
 from tests.leftovers import nothing_left
-from tests.worlds import Corridor
 
 PATIENCE_S = 30.0
 
@@ -107,6 +116,24 @@ def test_what_is_not_legal_is_refused_and_the_session_goes_on() -> None:
     assert said == "told: reply 3 was refused: got less, wanted more\nthat was all\n"
 
 
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_an_agent_that_waits_leaves_when_a_signal_tells_it_to(transport: Transport) -> None:
+    program = built("c", "stopped", "tests/stopped")
+    with nothing_left(), GlueServer(places={"agent": 1}, transport=transport) as hall:
+        where = os.environ | {"REGLUE_ADDRESS": hall.address, "REGLUE_TOKEN": hall.token}
+        with subprocess.Popen([program], env=where, stderr=subprocess.PIPE, text=True) as process:
+            try:
+                port = hall.next("agent", PATIENCE_S)
+                assert port is not None
+                port.send(TextMessage("hello"))
+                assert port.receive(PATIENCE_S) == TextMessage("")
+                process.send_signal(signal.SIGTERM)
+                _, told = process.communicate(timeout=PATIENCE_S)
+            finally:
+                process.kill()
+    assert (process.returncode, told) == (0, "the program has stopped the session\n")
+
+
 def test_what_is_not_legal_is_refused_an_environment_and_its_session_goes_on() -> None:
     program = built("c", "misuse_environment", "tests/misuse_environment")
     cells = {slot: Cell("walk", 0, 1, 0, Phase.TRAIN) for slot in (0, 1)}
@@ -141,15 +168,6 @@ def test_what_is_not_legal_is_refused_an_environment_and_its_session_goes_on() -
     assert (no_seeds.code, no_seeds.got) == ("NOT_SUPPORTED", "env_get_random_seed")
 
 
-def peers(pool: ThreadPoolExecutor, server: GlueServer) -> list[Future[str]]:
-    """An agent and an environment, which join."""
-    there = {"agent": Follower(), "environment": Worlds(Corridor(solved=SOLVED))}
-    return [
-        pool.submit(connect, each, server.address, server.tokens[role])
-        for role, each in there.items()
-    ]
-
-
 def test_a_benchmark_program_in_c_is_refused_what_is_not_legal_or_takes_too_long() -> None:
     program = built("c", "misuse_experiment", "tests/misuse_experiment")
     with ThreadPoolExecutor(2) as pool, a_hub() as (server, _):
@@ -161,24 +179,7 @@ def test_a_benchmark_program_in_c_is_refused_what_is_not_legal_or_takes_too_long
 
 
 def test_rl_benchmark_in_c_measures_what_it_measures_in_python() -> None:
-    program = built("c", "rl_benchmark", "rl_benchmark")
-    runs, episodes = 3, 4
-    with ThreadPoolExecutor(4) as pool, a_hub() as (server, _):
-        left = peers(pool, server)
-        where = {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": server.tokens["experiment"]}
-        measured = float(run(str(program), str(runs), str(episodes), environment=where))
-        left += peers(pool, server)
-        with Experiment(server.address, server.tokens["experiment"]) as rl:
-            sums = []
-            for seed in range(runs):
-                rl.init(seed=seed)
-                returns = [(rl.episode(10_000_000), rl.return_())[1] for _ in range(episodes)]
-                rl.cleanup()
-                sums.append(sum(returns) / episodes)
-        for each in left:
-            assert each.result(PATIENCE_S) == "the run is over: the experiment has left"
-    assert measured == pytest.approx(sum(sums) / runs, rel=1e-15)
-    assert measured != 0
+    measures_as_python(str(built("c", "rl_benchmark", "rl_benchmark")))
 
 
 def returns(environment: AbstractContextManager[object], server: GlueServer) -> list[float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from glue_server.rpc import GlueServer
 from reglue import Cell, Phase
 from reglue.messages.agent import Refusal, RoutineDone
 from reglue.messages.environment import (
-    EnvironmentInit,
-    EnvironmentReady,
     GetRandomSeed,
     GetState,
     Play,
@@ -29,10 +25,7 @@ from reglue.messages.environment import (
     StandardizeRandomness,
 )
 from reglue.rng import Rng
-from reglue_bench import evaluate
-from tests.agent_clients.programs import built, playing
-from tests.leftovers import nothing_left
-from tests.reglue_bench.remote import Joins
+from tests.agent_clients.programs import asked, built, online, playing
 
 PATIENCE_S = 30.0
 ANGLE, ANGULAR_VELOCITY = 2, 3
@@ -52,11 +45,7 @@ def program() -> Path:
 class Cart:
     """The program, asked call by call."""
 
-    port: Any
-
-    def ask(self, call: Any) -> Any:
-        self.port.send(call)
-        return self.port.receive(PATIENCE_S)
+    ask: Callable[[Any], Any]
 
     def start(self, seed: int = 0, repeat: int = 0, slot: int = 0) -> npt.NDArray[Any]:
         """The first observation."""
@@ -74,22 +63,8 @@ class Cart:
 
 @pytest.fixture
 def cart(program: Path) -> Iterator[Cart]:
-    """It is to play two slots."""
-    with (
-        nothing_left(),
-        GlueServer(places={"environment": 1}) as hall,
-        playing(program, hall.address, hall.token),
-    ):
-        port = hall.next("environment", PATIENCE_S)
-        assert port is not None
-        cart = Cart(port)
-        ready = cart.ask(EnvironmentInit(2))
-        assert isinstance(ready, EnvironmentReady)
-        assert ready.restores
-        assert ready.seeds
-        assert ready.standardizes
-        yield cart
-        port.close("that was all")
+    with asked(program) as ask:
+        yield Cart(ask)
 
 
 def first_motion(chance: Rng) -> npt.NDArray[np.float64]:
@@ -156,10 +131,12 @@ def test_standardized_starts_are_numbered(cart: Cart) -> None:
     [
         lambda state: state[:-1],
         lambda state: b"x" + state[1:],
+        lambda state: state[:-32] + np.float64(np.nan).tobytes() + state[-24:],
+        lambda state: state[:-16] + np.float64(np.nan).tobytes() + state[-8:],
         lambda state: state[:-8] + np.float64(np.nan).tobytes(),
         lambda state: state[:-32] + np.float64(2.5).tobytes() + state[-24:],
     ],
-    ids=["short", "another mark", "not a number", "off the track"],
+    ids=["short", "another mark", "no position", "no angle", "no spin", "off the track"],
 )
 def test_a_state_that_it_did_not_keep_is_refused(
     cart: Cart, damaged: Callable[[bytes], bytes]
@@ -187,20 +164,7 @@ def test_an_action_that_there_is_not_is_its_slots_fault(cart: Cart) -> None:
 
 
 def test_an_agent_in_python_plays_it(program: Path) -> None:
-    with nothing_left(), ExitStack() as programs:
-
-        def dial(where: str) -> None:
-            programs.enter_context(playing(program, where))
-
-        result = evaluate(
-            "online:wait",
-            agent="random",
-            watcher=Joins(dial),
-            runs=1,
-            episodes=3,
-            connect_timeout=PATIENCE_S,
-        )
-    assert result.complete
+    result = online(lambda where: playing(program, where), agent="random", episodes=3)
     assert result.online is not None
     assert result.parameters["environment"] == "cart-pole"
     [run] = result.online.runs

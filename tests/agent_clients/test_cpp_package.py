@@ -93,7 +93,8 @@ def test_as_a_part_of_a_project_it_adds_neither_tests_nor_options_nor_installed_
         f"get_property(targets DIRECTORY {SOURCES} PROPERTY BUILDSYSTEM_TARGETS)\n"
         'file(WRITE "${CMAKE_BINARY_DIR}/targets" "${targets}")\n',
     )
-    assert (build / "targets").read_text().split(";") == ["reglue_proto", "reglue", "reglue_strict"]
+    targets = (build / "targets").read_text().split(";")
+    assert targets == ["reglue_proto", "reglue_proto_code", "reglue", "reglue_strict"]
     assert "Total Tests: 1\n" in run("ctest", "--test-dir", str(build), "--show-only")
     cache = (build / "CMakeCache.txt").read_text()
     assert "BUILD_TESTING" not in cache

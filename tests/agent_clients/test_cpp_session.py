@@ -2,44 +2,32 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
-import subprocess
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from glue_server.conformance.tcp_proxy import UnixProxy
 from glue_server.rpc import GlueServer
 from reglue.messages.agent import AgentInit, RoutineDone, TextMessage
 from reglue.net.join_string import Transport
-from tests.agent_clients.programs import built
+from tests.agent_clients.programs import built, started
 from tests.glue_server.playing import corridor_pool
 from tests.glue_server.rpc.proxies import TRANSPORTS, proxy_to
 from tests.waiting import until
 
 PATIENCE_S = 30.0
+STOPS_S = 10.0  # gRPC gives up after 20
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 
 pytestmark = [
     pytest.mark.timeout(600),  # the first test compiles the client
     pytest.mark.parametrize("transport", TRANSPORTS),
 ]
-
-
-@contextmanager
-def started(
-    program: Path, address: str, token: str, **more: str
-) -> Iterator[subprocess.Popen[str]]:
-    """The program, which dials there; killed at the end if it is still there."""
-    where = os.environ | {"REGLUE_ADDRESS": address, "REGLUE_TOKEN": token} | more
-    with subprocess.Popen([program], env=where, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
 
 
 def test_a_lost_connection_is_a_line_and_each_call_another_if_it_is_wanted(
@@ -49,7 +37,7 @@ def test_a_lost_connection_is_a_line_and_each_call_another_if_it_is_wanted(
     with (
         GlueServer(reconnect_window_s=PATIENCE_S, transport=transport) as server,
         proxy_to(server) as proxy,
-        started(program, proxy.address, server.token, REGLUE_TRACE="1") as process,
+        started([str(program)], proxy.address, server.token, REGLUE_TRACE="1") as process,
     ):
         port = server.next("agent", PATIENCE_S)
         assert port is not None
@@ -80,7 +68,7 @@ def test_an_agent_that_waits_leaves_when_a_signal_tells_it_to(transport: Transpo
     program = built("cpp", "stopped_agent", "tests/stopped_agent")
     with (
         GlueServer(transport=transport) as server,
-        started(program, server.address, server.token) as process,
+        started([str(program)], server.address, server.token) as process,
     ):
         port = server.next("agent", PATIENCE_S)
         assert port is not None
@@ -91,6 +79,62 @@ def test_an_agent_that_waits_leaves_when_a_signal_tells_it_to(transport: Transpo
     assert (process.returncode, told) == (0, "stopped_agent: the program has stopped the session\n")
 
 
+@contextmanager
+def silent(folder: Path, transport: Transport) -> Iterator[str]:
+    """The address of somebody who takes connections and says nothing."""
+    if transport == "grpc":
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            yield "127.0.0.1:{1}".format(*listener.getsockname())
+        return
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(folder / "silent"))
+        listener.listen()
+        yield str(folder / "silent")
+
+
+def test_an_agent_is_stopped_while_its_stream_is_being_opened(
+    tmp_path: Path, transport: Transport
+) -> None:
+    program = built("cpp", "stopped_agent", "tests/stopped_agent")
+    with (
+        GlueServer(reconnect_window_s=PATIENCE_S, transport=transport) as server,
+        proxy_to(server) as proxy,
+        silent(tmp_path, transport) as nobody,
+        started([str(program)], proxy.address, server.token) as process,
+    ):
+        assert server.next("agent", PATIENCE_S) is not None
+        streams = proxy.unix_socket if isinstance(proxy, UnixProxy) else proxy
+        before = streams.connections
+        if isinstance(proxy, UnixProxy):
+            proxy.unix_socket_target = nobody
+        else:
+            proxy.target = nobody
+        proxy.cut()
+        until(lambda: streams.connections > before, "it opens a stream")
+        process.send_signal(signal.SIGTERM)
+        _, told = process.communicate(timeout=STOPS_S)
+    assert process.returncode == 0
+    assert told.splitlines()[1:] == ["stopped_agent: the program has stopped the session"]
+
+
+def test_an_agent_is_stopped_while_nobody_takes_its_answer(transport: Transport) -> None:
+    program = built("cpp", "stopped_agent", "tests/stopped_agent")
+    with (
+        GlueServer(transport=transport) as server,
+        proxy_to(server) as proxy,
+        started([str(program)], proxy.address, server.token) as process,
+    ):
+        port = server.next("agent", PATIENCE_S)
+        assert port is not None
+        proxy.takes.clear()
+        port.send(TextMessage("hello"))
+        assert process.stderr is not None
+        assert process.stderr.readline() == "answering\n"
+        process.send_signal(signal.SIGTERM)
+        _, told = process.communicate(timeout=STOPS_S)
+    assert (process.returncode, told) == (0, "stopped_agent: the program has stopped the session\n")
+
+
 def test_an_agent_may_wait_in_slices_also_while_its_connection_is_lost(
     transport: Transport,
 ) -> None:
@@ -98,7 +142,7 @@ def test_an_agent_may_wait_in_slices_also_while_its_connection_is_lost(
     with (
         GlueServer(reconnect_window_s=PATIENCE_S, transport=transport) as server,
         proxy_to(server) as proxy,
-        started(program, proxy.address, server.token) as process,
+        started([str(program)], proxy.address, server.token) as process,
     ):
         port = server.next("agent", PATIENCE_S)
         assert port is not None

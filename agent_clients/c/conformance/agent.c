@@ -118,8 +118,7 @@ static void say_counts(const agent *self, text *answer)
              self->calls[REGLUE_INIT], self->calls[REGLUE_FREEZE], self->calls[REGLUE_ADAPT_BEGIN],
              self->calls[REGLUE_ADAPT]);
     text_add(answer, "\"message\": %lu, \"cleanup\": %lu, \"start\": %lu, \"step\": %lu, \"end\": %lu}",
-             self->calls[REGLUE_MESSAGE], self->calls[REGLUE_CLEANUP], self->starts, self->steps,
-             self->ends);
+             self->calls[REGLUE_MESSAGE], self->calls[REGLUE_CLEANUP], self->starts, self->steps, self->ends);
 }
 
 static void say_budget(const reglue_budget *budget, text *answer)
@@ -179,8 +178,7 @@ int main(void)
     if (rc == REGLUE_OK)
         while ((rc = reglue_next(self.session, &call)) == REGLUE_CALL)
             if ((rc = carry_out(&self, call)) != REGLUE_OK) break;
-    if (rc != REGLUE_DONE)
-        fprintf(stderr, "%s: %s\n", reglue_result_name(rc), reglue_errmsg(self.session));
+    if (rc != REGLUE_DONE) fprintf(stderr, "%s: %s\n", reglue_result_name(rc), reglue_errmsg(self.session));
     reglue_close(self.session);
     free(self.memory);
     return rc == REGLUE_DONE ? 0 : 1;

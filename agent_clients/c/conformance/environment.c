@@ -58,8 +58,8 @@ static episode begun(const reglue_cell *cell, uint64_t seed, uint64_t repeat)
     memory = rule_take_number(memory, (uint64_t)cell->phase, 1);
     memory = rule_take_number(memory, cell->steps, 8);
     uint32_t rng = rule_take_number(rule_take_number(RULE_START, seed, 8), repeat, 8);
-    return (episode){memory, rng, 0, (uint32_t)(2 + seed % 6), cell->variant % 2,
-                     cell->phase == REGLUE_EVALUATE};
+    return (episode){
+        memory, rng, 0, (uint32_t)(2 + seed % 6), cell->variant % 2, cell->phase == REGLUE_EVALUATE};
 }
 
 /* Takes in the rng, and shows a row of observations. Returns how many elements that has. */
@@ -67,8 +67,8 @@ static uint64_t move(episode *on, const reglue_environment_call *call, uint64_t 
 {
     on->memory = rule_take_number(on->memory, on->rng, 4);
     on->rng = rule_draw(on->rng, 1);
-    return rule_row(on->memory, call->spec->observations, call->spec->observation_count,
-                    call->observations, row);
+    return rule_row(on->memory, call->spec->observations, call->spec->observation_count, call->observations,
+                    row);
 }
 
 static int fail_if_told(environment *self, uint32_t slot)
@@ -116,8 +116,8 @@ static int start(environment *self, const reglue_environment_call *call, uint32_
 {
     uint32_t slot = call->start_slots[i];
     const reglue_cell *cell = &call->cells[i];
-    self->episodes[slot] = self->is_standard ? begun(cell, self->seed, self->numbered++)
-                                             : begun(cell, cell->seed, cell->repeat);
+    self->episodes[slot] =
+        self->is_standard ? begun(cell, self->seed, self->numbered++) : begun(cell, cell->seed, cell->repeat);
     self->is_on[slot] = 1;
     move(&self->episodes[slot], call, (uint64_t)call->steps + i);
     return fail_if_told(self, slot);
@@ -191,8 +191,16 @@ static int set_random_seed(environment *self, const reglue_environment_call *cal
 
 static void say_counts(const environment *self, text *answer)
 {
-    static const char *const names[] = {"", "init", "", "get_state", "set_state", "get_random_seed",
-                                        "set_random_seed", "standardize_randomness", "message", "cleanup"};
+    static const char *const names[] = {"",
+                                        "init",
+                                        "",
+                                        "get_state",
+                                        "set_state",
+                                        "get_random_seed",
+                                        "set_random_seed",
+                                        "standardize_randomness",
+                                        "message",
+                                        "cleanup"};
     text_add(answer, "{\"start\": %lu, \"step\": %lu", self->starts, self->steps);
     for (int kind = REGLUE_ENV_INIT; kind <= REGLUE_ENV_CLEANUP; ++kind)
         if (kind != REGLUE_ENV_PLAY) text_add(answer, ", \"%s\": %lu", names[kind], self->carried_out[kind]);
@@ -241,8 +249,7 @@ static int routine(environment *self, const reglue_environment_call *call)
     switch (call->kind) {
     case REGLUE_ENV_INIT: return init(self, call);
     case REGLUE_ENV_PLAY: return play(self, call);
-    case REGLUE_ENV_GET_STATE:
-        return keep(self, state_mark, &self->episodes[call->slot], sizeof(episode));
+    case REGLUE_ENV_GET_STATE: return keep(self, state_mark, &self->episodes[call->slot], sizeof(episode));
     case REGLUE_ENV_SET_STATE: return set_state(self, call);
     case REGLUE_ENV_GET_RANDOM_SEED:
         return keep(self, seed_mark, &self->episodes[call->slot].rng, sizeof(uint32_t));
@@ -263,8 +270,7 @@ static int routine(environment *self, const reglue_environment_call *call)
 static int next(const environment *self, const reglue_environment_call **call)
 {
     int rc;
-    do
-        rc = reglue_environment_next_within(self->session, 0.01, call);
+    do rc = reglue_environment_next_within(self->session, 0.01, call);
     while (rc == REGLUE_WAITING);
     return rc;
 }

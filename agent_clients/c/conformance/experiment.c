@@ -26,8 +26,7 @@ static int say_counts(program *self)
     if (rc == REGLUE_OK) rc = reglue_rl_num_steps(self->rl, self->slots[0], &steps);
     if (rc == REGLUE_OK) rc = reglue_rl_num_episodes(self->rl, self->slots[0], &episodes);
     if (rc == REGLUE_OK)
-        text_add(&self->saw, "%.17g %llu %llu", sum, (unsigned long long)steps,
-                 (unsigned long long)episodes);
+        text_add(&self->saw, "%.17g %llu %llu", sum, (unsigned long long)steps, (unsigned long long)episodes);
     return rc;
 }
 
@@ -48,8 +47,9 @@ static int with_text(program *self, const char *routine, const char *rest)
     if (rc != OTHER_INSTRUCTION) return say_text(self, rc, answer);
     char *key;
     uint32_t slot = (uint32_t)strtoul(rest, &key, 10);
-    if (strcmp(routine, "set_state") == 0) return reglue_rl_set_state(self->rl, slot, key + 1);
-    if (strcmp(routine, "set_random_seed") == 0) return reglue_rl_set_random_seed(self->rl, slot, key + 1);
+    key += *key == ' ';
+    if (strcmp(routine, "set_state") == 0) return reglue_rl_set_state(self->rl, slot, key);
+    if (strcmp(routine, "set_random_seed") == 0) return reglue_rl_set_random_seed(self->rl, slot, key);
     return OTHER_INSTRUCTION;
 }
 
@@ -57,8 +57,8 @@ static int with_text(program *self, const char *routine, const char *rest)
 static int numbers_before_slots(const char *routine)
 {
     static const char *const two[] = {"init", "agent_end"};
-    static const char *const one[] = {"episode", "trajectory", "env_step", "agent_start", "agent_step",
-                                      "standardize", "sleep"};
+    static const char *const one[] = {"episode",    "trajectory",  "env_step", "agent_start",
+                                      "agent_step", "standardize", "sleep"};
     for (size_t i = 0; i < sizeof two / sizeof *two; ++i)
         if (strcmp(routine, two[i]) == 0) return 2;
     for (size_t i = 0; i < sizeof one / sizeof *one; ++i)
@@ -119,8 +119,7 @@ static int with_numbers(program *self, const char *routine)
     if (strcmp(routine, "counts") == 0) return say_counts(self);
     if (strcmp(routine, "cleanup") == 0) return reglue_rl_cleanup(self->rl);
     if (strcmp(routine, "freeze") == 0) return reglue_rl_freeze(self->rl);
-    if (strcmp(routine, "standardize") == 0)
-        return reglue_rl_standardize_randomness(self->rl, self->first);
+    if (strcmp(routine, "standardize") == 0) return reglue_rl_standardize_randomness(self->rl, self->first);
     return half(self, routine);
 }
 

@@ -22,8 +22,8 @@ static void say_slots(program *self, const reglue_rows *rows)
     say_memory(self, memory);
 }
 
-static void say_arrays(program *self, const reglue_tensor *tensors, uint32_t count,
-                       const void *const *arrays, uint64_t rows)
+static void say_arrays(program *self, const reglue_tensor *tensors, uint32_t count, const void *const *arrays,
+                       uint64_t rows)
 {
     uint32_t memory = RULE_START;
     for (uint32_t i = 0; i < count; ++i) memory = rule_take(memory, arrays[i], rows * tensors[i].row_bytes);
@@ -155,8 +155,7 @@ static int half_step(program *self, const char *routine, void **arrays, const do
         return say_rows(self, rc, rows);
     }
     if (strcmp(routine, "agent_end") == 0)
-        return reglue_rl_agent_end(self->rl, self->slots, self->count, rewards, rows_in,
-                                   self->second == 1);
+        return reglue_rl_agent_end(self->rl, self->slots, self->count, rewards, rows_in, self->second == 1);
     if (strcmp(routine, "agent_start") == 0)
         rc = reglue_rl_agent_start(self->rl, self->slots, self->count, rows_in, &rows);
     else

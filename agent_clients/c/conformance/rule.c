@@ -90,9 +90,13 @@ static uint64_t whole_element(const reglue_tensor *tensor, uint64_t i, uint32_t 
 static void put_whole(void *row, int32_t dtype, uint64_t i, uint64_t number)
 {
     switch (dtype) {
-    case REGLUE_BOOL: case REGLUE_UINT8: case REGLUE_INT8: ((uint8_t *)row)[i] = (uint8_t)number; break;
-    case REGLUE_UINT16: case REGLUE_INT16: ((uint16_t *)row)[i] = (uint16_t)number; break;
-    case REGLUE_UINT32: case REGLUE_INT32: ((uint32_t *)row)[i] = (uint32_t)number; break;
+    case REGLUE_BOOL:
+    case REGLUE_UINT8:
+    case REGLUE_INT8: ((uint8_t *)row)[i] = (uint8_t)number; break;
+    case REGLUE_UINT16:
+    case REGLUE_INT16: ((uint16_t *)row)[i] = (uint16_t)number; break;
+    case REGLUE_UINT32:
+    case REGLUE_INT32: ((uint32_t *)row)[i] = (uint32_t)number; break;
     default: ((uint64_t *)row)[i] = number;
     }
 }

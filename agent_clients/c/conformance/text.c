@@ -47,8 +47,8 @@ void text_free(text *of)
     of->length = of->capacity = 0;
 }
 
-static const char *const dtypes[] = {"", "bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16",
-                                     "int32", "int64", "float32", "float64"};
+static const char *const dtypes[] = {"",     "bool",  "uint8", "uint16", "uint32",  "uint64",
+                                     "int8", "int16", "int32", "int64",  "float32", "float64"};
 
 int32_t text_dtype(const char *name)
 {
@@ -66,8 +66,7 @@ static void add_reals(text *to, const double *numbers, uint64_t count)
 static void add_counts(text *to, const uint64_t *numbers, uint64_t count)
 {
     text_add(to, count ? " " : " -");
-    for (uint64_t i = 0; i < count; ++i)
-        text_add(to, i ? ",%llu" : "%llu", (unsigned long long)numbers[i]);
+    for (uint64_t i = 0; i < count; ++i) text_add(to, i ? ",%llu" : "%llu", (unsigned long long)numbers[i]);
 }
 
 static void add_domain(text *to, const reglue_tensor *tensor)

@@ -15,6 +15,7 @@
  *
  *     REGLUE_ADDRESS=127.0.0.1:4096 REGLUE_TOKEN=SECRET ./gridworld
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -39,7 +40,7 @@ static int64_t moved(int64_t cell, int64_t move)
 
 static int ready(reglue_environment *env)
 {
-    static const uint64_t cells = ROWS * COLUMNS, moves = MOVES;
+    static const uint64_t cells = (uint64_t)ROWS * COLUMNS, moves = MOVES;
     static const reglue_task task = {"gridworld", 1, 0};
     const reglue_tensor cell = {
         .name = "observation", .dtype = REGLUE_INT64, .domain = REGLUE_DISCRETE, .n = &cells, .ns = 1};
@@ -55,12 +56,14 @@ static int ready(reglue_environment *env)
 
 static int play(reglue_environment *env, const reglue_environment_call *call, int64_t *cells)
 {
+    assert(cells != NULL); /* an init comes first */
     const int64_t *move = call->steps ? call->actions[0] : NULL;
     int64_t *seen = call->observations[0];
-    for (uint32_t row = 0; row < call->steps; ++row) {
+    int rc = REGLUE_OK;
+    for (uint32_t row = 0; row < call->steps && rc == REGLUE_OK; ++row) {
         int64_t *cell = &cells[call->step_slots[row]];
         if (move[row] < 0 || move[row] >= MOVES) { /* the other slots play on */
-            reglue_environment_fault_slot(env, call->step_slots[row], "the move is none of 0 to 3");
+            rc = reglue_environment_fault_slot(env, call->step_slots[row], "got another move, wanted 0 to 3");
             continue;
         }
         *cell = seen[row] = moved(*cell, move[row]);
@@ -68,7 +71,7 @@ static int play(reglue_environment *env, const reglue_environment_call *call, in
         if (*cell == GOAL) call->flags[row] = REGLUE_FLAG_TERMINATED | REGLUE_FLAG_SUCCESS;
     }
     for (uint32_t i = 0; i < call->starts; ++i) cells[call->start_slots[i]] = seen[call->steps + i] = START;
-    return reglue_environment_played(env);
+    return rc == REGLUE_OK ? reglue_environment_played(env) : rc;
 }
 
 int main(void)
@@ -84,7 +87,12 @@ int main(void)
         if (call->kind == REGLUE_ENV_INIT) {
             free(cells);
             cells = calloc(call->slots, sizeof *cells);
-            rc = cells ? ready(env) : REGLUE_NO_MEMORY;
+            if (cells == NULL) {
+                reglue_environment_fault(env, "memory ran out");
+                rc = REGLUE_NO_MEMORY;
+            } else {
+                rc = ready(env);
+            }
         }
         if (call->kind == REGLUE_ENV_PLAY) rc = play(env, call, cells);
     }

@@ -19,12 +19,9 @@ static double drawn(const reglue_tensor *tensor, uint64_t element, reglue_rng *r
 {
     double low, high;
     switch (tensor->domain) {
-    case REGLUE_DISCRETE:
-        return (double)tensor->start + (double)reglue_rng_below(rng, tensor->n[0]);
-    case REGLUE_MULTI_DISCRETE:
-        return (double)reglue_rng_below(rng, tensor->n[element]);
-    case REGLUE_MULTI_BINARY:
-        return (double)reglue_rng_below(rng, 2);
+    case REGLUE_DISCRETE: return (double)tensor->start + (double)reglue_rng_below(rng, tensor->n[0]);
+    case REGLUE_MULTI_DISCRETE: return (double)reglue_rng_below(rng, tensor->n[element]);
+    case REGLUE_MULTI_BINARY: return (double)reglue_rng_below(rng, 2);
     default:
         low = bound(tensor->low, tensor->lows, element, -1);
         high = bound(tensor->high, tensor->highs, element, 1);
@@ -93,5 +90,5 @@ int main(void)
     fprintf(stderr, "random: %s\n", reglue_errmsg(session));
     reglue_close(session);
     free(rngs);
-    return rc == REGLUE_DONE ? 0 : 1;
+    return reglue_exit_code(rc);
 }

@@ -1,7 +1,7 @@
 /* RL_benchmark of the RL-Glue concepts page: the average return over 1000 episodes, averaged again over
  * 100 runs. `rl_benchmark [RUNS [EPISODES]]` plays fewer of them.
  *
- *     reglue glue --token SECRET …          # and an agent and an environment join it
+ *     reglue glue --listen 127.0.0.1:4096 --experiment-token SECRET …     # an agent and an environment join it
  *     REGLUE_ADDRESS=127.0.0.1:4096 REGLUE_TOKEN=SECRET ./rl_benchmark 10 100
  */
 #include <stdio.h>

@@ -1,4 +1,6 @@
-/* A turn of Reglue's C library, one episode after another: what an agent needs that is written for one
+/** @defgroup episodes One episode after another
+ *
+ * A turn of Reglue's C library, one episode after another: what an agent needs that is written for one
  * episode.
  *
  *     static struct mine *episodes;  // spec->slots of them, from REGLUE_INIT on: what each remembers
@@ -15,6 +17,8 @@
  *         }
  *     }
  *     reglue_act(session, NULL, 0);
+ *
+ * Include `<reglue_episodes.h>`.
  */
 #ifndef REGLUE_EPISODES_H
 #define REGLUE_EPISODES_H
@@ -25,24 +29,28 @@
 extern "C" {
 #endif
 
+/** @addtogroup episodes
+ * @{ */
+
+/** What to do with a row. */
 enum reglue_row_kind {
-    REGLUE_ROW_END = 1,  /* take the last reward and observation: the slot's episode is over */
-    REGLUE_ROW_STEP = 2, /* take the reward, and choose the next action */
-    REGLUE_ROW_START = 3 /* choose the first action: what the slot's last episode left is over */
+    REGLUE_ROW_END = 1,  /**< take the last reward and observation: the slot's episode is over */
+    REGLUE_ROW_STEP = 2, /**< take the reward, and choose the next action */
+    REGLUE_ROW_START = 3 /**< choose the first action: what the slot's last episode left is over */
 };
 
-/* One episode's part in a turn. Zeros before the first. */
+/** One episode's part in a turn. Zeros before the first. */
 typedef struct reglue_row {
-    int32_t kind;     /* enum reglue_row_kind */
+    int32_t kind;     /**< enum reglue_row_kind */
     uint32_t slot;
-    double reward;    /* of the action before, of a step and an end; NaN where it is withheld */
-    uint64_t seed;    /* of a start: of the agent's own random numbers in this episode */
-    int32_t end_kind; /* of an end: enum reglue_end_kind */
-    uint32_t seen;    /* its row of observations */
-    uint32_t next;    /* how many rows there have been */
+    double reward;    /**< of the action before, of a step and an end; NaN where it is withheld */
+    uint64_t seed;    /**< of a start: of the agent's own random numbers in this episode */
+    int32_t end_kind; /**< of an end: enum reglue_end_kind */
+    uint32_t seen;    /**< its row of observations */
+    uint32_t next;    /**< how many rows there have been */
 } reglue_row;
 
-/* Goes on to the next row of a turn: ends, then steps, then starts. 0: there is none. */
+/** Goes on to the next row of a turn: ends, then steps, then starts. 0: there is none. */
 static inline int reglue_next_row(const reglue_call *call, reglue_row *row)
 {
     uint32_t i = row->next;
@@ -71,7 +79,7 @@ static inline int reglue_next_row(const reglue_call *call, reglue_row *row)
     return 1;
 }
 
-/* Elements of one observation: `size` of the spec's tensor of that number. */
+/** Elements of one observation: `size` of the spec's tensor of that number. */
 static inline const void *reglue_row_seen(const reglue_call *call, const reglue_row *row,
                                           uint32_t tensor)
 {
@@ -79,7 +87,7 @@ static inline const void *reglue_row_seen(const reglue_call *call, const reglue_
     return rows + row->seen * call->spec->observations[tensor].row_bytes;
 }
 
-/* Elements of one action to write, zeros until then; NULL of an end. */
+/** Elements of one action to write, zeros until then; NULL of an end. */
 static inline void *reglue_row_action(const reglue_call *call, const reglue_row *row,
                                       uint32_t tensor)
 {
@@ -87,6 +95,8 @@ static inline void *reglue_row_action(const reglue_call *call, const reglue_row 
     if (row->kind == REGLUE_ROW_END) return NULL;
     return rows + (row->seen - call->ends) * call->spec->actions[tensor].row_bytes;
 }
+
+/** @} */
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,6 @@
 // An environment's session: reglue_environment_connect, reglue_environment_next and their like.
 #include <algorithm>
+#include <atomic>
 #include <new>
 #include <optional>
 
@@ -17,6 +18,7 @@ using reglue::c::SpecView;
 using Kind = EnvironmentCall::Kind;
 
 struct reglue_environment {
+  std::atomic<bool> is_stopped = false;  // by reglue_environment_stop, from any thread
   std::optional<EnvironmentSession> session;  // none if it could not be made, or is over
   std::string message;                        // for reglue_environment_errmsg
   std::optional<SpecView> spec;               // of the last ready
@@ -33,6 +35,7 @@ namespace {
 
 static_assert(static_cast<int>(Kind::Cleanup) + REGLUE_ENV_INIT == REGLUE_ENV_CLEANUP,
               "enum reglue_environment_kind is EnvironmentCall::Kind, counted from 1");
+
 /// Carries out `routine`. `is_given`: no required pointer is NULL.
 template <class Routine>
 int carried_out(reglue_environment* self, bool is_given, Routine&& routine) {
@@ -69,8 +72,8 @@ int answered(reglue_environment* self, bool is_given, bool (*is_right)(const reg
 }
 
 reglue_cell cell_of(const reglue::Cell& cell, const std::string& task) {
-  return {task.c_str(),  cell.variant, static_cast<std::int32_t>(cell.phase),
-          cell.seed,     cell.repeat,  cell.steps};
+  return {task.c_str(), cell.variant, static_cast<std::int32_t>(cell.phase),
+          cell.seed,    cell.repeat,  cell.steps};
 }
 
 void show_play(reglue_environment& self, const EnvironmentCall& open) {
@@ -127,19 +130,22 @@ bool answer_by_nothing(reglue_environment& self) {
   return true;
 }
 
-/// Shows the next call if `has_come` says that it or the farewell is there.
-template <class HasCome>
-int next(reglue_environment* self, const reglue_environment_call** call, HasCome&& has_come) {
+/// Shows the next call; waits for it without limit if `timeout_s` is none.
+int next(reglue_environment* self, const reglue_environment_call** call,
+         std::optional<double> timeout_s) {
   if (call) *call = nullptr;
   return carried_out(self, call, [&]() -> int {
     if (!self->session) {
       return misuse(*self, "the session is over; reglue_environment_connect makes another");
     }
+    std::optional<std::chrono::milliseconds> limit;  // before anything is answered
+    if (timeout_s) limit = milliseconds_of("timeout", *timeout_s);
     if (!answer_by_nothing(*self)) {
-      return misuse(*self, "the call waits for its answer: reglue_environment_ready, "
-                           "reglue_environment_played or reglue_environment_keep comes first");
+      return misuse(*self,
+                    "the call waits for its answer: reglue_environment_ready, "
+                    "reglue_environment_played or reglue_environment_keep comes first");
     }
-    if (!has_come(*self->session)) return REGLUE_WAITING;
+    if (limit && !self->session->wait(*limit)) return REGLUE_WAITING;
     self->open = self->session->next();
     if (!self->open) {
       self->message = self->session->farewell();
@@ -207,8 +213,9 @@ int reglue_environment_connect(const reglue_options* options, reglue_environment
   if (!*environment) return REGLUE_NO_MEMORY;
   reglue_environment& self = **environment;
   return guarded(self.message, [&] {
-    self.session.emplace(reglue::c::options_of(options), "environment",
-                         options ? options->max_slots : 0);
+    reglue::Options given = reglue::c::options_of(options);
+    given.stop = &self.is_stopped;
+    self.session.emplace(given, "environment", options ? options->max_slots : 0);
     return REGLUE_OK;
   });
 }
@@ -227,14 +234,16 @@ const char* reglue_environment_errmsg(const reglue_environment* environment) {
 }
 
 int reglue_environment_next(reglue_environment* self, const reglue_environment_call** call) {
-  return next(self, call, [](EnvironmentSession&) { return true; });
+  return next(self, call, std::nullopt);
 }
 
 int reglue_environment_next_within(reglue_environment* self, double timeout_s,
                                    const reglue_environment_call** call) {
-  return next(self, call, [=](EnvironmentSession& session) {
-    return session.wait(milliseconds_of("timeout", timeout_s));
-  });
+  return next(self, call, timeout_s);
+}
+
+void reglue_environment_stop(reglue_environment* environment) {
+  if (environment) environment->is_stopped = true;
 }
 
 int reglue_environment_ready(reglue_environment* self, const reglue_spec* spec,
@@ -291,12 +300,11 @@ int reglue_environment_refuse(reglue_environment* self, int code, const char* go
   const auto is_refusable = [](const reglue_environment& env) {
     return env.open && env.open->kind != Kind::Play;
   };
-  return answered(self, got && wanted, is_refusable,
-                  "there is no call to refuse, or it is a play, whose slots "
-                  "reglue_environment_fault_slot fails",
-                  [&](EnvironmentSession& session) {
-                    session.refuse(refusal_of(code, got, wanted));
-                  });
+  return answered(
+      self, got && wanted, is_refusable,
+      "there is no call to refuse, or it is a play, whose slots "
+      "reglue_environment_fault_slot fails",
+      [&](EnvironmentSession& session) { session.refuse(refusal_of(code, got, wanted)); });
 }
 
 int reglue_environment_fault(reglue_environment* self, const char* what) {
@@ -305,6 +313,7 @@ int reglue_environment_fault(reglue_environment* self, const char* what) {
     self->open = nullptr;
     self->session->fault(what);
     self->session.reset();
+    self->message = what;
     return REGLUE_OK;
   });
 }

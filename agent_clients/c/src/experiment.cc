@@ -48,7 +48,7 @@ Slots slots_of(const std::uint32_t* slots, std::size_t count) {
 
 /// The caller's rows, one array a tensor. Throws UsageError if one with bytes is NULL.
 reglue::BasicTensors<const std::byte> given_rows(
-    const reglue_experiment& self, std::vector<reglue::TensorSpec> reglue::TaskSpec::*kind,
+    const reglue_experiment& self, std::vector<reglue::TensorSpec> reglue::TaskSpec::* kind,
     const void* const* arrays, std::size_t count) {
   std::vector<reglue::BasicRows<const std::byte>> tensors;
   if (self.task) {

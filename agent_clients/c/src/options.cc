@@ -32,7 +32,8 @@ LogTo log_to;
 std::function<void(const std::string&)> present_log() {
   const std::lock_guard<std::mutex> lock(log_to.mutex);
   if (!log_to.log) return {};
-  return [log = log_to.log, user = log_to.user](const std::string& line) { log(line.c_str(), user); };
+  return
+      [log = log_to.log, user = log_to.user](const std::string& line) { log(line.c_str(), user); };
 }
 
 }  // namespace
@@ -55,7 +56,9 @@ Options options_of(const reglue_options* given) {
   options.name = text_of(from.name);
   options.log = present_log();
   options.transport = transport_of(from.transport);
-  if (from.connect_timeout_s != 0) options.connect_timeout = milliseconds_of("connect timeout", from.connect_timeout_s);
+  if (from.connect_timeout_s != 0) {
+    options.connect_timeout = milliseconds_of("connect timeout", from.connect_timeout_s);
+  }
   return options;
 }
 

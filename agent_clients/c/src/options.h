@@ -9,13 +9,14 @@
 
 namespace reglue::c {
 
-/// NULL is the same as zeros. Throws UsageError for a transport or connect timeout out of its range.
-Options options_of(const reglue_options* options);
+/// NULL is the same as zeros. Throws UsageError for a transport or connect timeout out of its
+/// range.
+Options options_of(const reglue_options* given);
 
 /// Throws UsageError, which calls them `what`, unless they are 0 to 1e9.
 std::chrono::milliseconds milliseconds_of(const char* what, double seconds);
 
 /// Throws UsageError for unknown abilities.
-AgentTraits traits_of(const reglue_options* options);
+AgentTraits traits_of(const reglue_options* given);
 
 }  // namespace reglue::c

@@ -11,11 +11,11 @@ inline constexpr const char* kGotNull = "got NULL, wanted somewhere to write or 
 /// The code of the exception that is being handled; its words go to `message`.
 int code_of_exception(std::string& message) noexcept;
 
-/// Carries out `routine`; turns what it throws into a code and `message`.
+/// Carries out `routine`; turns what it throws into a code and `message`, which stays as it is
+/// else: `routine` may have been given its text.
 template <class Routine>
 int guarded(std::string& message, Routine&& routine) noexcept {
   try {
-    message.clear();
     return std::forward<Routine>(routine)();
   } catch (...) {
     return code_of_exception(message);

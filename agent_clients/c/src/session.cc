@@ -2,6 +2,7 @@
 #include "reglue/session.h"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <new>
 #include <optional>
@@ -18,6 +19,7 @@ using reglue::c::milliseconds_of;
 using reglue::c::SpecView;
 
 struct reglue_session {
+  std::atomic<bool> is_stopped = false;  // by reglue_stop, from any thread
   std::optional<AgentSession> agent;  // none if it could not be made, or is over
   std::string message;                // for reglue_errmsg
   std::optional<SpecView> spec;       // of the last init
@@ -122,17 +124,19 @@ void check_abandoned(const reglue::Turn& turn, std::uint32_t slot) {
                            " to abandon, wanted one that steps or starts in this turn");
 }
 
-/// Shows the next call if `has_come` says that it or the farewell is there.
-template <class HasCome>
-int next(reglue_session* session, const reglue_call** call, HasCome&& has_come) {
+/// Shows the next call; waits for it without limit if `timeout_s` is none.
+int next(reglue_session* session, const reglue_call** call, std::optional<double> timeout_s) {
   if (call) *call = nullptr;
   return carried_out(session, call, [&]() -> int {
-    if (!session->agent) return misuse(*session, "the session is over; reglue_connect makes another");
+    if (!session->agent)
+      return misuse(*session, "the session is over; reglue_connect makes another");
     if (waits_for(*session, AgentCall::Kind::Turn)) {
       return misuse(*session, "the turn waits for its actions: reglue_act comes first");
     }
+    std::optional<std::chrono::milliseconds> limit;  // before anything is answered
+    if (timeout_s) limit = milliseconds_of("timeout", *timeout_s);
     answer_by_nothing(*session);
-    if (!has_come(*session->agent)) return REGLUE_WAITING;
+    if (limit && !session->agent->wait(*limit)) return REGLUE_WAITING;
     session->open = session->agent->next();
     if (!session->open) {
       session->message = session->agent->farewell();
@@ -156,7 +160,9 @@ int reglue_connect(const reglue_options* options, reglue_session** session) {
   if (!*session) return REGLUE_NO_MEMORY;
   reglue_session& self = **session;
   return guarded(self.message, [&] {
-    self.agent.emplace(reglue::c::options_of(options), reglue::c::traits_of(options));
+    reglue::Options given = reglue::c::options_of(options);
+    given.stop = &self.is_stopped;
+    self.agent.emplace(std::move(given), reglue::c::traits_of(options));
     return REGLUE_OK;
   });
 }
@@ -174,13 +180,15 @@ const char* reglue_errmsg(const reglue_session* session) {
 }
 
 int reglue_next(reglue_session* session, const reglue_call** call) {
-  return next(session, call, [](AgentSession&) { return true; });
+  return next(session, call, std::nullopt);
 }
 
 int reglue_next_within(reglue_session* session, double timeout_s, const reglue_call** call) {
-  return next(session, call, [=](AgentSession& agent) {
-    return agent.wait(milliseconds_of("timeout", timeout_s));
-  });
+  return next(session, call, timeout_s);
+}
+
+void reglue_stop(reglue_session* session) {
+  if (session) session->is_stopped = true;
 }
 
 int reglue_act(reglue_session* session, const std::uint32_t* abandoned, std::size_t count) {
@@ -214,6 +222,7 @@ int reglue_fault(reglue_session* session, const char* what) {
     session->open = nullptr;
     session->agent->fault(what);
     session->agent.reset();
+    session->message = what;
     return REGLUE_OK;
   });
 }

@@ -1,5 +1,7 @@
 #include "specs.h"
 
+#include <utility>
+
 namespace reglue::c {
 namespace {
 
@@ -45,19 +47,21 @@ std::vector<reglue_tensor> tensors_of(const std::vector<TensorSpec>& specs) {
 
 }  // namespace
 
-SpecView::SpecView(const TaskSpec& spec)
-    : observations_(tensors_of(spec.observations)), actions_(tensors_of(spec.actions)) {
+SpecView::SpecView(TaskSpec spec)
+    : task_(std::move(spec)),
+      observations_(tensors_of(task_.observations)),
+      actions_(tensors_of(task_.actions)) {
   spec_.observations = observations_.data();
   spec_.actions = actions_.data();
   spec_.observation_count = static_cast<std::uint32_t>(observations_.size());
   spec_.action_count = static_cast<std::uint32_t>(actions_.size());
-  spec_.reward_low = spec.reward_low;
-  spec_.reward_high = spec.reward_high;
-  spec_.discount = spec.discount;
-  spec_.horizon = spec.horizon;
-  spec_.slots = spec.slots;
-  spec_.continuing = spec.continuing;
-  spec_.rewards_in_evaluation = spec.rewards_in_evaluation;
+  spec_.reward_low = task_.reward_low;
+  spec_.reward_high = task_.reward_high;
+  spec_.discount = task_.discount;
+  spec_.horizon = task_.horizon;
+  spec_.slots = task_.slots;
+  spec_.continuing = task_.continuing;
+  spec_.rewards_in_evaluation = task_.rewards_in_evaluation;
 }
 
 namespace {
@@ -86,7 +90,8 @@ Domain domain_of(const reglue_tensor& given) {
                   ", wanted one of enum reglue_domain");
 }
 
-std::vector<TensorSpec> specs_of(const char* what, const reglue_tensor* given, std::uint32_t count) {
+std::vector<TensorSpec> specs_of(const char* what, const reglue_tensor* given,
+                                 std::uint32_t count) {
   std::vector<TensorSpec> specs;
   for (const reglue_tensor& tensor : list_of(what, given, count)) {
     if (!tensor.name) throw SpecError(std::string(what) + ": got a tensor without a name");
@@ -95,7 +100,8 @@ std::vector<TensorSpec> specs_of(const char* what, const reglue_tensor* given, s
                       ", wanted one of enum reglue_dtype");
     }
     specs.push_back({tensor.name, static_cast<Dtype>(tensor.dtype),
-                     list_of(tensor.name + std::string("'s shape"), tensor.shape, tensor.axes), domain_of(tensor)});
+                     list_of(tensor.name + std::string("'s shape"), tensor.shape, tensor.axes),
+                     domain_of(tensor)});
   }
   return specs;
 }

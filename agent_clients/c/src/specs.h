@@ -8,17 +8,17 @@
 
 namespace reglue::c {
 
-/// Holds what its reglue_spec points at, but for what belongs to the TaskSpec, which must
-/// outlive it.
+/// Holds what its reglue_spec points at.
 class SpecView {
  public:
-  explicit SpecView(const TaskSpec& spec);
-  SpecView(SpecView&&) = default;
-  SpecView& operator=(SpecView&&) = default;
+  explicit SpecView(TaskSpec spec);
+  SpecView(const SpecView&) = delete;
+  SpecView& operator=(const SpecView&) = delete;
 
   const reglue_spec* get() const { return &spec_; }
 
  private:
+  const TaskSpec task_;
   std::vector<reglue_tensor> observations_, actions_;
   reglue_spec spec_{};
 };

@@ -21,6 +21,7 @@ LIES_AT(reglue_call, end_slots, 24);
 LIES_AT(reglue_call, rewards, 72);
 LIES_AT(reglue_call, text, 104);
 LIES_AT(reglue_call, budget, 112);
+HAS_BYTES(reglue_budget, 40);
 HAS_BYTES(reglue_rows, 48);
 HAS_BYTES(reglue_cell, 40);
 LIES_AT(reglue_cell, seed, 16);

@@ -25,6 +25,7 @@ static void play(reglue_session *session, const reglue_call *call)
     if (call->kind == REGLUE_MESSAGE) {
         expect(REGLUE_USAGE, reglue_answer(session, NULL), "no text");
         expect(REGLUE_USAGE, reglue_answer(session, "\xff"), "no UTF-8");
+        expect(REGLUE_USAGE, reglue_next_within(session, -1, &next), "a negative limit");
         expect(REGLUE_OK, reglue_answer(session, call->text), "answer");
     }
     expect(REGLUE_MISUSE, reglue_act(session, NULL, 0), "act after the answer");

@@ -1,7 +1,9 @@
 // What needs no glue: invalid arguments, and no glue to join.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
+#include <future>
 
 #include "reglue.h"
 
@@ -70,6 +72,42 @@ TEST(Session, AWaitWithATimeLimitEndsWhileNoGlueIsUp) {
   reglue_close(session);
 }
 
+/// Starts `next` in a thread, calls `stop`; returns what `next` returned. It would wait for an
+/// hour.
+template <class Next, class Stop>
+int stopped(Next next, Stop stop) {
+  std::future<int> waiting = std::async(std::launch::async, next);
+  EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(200)), std::future_status::timeout);
+  stop();
+  return waiting.get();
+}
+
+TEST(Session, IsStoppedByAnotherThreadWhileNoGlueIsUp) {
+  reglue_options options = nobody();
+  options.connect_timeout_s = 3600;
+  reglue_session* session;
+  ASSERT_EQ(reglue_connect(&options, &session), REGLUE_OK);
+  const reglue_call* call;
+  EXPECT_EQ(stopped([&] { return reglue_next(session, &call); }, [&] { reglue_stop(session); }),
+            REGLUE_DONE);
+  EXPECT_STREQ(reglue_errmsg(session), "the program has stopped the session");
+  reglue_stop(session);  // of a session that is over
+  reglue_close(session);
+}
+
+TEST(Environment, IsStoppedByAnotherThreadWhileNoGlueIsUp) {
+  reglue_options options = nobody();
+  options.connect_timeout_s = 3600;
+  reglue_environment* environment;
+  ASSERT_EQ(reglue_environment_connect(&options, &environment), REGLUE_OK);
+  const reglue_environment_call* call;
+  EXPECT_EQ(stopped([&] { return reglue_environment_next(environment, &call); },
+                    [&] { reglue_environment_stop(environment); }),
+            REGLUE_DONE);
+  EXPECT_STREQ(reglue_environment_errmsg(environment), "the program has stopped the session");
+  reglue_environment_close(environment);
+}
+
 TEST(Session, TellsWhatIsNull) {
   const reglue_options options = nobody();
   reglue_session* session;
@@ -97,6 +135,7 @@ TEST(Session, TakesNullForWhatItIs) {
   EXPECT_EQ(reglue_answer(nullptr, ""), REGLUE_USAGE);
   EXPECT_EQ(reglue_fault(nullptr, ""), REGLUE_USAGE);
   EXPECT_STRNE(reglue_errmsg(nullptr), "");
+  reglue_stop(nullptr);
   reglue_close(nullptr);
 }
 
@@ -113,6 +152,7 @@ TEST(Experiment, ThatFindsNoGlueCallsNoRoutine) {
 TEST(Results, HaveExitCodes) {
   EXPECT_EQ(reglue_exit_code(REGLUE_DONE), 0);
   EXPECT_EQ(reglue_exit_code(REGLUE_LOST), 1);
+  EXPECT_EQ(reglue_exit_code(REGLUE_OUT_OF_ORDER), 1);
   EXPECT_EQ(reglue_exit_code(REGLUE_UNREACHABLE), 1);
   EXPECT_EQ(reglue_exit_code(REGLUE_WRONG_TOKEN), 2);
   EXPECT_EQ(reglue_exit_code(REGLUE_USAGE), 2);

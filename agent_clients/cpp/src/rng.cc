@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint64_t kBlock = 4;  // words of one counter
 constexpr int kRounds = 10;
-constexpr std::size_t kPositionBytes = 3 * 8;
+constexpr std::size_t kPositionBytes = 3 * sizeof(std::uint64_t);
 
 __extension__ typedef unsigned __int128 Wide;
 

@@ -2,6 +2,7 @@
 execute_process(COMMAND ${nm} --dynamic --defined-only --demangle ${library}
   OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^\n]* (reglue|google|grpc|absl)::[^\n]*" named "${symbols}")
+list(FILTER named EXCLUDE REGEX "^[0-9a-f]+ [A-Z] ([a-z]+ )*(std|__gnu_cxx)::")
 set(public ${named})
 list(FILTER public INCLUDE REGEX " reglue::AgentSession::next\\(")
 set(inner ${named})

@@ -83,6 +83,11 @@ class GoalsTest : public testing::Test {
   AgentCalls calls{agent, session};
 };
 
+TEST_F(GoalsTest, TakesNoMemoryForSlotsThatItHasNotSeen) {
+  init({tensor("desired_goal", {1 << 20})}, 4'000'000'000);
+  EXPECT_THROW(agent.goal(3'999'999'999), UsageError);
+}
+
 TEST_F(GoalsTest, TheNewestOfASlotIsTold) {
   turn({}, {}, {2, 0}, {1, 2});
   EXPECT_EQ(agent.goal(2), (std::vector<double>{1, 1}));

@@ -55,5 +55,15 @@ TEST(Route, AMessageLimitBeyondGrpcsOwnBecomesGrpcs) {
   }
 }
 
+TEST(Route, ReconnectsNoLongerThanTheGlueAndThePeerWait) {
+  const std::chrono::milliseconds second(1000);
+  Route route;
+  EXPECT_EQ(route.reconnect_window(second).count(), 0);
+  for (const std::uint64_t window_us : {1'000'000UL, 1UL << 63, UINT64_MAX}) {
+    route.ticket.set_reconnect_window_us(window_us);
+    EXPECT_EQ(route.reconnect_window(second), second);
+  }
+}
+
 }  // namespace
 }  // namespace reglue

@@ -99,6 +99,16 @@ TEST(Session, WaitsNoLongerThanItsLimit) {
   EXPECT_TRUE(session.wait(std::chrono::milliseconds::max()));
 }
 
+TEST(Session, TakesLimitsThatNoClockHolds) {
+  Options options = nobody();
+  options.connect_timeout = std::chrono::milliseconds::max();
+  AgentSession agent(options, {});
+  EXPECT_FALSE(agent.wait(std::chrono::milliseconds(200)));
+  EXPECT_FALSE(agent.wait(std::chrono::milliseconds::min()));
+  EnvironmentSession environment(options, "world", 0);
+  EXPECT_FALSE(environment.wait(std::chrono::milliseconds::min()));
+}
+
 TEST(Session, AnAddressThatIsNoneIsRefusedAtOnce) {
   Options options;
   options.address = "nowhere";

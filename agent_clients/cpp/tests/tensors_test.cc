@@ -40,6 +40,8 @@ TEST(Rows, AreFoundByAPlaceOfAnyIntegerType) {
   EXPECT_EQ(dtype(1L), Dtype::Bool);
   EXPECT_EQ(dtype(std::size_t{1}), Dtype::Bool);
   EXPECT_EQ(dtype(std::uint8_t{1}), Dtype::Bool);
+  enum class Place { Force, Brake };
+  EXPECT_EQ(dtype(Place::Brake), Dtype::Bool);
   EXPECT_EQ(written.views[0].spec().dtype, Dtype::Float32);
   EXPECT_THROW(written.views[-1], UsageError);
 }

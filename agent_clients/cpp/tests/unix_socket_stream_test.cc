@@ -40,7 +40,7 @@ const std::string kHi("\x04\0\0\0\x0a\x02hi", 8);
 
 TEST_F(UnixSocketFrames, HaveTheirLengthBeforeThem) {
   message.set_text("hi");
-  stream->send(message);
+  stream->send(message, std::nullopt);
   char bytes[16];
   ASSERT_EQ(::recv(other, bytes, sizeof bytes, 0), 8);
   EXPECT_EQ(std::string(bytes, 8), kHi);
@@ -65,11 +65,17 @@ TEST_F(UnixSocketFrames, LargerThanTheSocketHoldsGoThrough) {
   const int copy = ::dup(other);
   UnixSocketStream there(copy, 1 << 24);
   message.set_text(std::string(1 << 23, 'x'));
-  std::thread sender([&] { stream->send(message); });
+  std::thread sender([&] { stream->send(message, std::nullopt); });
   v1::TextMessage got;
   EXPECT_TRUE(there.receive(got, std::nullopt));
   sender.join();
   EXPECT_EQ(got.text().size(), message.text().size());
+}
+
+TEST_F(UnixSocketFrames, ThatTheOtherEndDoesNotTakeEndTheStream) {
+  message.set_text(std::string(1 << 23, 'x'));
+  EXPECT_THROW(stream->send(message, Clock::now() + std::chrono::milliseconds(1)), StreamEnded);
+  EXPECT_THROW(stream->receive(message, std::nullopt), StreamEnded);
 }
 
 TEST_F(UnixSocketFrames, OfMoreBytesThanAgreedEndTheStream) {
@@ -91,7 +97,7 @@ TEST_F(UnixSocketFrames, ThatAreCutOffEndTheStream) {
 TEST_F(UnixSocketFrames, AreNotSentToWhoHasLeftAndWhatCameBeforeIsRead) {
   come(kHi);
   ::close(std::exchange(other, -1));
-  stream->send(message);
+  stream->send(message, std::nullopt);
   ASSERT_TRUE(stream->receive(message, std::nullopt));
   EXPECT_EQ(message.text(), "hi");
 }

@@ -42,8 +42,11 @@ Episode from_bytes(const std::string& bytes) {
   std::memcpy(&episode.steps, bytes.data() + mark + rng, steps);
   std::memcpy(&episode.motion, bytes.data() + mark + rng + steps, sizeof(Motion));
   const Motion& motion = episode.motion;
-  const bool is_moving = std::isfinite(motion.velocity) && std::isfinite(motion.angular_velocity);
-  if (!is_moving || has_failed(motion) || episode.steps >= kHorizon) throw unknown;
+  for (const double number :
+       {motion.position, motion.velocity, motion.angle, motion.angular_velocity}) {
+    if (!std::isfinite(number)) throw unknown;
+  }
+  if (has_failed(motion) || episode.steps >= kHorizon) throw unknown;
   return episode;
 }
 

@@ -1,5 +1,5 @@
-// The agent's side of RL-Glue, over slots. Derive from Agent and write agent_start() and
-// agent_step(), or turn().
+/// \file
+/// The agent's side of RL-Glue, over slots.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,19 @@ namespace reglue {
 
 /// What an agent tells the glue when it connects.
 struct AgentTraits {
-  std::string name;             // for reports, 200 characters are kept; empty: the class's
-  std::uint32_t max_slots = 0;  // most slots that it plays at once; 0: any number
-  bool partial_turns = false;   // true if a turn may leave live slots out
-  bool adapts = false;          // true if it answers adapt_begin and adapt
-  bool episodic = true;         // false if it cannot handle an episode's end
+  std::string name;             ///< for reports, 200 characters are kept; empty: the class's
+  std::uint32_t max_slots = 0;  ///< most slots that it plays at once; 0: any number
+  bool partial_turns = false;   ///< true if a turn may leave live slots out
+  bool adapts = false;          ///< true if it answers adapt_begin and adapt
+  bool episodic = true;         ///< false if it cannot handle an episode's end
 };
 
+/// Derive from it and write agent_start() and agent_step(), or turn().
 class REGLUE_API Agent {
  public:
   virtual ~Agent() = default;
 
+  /// What it tells the glue; asked once, before it connects.
   virtual AgentTraits traits() const { return {}; }
 
   /// Forget everything learned before.

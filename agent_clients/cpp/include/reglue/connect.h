@@ -1,4 +1,5 @@
-// Plays an agent at a glue.
+/// \file
+/// Plays an agent at a glue.
 #pragma once
 
 #include <string>
@@ -17,9 +18,9 @@ namespace reglue {
 /// UsageError, and what the agent throws, after telling the glue.
 REGLUE_API std::string connect(Agent& agent, Options options = {});
 
-/// connect() for main(): errors go to stderr. Takes `[ADDRESS [TOKEN]]` and `--transport
-/// auto|grpc|unix` from the command line. Returns the exit code: 0 after a farewell or a stop,
-/// 1 if the agent failed or the glue was lost or cannot be reached, 2 for wrong usage or if
+/// connect(Agent&, Options) for main(): errors go to stderr. Takes `[ADDRESS [TOKEN]]` and
+/// `--transport auto|grpc|unix` from the command line. Returns the exit code: 0 after a farewell or
+/// a stop, 1 if the agent failed or the glue was lost or cannot be reached, 2 for wrong usage or if
 /// the glue refuses.
 REGLUE_API int run_agent(Agent& agent, int argc, char** argv, Options options = {});
 

@@ -1,16 +1,17 @@
-// The environment's side of RL-Glue, over slots. Derive from Environment and write env_init(),
-// env_start() and env_step(), and the optional routines that its traits promise.
-//
-//   void env_step(const reglue::ChosenActions& actions, reglue::Span<const std::uint32_t> slots,
-//                 reglue::Earned& earned) override {
-//     const auto push = actions["action"].as<std::int64_t>();
-//     for (std::size_t row = 0; row < slots.size(); ++row) {
-//       World& world = worlds_[slots[row]];
-//       earned.rewards[row] = world.step(push[row]);
-//       earned.observations["position"].set(row, 0, world.position());
-//       if (world.is_over()) earned.flags[row] = reglue::Terminated;
-//     }
-//   }
+/// \file
+/// The environment's side of RL-Glue, over slots. Derive from Environment and write `env_init`,
+/// `env_start` and `env_step`, and the optional routines that its traits promise.
+///
+///     void env_step(const reglue::ChosenActions& actions, reglue::Span<const std::uint32_t> slots,
+///                   reglue::Earned& earned) override {
+///       const auto push = actions["action"].as<std::int64_t>();
+///       for (std::size_t row = 0; row < slots.size(); ++row) {
+///         World& world = worlds_[slots[row]];
+///         earned.rewards[row] = world.step(push[row]);
+///         earned.observations["position"].set(row, 0, world.position());
+///         if (world.is_over()) earned.flags[row] = reglue::Terminated;
+///       }
+///     }
 #pragma once
 
 #include <cstdint>
@@ -29,50 +30,51 @@ namespace reglue {
 
 /// A task that can be played.
 struct Task {
-  std::string name;            // unique
-  std::uint32_t variants = 1;  // goals, configurations; at least 1
+  std::string name;  ///< unique
+  std::uint32_t variants = 1;  ///< goals, configurations; at least 1
 };
 
 /// What an environment tells the glue.
 struct EnvironmentTraits {
-  std::string name = "environment";    // for people; 200 characters are kept
-  std::uint32_t max_slots = 0;         // most slots that it plays at once; 0: any number
-  std::vector<Task> tasks{{"task", 1}};  // at least one; the first is what RL_start plays
-  bool restores = false;      // true if it has env_get_state() and env_set_state()
-  bool portable = false;      // true if a state may be set in another process of it
-  bool seeds = false;         // true if it has env_get_random_seed() and env_set_random_seed()
-  bool standardizes = false;  // true if it has env_standardize_randomness()
-  bool tells_success = true;  // false if it never reports success: its score is the return
+  std::string name = "environment";  ///< for people; 200 characters are kept
+  std::uint32_t max_slots = 0;  ///< most slots that it plays at once; 0: any number
+  std::vector<Task> tasks{{"task", 1}};  ///< at least one; the first is what RL_start plays
+  bool restores = false;  ///< true if it has env_get_state() and env_set_state()
+  bool portable = false;  ///< true if a state may be set in another process of it
+  bool seeds = false;  ///< true if it has env_get_random_seed() and env_set_random_seed()
+  bool standardizes = false;  ///< true if it has env_standardize_randomness()
+  bool tells_success = true;  ///< false if it never reports success: its score is the return
 };
 
 /// The episode to play. The cell and the actions decide every bit, whatever was played before
 /// and in whichever slot: all random numbers follow from `seed` and `repeat`.
 struct Cell {
   std::string_view task;
-  std::uint32_t variant = 0;  // 0 to Task.variants - 1
-  std::uint64_t seed = 0;     // 0 to 2^63 - 1
+  std::uint32_t variant = 0;  ///< 0 to Task.variants - 1
+  std::uint64_t seed = 0;  ///< 0 to 2^63 - 1
   std::uint64_t repeat = 0;
-  Phase phase = Phase::Train;  // Evaluate ends at the first success
-  std::uint64_t steps = 0;  // of the run before this episode; 0 if runs are not counted in steps
+  Phase phase = Phase::Train;  ///< Evaluate ends at the first success
+  std::uint64_t steps = 0;  ///< of the run before this episode; 0 if runs are not counted in steps
 };
 
 /// Episodes that begin: their slots and, for each, its cell.
 struct Cells {
   Span<const std::uint32_t> slots;
   Span<const Cell> cells;
+  /// How many episodes begin.
   std::size_t size() const { return slots.size(); }
 };
 
 /// What env_start() fills in; rows in the order of its slots, zeros until written.
 struct Begun {
   ShownObservations observations;
-  std::map<std::uint32_t, std::string>& faults;  // slot -> what failed there: its episode is void
+  std::map<std::uint32_t, std::string>& faults;  ///< slot -> what failed there: its episode is void
 };
 
 /// What env_step() fills in; rows likewise.
 struct Earned {
-  Span<double> rewards;  // of the actions, task units, unclipped, finite
-  Span<std::uint8_t> flags;  // bits of EpisodeFlag
+  Span<double> rewards;  ///< of the actions, task units, unclipped, finite
+  Span<std::uint8_t> flags;  ///< bits of EpisodeFlag
   ShownObservations observations;
   std::map<std::uint32_t, std::string>& faults;
 };
@@ -85,6 +87,7 @@ class REGLUE_API Environment {
  public:
   virtual ~Environment() = default;
 
+  /// What it tells the glue; asked when it connects and before each env_init().
   virtual EnvironmentTraits traits() const { return {}; }
 
   /// Begin anew; returns what there is to play. No slot has an episode then, and randomness is
@@ -130,10 +133,10 @@ class REGLUE_API Environment {
   TaskSpec spec_;
 };
 
-/// Plays a session until the glue's farewell; returns its text. Throws as an agent's connect().
+/// Plays a session until the glue's farewell; returns its text. Throws as connect(Agent&, Options).
 REGLUE_API std::string connect(Environment& environment, Options options = {});
 
-/// connect() for main(), as run_agent().
+/// connect(Environment&, Options) for main(), as run_agent().
 REGLUE_API int run_environment(Environment& environment, int argc, char** argv,
                                Options options = {});
 

@@ -1,15 +1,24 @@
-// An environment's session without callbacks: the program asks for the next call and answers it.
-// connect() and the C library are built on it.
-//
-//   reglue::EnvironmentSession session(options, "my-world", 0);
-//   while (const reglue::EnvironmentCall* call = session.next()) {
-//     switch (call->kind) {
-//       case reglue::EnvironmentCall::Kind::Init: session.ready(spec(), traits()); break;
-//       case reglue::EnvironmentCall::Kind::Play: play(*call, session.outcome()); session.played();
-//       break; case reglue::EnvironmentCall::Kind::Message: session.reply_message("…"); break;
-//       default: session.done();
-//     }
-//   }
+/// \file
+/// An environment's session without callbacks: the program asks for the next call and answers it.
+/// The C library is built on it.
+///
+///     reglue::EnvironmentSession session(options, "my-world", 0);
+///     while (const reglue::EnvironmentCall* call = session.next()) {
+///       switch (call->kind) {
+///         case reglue::EnvironmentCall::Kind::Init:
+///           session.ready(spec(), traits());
+///           break;
+///         case reglue::EnvironmentCall::Kind::Play:
+///           play(*call, session.outcome());
+///           session.played();
+///           break;
+///         case reglue::EnvironmentCall::Kind::Message:
+///           session.reply_message("…");
+///           break;
+///         default:
+///           session.done();
+///       }
+///     }
 #pragma once
 
 #include <chrono>
@@ -27,6 +36,7 @@ namespace reglue {
 
 /// One call. What it points to is valid until it is answered; the spec, until the next ready().
 struct EnvironmentCall {
+  /// Which routine is asked for.
   enum class Kind {
     Init,
     Play,
@@ -41,23 +51,23 @@ struct EnvironmentCall {
 
   Kind kind = Kind::Init;
   std::uint64_t seq = 0;
-  std::uint32_t slots = 0;  // of Init
-  ChosenActions actions;  // of Play: rows as `step_slots`; no tensors if none steps
-  Span<const std::uint32_t> step_slots;  // of Play
-  Cells cells;  // of Play: what begins
-  std::uint32_t slot = 0;  // of the four of states and random seeds
-  std::string_view kept;  // of SetState and SetRandomSeed
-  std::uint64_t seed = 0;  // of StandardizeRandomness
-  std::string_view text;  // of Message
-  const TaskSpec* spec = nullptr;  // of the last ready(); null before it
+  std::uint32_t slots = 0;  ///< of Init
+  ChosenActions actions;  ///< of Play: rows as `step_slots`; no tensors if none steps
+  Span<const std::uint32_t> step_slots;  ///< of Play
+  Cells cells;  ///< of Play: what begins
+  std::uint32_t slot = 0;  ///< of the four of states and random seeds
+  std::string_view kept;  ///< of SetState and SetRandomSeed
+  std::uint64_t seed = 0;  ///< of StandardizeRandomness
+  std::string_view text;  ///< of Message
+  const TaskSpec* spec = nullptr;  ///< of the last ready(); null before it
 };
 
 /// What comes of a Play, written in place. Rows of observations: steps, then starts.
 struct Outcome {
-  Span<double> rewards;  // of steps, zeros until written
-  Span<std::uint8_t> flags;  // of steps, bits of EpisodeFlag
+  Span<double> rewards;  ///< of steps, zeros until written
+  Span<std::uint8_t> flags;  ///< of steps, bits of EpisodeFlag
   ShownObservations observations;
-  std::map<std::uint32_t, std::string>* faults = nullptr;  // slot -> what failed there
+  std::map<std::uint32_t, std::string>* faults = nullptr;  ///< slot -> what failed there
 };
 
 /// For one thread at a time. Connects at the first next().
@@ -70,12 +80,13 @@ class REGLUE_API EnvironmentSession {
   /// As close().
   ~EnvironmentSession();
   EnvironmentSession(EnvironmentSession&&) noexcept;
+  /// Takes over a session. Its own is left, as by close().
   EnvironmentSession& operator=(EnvironmentSession&&) noexcept;
 
-  /// Waits for the next call, without limit; null after the glue's farewell. Every call comes
-  /// once, whatever connections break, and fits the TaskSpec. Routines before the first Init,
-  /// those that the traits do not promise and those of unknown slots are refused by themselves.
-  /// Throws as AgentSession::next().
+  /// Waits for the next call, without limit; null after the glue's farewell, or once stop() has
+  /// been called. Every call comes once, whatever connections break, and fits the TaskSpec.
+  /// Routines before the first Init, those that the traits do not promise and those of unknown
+  /// slots are refused by themselves. Throws as AgentSession::next().
   const EnvironmentCall* next();
 
   /// As AgentSession::wait().
@@ -87,9 +98,10 @@ class REGLUE_API EnvironmentSession {
   /// Answers Init. Of the traits only tasks and what routines it has count; the spec's slots are
   /// filled in. Throws SpecError, and UsageError if the call is another.
   void ready(TaskSpec spec, const EnvironmentTraits& traits);
+  /// What played() answers, to be written. Throws UsageError if the call is no Play.
+  Outcome& outcome();
   /// Answers Play with outcome(). Throws UsageError if the call is another, or if the answer is too
   /// large for a message.
-  Outcome& outcome();
   void played();
   /// Answers GetState and GetRandomSeed. Throws UsageError likewise.
   void keep(std::string bytes);
@@ -107,7 +119,7 @@ class REGLUE_API EnvironmentSession {
   /// Leaves; before the farewell it sends a fault first.
   void close();
 
-  /// The glue's last text, once next() has returned null.
+  /// As AgentSession::farewell().
   const std::string& farewell() const;
 
  private:

@@ -1,4 +1,5 @@
-// What environments and benchmark programs know of episodes, and agents do not.
+/// \file
+/// What environments and benchmark programs know of episodes, and agents do not.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +11,9 @@ namespace reglue {
 
 /// Bits: how a step went.
 enum EpisodeFlag : std::uint8_t {
-  Terminated = 1,  // the task ended: no future reward
-  Truncated = 2,   // time ran out
-  Success = 4,     // the task's own flag, at this step
+  Terminated = 1,  ///< the task ended: no future reward
+  Truncated = 2,   ///< time ran out
+  Success = 4,     ///< the task's own flag, at this step
 };
 
 /// What an agent chose, to be read: one tensor for each of TaskSpec.actions.

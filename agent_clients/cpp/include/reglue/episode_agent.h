@@ -1,8 +1,10 @@
-// An agent that is written for one episode: slots are handled here.
+/// \file
+/// An agent that is written for one episode: slots are handled here.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <unordered_map>
 
 #include "reglue/agent.h"
@@ -44,19 +46,26 @@ class EpisodeAgent : public Agent {
                   Actions& actions) final {
     for (std::size_t row = 0; row < steps.size(); ++row) {
       Actions action = actions.part(row, 1);
-      episodes_.at(steps.slots[row])->step(rewards[row], observations.part(row, 1), action);
+      episode_in(steps.slots[row]).step(rewards[row], observations.part(row, 1), action);
     }
   }
 
   void agent_end(Rewards rewards, const Observations& observations, const Ends& ends) final {
     for (std::size_t row = 0; row < ends.size(); ++row) {
-      const auto episode = episodes_.find(ends.slots[row]);
-      episode->second->end(rewards[row], observations.part(row, 1), ends.kinds[row]);
-      episodes_.erase(episode);
+      episode_in(ends.slots[row]).end(rewards[row], observations.part(row, 1), ends.kinds[row]);
+      episodes_.erase(ends.slots[row]);
     }
   }
 
  private:
+  /// Throws UsageError if none has started there.
+  AgentEpisode& episode_in(std::uint32_t slot) const {
+    const auto episode = episodes_.find(slot);
+    if (episode != episodes_.end()) return *episode->second;
+    throw UsageError("got a step or an end in slot " + std::to_string(slot) +
+                     ", wanted a start there first");
+  }
+
   std::unordered_map<std::uint32_t, std::unique_ptr<AgentEpisode>> episodes_;  // by slot
 };
 

@@ -1,8 +1,9 @@
-// Every error that Reglue throws, on one page.
-//
-// The branch says whose fault it is: the caller's (UsageError), a refused peer's (Refused), a
-// message's that does not fit (BadReply), or the connection's (SessionLost, Unreachable). An
-// error's text says what it got, what it wanted and what to do next.
+/// \file
+/// Every error that Reglue throws, on one page.
+///
+/// The branch says whose fault it is: the caller's (UsageError), a refused peer's (Refused), a
+/// message's that does not fit (BadReply), or the connection's (SessionLost, Unreachable). An
+/// error's text says what it got, what it wanted and what to do next.
 #pragma once
 
 #include <stdexcept>
@@ -21,6 +22,7 @@ REGLUE_API std::string printable(std::string_view text);
 /// Root of the tree. What it says may hold a glue's own words.
 class REGLUE_API Error : public std::runtime_error {
  public:
+  /// `what` is kept as printable() shows it.
   explicit Error(const std::string& what) : std::runtime_error(printable(what)) {}
 };
 
@@ -40,6 +42,7 @@ class REGLUE_API SpecError : public UsageError {
 /// RefusalCode without its prefix.
 class REGLUE_API RoutineRefused : public UsageError {
  public:
+  /// The text says what it got and wanted.
   RoutineRefused(std::string code, std::string got, std::string wanted)
       : UsageError("got " + got + ", wanted " + wanted),
         code(std::move(code)),
@@ -52,6 +55,7 @@ class REGLUE_API RoutineRefused : public UsageError {
 /// A routine is not legal now; the message says what to call first.
 class REGLUE_API OutOfOrder : public RoutineRefused {
  public:
+  /// Its code is OUT_OF_ORDER.
   OutOfOrder(std::string got, std::string wanted)
       : RoutineRefused("OUT_OF_ORDER", std::move(got), std::move(wanted)) {}
 };
@@ -59,6 +63,7 @@ class REGLUE_API OutOfOrder : public RoutineRefused {
 /// A key or state was not made by this glue or environment.
 class REGLUE_API UnknownKey : public RoutineRefused {
  public:
+  /// Its code is UNKNOWN_KEY.
   UnknownKey(std::string got, std::string wanted)
       : RoutineRefused("UNKNOWN_KEY", std::move(got), std::move(wanted)) {}
 };
@@ -66,6 +71,7 @@ class REGLUE_API UnknownKey : public RoutineRefused {
 /// The environment lacks an optional routine.
 class REGLUE_API NotSupported : public RoutineRefused {
  public:
+  /// Its code is NOT_SUPPORTED.
   NotSupported(std::string got, std::string wanted)
       : RoutineRefused("NOT_SUPPORTED", std::move(got), std::move(wanted)) {}
 };
@@ -73,6 +79,7 @@ class REGLUE_API NotSupported : public RoutineRefused {
 /// An argument is outside its domain, such as an unknown slot.
 class REGLUE_API OutOfDomain : public RoutineRefused {
  public:
+  /// Its code is OUT_OF_DOMAIN.
   OutOfDomain(std::string got, std::string wanted)
       : RoutineRefused("OUT_OF_DOMAIN", std::move(got), std::move(wanted)) {}
 };
@@ -122,6 +129,7 @@ class REGLUE_API Busy : public Refused {
 /// without its prefix.
 class REGLUE_API BadReply : public Error {
  public:
+  /// The text says what it got and wanted.
   BadReply(std::string code, std::string got, std::string wanted)
       : Error("got " + got + ", wanted " + wanted),
         code(std::move(code)),

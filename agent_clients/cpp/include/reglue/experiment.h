@@ -1,14 +1,15 @@
-// A benchmark program's end of a session: RL-Glue's routines, over slots.
-//
-//   reglue::Experiment rl;
-//   rl.rl_init();
-//   rl.rl_episode(10'000);
-//   std::cout << rl.rl_num_steps() << " " << rl.rl_return() << "\n";
-//   rl.rl_cleanup();
-//
-// Source: the RL-Glue concepts page (1.0) and Tanner & White 2009, "RL-Glue: Language-Independent
-// Software for Reinforcement-Learning Experiments", JMLR 10 (3.0); where they differ, each form
-// has a name of its own.
+/// \file
+/// A benchmark program's end of a session: RL-Glue's routines, over slots.
+///
+///     reglue::Experiment rl;
+///     rl.rl_init();
+///     rl.rl_episode(10'000);
+///     std::cout << rl.rl_num_steps() << " " << rl.rl_return() << "\n";
+///     rl.rl_cleanup();
+///
+/// Source: the RL-Glue concepts page (1.0) and Tanner & White 2009, "RL-Glue: Language-Independent
+/// Software for Reinforcement-Learning Experiments", JMLR 10 (3.0); where they differ, each form
+/// has a name of its own.
 #pragma once
 
 #include <chrono>
@@ -33,17 +34,17 @@ using Slots = std::vector<std::uint32_t>;
 struct Started {
   Span<const std::uint32_t> slots;
   Observations observations;
-  ChosenActions actions;  // no tensors after rl_env_start()
+  ChosenActions actions;  ///< no tensors after rl_env_start()
   std::shared_ptr<const void> kept;
 };
 
 /// What a step earned; one row a slot. It and its copies own what they view.
 struct Stepped {
   Span<const std::uint32_t> slots;
-  Rewards rewards;  // task units
+  Rewards rewards;  ///< task units
   Observations observations;
-  Span<const std::uint8_t> flags;  // bits of EpisodeFlag
-  ChosenActions actions;  // zeros where the episode is over; no tensors after rl_env_step()
+  Span<const std::uint8_t> flags;  ///< bits of EpisodeFlag
+  ChosenActions actions;  ///< zeros where the episode is over; no tensors after rl_env_step()
   std::shared_ptr<const void> kept;
 };
 
@@ -56,6 +57,7 @@ struct Acted {
 /// Rows to fill in for half steps, zeros at first. Copies share the rows.
 class REGLUE_API FilledRows {
  public:
+  /// `rows` rows of each of `tensors`, which are a part of `spec`.
   FilledRows(std::shared_ptr<const TaskSpec> spec, const std::vector<TensorSpec>& tensors,
              std::size_t rows);
 
@@ -64,6 +66,7 @@ class REGLUE_API FilledRows {
   const BasicRows<std::byte>& operator[](const Key& key) const {
     return written_[key];
   }
+  /// All of them, to write.
   const BasicTensors<std::byte>& tensors() const { return written_; }
 
   /// To be read, as routines take them.
@@ -80,10 +83,10 @@ class REGLUE_API FilledRows {
 /// terminal observation. An episode that was cut off ends with the observation and action after
 /// the last reward.
 struct Trajectory {
-  FilledRows observations;      // rows o0, o1, …: T of them if it ended, else T + 1
-  FilledRows actions;           // likewise
-  std::vector<double> rewards;  // r1, …, rT
-  std::uint8_t flags = 0;       // Terminated, Truncated or neither
+  FilledRows observations;      ///< rows o0, o1, …: T of them if it ended, else T + 1
+  FilledRows actions;           ///< likewise
+  std::vector<double> rewards;  ///< r1, …, rT
+  std::uint8_t flags = 0;       ///< Terminated, Truncated or neither
 };
 
 /// Calls RL-Glue's routines at a glue. They wait until an agent and an environment are there.
@@ -102,6 +105,7 @@ class REGLUE_API Experiment {
   /// Leaves, as close().
   ~Experiment();
   Experiment(Experiment&&) noexcept;
+  /// Takes over a session. Its own is left, as by close().
   Experiment& operator=(Experiment&&) noexcept;
 
   /// Leaves; the glue lets the agent and the environment go.
@@ -160,14 +164,16 @@ class REGLUE_API Experiment {
   /// RL_set_random_seed: the environment's random numbers continue from there.
   void rl_set_random_seed(const std::string& key, std::uint32_t slot = 0);
 
-  /// RL_agent_message and RL_env_message; legal at any time.
+  /// RL_agent_message: the agent's answer; legal at any time.
   std::string rl_agent_message(const std::string& text);
+  /// RL_env_message: the environment's answer; legal at any time.
   std::string rl_env_message(const std::string& text);
 
   // The half steps, for programs that stand between the two. Rows are as `slots`.
 
-  /// Rows of zeros to fill in, after rl_init().
+  /// Rows of zeros to fill in, one of each action tensor, after rl_init().
   FilledRows new_actions(std::size_t rows) const;
+  /// Likewise of each observation tensor.
   FilledRows new_observations(std::size_t rows) const;
 
   /// RL_env_start: env_start alone; no actions. The agent is not told.

@@ -1,8 +1,10 @@
-// The goals that an agent has seen, slot by slot.
+/// \file
+/// The goals that an agent has seen, slot by slot.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "reglue/export.h"
@@ -33,12 +35,12 @@ class REGLUE_API Goals {
  private:
   struct Tensor {
     TensorSpec spec;
-    std::size_t place;            // among the observations
-    std::vector<std::byte> rows;  // one a slot
+    std::size_t place;  // among the observations
+    std::unordered_map<std::uint32_t, std::vector<std::byte>> rows;  // by slot, once seen
   };
 
   std::vector<Tensor> tensors_;
-  std::vector<bool> is_seen_;  // by slot
+  std::uint32_t slots_ = 0;
 };
 
 }  // namespace reglue

@@ -12,13 +12,15 @@ namespace reglue {
 /// be opened, else gRPC.
 enum class Transport { Auto, Grpc, Unix };
 
+/// Where to join, and as what. Every field has a default.
 struct Options {
-  /// host:port, or a join string `reglue://…`, which holds token and authority as well.
-  std::string address;  // empty: REGLUE_ADDRESS of the environment
-  std::string token;    // empty: the join string's, or REGLUE_TOKEN
-  std::string ca;  // a file, PEM or DER, of the authority to trust; empty: the join string's
-  std::string tls_name;  // of the glue's certificate; empty: the join string's or the address's
-  std::string name;  // what the peer calls itself; empty: what it says of itself
+  /// host:port, or a join string `reglue://…`, which holds token and authority as well; empty:
+  /// REGLUE_ADDRESS of the environment
+  std::string address;
+  std::string token;    ///< empty: the join string's, or REGLUE_TOKEN
+  std::string ca;  ///< a file, PEM or DER, of the authority to trust; empty: the join string's
+  std::string tls_name;  ///< of the glue's certificate; empty: the join string's or the address's
+  std::string name;  ///< what the peer calls itself; empty: what it says of itself
 
   /// How long to wait for a glue that is not up, or is gone.
   std::chrono::milliseconds connect_timeout{60'000};
@@ -28,8 +30,8 @@ struct Options {
   /// REGLUE_LOG asks for. None: stderr, with the time and the level.
   std::function<void(const std::string&)> log;
 
-  /// The peer leaves soon after it has become true: within 0.1 s, and up to 2 s for the glue's
-  /// farewell. Another thread or a signal handler may set it; it must outlive the session.
+  /// The peer leaves soon after it has become true, as by AgentSession::stop(). Another thread or a
+  /// signal handler may set it; it must outlive the session.
   const std::atomic<bool>* stop = nullptr;
 };
 

@@ -1,8 +1,9 @@
-// Random numbers that are the same on every platform: Philox 4×64 words, numbered.
-//
-// An episode's d-th draw is a function of three numbers: the seed, the episode and d.
-// The rule, for every language, is written down in agent_clients/python/reglue/rng.py,
-// and tests/reglue/rng_vectors.json holds numbers to test an implementation with.
+/// \file
+/// Random numbers that are the same on every platform: Philox 4×64 words, numbered.
+///
+/// An episode's d-th draw is a function of three numbers: the seed, the episode and d.
+/// The rule, for every language, is written down in agent_clients/python/reglue/rng.py,
+/// and tests/reglue/rng_vectors.json holds numbers to test an implementation with.
 #pragma once
 
 #include <array>

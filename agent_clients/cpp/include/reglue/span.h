@@ -9,11 +9,14 @@
 
 namespace reglue {
 
+/// A view of contiguous elements, like C++20's std::span.
 template <class T>
 class Span {
  public:
+  /// Type of an element.
   using value_type = std::remove_cv_t<T>;
 
+  /// No elements, or `size` of them from `data` on.
   constexpr Span() = default;
   constexpr Span(T* data, std::size_t size) : data_(data), size_(size) {}
 
@@ -22,10 +25,15 @@ class Span {
                             std::is_convertible_v<decltype(std::declval<Many&>().data()), T*>>>
   constexpr Span(Many&& many) : data_(many.data()), size_(many.size()) {}  // NOLINT: implicit
 
+  /// The first element.
   constexpr T* data() const { return data_; }
+  /// How many elements.
   constexpr std::size_t size() const { return size_; }
+  /// True if there is no element.
   constexpr bool empty() const { return size_ == 0; }
+  /// For loops over the elements.
   constexpr T* begin() const { return data_; }
+  /// Behind the last element.
   constexpr T* end() const { return data_ + size_; }
 
   /// Throws std::out_of_range for an unknown element, unless the program is compiled with NDEBUG,

@@ -1,5 +1,6 @@
-// What an agent sees and does: TaskSpec, TensorSpec and their domains. Plain values; the wire
-// form is proto/reglue/v1/spec.proto.
+/// \file
+/// What an agent sees and does: TaskSpec, TensorSpec and their domains. Plain values; the wire
+/// form is proto/reglue/v1/spec.proto.
 #pragma once
 
 #include <cstddef>
@@ -56,13 +57,14 @@ struct MultiDiscrete {
 /// Every element is 0 or 1.
 struct MultiBinary {};
 
+/// Which values a tensor takes.
 using Domain = std::variant<Box, Discrete, MultiDiscrete, MultiBinary>;
 
 /// One named array.
 struct REGLUE_API TensorSpec {
   std::string name;
   Dtype dtype = Dtype::Float64;
-  std::vector<std::uint32_t> shape;  // of one row, without the axis of slots; empty: a scalar
+  std::vector<std::uint32_t> shape;  ///< of one row, without the axis of slots; empty: a scalar
   Domain domain;
 
   /// Elements in one row.
@@ -71,21 +73,22 @@ struct REGLUE_API TensorSpec {
   /// Bytes of one row on the wire.
   std::size_t row_bytes() const { return size() * size_of(dtype); }
 
-  /// Bounds of an element, -infinity and infinity if it has none; only a Box has bounds.
+  /// An element's lower bound, -infinity if it has none; only a Box has bounds.
   double low(std::size_t element) const;
+  /// Its upper bound; infinity if it has none.
   double high(std::size_t element) const;
 };
 
 /// What every episode of a session promises; RL-Glue's task_specification.
 struct TaskSpec {
-  std::vector<TensorSpec> observations, actions;  // at least one each
-  double reward_low = -std::numeric_limits<double>::infinity();  // of one step, task units
+  std::vector<TensorSpec> observations, actions;  ///< at least one each
+  double reward_low = -std::numeric_limits<double>::infinity();  ///< of one step, task units
   double reward_high = std::numeric_limits<double>::infinity();
   double discount = 1.0;
-  std::uint32_t horizon = 0;          // steps to truncation; 0: no limit
-  bool continuing = false;            // one episode that goes on forever
-  bool rewards_in_evaluation = true;  // else NaN while phase is Evaluate
-  std::uint32_t slots = 1;            // S, episodes played at once
+  std::uint32_t horizon = 0;          ///< steps to truncation; 0: no limit
+  bool continuing = false;            ///< one episode that goes on forever
+  bool rewards_in_evaluation = true;  ///< else NaN while phase is Evaluate
+  std::uint32_t slots = 1;            ///< S, episodes played at once
 };
 
 /// Throws SpecError if it contradicts itself, or has a shape too large for any message; allocates

@@ -1,7 +1,9 @@
-// Rows of a tensor, one a slot: typed views of bytes as they travel. Nothing is copied.
+/// \file
+/// Rows of a tensor, one a slot: typed views of bytes as they travel. Nothing is copied.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -38,13 +40,17 @@ REGLUE_API void set_number(const TensorSpec& spec, std::byte* element, double nu
 template <class Byte>
 class BasicRows {
  public:
+  /// `T`, which is const for observations.
   template <class T>
   using Element = std::conditional_t<std::is_const_v<Byte>, const T, T>;
 
+  /// Of `rows * spec.row_bytes()` bytes from `data` on; the spec must outlive it.
   BasicRows(const TensorSpec& spec, Byte* data, std::size_t rows)
       : spec_(&spec), data_(data), rows_(rows), row_bytes_(spec.row_bytes()) {}
 
+  /// Dtype, shape and domain of a row.
   const TensorSpec& spec() const { return *spec_; }
+  /// How many rows.
   std::size_t rows() const { return rows_; }
 
   /// All bytes: row-major, little-endian, aligned for the dtype.
@@ -124,23 +130,32 @@ class BasicRows {
 template <class Byte>
 class BasicTensors {
  public:
+  /// One of the tensors.
   using Rows = BasicRows<Byte>;
 
+  /// `tensors` in the order of the TaskSpec, of `rows` rows each.
   BasicTensors() = default;
   BasicTensors(std::vector<Rows> tensors, std::size_t rows)
       : tensors_(std::move(tensors)), rows_(rows) {}
 
+  /// How many rows each has.
   std::size_t rows() const { return rows_; }
+  /// How many tensors.
   std::size_t size() const { return tensors_.size(); }
+  /// For loops over the tensors.
   auto begin() const { return tensors_.begin(); }
+  /// Behind the last tensor.
   auto end() const { return tensors_.end(); }
 
-  /// By its place, of any integer type, or by its name. Throws UsageError for an unknown tensor.
+  /// By its place, of any integer or enumeration type, or by its name. Throws UsageError for an
+  /// unknown tensor.
   template <class Index,
             class = std::enable_if_t<std::is_integral_v<Index> || std::is_enum_v<Index>>>
   const Rows& operator[](Index index) const {
     // A negative one is too large as well.
-    if (static_cast<std::size_t>(index) >= tensors_.size()) throw_none(std::to_string(index));
+    if (static_cast<std::size_t>(index) >= tensors_.size()) {
+      throw_none(std::to_string(static_cast<std::int64_t>(index)));
+    }
     return tensors_[static_cast<std::size_t>(index)];
   }
   const Rows& operator[](std::string_view name) const {
@@ -170,6 +185,7 @@ class BasicTensors {
   std::size_t rows_ = 0;
 };
 
+/// What agents see, to be read: one tensor for each of TaskSpec.observations.
 using Observations = BasicTensors<const std::byte>;
 
 }  // namespace reglue

@@ -1,16 +1,17 @@
-// Calls an agent's or an environment's routines as a session does, without a glue: for unit tests.
-//
-//   MyAgent agent;
-//   reglue::testing::agent_init(agent, spec);  // agent.spec() is there from now on
-//   reglue::FilledRows seen = reglue::testing::observations(spec, 1);
-//   seen["position"].set(0, 0, 0.5);
-//   const std::vector<std::uint32_t> slots{0};
-//   const std::vector<std::uint64_t> seeds{42};
-//   reglue::Turn turn;
-//   turn.starts = {slots, seeds};
-//   turn.observations = seen;
-//   const reglue::testing::Answer answer = reglue::testing::agent_turn(agent, turn);
-//   EXPECT_EQ(answer.actions["force"].number(0), 1.0);
+/// \file
+/// Calls an agent's or an environment's routines as a session does, without a glue: for unit tests.
+///
+///     MyAgent agent;
+///     reglue::testing::agent_init(agent, spec);  // agent.spec() is there from now on
+///     reglue::FilledRows seen = reglue::testing::observations(spec, 1);
+///     seen["position"].set(0, 0, 0.5);
+///     const std::vector<std::uint32_t> slots{0};
+///     const std::vector<std::uint64_t> seeds{42};
+///     reglue::Turn turn;
+///     turn.starts = {slots, seeds};
+///     turn.observations = seen;
+///     const reglue::testing::Answer answer = reglue::testing::agent_turn(agent, turn);
+///     EXPECT_EQ(answer.actions["force"].number(0), 1.0);
 #pragma once
 
 #include <cstddef>
@@ -33,8 +34,8 @@ REGLUE_API void agent_init(Agent& agent, const TaskSpec& spec, const Budget& bud
 
 /// What an agent has answered to a turn.
 struct Answer {
-  FilledRows actions;                    // rows as the turn's steps, then its starts
-  std::vector<std::uint32_t> abandoned;  // slots
+  FilledRows actions;  ///< rows as the turn's steps, then its starts
+  std::vector<std::uint32_t> abandoned;  ///< slots
 };
 
 /// Sets what phase(), budget() and get_goal() return, then calls turn(). Needs agent_init() first.

@@ -1,4 +1,5 @@
-// One exchange over many episodes: a Turn, and the Actions that answer it.
+/// \file
+/// One exchange over many episodes: a Turn, and the Actions that answer it.
 #pragma once
 
 #include <cstdint>
@@ -15,29 +16,30 @@ enum class Phase : std::uint8_t { Train = 1, Adapt = 2, Evaluate = 3 };
 
 /// How an episode ended; numbered as on the wire.
 enum class EndKind : std::uint8_t {
-  Terminated = 1,  // the task ended: do not bootstrap
-  Truncated = 2,   // time ran out: bootstrap from the last observation
-  Void = 3,        // the environment failed: the episode does not count
+  Terminated = 1,  ///< the task ended: do not bootstrap
+  Truncated = 2,   ///< time ran out: bootstrap from the last observation
+  Void = 3,        ///< the environment failed: the episode does not count
 };
 
 /// Bits: what the glue did with the action before.
 enum ActionFlag : std::uint8_t {
-  Defaulted = 1,  // no action came in time; a default was played
-  Clipped = 2,    // the action was outside its bounds
+  Defaulted = 1,  ///< no action came in time; a default was played
+  Clipped = 2,    ///< the action was outside its bounds
 };
 
 /// Time left, microseconds, by the glue's clock; nullopt: no limit.
 struct Budget {
-  std::optional<std::uint64_t> step_us;   // for this call
-  std::optional<std::uint64_t> bank_us;   // extra time that slow calls may use
-  std::optional<std::uint64_t> adapt_us;  // for all adaptation calls of this wave
-  std::optional<std::uint64_t> run_us;    // for the whole run
+  std::optional<std::uint64_t> step_us;   ///< for this call
+  std::optional<std::uint64_t> bank_us;   ///< extra time that slow calls may use
+  std::optional<std::uint64_t> adapt_us;  ///< for all adaptation calls of this wave
+  std::optional<std::uint64_t> run_us;    ///< for the whole run
 };
 
 /// Episodes that ended: their slots and, for each, how.
 struct Ends {
   Span<const std::uint32_t> slots;
   Span<const EndKind> kinds;
+  /// How many episodes ended.
   std::size_t size() const { return slots.size(); }
 };
 
@@ -45,6 +47,7 @@ struct Ends {
 struct Steps {
   Span<const std::uint32_t> slots;
   Span<const std::uint8_t> flags;
+  /// How many episodes continue.
   std::size_t size() const { return slots.size(); }
 };
 
@@ -52,10 +55,11 @@ struct Steps {
 struct Starts {
   Span<const std::uint32_t> slots;
   Span<const std::uint64_t> seeds;
+  /// How many episodes begin.
   std::size_t size() const { return slots.size(); }
 };
 
-using Rewards = Span<const double>;  // of the actions before, unclipped; NaN where withheld
+using Rewards = Span<const double>;  ///< of the actions before, unclipped; NaN where withheld
 
 /// Rows of observations are ends, then steps, then starts. Its views are valid until the turn is
 /// answered.
@@ -64,7 +68,7 @@ struct Turn {
   Ends ends;
   Steps steps;
   Starts starts;
-  Rewards rewards;  // rows: ends, then steps
+  Rewards rewards;  ///< rows: ends, then steps
   Observations observations;
 };
 
@@ -72,6 +76,7 @@ struct Turn {
 /// written. One tensor for each of TaskSpec.actions, by place or by name.
 class Actions : public BasicTensors<std::byte> {
  public:
+  /// As the session makes them; a slot that is abandoned is added to `abandoned`.
   Actions() = default;
   Actions(BasicTensors<std::byte> tensors, std::vector<std::uint32_t>& abandoned)
       : BasicTensors(std::move(tensors)), abandoned_(&abandoned) {}

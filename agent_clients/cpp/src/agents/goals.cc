@@ -1,6 +1,5 @@
 #include "reglue/goals.h"
 
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -14,11 +13,11 @@ bool is_goal(const std::string& name) {
 
 }  // namespace
 
-Goals::Goals(const TaskSpec& spec) : is_seen_(spec.slots) {
+Goals::Goals(const TaskSpec& spec) : slots_(spec.slots) {
   for (std::size_t place = 0; place < spec.observations.size(); ++place) {
     const TensorSpec& tensor = spec.observations[place];
     if (!is_goal(tensor.name)) continue;
-    tensors_.push_back({tensor, place, std::vector<std::byte>(spec.slots * tensor.row_bytes())});
+    tensors_.push_back({tensor, place, {}});
   }
 }
 
@@ -28,8 +27,7 @@ void Goals::see(const Turn& turn) {
     const std::byte* row = turn.observations[tensor.place].bytes().data();
     for (const auto& slots : {turn.ends.slots, turn.steps.slots, turn.starts.slots}) {
       for (const std::uint32_t slot : slots) {
-        if (size > 0) std::memcpy(&tensor.rows[slot * size], row, size);
-        is_seen_[slot] = true;
+        tensor.rows[slot].assign(row, row + size);
         row += size;
       }
     }
@@ -37,17 +35,18 @@ void Goals::see(const Turn& turn) {
 }
 
 Observations Goals::of(std::uint32_t slot) const {
-  if (slot >= is_seen_.size()) {
+  if (slot >= slots_) {
     throw UsageError("got slot " + std::to_string(slot) + ", wanted 0 to " +
-                     std::to_string(is_seen_.size() - 1));
-  }
-  if (!is_seen_[slot]) {
-    throw UsageError("nothing was seen in slot " + std::to_string(slot) +
-                     " yet; wait for its agent_start");
+                     std::to_string(slots_ - 1));
   }
   std::vector<Observations::Rows> rows;
   for (const Tensor& tensor : tensors_) {
-    rows.emplace_back(tensor.spec, tensor.rows.data() + slot * tensor.spec.row_bytes(), 1);
+    const auto seen = tensor.rows.find(slot);
+    if (seen == tensor.rows.end()) {
+      throw UsageError("nothing was seen in slot " + std::to_string(slot) +
+                       " yet; wait for its agent_start");
+    }
+    rows.emplace_back(tensor.spec, seen->second.data(), 1);
   }
   return {std::move(rows), 1};
 }

@@ -1,7 +1,5 @@
 #include "reglue/environment_session.h"
 
-#include <algorithm>
-
 #include "environments/environment_connection.h"
 #include "text.h"
 
@@ -79,8 +77,7 @@ EnvironmentSession& EnvironmentSession::operator=(EnvironmentSession&&) noexcept
 const EnvironmentCall* EnvironmentSession::next() { return connection_->next(); }
 
 bool EnvironmentSession::wait(std::chrono::milliseconds limit) {
-  constexpr std::chrono::hours kLongest(24 * 365);  // no clock overflows
-  return connection_->wait(Clock::now() + std::min<std::chrono::milliseconds>(limit, kLongest));
+  return connection_->wait(Clock::now() + limited(limit));
 }
 
 void EnvironmentSession::stop() noexcept { connection_->stop(); }

@@ -15,7 +15,7 @@ constexpr std::chrono::milliseconds kLongest{1'000'000'000'000};  // no clock ov
 
 ExperimentSession::ExperimentSession(const Options& options)
     : name_(clean(options.name.empty() ? "experiment" : options.name, kMostNameCharacters)),
-      connect_timeout_(options.connect_timeout),
+      connect_timeout_(limited(options.connect_timeout)),
       log_(options),
       interrupt_(options.stop),
       route_{join_string_of(options),
@@ -45,7 +45,7 @@ std::shared_ptr<v1::ExperimentReply> ExperimentSession::ask(v1::ExperimentCall& 
   try {
     while (true) {
       try {
-        opened().send(call);
+        opened().send(call, until);
         receive(call.seq(), *reply, until);
         answered_ = call.seq();
         trace_.end(*reply);
@@ -75,8 +75,8 @@ void ExperimentSession::leave() {
       v1::ExperimentCall farewell;
       farewell.mutable_farewell()->set_reason("the program has left");
       Stream& stream = opened();
-      stream.send(farewell);
       const Clock::time_point until = Clock::now() + kFarewell;
+      stream.send(farewell, until);
       v1::ExperimentReply ignored;
       while (stream.receive(ignored, until)) ignored.Clear();
     } catch (const std::exception&) {
@@ -123,17 +123,15 @@ void ExperimentSession::receive(std::uint64_t seq, v1::ExperimentReply& reply,
 
 void ExperimentSession::reconnect(const StreamEnded& end, ReconnectWait& reconnect_wait,
                                   Clock::time_point until) {
-  const Clock::duration admitted = stream_ ? stream_->admitted() : Clock::duration::zero();
+  if (stream_ && was_good(stream_->admitted(), false)) reconnect_wait.restart();
   stream_.reset();
   if (end.is_refusal()) {
     const bool was_admitted = std::exchange(is_admitted_, false);
     if (end.code != grpc::StatusCode::UNAUTHENTICATED || !was_admitted) end.throw_meaning();
     throw SessionLost("the glue does not know this session any more");
   }
-  const std::chrono::microseconds window(route_.ticket.reconnect_window_us());
-  // In microseconds, since no unit overflows then.
-  const auto most = std::min<std::chrono::microseconds>(window, connect_timeout_);
-  const auto pause = reconnect_wait.pause(most, admitted, false);
+  const std::chrono::microseconds most = route_.reconnect_window(connect_timeout_);
+  const auto pause = reconnect_wait.pause(most);
   if (!pause || Clock::now() + *pause > until) end.throw_meaning();
   outage_.begin(end.what(), most);
   interrupt_.sleep(Clock::now() + std::chrono::duration_cast<Clock::duration>(*pause),

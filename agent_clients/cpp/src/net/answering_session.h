@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -42,16 +43,16 @@ class AnsweringSession {
   using Hello = std::function<void(Reply& hello, const v1::Ticket& ticket, std::uint64_t answered)>;
 
   /// Connects nothing yet. Throws UsageError for an invalid address.
-  AnsweringSession(const Options& options, std::string name, Hello hello)
+  AnsweringSession(const Options& options, const std::string& name, Hello hello)
       : join_string_(join_string_of(options)),
         transport_(options.transport),
-        connect_timeout_(options.connect_timeout),
+        connect_timeout_(limited(options.connect_timeout)),
         log_(options),
         interrupt_(options.stop),
         name_(clean(name, kMostNameCharacters)),
         hello_(std::move(hello)) {}
 
-  /// As leave().
+  /// As close().
   ~AnsweringSession() { close("the program has left"); }
   AnsweringSession(const AnsweringSession&) = delete;
   AnsweringSession& operator=(const AnsweringSession&) = delete;
@@ -104,7 +105,7 @@ class AnsweringSession {
   bool enter(const Deadline& until);
   bool receive(const Deadline& until);
   void reconnect(const StreamEnded& end);
-  void join_anew();
+  void join_anew(const StreamEnded& end);
   void say_fault(std::uint64_t seq, std::string_view what, std::chrono::seconds timeout);
   void end() {
     is_over_ = true;
@@ -130,8 +131,8 @@ class AnsweringSession {
   bool has_farewell_ = false;
   std::string farewell_;
   Clock::time_point next_try_ = Clock::now();  // to join or to open a stream
-  Backoff joins_;
-  ReconnectWait reconnect_wait_;
+  ReconnectWait reconnect_wait_;  // for streams of this ticket
+  ReconnectWait rejoin_wait_;     // for tickets that bring a good stream
   std::uint64_t taken_ = 0;     // number of the last call that was answered
   std::uint64_t heard_ = 0;     // what was taken when the stream was opened
   Call call_;
@@ -208,7 +209,7 @@ bool AnsweringSession<Wire>::receive(const Deadline& until) {
     Wire::reuse(call_);
     if (!stream_->receive(call_, until)) return false;
     if (call_.seq() <= taken_) {
-      if (const Reply* answer = answers_.find(call_.seq())) stream_->send(*answer);
+      if (const Reply* answer = answers_.find(call_.seq())) stream_->send(*answer, std::nullopt);
     } else if (call_.has_farewell()) {
       farewell_ = told(call_.farewell().reason());
       has_farewell_ = true;
@@ -238,9 +239,11 @@ void AnsweringSession<Wire>::answer() {
   taken_ = call_.seq();
   answers_.keep(taken_);
   try {
-    stream_->send(reply);
+    stream_->send(reply, std::nullopt);
   } catch (const Stopped&) {
     // The next wait() leaves.
+  } catch (const StreamEnded&) {
+    // The next wait() finds it ended too, and reconnects.
   }
   trace_.end(reply);
 }
@@ -248,29 +251,35 @@ void AnsweringSession<Wire>::answer() {
 /// Says when the next try is. Throws the end's meaning if it is too late.
 template <class Wire>
 void AnsweringSession<Wire>::reconnect(const StreamEnded& end) {
-  const Clock::duration admitted = stream_ ? stream_->admitted() : Clock::duration::zero();
-  stream_.reset();
-  const std::chrono::microseconds window(route_->ticket.reconnect_window_us());
-  if (end.is_refusal()) {
-    if (window.count() == 0 || end.code != grpc::StatusCode::UNAUTHENTICATED) end.throw_meaning();
-    return join_anew();
+  if (stream_ && was_good(stream_->admitted(), taken_ > heard_)) {
+    reconnect_wait_.restart();
+    rejoin_wait_.restart();
   }
-  // In microseconds, since no unit overflows then.
-  const auto most = std::min<std::chrono::microseconds>(window, connect_timeout_);
-  const auto pause = reconnect_wait_.pause(most, admitted, taken_ > heard_);
+  stream_.reset();
+  if (end.is_refusal()) {
+    if (route_->ticket.reconnect_window_us() == 0 || end.code != grpc::StatusCode::UNAUTHENTICATED)
+      end.throw_meaning();
+    return join_anew(end);
+  }
+  const std::chrono::microseconds most = route_->reconnect_window(connect_timeout_);
+  const auto pause = reconnect_wait_.pause(most);
   if (!pause) {
-    if (!route_->ticket.address().empty()) return join_anew();  // the run is gone, not its hub
+    if (!route_->ticket.address().empty()) return join_anew(end);  // the run is gone, not its hub
     end.throw_meaning();
   }
   outage_.begin(end.what(), most);
   next_try_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(*pause);
 }
 
+/// Gives the ticket up. Throws the end's meaning if no ticket has brought a good stream for as long
+/// as a glue may take to come up.
 template <class Wire>
-void AnsweringSession<Wire>::join_anew() {
+void AnsweringSession<Wire>::join_anew(const StreamEnded& end) {
+  const auto pause = rejoin_wait_.pause(connect_timeout_);
+  if (!pause) end.throw_meaning();
   outage_.forget();
   route_.reset();
-  next_try_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(joins_.next());
+  next_try_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(*pause);
 }
 
 template <class Wire>
@@ -282,14 +291,14 @@ void AnsweringSession<Wire>::say_fault(std::uint64_t seq, std::string_view what,
     Reply reply;
     reply.set_seq(seq);
     reply.mutable_fault()->set_what(clean(what, kMostFaultCharacters));
-    stream_->send(reply);
-    if (seq > 0) trace_.end(reply);
     const Clock::time_point until = Clock::now() + timeout;
+    stream_->send(reply, until);
+    if (seq > 0) trace_.end(reply);
     do {
       Wire::reuse(call_);
     } while (stream_->receive(call_, until) && !call_.has_farewell());
-  } catch (const StreamEnded&) {
-    // The glue is gone too: the peer's own error says more.
+  } catch (const std::exception&) {
+    // The glue is gone too, or the program's log throws: the peer's own error says more.
   }
   end();
 }

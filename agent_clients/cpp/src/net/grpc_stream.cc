@@ -3,12 +3,16 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
+#include <chrono>
+
 #include "net/lobby.h"
 #include "text.h"
 
 namespace reglue {
 
 namespace {
+
+constexpr std::chrono::seconds kCancel{1};  // for a cancelled call to end
 
 enum class Event : std::intptr_t { Started, Admitted, Written, Read, Finished };
 
@@ -24,14 +28,14 @@ grpc::ByteBuffer serialized(const google::protobuf::MessageLite& message) {
 }  // namespace
 
 GrpcStream::GrpcStream(const Route& route, const google::protobuf::MessageLite& hello)
-    : Stream(route.interrupt, route.outage),
-      log_(route.log),
-      channel_(open_channel(route.where(), route.max_message_bytes())) {
-  context_.AddMetadata("reglue-session", route.ticket.session());
-  call_ = grpc::GenericStub(channel_).PrepareCall(&context_, route.method, &queue_);
-  call_->StartCall(tag(Event::Started));
+    : Stream(route.interrupt, route.outage), log_(route.log) {
+  call_->channel = open_channel(route.where(), route.max_message_bytes());
+  call_->context.AddMetadata("reglue-session", route.ticket.session());
+  call_->stream =
+      grpc::GenericStub(call_->channel).PrepareCall(&call_->context, route.method, &call_->queue);
+  call_->stream->StartCall(tag(Event::Started));
   try {
-    send(hello);
+    send(hello, Clock::now() + kWelcome);
   } catch (...) {
     shut_down();
     throw;
@@ -41,19 +45,27 @@ GrpcStream::GrpcStream(const Route& route, const google::protobuf::MessageLite& 
 GrpcStream::~GrpcStream() { shut_down(); }
 
 void GrpcStream::shut_down() {
-  context_.TryCancel();
-  queue_.Shutdown();
+  call_->context.TryCancel();
+  call_->queue.Shutdown();
   void* what = nullptr;
   bool is_good = false;
-  while (queue_.Next(&what, &is_good)) {
-  }
+  const auto until = std::chrono::system_clock::now() + kCancel;
+  grpc::CompletionQueue::NextStatus next;
+  do {
+    next = call_->queue.AsyncNext(&what, &is_good, until);
+  } while (next == grpc::CompletionQueue::GOT_EVENT);
+  // While the glue takes no bytes, a write ends only with the connection, which gRPC gives up
+  // after half a minute. It uses the call until then, and nobody waits for that: it is not freed.
+  if (next == grpc::CompletionQueue::TIMEOUT) static_cast<void>(call_.release());
 }
 
-void GrpcStream::send(const google::protobuf::MessageLite& message) {
-  while (is_starting_ || is_writing_) turn(std::nullopt);
+void GrpcStream::send(const google::protobuf::MessageLite& message, const Deadline& until) {
+  while (is_starting_ || is_writing_) {
+    if (!turn(until)) throw_not_taken();
+  }
   if (is_broken_) return;  // receive() throws why
   is_writing_ = true;
-  call_->Write(serialized(message), tag(Event::Written));
+  call_->stream->Write(serialized(message), tag(Event::Written));
 }
 
 bool GrpcStream::receive(google::protobuf::MessageLite& message, const Deadline& until) {
@@ -61,12 +73,12 @@ bool GrpcStream::receive(google::protobuf::MessageLite& message, const Deadline&
     if (is_finished_) throw_ended();
     if (!is_reading_ && !is_broken_ && has_headers_) {
       is_reading_ = true;
-      call_->Read(&in_, tag(Event::Read));
+      call_->stream->Read(&call_->in, tag(Event::Read));
     }
     if (!turn(until)) return false;
   }
   has_message_ = false;
-  grpc::ProtoBufferReader reader(&in_);
+  grpc::ProtoBufferReader reader(&call_->in);
   google::protobuf::io::CodedInputStream bytes(&reader);
   const bool is_read = message.MergeFromCodedStream(&bytes) && bytes.ConsumedEntireMessage();
   if (!is_read) throw StreamEnded("the glue sent what this client cannot read: no message");
@@ -80,24 +92,27 @@ bool GrpcStream::turn(const Deadline& until) {
     const Clock::time_point slice = Interrupt::slice(until);
     const auto left = std::chrono::duration_cast<std::chrono::microseconds>(slice - Clock::now());
     const auto deadline = std::chrono::system_clock::now() + left;
-    if (queue_.AsyncNext(&what, &is_good, deadline) == grpc::CompletionQueue::GOT_EVENT) break;
+    if (call_->queue.AsyncNext(&what, &is_good, deadline) == grpc::CompletionQueue::GOT_EVENT)
+      break;
+    // Headers alone admit nobody: gRPC shows empty ones of a stream that was ended at once.
+    if (is_reading_) opened();
     check_interrupt();
     if (until && Clock::now() >= *until) return false;
   }
   switch (static_cast<Event>(reinterpret_cast<std::intptr_t>(what))) {
     case Event::Started:
       is_starting_ = false;
-      if (is_good) call_->ReadInitialMetadata(tag(Event::Admitted));
+      if (is_good) call_->stream->ReadInitialMetadata(tag(Event::Admitted));
       break;
     case Event::Admitted:
       has_headers_ = true;
-      opened();
       if (is_good) show_note();
       break;
     case Event::Written: is_writing_ = false; break;
     case Event::Read:
       is_reading_ = false;
       has_message_ = is_good;
+      if (is_good) opened();
       break;
     case Event::Finished: is_finished_ = true; return true;
   }
@@ -105,13 +120,13 @@ bool GrpcStream::turn(const Deadline& until) {
   const bool is_over = !is_good && what != tag(Event::Written);
   if (is_over && !is_broken_) {
     is_broken_ = true;
-    call_->Finish(&status_, tag(Event::Finished));
+    call_->stream->Finish(&call_->status, tag(Event::Finished));
   }
   return true;
 }
 
 void GrpcStream::show_note() const {
-  const auto& headers = context_.GetServerInitialMetadata();
+  const auto& headers = call_->context.GetServerInitialMetadata();
   const auto note = headers.find("reglue-note-bin");
   if (note != headers.end() && log_) {
     log_->warning(told({note->second.data(), note->second.size()}));
@@ -119,10 +134,11 @@ void GrpcStream::show_note() const {
 }
 
 void GrpcStream::throw_ended() {
-  if (status_.ok()) throw StreamEnded("the glue closed the session without a farewell");
-  const StreamEnded end(status_.error_message(), status_.error_code());
+  if (call_->status.ok()) throw StreamEnded("the glue closed the session without a farewell");
+  const StreamEnded end(call_->status.error_message(), call_->status.error_code());
   if (end.is_refusal()) throw end;
-  throw StreamEnded("the glue went away: " + status_.error_message(), status_.error_code());
+  throw StreamEnded("the glue went away: " + call_->status.error_message(),
+                    call_->status.error_code());
 }
 
 }  // namespace reglue

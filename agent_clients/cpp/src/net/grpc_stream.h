@@ -22,10 +22,21 @@ class GrpcStream : public Stream {
   GrpcStream(const GrpcStream&) = delete;
   GrpcStream& operator=(const GrpcStream&) = delete;
 
-  void send(const google::protobuf::MessageLite& message) override;
+  void send(const google::protobuf::MessageLite& message, const Deadline& until) override;
   bool receive(google::protobuf::MessageLite& message, const Deadline& until) override;
 
  private:
+  /// What gRPC uses until the call is over.
+  struct Call {
+    std::shared_ptr<grpc::Channel> channel;
+    grpc::CompletionQueue queue;
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream;
+    grpc::ByteBuffer in;
+    grpc::Status status;
+  };
+
+  /// Cancels the call, and frees it if that ends it.
   void shut_down();
   /// Handles one event; false if none came in time.
   bool turn(const Deadline& until);
@@ -35,12 +46,7 @@ class GrpcStream : public Stream {
   void show_note() const;
 
   const Log* log_;
-  std::shared_ptr<grpc::Channel> channel_;
-  grpc::CompletionQueue queue_;
-  grpc::ClientContext context_;
-  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call_;
-  grpc::ByteBuffer in_;
-  grpc::Status status_;
+  std::unique_ptr<Call> call_ = std::make_unique<Call>();
   bool is_starting_ = true, has_headers_ = false, is_writing_ = false, is_reading_ = false;
   bool has_message_ = false, is_broken_ = false, is_finished_ = false;
 };

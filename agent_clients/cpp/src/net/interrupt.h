@@ -14,6 +14,12 @@ namespace reglue {
 using Clock = std::chrono::steady_clock;
 using Deadline = std::optional<Clock::time_point>;  // nullopt: no limit
 
+/// `limit`, as no clock overflows by it: 0 to a year.
+inline std::chrono::milliseconds limited(std::chrono::milliseconds limit) {
+  constexpr std::chrono::milliseconds kNone{0}, kYear{std::chrono::hours(24 * 365)};
+  return std::clamp(limit, kNone, kYear);
+}
+
 /// What stop() and Options::stop have asked for. A signal handler can wake no wait of gRPC's, so
 /// every wait looks here ten times a second.
 class Interrupt {

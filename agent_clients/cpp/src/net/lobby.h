@@ -18,7 +18,7 @@ namespace reglue {
 
 inline constexpr std::uint32_t kProtocolMajor = 1;
 inline constexpr std::uint32_t kProtocolMinor = 0;
-inline constexpr std::size_t kHubMessageBytes = 64 * 1024 * 1024;  // largest, both ways
+inline constexpr std::size_t kHubMessageBytes = 64 << 20;  // 64 MiB; largest, both ways
 inline constexpr std::size_t kMostNameCharacters = 200;
 
 /// Name and version of this library, as AgentHello carries it.

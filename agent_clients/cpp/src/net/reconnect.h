@@ -13,19 +13,24 @@
 
 namespace reglue {
 
+/// Whether a stream was good: it brought a new call (`has_heard`), or the glue had admitted the
+/// peer for a second (`admitted`). Less proves nothing: a call may break every stream that carries
+/// it.
+inline bool was_good(Clock::duration admitted, bool has_heard) {
+  return has_heard || admitted >= std::chrono::seconds(1);
+}
+
 /// Counts from the end of the last good stream.
 class ReconnectWait {
  public:
-  /// How long to wait before the next stream; none if that is later than `most` after the
-  /// connection was lost.
-  ///
-  /// The time counts from the end of the last good stream: one that brought a new call
-  /// (`has_heard`), or that the glue had admitted for a second (`admitted`). Less proves
-  /// nothing: a call may break every stream that carries it.
-  std::optional<std::chrono::duration<double>> pause(Clock::duration most, Clock::duration admitted,
-                                                     bool has_heard) {
+  /// A good stream has ended: the time begins anew with the next pause.
+  void restart() { since_.reset(); }
+
+  /// How long to wait before the next try; none if that is later than `most` after the first
+  /// pause.
+  std::optional<std::chrono::duration<double>> pause(Clock::duration most) {
     const Clock::time_point now = Clock::now();
-    if (!since_ || has_heard || admitted >= std::chrono::seconds(1)) {
+    if (!since_) {
       since_ = now;
       pauses_ = Backoff();
     }

@@ -1,7 +1,5 @@
 #include "reglue/session.h"
 
-#include <algorithm>
-
 #include "net/answering_session.h"
 #include "reglue/v1/agent.pb.h"
 #include "wire/wire.h"
@@ -93,8 +91,7 @@ void AgentSession::State::check_answered() const {
 
 bool AgentSession::wait(std::chrono::milliseconds limit) {
   state_->check_answered();
-  constexpr std::chrono::hours kLongest(24 * 365);  // no clock overflows
-  return state_->session.wait(Clock::now() + std::min<std::chrono::milliseconds>(limit, kLongest));
+  return state_->session.wait(Clock::now() + limited(limit));
 }
 
 void AgentSession::stop() noexcept { state_->session.stop(); }

@@ -21,8 +21,6 @@ namespace reglue {
 
 namespace {
 
-constexpr std::chrono::seconds kWelcome{10};  // how long a glue may take to answer a hello
-
 /// The glue cannot be reached over a Unix socket: why, and whether waiting is useless.
 struct NoUnixSocket {
   std::string why;
@@ -67,9 +65,10 @@ int connected(const std::string& path) {
 /// Says hello, and checks that the ticket's glue answers. Throws NoUnixSocket, StreamEnded.
 void enter(UnixSocketStream& stream, const v1::Ticket& ticket,
            const google::protobuf::MessageLite& hello, std::uint64_t answered) {
-  stream.send(hello);
+  const Clock::time_point until = Clock::now() + kWelcome;
+  stream.send(hello, until);
   v1::UnixSocketWelcome welcome;
-  if (!stream.receive(welcome, Clock::now() + kWelcome)) throw NoUnixSocket{"no welcome in time"};
+  if (!stream.receive(welcome, until)) throw NoUnixSocket{"no welcome in time"};
   if (welcome.code() == grpc::StatusCode::RESOURCE_EXHAUSTED) throw NoUnixSocket{welcome.why()};
   if (welcome.code() != grpc::StatusCode::OK) {
     throw StreamEnded(welcome.why(), static_cast<grpc::StatusCode>(welcome.code()));
@@ -113,6 +112,12 @@ std::unique_ptr<Stream> Route::open(const google::protobuf::MessageLite& hello,
     }
   }
   return std::make_unique<GrpcStream>(*this, hello);
+}
+
+std::chrono::microseconds Route::reconnect_window(std::chrono::milliseconds most) const {
+  // Compared without a sign, as a glue may send any number.
+  const auto most_us = static_cast<std::uint64_t>(std::chrono::microseconds(most).count());
+  return std::chrono::microseconds(std::min(ticket.reconnect_window_us(), most_us));
 }
 
 std::size_t Route::max_message_bytes() const {

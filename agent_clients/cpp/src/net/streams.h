@@ -5,6 +5,7 @@
 #include <google/protobuf/message_lite.h>
 #include <grpcpp/support/status.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -42,8 +43,9 @@ class Stream {
       : interrupt_(interrupt), outage_(outage) {}
   virtual ~Stream() = default;
 
-  /// Sends a message; a broken stream shows when receiving.
-  virtual void send(const google::protobuf::MessageLite& message) = 0;
+  /// Sends a message; a broken stream shows when receiving. Throws StreamEnded if the glue has not
+  /// taken it by `until`: the stream is over then. Throws Stopped as every wait.
+  virtual void send(const google::protobuf::MessageLite& message, const Deadline& until) = 0;
 
   /// Merges the next message into `message`, so that its memory is reused; false if none came in
   /// time. Throws StreamEnded, and Stopped as every wait.
@@ -53,13 +55,17 @@ class Stream {
   Clock::duration admitted() const {
     return opened_at_ ? Clock::now() - *opened_at_ : Clock::duration::zero();
   }
-  /// The glue has admitted the peer.
+  /// The glue has admitted the peer; only the first time counts.
   void opened() {
+    if (opened_at_) return;
     opened_at_ = Clock::now();
     if (outage_) outage_->end();
   }
 
  protected:
+  [[noreturn]] static void throw_not_taken() {
+    throw StreamEnded("the glue went away: it did not take a message in time");
+  }
   void check_interrupt() const {
     if (interrupt_) interrupt_->check();
   }
@@ -69,6 +75,9 @@ class Stream {
   Outage* outage_;
   Deadline opened_at_;
 };
+
+/// For how long a glue may take a hello, and answer one over a Unix socket.
+inline constexpr std::chrono::seconds kWelcome{10};
 
 /// How a session's streams are opened.
 struct Route {
@@ -86,6 +95,8 @@ struct Route {
   std::unique_ptr<Stream> open(const google::protobuf::MessageLite& hello, std::uint64_t answered,
                                bool is_back) const;
 
+  /// For how long the glue waits for a peer whose stream broke, but `most` at most.
+  std::chrono::microseconds reconnect_window(std::chrono::milliseconds most) const;
   /// In either direction, bytes.
   std::size_t max_message_bytes() const;
   /// Where the ticket says that gRPC's streams are opened.

@@ -38,7 +38,7 @@ UnixSocketStream::~UnixSocketStream() {
   ::close(fd_);
 }
 
-void UnixSocketStream::send(const google::protobuf::MessageLite& message) {
+void UnixSocketStream::send(const google::protobuf::MessageLite& message, const Deadline& until) {
   const std::size_t size = message.ByteSizeLong();
   if (out_.size() < kHeader + size) out_.resize(kHeader + size);
   for (std::size_t i = 0; i < kHeader; ++i) out_[i] = static_cast<std::uint8_t>(size >> 8 * i);
@@ -48,7 +48,7 @@ void UnixSocketStream::send(const google::protobuf::MessageLite& message) {
     if (count >= 0) {
       sent += static_cast<std::size_t>(count);
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      wait_to_send();
+      wait_to_send(until);
     } else if (errno != EINTR) {
       return;  // receive() throws why, after what came in before
     }
@@ -111,10 +111,10 @@ bool UnixSocketStream::wait(const Deadline& until) {
   return is_ready(POLLIN, until);
 }
 
-void UnixSocketStream::wait_to_send() {
+void UnixSocketStream::wait_to_send(const Deadline& until) {
   try {
-    is_ready(POLLOUT, std::nullopt);
-  } catch (const Stopped&) {
+    if (!is_ready(POLLOUT, until)) throw_not_taken();
+  } catch (...) {
     ::shutdown(fd_, SHUT_RDWR);  // nothing may follow a part of a message
     throw;
   }

@@ -50,7 +50,7 @@ class UnixSocketStream : public Stream {
   /// From now on messages may be that large.
   void allow(std::size_t max_message_bytes) { most_ = max_message_bytes; }
 
-  void send(const google::protobuf::MessageLite& message) override;
+  void send(const google::protobuf::MessageLite& message, const Deadline& until) override;
   bool receive(google::protobuf::MessageLite& message, const Deadline& until) override;
 
  private:
@@ -60,7 +60,7 @@ class UnixSocketStream : public Stream {
   /// Reads what has arrived; false if nothing has. Throws StreamEnded.
   bool read();
   bool wait(const Deadline& until);
-  void wait_to_send();
+  void wait_to_send(const Deadline& until);
   /// Waits until the socket is ready; false if `until` comes first. Throws StreamEnded.
   bool is_ready(short events, const Deadline& until) const;
 

@@ -9,7 +9,7 @@ namespace reglue {
 
 namespace {
 
-constexpr std::size_t kMostElements = 64 * 1024 * 1024;  // of a row: a hub's largest message
+constexpr std::size_t kMostElements = 64 << 20;  // of a row: a hub's largest message
 constexpr std::size_t kMostAxes = 63;
 
 struct Kind {
@@ -125,14 +125,14 @@ std::size_t TensorSpec::size() const {
 
 double TensorSpec::low(std::size_t element) const {
   const auto* box = std::get_if<Box>(&domain);
-  return bound(box ? box->low : std::vector<double>(), element,
-               -std::numeric_limits<double>::infinity());
+  constexpr double none = -std::numeric_limits<double>::infinity();
+  return box ? bound(box->low, element, none) : none;
 }
 
 double TensorSpec::high(std::size_t element) const {
   const auto* box = std::get_if<Box>(&domain);
-  return bound(box ? box->high : std::vector<double>(), element,
-               std::numeric_limits<double>::infinity());
+  constexpr double none = std::numeric_limits<double>::infinity();
+  return box ? bound(box->high, element, none) : none;
 }
 
 void check(const TaskSpec& spec) {
