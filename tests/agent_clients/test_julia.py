@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shlex
+import signal
+import socket
 import subprocess
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +19,36 @@ from glue_server.agent.port import AgentPort
 from glue_server.rpc import GlueServer
 from reglue import Box, Cell, Phase, TaskSpec, TensorSpec
 from reglue.errors import AgentFault
-from reglue.messages.agent import NO_ENDS, NO_STEPS, Actions, AgentInit, RoutineDone, Starts, Turn
+from reglue.messages.agent import (
+    NO_ENDS,
+    NO_STEPS,
+    Actions,
+    AgentInit,
+    Freeze,
+    RoutineDone,
+    Starts,
+    Turn,
+)
 from reglue.messages.environment import EnvironmentInit, EnvironmentReady, Play, Played
 from reglue_bench import evaluate
 from reglue_bench.results.result import Result
-from tests.agent_clients.programs import ROOT, built, keeps_the_rules, run
-from tests.agent_clients.test_c import peers
+from tests.agent_clients.programs import (
+    JULIA,
+    ROOT,
+    built,
+    keeps_the_rules,
+    online,
+    peers,
+    run,
+    started,
+)
 from tests.glue_server.hubs import a_hub
-from tests.glue_server.rpc.proxies import proxy_to
 from tests.leftovers import nothing_left
-from tests.reglue_bench.remote import Joins
 from tests.waiting import until
 
 PATIENCE_S = 60.0
 NUMBERS = TaskSpec((TensorSpec("seen", "float64"),), (TensorSpec("done", "int64"),))
 CLIENT = ROOT / "agent_clients/julia"
-JULIA = ("julia", "--startup-file=no", "-O1", f"--project={CLIENT}")
 
 pytestmark = pytest.mark.timeout(900)  # the first test compiles the C library
 
@@ -69,19 +84,30 @@ def test_sarsa_in_julia_learns_to_the_bit_as_in_python(
     assert _returns(julia) == _returns(python)
 
 
+def test_a_network_in_julia_learns_cart_pole(
+    library: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in library.items():
+        monkeypatch.setenv(name, value)
+    command = shlex.join([*JULIA, str(CLIENT / "examples/reinforce.jl")])
+    pole = "online:gymnasium:CartPole-v1"
+    result = evaluate(pole, agent="", agent_cmd=command, runs=1, episodes=150, seed=1)
+    assert result.complete
+    assert result.online is not None
+    returns = result.online.runs[0].line
+    assert np.mean(returns[-30:]) > 100 > 3 * np.mean(returns[:30])
+
+
 def test_mountain_car_in_julia_is_the_built_in_one_to_the_bit(
     library: Mapping[str, str],
 ) -> None:
     """Sarsa in Python learns the same in it."""
     script, seed = CLIENT / "examples/mountain_car.jl", 3
-    with nothing_left(), ExitStack() as programs:
 
-        def dial(where: str) -> None:
-            programs.enter_context(started(script, library, where, ""))
+    def start(where: str) -> AbstractContextManager[object]:
+        return started([*JULIA, str(script)], where, "", **library)
 
-        julia = evaluate(
-            "online:wait", agent="sarsa", watcher=Joins(dial), runs=1, episodes=5, seed=seed
-        )
+    julia = online(start, agent="sarsa", episodes=5, seed=seed)
     python = evaluate("online:mountain-car", agent="sarsa", runs=1, episodes=5, seed=seed)
     assert _returns(julia) == _returns(python)
 
@@ -104,31 +130,41 @@ def test_rl_benchmark_in_julia_measures_what_it_measures_in_c(library: Mapping[s
 def test_what_an_environment_throws_is_its_slots_fault_with_its_line(
     library: Mapping[str, str], tmp_path: Path
 ) -> None:
-    """The session goes on."""
+    """The session goes on, also after a fault in a slot that it does not play."""
     script = tmp_path / "broken.jl"
     script.write_text(
         "using Reglue\n"
         "struct Broken <: Environment end\n"
         "Reglue.env_init!(::Broken, slots) =\n"
         '    TaskSpec([TensorSpec("seen", Float64)], [TensorSpec("done", Float64)])\n'
-        "Reglue.env_start!(::Broken, begun, cells) = begun.observations[] = [1, 2, 3]\n"
+        "function Reglue.env_start!(::Broken, begun, cells)\n"
+        '    only(cells.cells).repeat == 1 && return fault!(begun, 0, "it broke")\n'
+        "    begun.observations[] = [1, 2, 3]\n"
+        "end\n"
         "Reglue.env_step!(::Broken, earned, actions, slots) = nothing\n"
         "Reglue.main(Broken())\n"
     )
-    start = Play(np.zeros(0, np.uint32), {}, {0: Cell("task", 0, 1, 0, Phase.TRAIN)})
+
+    def starts(port: Any, repeat: int) -> str:
+        """What failed when the episode of that repeat started."""
+        cells = {0: Cell("task", 0, 1, repeat, Phase.TRAIN)}
+        port.send(Play(np.zeros(0, np.uint32), {}, cells))
+        played = port.receive(PATIENCE_S)
+        assert isinstance(played, Played)
+        return played.faults[0]
+
     with (
         nothing_left(),
         GlueServer(places={"environment": 1}) as server,
-        started(script, library, server.address, server.token) as process,
+        started([*JULIA, str(script)], server.address, server.token, **library) as process,
     ):
         port: Any = server.next("environment", PATIENCE_S)
         port.send(EnvironmentInit(1))
         assert isinstance(port.receive(PATIENCE_S), EnvironmentReady)
-        port.send(start)
-        played = port.receive(PATIENCE_S)
-        assert isinstance(played, Played)
-        assert 'got values of size (3,) for "seen", wanted (1,)' in played.faults[0]
-        assert "broken.jl:5" in played.faults[0]
+        failed = starts(port, 0)
+        assert 'got values of size (3,) for "seen", wanted (1,)' in failed
+        assert "broken.jl:7" in failed
+        assert "got slot 0 in fault!, wanted one of the exchange: 1" in starts(port, 1)
         port.close("that was all")
         assert process.wait(PATIENCE_S) == 0
 
@@ -173,8 +209,38 @@ def test_the_goal_of_a_slot_is_known_when_it_starts(
 def test_a_thread_that_allocates_goes_on_while_the_agent_waits(
     library: Mapping[str, str], tmp_path: Path
 ) -> None:
-    """Each of its collections needs every other thread's consent."""
-    script, collections = tmp_path / "busy.jl", tmp_path / "collections"
+    script = tmp_path / "busy.jl"
+    collections = busy(script, "Reglue.connect(Idle())")
+    with joined(script, library, "--threads=2") as (process, port):
+        port.send(AgentInit(NUMBERS))
+        port.receive(PATIENCE_S)  # it waits for the next call
+        goes_on(collections)
+        port.close("that was all")
+        assert process.wait(PATIENCE_S) == 0
+
+
+def test_a_thread_that_allocates_goes_on_while_a_benchmark_program_joins(
+    library: Mapping[str, str], tmp_path: Path
+) -> None:
+    """Whoever listens there never answers."""
+    script = tmp_path / "busy.jl"
+    collections = busy(script, "Experiment()")
+    julia = [*JULIA, "--threads=2", str(script)]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(PATIENCE_S)
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        with started(julia, address, "token", **library):
+            dialled, _ = listener.accept()
+            with dialled:
+                goes_on(collections)
+
+
+def busy(script: Path, waits: str) -> Path:
+    """A program of which one thread waits, and another collects garbage and writes a byte into the
+    file that is returned each time. Each collection needs every other thread's consent.
+    """
+    collections = script.with_name("collections")
+    collections.touch()
     script.write_text(
         "using Reglue\n"
         "struct Idle <: Agent end\n"
@@ -182,20 +248,67 @@ def test_a_thread_that_allocates_goes_on_while_the_agent_waits(
         "const is_over = Threads.Atomic{Bool}(false)\n"
         "collecting = Threads.@spawn while !is_over[]\n"
         "    GC.gc()\n"
-        "    Libc.systemsleep(0.01)\n"  # the agent's thread starts meanwhile
+        "    Libc.systemsleep(0.01)\n"  # the waiting thread starts meanwhile
         f'    open(file -> write(file, "."), "{collections}", "a")\n'
         "end\n"
-        "Reglue.connect(Idle())\n"
+        f"{waits}\n"
         "is_over[] = true\n"
         "wait(collecting)\n"
     )
-    with joined(script, library, "--threads=2") as (process, port):
-        port.send(AgentInit(NUMBERS))
-        port.receive(PATIENCE_S)  # it waits for the next call
-        before = collections.stat().st_size
-        until(lambda: collections.stat().st_size >= before + 2, "the other thread goes on")
-        port.close("that was all")
-        assert process.wait(PATIENCE_S) == 0
+    return collections
+
+
+def goes_on(collections: Path) -> None:
+    before = collections.stat().st_size
+    until(lambda: collections.stat().st_size >= before + 2, "the other thread goes on")
+
+
+def test_ctrl_c_while_it_waits_is_told_the_glue_and_is_exit_code_130(
+    library: Mapping[str, str], tmp_path: Path
+) -> None:
+    with joined(written(tmp_path / "main.jl", ""), library) as (process, port):
+        assert interrupted(process, port) == (130, "reglue: interrupted\n")
+
+
+def test_ctrl_c_in_connect_is_thrown_where_julia_throws_it(
+    library: Mapping[str, str], tmp_path: Path
+) -> None:
+    """As in the REPL."""
+    script = written(tmp_path / "connect.jl", "", plays="connect")
+    text = script.read_text().replace("Reglue.connect", "@assert try Reglue.connect", 1)
+    script.write_text(
+        f"Base.exit_on_sigint(false)\n{text}catch error; error isa InterruptException end\n"
+    )
+    with joined(script, library) as (process, port):
+        assert interrupted(process, port) == (0, "")
+
+
+def interrupted(process: subprocess.Popen[str], port: AgentPort) -> tuple[int, str]:
+    """What becomes of an agent that waits when Ctrl-C comes: its exit code, and what it says."""
+    port.send(AgentInit(NUMBERS))
+    port.receive(PATIENCE_S)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=PATIENCE_S)
+    port.send(Freeze())
+    with pytest.raises(AgentFault, match="the program has left"):
+        port.receive(PATIENCE_S)
+    return process.returncode, said
+
+
+def test_a_refused_routine_that_a_benchmark_program_does_not_catch_is_exit_code_1(
+    library: Mapping[str, str], tmp_path: Path
+) -> None:
+    script = tmp_path / "program.jl"
+    script.write_text("using Reglue\nReglue.main() do rl\n    rl_return(rl, 0)\nend\n")
+    with (
+        nothing_left(),
+        GlueServer(places={"experiment": 1}) as server,
+        started([*JULIA, str(script)], server.address, server.token, **library) as process,
+    ):
+        _, said = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1
+    assert said.startswith("reglue: RoutineRefused: got slot 0, wanted an integer from 1")
+    assert "program.jl:3" in said
 
 
 def test_the_stack_trace_is_printed_before_the_glue_hears_of_it(
@@ -216,9 +329,7 @@ def test_the_stack_trace_is_printed_before_the_glue_hears_of_it(
 @pytest.mark.parametrize(
     ("start", "told"),
     [
-        ('error("told to fail")', "told to fail"),
         ("actions[][1] = 1.5", "InexactError: Int64(1.5)"),
-        ("actions[] = [1, 2, 3]", 'got values of size (3,) for "done", wanted (1,)'),
         ('actions["act"] .= 1', 'got ["act"], wanted ["done"]'),
         ("(actions = [1]; nothing)", 'got no actions from agent_start!, wanted ["done"]'),
     ],
@@ -250,52 +361,6 @@ def test_what_an_agent_throws_is_thrown_on_by_connect(
             play(port)
         port.close("farewell")
         assert process.wait(PATIENCE_S) == 0
-
-
-@pytest.mark.parametrize(
-    ("address", "token", "code", "told"),
-    [
-        ("{glue}", "guess", 2, "token"),
-        ("127.0.0.1:1", "guess", 1, "no glue answered at 127.0.0.1:1"),
-        ("nowhere", "guess", 2, "nowhere"),
-        ("", "guess", 2, "REGLUE_ADDRESS"),
-    ],
-)
-def test_an_agent_that_cannot_join_says_why_in_one_line(
-    library: Mapping[str, str], tmp_path: Path, address: str, token: str, code: int, told: str
-) -> None:
-    script = written(tmp_path / "stranger.jl", "", options="connect_timeout_s = 0.1")
-    with nothing_left(), GlueServer(places={"agent": 1}) as server:
-        where = {"REGLUE_ADDRESS": address.format(glue=server.address), "REGLUE_TOKEN": token}
-        done = subprocess.run(
-            [*JULIA, str(script)],
-            env={**os.environ, **library, **where},
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
-    assert done.returncode == code
-    assert told in done.stderr
-    assert done.stderr.startswith("reglue: ")
-    assert len(done.stderr.splitlines()) == 1
-
-
-def test_a_glue_that_is_gone_is_said_and_is_exit_code_1(
-    library: Mapping[str, str], tmp_path: Path
-) -> None:
-    script = written(tmp_path / "left.jl", "actions[] .= 0", options="connect_timeout_s = 1")
-    with (
-        GlueServer(places={"agent": 1}, reconnect_window_s=1e6, transport="grpc") as server,
-        proxy_to(server) as way,
-        started(script, library, way.address, server.token) as process,
-    ):
-        port = server.next("agent", PATIENCE_S)
-        assert port is not None
-        way.close()
-        _, said = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 1
-    assert said.splitlines()[-1].startswith("reglue: the glue ")
 
 
 def _returns(result: Result) -> list[object]:
@@ -348,26 +413,8 @@ def joined(
     with (
         nothing_left(),
         GlueServer(places={"agent": 1}) as server,
-        started(script, library, server.address, server.token, *flags) as process,
+        started([*JULIA, *flags, str(script)], server.address, server.token, **library) as process,
     ):
         port = server.next("agent", PATIENCE_S)
         assert port is not None
         yield process, port
-
-
-@contextmanager
-def started(
-    script: Path, library: Mapping[str, str], address: str, token: str, *flags: str
-) -> Iterator[subprocess.Popen[str]]:
-    """A program in Julia. It is gone at the end."""
-    where = {"REGLUE_ADDRESS": address, "REGLUE_TOKEN": token}
-    with subprocess.Popen(
-        [*JULIA, *flags, str(script)],
-        env={**os.environ, **library, **where},
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()

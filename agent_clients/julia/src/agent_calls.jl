@@ -31,11 +31,20 @@ end
 function act!(@nospecialize(agent), handle, turn::Turn)
     see!(turn.task.goals, turn)
     turn!(agent, turn)
-    given_up, many = turn.abandoned, length(turn.abandoned)
+    check_abandoned(turn)
+    given_up, many = UInt32.(turn.abandoned .- 1), length(turn.abandoned)
     check(handle, @gc_safe ccall(symbol(:reglue_act), Cint, (Ptr{Cvoid}, Ptr{UInt32}, Csize_t), handle, given_up, many))
 end
 
+function check_abandoned(turn::Turn)
+    asked = [turn.steps.slots; turn.starts.slots]
+    for slot in turn.abandoned
+        slot in asked || throw(UsageError("got slot $slot to abandon, wanted one that steps or starts in this turn: " *
+                                          join(asked, ", ")))
+    end
+end
+
 function answer_message!(@nospecialize(agent), handle, text::String)
-    answer = String(agent_message(agent, text))
+    answer = text_of("the answer of agent_message", agent_message(agent, text))
     check(handle, @gc_safe ccall(symbol(:reglue_answer), Cint, (Ptr{Cvoid}, Cstring), handle, answer))
 end

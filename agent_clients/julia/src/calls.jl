@@ -41,7 +41,7 @@ function turn(call::CCall, task::TypedSpec)
         task,
         call.observations,
         call.actions,
-        UInt32[],
+        Int[],
     )
 end
 

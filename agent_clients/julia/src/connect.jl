@@ -28,10 +28,13 @@ connect(player::Union{Agent,Environment}; options...) = play_session(player, Ref
 
 A whole program: play a session as [`Reglue.connect`](@ref), or that of an [`Experiment`](@ref), and leave the process
 when it is over. What went wrong is said on stderr, once. Exit codes are those of `reglue join`: 0 after a farewell, 1
-if the agent, environment or program failed or the glue went away, 2 for wrong usage and if the glue refused.
+if the agent, environment or program failed or the glue went away, 2 for wrong usage and if the glue refused, 130 after
+Ctrl-C.
 """
-main(player::Union{Agent,Environment}; options...) =
+function main(player::Union{Agent,Environment}; options...)
+    Base.exit_on_sigint(false)  # Ctrl-C is thrown, and the glue is told before the process ends
     leave(has_failed -> println(stderr, "reglue: ", play_session(player, has_failed; options...)))
+end
 
 main(program; options...) = leave(_ -> Experiment(program; options...))
 
@@ -48,10 +51,12 @@ function leave(@nospecialize(session))
 end
 
 say(error::ReglueError, backtrace) = println(stderr, "reglue: ", error.message)
+say(::InterruptException, backtrace) = println(stderr, "reglue: interrupted")
 say(error, backtrace) = println(stderr, "reglue: ", sprint(showerror, error, backtrace))
 say(error::RoutineRefused, backtrace) = invoke(say, Tuple{Any,Any}, error, backtrace)  # which line it was
 
-exit_code(::Union{UsageError,RoutineRefused,Refused}) = 2
+exit_code(::Union{UsageError,Refused}) = 2
+exit_code(::InterruptException) = 130
 exit_code(error) = 1
 
 "`has_failed` becomes true where the player throws; it is printed then."
@@ -62,8 +67,8 @@ function play_session(
     options...,
 )
     check_routines(player)
-    joining = Joining(name; options...)
-    handle = open_handle(prefix(player), joining, abilities(player), UInt32(max_slots(player)))
+    joining, most = Joining(name; options...), whole(UInt32, "max_slots", max_slots(player))
+    handle = open_handle(prefix(player), joining, abilities(player), most)
     try
         return play(player, handle, has_failed)
     finally
@@ -71,11 +76,14 @@ function play_session(
     end
 end
 
-function play(@nospecialize(player), handle::Handle, has_failed)
-    next, call = symbol(Symbol(handle.prefix, :next)), Ref{Ptr{Cvoid}}(C_NULL)
+const SLICE_S = 0.1  # of a wait: Julia throws Ctrl-C between two
+
+function play(@nospecialize(player), handle::Handle, has_failed::Ref{Bool})
+    next, call = symbol(Symbol(handle.prefix, :next_within)), Ref{Ptr{Cvoid}}(C_NULL)
     task = nothing  # TypedSpec, from the first init on
     while true
-        code = @gc_safe ccall(next, Cint, (Ptr{Cvoid}, Ptr{Ptr{Cvoid}}), handle, call)
+        code = @gc_safe ccall(next, Cint, (Ptr{Cvoid}, Cdouble, Ptr{Ptr{Cvoid}}), handle, SLICE_S, call)
+        code == WAITING && continue
         code == DONE && return message(handle)
         check(handle, code, CALL)
         task = carry_out!(player, handle, call[], task, has_failed)
@@ -83,10 +91,11 @@ function play(@nospecialize(player), handle::Handle, has_failed)
 end
 
 "Call the routine; returns the task. Sends what the player throws to the glue as its fault, and throws it on."
-function carry_out!(@nospecialize(player), handle, call, @nospecialize(task), has_failed)
+function carry_out!(@nospecialize(player), handle::Handle, call::Ptr{Cvoid}, @nospecialize(task), has_failed::Ref{Bool})
     try
         return answer!(player, handle, call, task)
     catch error
+        error isa InterruptException && rethrow()
         what = sprint(showerror, error, catch_backtrace())
         # Before the glue hears of it, and may end this process.
         println(stderr, "reglue: the ", role(player), " failed: ", what)

@@ -46,7 +46,7 @@ function routine!(@nospecialize(environment), handle, told::CEnvironmentCall, sl
     told.kind == ENV_STANDARDIZE && return env_standardize_randomness!(environment, told.seed)
     told.kind == ENV_CLEANUP && return env_cleanup!(environment)
     if told.kind == ENV_MESSAGE
-        answer = String(env_message(environment, unsafe_string(told.text)))
+        answer = text_of("the answer of env_message", env_message(environment, unsafe_string(told.text)))
         check(handle, @gc_safe ccall(symbol(:reglue_environment_answer), Cint, (Ptr{Cvoid}, Cstring), handle, answer))
     end
 end
@@ -59,7 +59,12 @@ function keep(handle, bytes)
         handle, bytes, length(bytes)))
 end
 
+const OF_ENVIRONMENTS = (:OUT_OF_ORDER, :UNKNOWN_KEY, :NOT_SUPPORTED, :OUT_OF_DOMAIN)
+
 function refuse!(handle, refused::RoutineRefused)
+    refused.kind in OF_ENVIRONMENTS || throw(UsageError(
+        "got RoutineRefused(:$(refused.kind), …) from the environment, wanted one of $OF_ENVIRONMENTS: $(refused.message)",
+    ))
     code = 29 + findfirst(isequal(refused.kind), REFUSALS)  # REGLUE_WRONG_SIZE is 30
     check(handle, @gc_safe ccall(symbol(:reglue_environment_refuse), Cint, (Ptr{Cvoid}, Cint, Cstring, Cstring),
         handle, code, refused.got, refused.wanted))
@@ -72,8 +77,10 @@ function play!(@nospecialize(environment), handle, told::CEnvironmentCall, task:
     try
         isempty(stepping) || step!(environment, told, task, stepping, faults)
         isempty(starting) || start!(environment, told, task, starting, faults)
+        check_faults(faults, [stepping; starting])
     catch error
         error isa InterruptException && rethrow()
+        empty!(faults)
         what = sprint(showerror, error, catch_backtrace())
         println(stderr, "reglue: the environment failed: ", what)
         foreach(slot -> faults[slot] = what, stepping)
@@ -85,6 +92,12 @@ function play!(@nospecialize(environment), handle, told::CEnvironmentCall, task:
             handle, slot - 1, what))
     end
     check(handle, @gc_safe ccall(symbol(:reglue_environment_played), Cint, (Ptr{Cvoid},), handle))
+end
+
+function check_faults(faults, slots)
+    for slot in keys(faults)
+        slot in slots || throw(UsageError("got slot $slot in fault!, wanted one of the exchange: " * join(slots, ", ")))
+    end
 end
 
 function step!(@nospecialize(environment), told, task::TypedSpec, slots, faults)
@@ -120,14 +133,15 @@ cell(told::CCell) =
 function give_spec(handle, spec::TaskSpec, tasks, offers)
     kept = Any[]  # what pointers point to
     observations, actions = c_tensors(spec.observations, kept), c_tensors(spec.actions, kept)
-    names = String[name for (name, _) in tasks]
+    names = String[text_of("a task's name", name) for (name, _) in tasks]
+    variants = UInt32[whole(UInt32, "variants", many; least = 1) for (_, many) in tasks]
     GC.@preserve kept observations actions names begin
         told = CSpec(
             pointer(observations), pointer(actions), length(observations), length(actions), spec.reward_range...,
-            spec.discount, spec.horizon, 0, spec.continuing, spec.rewards_in_evaluation,
+            spec.discount, whole(UInt32, "horizon", spec.horizon), 0, spec.continuing, spec.rewards_in_evaluation,
         )
-        offered = CTask[CTask(c_text(name), variants, 0) for (name, (_, variants)) in zip(names, tasks)]
-        check(handle, ccall(symbol(:reglue_environment_ready), Cint,
+        offered = CTask[CTask(c_text(name), many, 0) for (name, many) in zip(names, variants)]
+        check(handle, @gc_safe ccall(symbol(:reglue_environment_ready), Cint,
             (Ptr{Cvoid}, Ref{CSpec}, Ptr{CTask}, Csize_t, UInt32), handle, told, offered, length(offered), offers))
     end
 end
@@ -137,11 +151,11 @@ c_tensors(specs, kept) = CTensor[c_tensor(spec, kept) for spec in specs]
 function c_tensor(spec::TensorSpec, kept)
     dtype = findfirst(isequal(eltype(spec)), DTYPES)
     dtype === nothing && throw(UsageError("got elements of $(eltype(spec)) for \"$(spec.name)\", wanted one of $DTYPES"))
-    shape = UInt32[reverse(size(spec))...]
+    name, shape = text_of("a tensor's name", spec.name), UInt32[whole(UInt32, "size", each) for each in reverse(size(spec))]
     kind, low, high, n, start = parts(spec.domain)
-    push!(kept, spec.name, shape, low, high, n)
+    push!(kept, name, shape, low, high, n)
     return CTensor(
-        c_text(spec.name), pointer(shape), length(shape), dtype, kind, 0, 0, 0,
+        c_text(name), pointer(shape), length(shape), dtype, kind, 0, 0, 0,
         pointer(low), length(low), pointer(high), length(high), pointer(n), length(n), start,
     )
 end

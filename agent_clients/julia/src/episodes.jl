@@ -21,8 +21,8 @@ Reglue.episode_step!(::Pump, ::Pumps, action, reward, observation) = action[] = 
 Reglue.connect(Pumps(Dict()))
 ```
 
-Observations and actions are views of one row, arrays of `size(spec)`, or dicts of such by name if the task has several.
-They last until the routine that was given them returns.
+Observations and actions are views of one row, arrays of `size(spec)`; [`Observations`](@ref) and [`Actions`](@ref) of
+such if the task has several tensors. They last until the routine that was given them returns.
 """
 abstract type EpisodeAgent <: Agent end
 
@@ -36,7 +36,10 @@ function new_episode end
 """
     episode_start!(episode, agent, action, observation)
 
-Write the first action: `action[] = …`, or `action .= …`; zeros until written.
+Write the first action: `action[] = …`, a number or an array of `size(spec)`, or `action .= …`; zeros at first.
+
+`action = …` writes nothing. A routine that never looks at its `action` fails with a UsageError; who wants zeros writes
+`action .= 0`.
 """
 function episode_start! end
 
@@ -56,14 +59,18 @@ episode_end!(episode, ::EpisodeAgent, reward, observation, kind) = nothing
 
 function agent_start!(agent::EpisodeAgent, actions, observations, starts)
     for (i, slot) in enumerate(starts.slots)
-        episode = agent.episodes[slot] = new_episode(agent, starts.seeds[i])
-        episode_start!(episode, agent, row(actions, i), row(observations, i))
+        episode, action = new_episode(agent, starts.seeds[i]), row(actions, i)
+        agent.episodes[slot] = episode
+        episode_start!(episode, agent, action, row(observations, i))
+        check_used(action, "episode_start!")
     end
 end
 
 function agent_step!(agent::EpisodeAgent, actions, rewards, observations, steps)
     for (i, slot) in enumerate(steps.slots)
-        episode_step!(agent.episodes[slot], agent, row(actions, i), rewards[i], row(observations, i))
+        action = row(actions, i)
+        episode_step!(agent.episodes[slot], agent, action, rewards[i], row(observations, i))
+        check_used(action, "episode_step!")
     end
 end
 
@@ -73,8 +80,47 @@ function agent_end!(agent::EpisodeAgent, rewards, observations, ends)
     end
 end
 
-"Row i of the only tensor, or of each by name."
-function row(tensors, i)
-    length(tensors) == 1 && return selectdim(tensors[], ndims(tensors[]), i)
-    return Dict(name => selectdim(array, ndims(array), i) for (name, array) in tensors)
+"One slot's row of a task's only action: an array to write into, which knows whether it was looked at."
+mutable struct ActionRow{T,N,A<:AbstractArray{T,N}} <: AbstractArray{T,N}
+    array::A
+    name::String
+    is_used::Bool
 end
+
+used(row::ActionRow) = (row.is_used = true; row)
+
+Base.size(row::ActionRow) = size(row.array)
+Base.IndexStyle(::Type{ActionRow{T,N,A}}) where {T,N,A} = IndexStyle(A)
+Base.getindex(row::ActionRow, places::Int...) = used(row).array[places...]
+Base.setindex!(row::ActionRow, value, places::Int...) = used(row).array[places...] = element(row, value)
+
+# `action[] = …` is all of it; `action .= …` broadcasts.
+function Base.setindex!(row::ActionRow, values)
+    given = size(values)
+    given == size(row) || prod(given) == length(row) == 1 || throw(wrong_size(row, given))
+    return write!(used(row), values)
+end
+
+Base.Broadcast.materialize!(to::ActionRow, values) = write!(used(to), values)
+Base.Broadcast.materialize!(to::ActionRow, values::Base.Broadcast.Broadcasted) = write!(used(to), values)
+
+wrong_size(row::ActionRow, given) =
+    UsageError("got values of size $given for \"$(row.name)\", wanted $(described(row.array))")
+
+check_used(row::ActionRow, routine) = row.is_used || throw(UsageError(
+    "got no action from $routine, wanted \"$(row.name)\" of `action` written, $(described(row.array)), as in " *
+    "action[] = …; `action = …` writes nothing",
+))
+
+# Row i of the only tensor, or of each by name.
+
+row(seen::Observations{<:Tuple{Any}}, i) = last_axis(seen[], i)
+row(seen::Observations, i) = Observations(seen.names, map(array -> last_axis(array, i), seen.arrays))
+row(actions::Actions{<:Tuple{Any}}, i) = ActionRow(last_axis(actions[], i), only(actions.names), false)
+
+function row(actions::Actions, i)
+    actions.are_used = true  # that of each episode is checked
+    return Actions(actions.names, map(array -> last_axis(array, i), actions.arrays), actions.abandoned)
+end
+
+last_axis(array, i) = selectdim(array, ndims(array), i)

@@ -11,7 +11,8 @@ end
 """
     RoutineRefused(kind, got, wanted)
 
-A benchmark program's or an environment's routine was refused; nothing changed. `kind` is `:OUT_OF_ORDER` (not legal
+A benchmark program's or an environment's routine was refused; nothing changed. A program that does not catch it has
+failed. `kind` is `:OUT_OF_ORDER` (not legal
 now; the message says what to call first), `:NOT_SUPPORTED` (the environment lacks it), `:UNKNOWN_KEY`, `:OUT_OF_DOMAIN`
 (an unknown slot, an invalid seed or limit), `:WRONG_SIZE` (rows that do not fit the spec) or `:REFUSED_ROUTINE`.
 """
@@ -50,6 +51,26 @@ end
 "The glue went away in mid-session."
 struct SessionLost <: ReglueError
     message::String
+end
+
+# What is wrong with a number or a text, before the library is given it.
+
+"Whether that type can hold the value as it is."
+holds(::Type{T}, value) where {T} = false
+holds(::Type{<:AbstractFloat}, value::Real) = true
+holds(::Type{T}, value::Real) where {T<:Integer} = isinteger(value) && typemin(T) <= value <= typemax(T)
+
+"The integer. Throws UsageError, in words that begin with `what`."
+function whole(T, what, number; least = 0, most = typemax(T))
+    holds(T, number) && least <= number <= most && return T(number)
+    throw(UsageError("got $what $(repr(number)), wanted an integer from $least to $most"))
+end
+
+"The text, as the library reads it. Throws UsageError."
+function text_of(what, text)
+    text isa AbstractString || throw(UsageError("got a $(typeof(text)) as $what, wanted a String"))
+    '\0' in text && throw(UsageError("got a NUL in $what, wanted a text without one"))
+    return String(text)
 end
 
 function Base.showerror(io::IO, error::ReglueError)

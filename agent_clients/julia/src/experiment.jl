@@ -4,7 +4,8 @@
 # Reinforcement-Learning Experiments", JMLR 10 (3.0); where they differ, each form has a name of its own.
 
 """
-    Experiment(; address, token, ca, tls_name, name, connect_timeout_s = 60, transport = :auto, timeout_s = 86_400)
+    Experiment(; address, token, ca, tls_name, name, connect_timeout_s = 60, transport = :auto,
+        timeout_s = 86_400)
     Experiment(program; options...)
 
 Joins a glue as a benchmark program, with [`Reglue.connect`](@ref)'s options; `program(rl)` calls the routines, and
@@ -31,6 +32,7 @@ mutable struct Experiment
 end
 
 function Experiment(; name::AbstractString = "experiment", timeout_s::Real = 86_400, options...)
+    0.001 <= timeout_s <= 1e9 || throw(UsageError("got timeout_s $timeout_s, wanted 0.001 to 1e9"))  # before it joins
     rl = Experiment(open_handle("reglue_experiment_", Joining(name; options...)), nothing)
     check(rl, ccall(symbol(:reglue_experiment_timeout), Cint, (Ptr{Cvoid}, Cdouble), rl, timeout_s))
     return rl
@@ -48,7 +50,7 @@ end
 """
     close(rl::Experiment)
 
-Leave; the glue lets the agent and the environment go.
+Leave; the glue lets the agent and the environment go. Nothing happens the second time.
 """
 function Base.close(rl::Experiment)
     handle, rl.handle = rl.handle, Handle(rl.handle.prefix, C_NULL)
@@ -98,7 +100,7 @@ function rl_init!(rl::Experiment; slots::Integer = 1, seed::Integer = 0, task::A
     many, seed = given(UInt32, "slots", slots, 1), given_seed(seed)
     check(rl, @gc_safe ccall(symbol(:reglue_rl_init), Cint,
         (Ptr{Cvoid}, UInt32, UInt64, Cstring, UInt32, Ptr{Ptr{CSpec}}),
-        rl, many, seed, String(task), given(UInt32, "variant", variant), spec))
+        rl, many, seed, given_text(task), given(UInt32, "variant", variant), spec))
     rl.task = TypedSpec(task_spec(spec[]))
     return rl.task.spec
 end
@@ -242,7 +244,7 @@ RL_set_state: the environment continues from there to the bit. The agent's next 
 """
 rl_set_state!(rl::Experiment, key::AbstractString, slot::Integer = 1) =
     check(rl, @gc_safe ccall(symbol(:reglue_rl_set_state), Cint, (Ptr{Cvoid}, UInt32, Cstring),
-        rl, given_slot(slot), String(key)))
+        rl, given_slot(slot), given_text(key)))
 
 """
     rl_get_random_seed(rl, slot = 1) -> String
@@ -263,7 +265,7 @@ RL_set_random_seed: the environment's random numbers continue from there.
 """
 rl_set_random_seed!(rl::Experiment, key::AbstractString, slot::Integer = 1) =
     check(rl, @gc_safe ccall(symbol(:reglue_rl_set_random_seed), Cint, (Ptr{Cvoid}, UInt32, Cstring),
-        rl, given_slot(slot), String(key)))
+        rl, given_slot(slot), given_text(key)))
 
 """
     rl_agent_message(rl, text) -> String
@@ -273,7 +275,7 @@ RL_agent_message; legal at any time.
 function rl_agent_message(rl::Experiment, text::AbstractString)
     answer = Ref(Cstring(C_NULL))
     check(rl, @gc_safe ccall(symbol(:reglue_rl_agent_message), Cint, (Ptr{Cvoid}, Cstring, Ptr{Cstring}),
-        rl, String(text), answer))
+        rl, given_text(text), answer))
     return unsafe_string(answer[])
 end
 
@@ -285,7 +287,7 @@ RL_env_message; legal at any time.
 function rl_env_message(rl::Experiment, text::AbstractString)
     answer = Ref(Cstring(C_NULL))
     check(rl, @gc_safe ccall(symbol(:reglue_rl_env_message), Cint, (Ptr{Cvoid}, Cstring, Ptr{Cstring}),
-        rl, String(text), answer))
+        rl, given_text(text), answer))
     return unsafe_string(answer[])
 end
 

@@ -1,6 +1,8 @@
 # The goals that an agent has seen, slot by slot.
 
 """
+    Goals
+
 What was seen of goals, by slot. Every part of a [`Turn`](@ref) has the session's, `starts.goals`: an agent may keep
 it, for [`get_goal`](@ref) in routines that are given no part.
 """
@@ -10,7 +12,7 @@ struct Goals
     seen::BitVector  # by slot
 end
 
-"For the task's goal tensors; nothing is seen yet."
+# For the task's goal tensors; nothing is seen yet.
 function Goals(spec::TaskSpec)
     places = findall(tensor -> is_goal(tensor.name), spec.observations)
     newest = Pair{Int,Matrix}[place => unseen(spec.observations[place], spec.slots) for place in places]

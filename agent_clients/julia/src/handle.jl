@@ -29,17 +29,19 @@ function Joining(
 )
     haskey(TRANSPORTS, transport) ||
         throw(UsageError("got transport :$transport, wanted :auto, :grpc or :unix"))
-    return Joining((address, token, ca, tls_name, name), connect_timeout_s, TRANSPORTS[transport])
+    given = (address = address, token = token, ca = ca, tls_name = tls_name, name = name)
+    texts = map((option, text) -> text === nothing ? nothing : text_of(string(option), text), keys(given), values(given))
+    return Joining(texts, connect_timeout_s, TRANSPORTS[transport])
 end
 
-function open_handle(prefix::String, joining::Joining, abilities = 0, max_slots = 0)
+function open_handle(prefix::String, joining::Joining, abilities::UInt32 = UInt32(0), max_slots::UInt32 = UInt32(0))
     at, texts = Ref{Ptr{Cvoid}}(C_NULL), joining.texts
     GC.@preserve texts begin
         options = COptions(
             map(c_text, texts)..., joining.connect_timeout_s, joining.transport, abilities, max_slots,
         )
         connect = symbol(Symbol(prefix, :connect))
-        code = ccall(connect, Cint, (Ref{COptions}, Ref{Ptr{Cvoid}}), options, at)
+        code = @gc_safe ccall(connect, Cint, (Ref{COptions}, Ref{Ptr{Cvoid}}), options, at)
     end
     handle = Handle(prefix, at[])
     code == OK && return handle

@@ -54,7 +54,7 @@ macro gc_safe(call)
     end
 end
 
-const OK, MISUSE, CALL, DONE = Cint.((0, 2, 100, 101))
+const OK, CALL, DONE, WAITING = Cint.((0, 100, 101, 102))
 
 "Refused routines; their codes count from 30."
 const REFUSALS = (:WRONG_SIZE, :OUT_OF_ORDER, :UNKNOWN_KEY, :NOT_SUPPORTED, :OUT_OF_DOMAIN, :REFUSED_ROUTINE)

@@ -12,7 +12,7 @@ const AHEAD = Tuple{Any,Tuple}[
     (give_spec, (Handle, TaskSpec, Vector{Pair{String,Int}}, UInt32)),
     (task_spec, (Ptr{CSpec},)),
     (budget, (CCall,)),
-    (open_handle, (String, Joining, UInt32, Int)),
+    (open_handle, (String, Joining, UInt32, UInt32)),
     (close_handle, (Handle,)),
     (error_of, (Cint, String)),
 ]

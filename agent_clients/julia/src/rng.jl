@@ -14,7 +14,7 @@ mutable struct Rng
     block::NTuple{4,UInt64}  # that the last word was of
 
     function Rng(seed::Integer, episode::Integer = 0; drawn::Integer = 0)
-        rng = new(seed, episode, drawn)
+        rng = new(whole(UInt64, "seed", seed), whole(UInt64, "episode", episode), whole(UInt64, "drawn", drawn))
         rng.block = block_of(rng)
         return rng
     end

@@ -39,8 +39,12 @@ end
 
 # What a program gives. All throw RoutineRefused, before anything is sent.
 
-given(T, what, number, least = 0, most = typemax(T)) = least <= number <= most ? T(number) :
-    throw(RoutineRefused(:OUT_OF_DOMAIN, "$what $number", "an integer from $least to $most"))
+given(T, what, number, least = 0, most = typemax(T)) = holds(T, number) && least <= number <= most ? T(number) :
+    throw(RoutineRefused(:OUT_OF_DOMAIN, "$what $(repr(number))", "an integer from $least to $most"))
+
+"A text, or a key, as the library reads it."
+given_text(text::AbstractString) = '\0' in text ? throw(RoutineRefused(:OUT_OF_DOMAIN, "a NUL in $(repr(text))",
+    "a text without one")) : String(text)
 
 given_seed(seed) = given(UInt64, "seed", seed, 0, typemax(Int64))
 
@@ -52,7 +56,7 @@ given_slots(slots) = UInt32[given_slot(slot) for slot in slots]
 function given_rewards(rewards, rows)
     length(rewards) == rows ||
         throw(RoutineRefused(:WRONG_SIZE, "$(length(rewards)) rewards", "$rows, one for each of the slots"))
-    return Float64[reward for reward in rewards]
+    return Float64[given_number(Float64, "reward", reward) for reward in rewards]
 end
 
 # Before rl_init! there are no tensors, and the glue refuses the routine.
@@ -61,23 +65,28 @@ given_observations(::Nothing, observations, rows) = ()
 given_actions(task::TypedSpec, actions, rows) = given_arrays(task.actions, actions, rows)
 given_observations(task::TypedSpec, observations, rows) = given_arrays(task.observations, observations, rows)
 
-given_arrays(specs::Tuple, one::AbstractArray, rows) = given_arrays(specs, Dict(specs[1].name => one), rows)
+given_arrays(specs::Tuple, one, rows) = given_arrays(specs, Dict(specs[1].name => one), rows)
 
 function given_arrays(specs::Tuple, arrays::AbstractDict, rows)
-    names = sort([spec.name for spec in specs])
-    sort(collect(keys(arrays))) == names ||
-        throw(RoutineRefused(:WRONG_SIZE, "arrays for $(join(keys(arrays), ", "))", "one for each of $(join(names, ", "))"))
+    names, got = [spec.name for spec in specs], collect(keys(arrays))
+    Set(got) == Set(names) ||
+        throw(RoutineRefused(:WRONG_SIZE, "arrays for $(join(repr.(got), ", "))", "one for each of $(join(repr.(names), ", "))"))
     return map(spec -> given_array(spec, arrays[spec.name], rows), specs)
 end
 
 function given_array(spec::TensorSpec{T,N}, array, rows) where {T,N}
-    size(array) == (spec.size..., rows) || throw(RoutineRefused(
+    wanted = (spec.size..., rows)
+    array isa AbstractArray && size(array) == wanted || throw(RoutineRefused(
         :WRONG_SIZE,
-        "an array of size $(size(array)) for \"$(spec.name)\"",
-        "$((spec.size..., rows)), whose last axis is that of slots",
+        (array isa AbstractArray ? "an array of size $(size(array))" : repr(array)) * " for \"$(spec.name)\"",
+        "an array of size $wanted, whose last axis is that of slots",
     ))
-    return convert(Array{T,N + 1}, array)
+    array isa Array{T,N + 1} && return array
+    return Array{T,N + 1}(map(number -> given_number(T, "\"$(spec.name)\"", number), array))
 end
+
+given_number(T, what, number) = holds(T, number) ? T(number) :
+    throw(RoutineRefused(:OUT_OF_DOMAIN, "$(repr(number)) for $what", "numbers that are $T"))
 
 "Where arrays lie, with a NULL after the last."
 addresses(arrays::Tuple) = Ptr{Cvoid}[map(pointer, arrays)..., C_NULL]

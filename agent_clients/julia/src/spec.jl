@@ -21,12 +21,14 @@ struct Discrete
     start::Int64
 end
 
-Discrete(n::Integer) = Discrete(n, 0)
+Discrete(n::Integer, start::Integer = 0) = Discrete(whole(UInt64, "n", n; least = 1), Int64(start))
 
 "Element i takes the integers 0 to `n[i] - 1`, in the order in which the elements lie in memory."
 struct MultiDiscrete
     n::Vector{UInt64}
 end
+
+MultiDiscrete(n::AbstractVector) = MultiDiscrete(UInt64[whole(UInt64, "n", each; least = 1) for each in n])
 
 "Each element is 0 or 1."
 struct MultiBinary end

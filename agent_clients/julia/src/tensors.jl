@@ -1,10 +1,12 @@
 # Rows of several tensors, by name. The arrays are the library's memory: nothing is copied.
 
 # Named arrays, in the order of the TaskSpec. Their types are known to the compiler; `array` has them.
-abstract type Tensors <: AbstractDict{String,Array} end
+abstract type Tensors <: AbstractDict{String,AbstractArray} end
 
 """
-What the agent sees, an `AbstractDict`: `observations["name"]` is one array, `observations[]` the only one of a
+    Observations <: AbstractDict{String,Array}
+
+What the agent sees: `observations["name"]` is one array, `observations[]` the only one of a
 task that has one. Each is `(size(spec)..., rows)` of the task's element type: the last axis is that of slots.
 
 They are the library's memory and last until the routine that was given them returns: `copy` what is to be kept.
@@ -14,13 +16,19 @@ struct Observations{A<:Tuple} <: Tensors
     arrays::A
 end
 
-"What the agent chose, to be read: arrays as in [`Observations`](@ref), for environments and benchmark programs."
+"""
+    ChosenActions <: AbstractDict{String,Array}
+
+What the agent chose, to be read: arrays as in [`Observations`](@ref), for environments and benchmark programs.
+"""
 struct ChosenActions{A<:Tuple} <: Tensors
     names::Vector{String}
     arrays::A
 end
 
 """
+    Actions <: AbstractDict{String,Array}
+
 What the agent does: arrays as in [`Observations`](@ref), zeros at first, for it to write into:
 `actions[] .= …`, `actions["name"][:, i] = …`. `actions[] = …` writes into the array as well. `actions = …` does not:
 it names something else, and a routine that never looks at its actions fails.
@@ -29,11 +37,15 @@ it names something else, and a routine that never looks at its actions fails.
 mutable struct Actions{A<:Tuple} <: Tensors
     names::Vector{String}
     arrays::A
-    abandoned::Vector{UInt32}  # slots as the protocol counts them
+    abandoned::Vector{Int}  # slots, counted from 1
     are_used::Bool
 end
 
-"What an environment shows: arrays as in [`Observations`](@ref), zeros at first, to write as in [`Actions`](@ref)."
+"""
+    ShownObservations <: AbstractDict{String,Array}
+
+What an environment shows: arrays as in [`Observations`](@ref), zeros at first, to write as in [`Actions`](@ref).
+"""
 struct ShownObservations{A<:Tuple} <: Tensors
     names::Vector{String}
     arrays::A
@@ -55,7 +67,7 @@ Base.length(tensors::Tensors) = length(tensors.names)
 
 function Base.iterate(tensors::Tensors, place = 1)
     place > length(tensors) && return nothing
-    return Pair{String,Array}(tensors.names[place], array(tensors, place)), place + 1
+    return Pair{String,AbstractArray}(tensors.names[place], array(tensors, place)), place + 1
 end
 
 place_of(tensors::Tensors, name::AbstractString) = findfirst(isequal(name), tensors.names)
@@ -86,7 +98,7 @@ function Base.setindex!(tensors::WrittenTensors, values, name::AbstractString...
 end
 
 "Where values go: an array, and its name for an error."
-struct Written{A<:Array}
+struct Written{A<:AbstractArray}
     array::A
     name::String
 end
@@ -98,10 +110,19 @@ Base.Broadcast.dotview(tensors::WrittenTensors, name::AbstractString...) = Writt
 Base.Broadcast.materialize!(to::Written, values) = write!(to, values)
 Base.Broadcast.materialize!(to::Written, values::Base.Broadcast.Broadcasted) = write!(to, values)
 
-function write!(to::Written, values)
-    given = map(length, axes(Base.Broadcast.broadcastable(values)))
+function write!(to, values)
+    values = Base.Broadcast.broadcastable(values)
+    given = map(length, axes(values))
     fits(given, size(to.array)) || throw(wrong_size(to, given))
-    return Base.Broadcast.materialize!(to.array, values)
+    return Base.Broadcast.materialize!(to.array, Base.Broadcast.broadcasted(value -> element(to, value), values))
+end
+
+"The value as an element of the array. Throws UsageError."
+function element(to, value)
+    T = eltype(to.array)
+    value isa T && return value
+    holds(T, value) || throw(UsageError("got $(repr(value)) for \"$(to.name)\", wanted numbers that are $T"))
+    return T(value)
 end
 
 "Whether values of that size broadcast to an array of the other."
@@ -112,9 +133,12 @@ fits(given::Tuple, wanted::Tuple) =
     (given[1] == 1 || given[1] == wanted[1]) && fits(Base.tail(given), Base.tail(wanted))
 
 wrong_size(to, given) = UsageError(
-    "got values of size $given for \"$(to.name)\", wanted $(size(to.array)), whose last axis is that of " *
+    "got values of size $given for \"$(to.name)\", wanted $(described(to.array)), whose last axis is that of " *
     "slots, or a size that broadcasts to it",
 )
+
+"Its size and type, for an error."
+described(array) = "$(size(array)) of $(eltype(array))"
 
 "Rows `first + 1` to `first + count` of the array at `memory`."
 function rows_at(spec::TensorSpec{T,N}, memory::Ptr{Cvoid}, first::Integer, count::Integer) where {T,N}

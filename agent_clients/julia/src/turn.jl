@@ -86,6 +86,8 @@ TypedSpec(spec::TaskSpec) = TypedSpec(
 )
 
 """
+    Turn
+
 One exchange over many episodes. `rewards` are of the actions before, of the ends, then of the steps (NaN
 where they are withheld). `Reglue.observations(turn, part)` has the rows of `turn.ends`, `turn.steps` or
 `turn.starts`; `Reglue.actions(turn, part)` those of the latter two, to be written. `turn.task.spec` is the task.
@@ -98,7 +100,7 @@ struct Turn{T<:TypedSpec}
     task::T
     seen::Ptr{Ptr{Cvoid}}  # rows: ends, steps, starts
     done::Ptr{Ptr{Cvoid}}  # rows: steps, starts
-    abandoned::Vector{UInt32}
+    abandoned::Vector{Int}  # slots, counted from 1
 end
 
 get_goal(turn::Turn, slot::Integer) = get_goal(turn.starts, slot)
@@ -123,12 +125,12 @@ first_row(turn::Turn, ::Starts) = length(turn.ends) + length(turn.steps)
     abandon!(turn, slot)
 
 Give the episode in `slot`, counted from 1, up: its action is not looked at, it counts as played and failed, and no
-end follows.
+end follows. The routine fails with a UsageError if no episode steps or starts there.
 """
-abandon!(turn::Turn, slot::Integer) = (push!(turn.abandoned, slot - 1); nothing)
+abandon!(turn::Turn, slot::Integer) = (push!(turn.abandoned, slot); nothing)
 
 function abandon!(actions::Actions, slot::Integer)
     actions.are_used = true
-    push!(actions.abandoned, slot - 1)
+    push!(actions.abandoned, slot)
     return nothing
 end

@@ -29,6 +29,21 @@ Reglue.turn!(::Whole, turn::Turn) = nothing
 
 joined(agent) = Reglue.connect(agent; address = "127.0.0.1:1", connect_timeout_s = 0.001)
 
+struct Answering <: Agent end
+
+Reglue.turn!(::Answering, turn::Turn) = nothing
+Reglue.max_slots(::Answering) = -1
+Reglue.agent_message(::Answering, text::String) = text == "nothing" ? nothing : text
+
+@testset "what the library cannot be given is told" begin
+    closed = Reglue.Handle("reglue_", C_NULL)
+    answer(text) = words(UsageError, () -> Reglue.answer_message!(Answering(), closed, text))
+    @test answer("nothing") == "got a Nothing as the answer of agent_message, wanted a String"
+    @test answer("a\0b") == "got a NUL in the answer of agent_message, wanted a text without one"
+    @test words(UsageError, () -> joined(Answering())) == "got max_slots -1, wanted an integer from 0 to 4294967295"
+    @test words(UsageError, () -> Reglue.connect(Whole(); token = "a\0b")) == "got a NUL in token, wanted a text without one"
+end
+
 @testset "who lacks a routine is told before it dials" begin
     @test occursin("Idle lacks a routine, wanted a method Reglue.agent_start!(::Idle, ", words(UsageError, () -> joined(Idle())))
     @test occursin("Reglue.agent_step!(::Half, actions, rewards, ", words(UsageError, () -> joined(Half())))
@@ -51,7 +66,7 @@ function a_turn(run)
     GC.@preserve seen done rows begin
         steps, starts = Steps([2], [0x00], TRAIN, task.goals), Starts([1, 3], UInt64[7, 8], TRAIN, task.goals)
         ends = Ends(Int[], EndKind[], TRAIN, task.goals)
-        run(Reglue.Turn(ends, steps, starts, [0.5], task, pointer(rows[1]), pointer(rows[2]), UInt32[]))
+        run(Reglue.Turn(ends, steps, starts, [0.5], task, pointer(rows[1]), pointer(rows[2]), Int[]))
     end
     return done
 end
@@ -92,7 +107,13 @@ Reglue.agent_step!(::GivingUp, actions, rewards, observations, steps) = abandon!
         end
     end
     @testset "that gives its episodes up needs no actions" begin
-        @test a_turn(turn -> (turn!(GivingUp(), turn); @test turn.abandoned == [1, 0, 2])) == [0, 0, 0]
+        @test a_turn(turn -> (turn!(GivingUp(), turn); @test turn.abandoned == [2, 1, 3])) == [0, 0, 0]
+    end
+    @testset "gives up no episode that it does not play" begin
+        for slot in (0, 7)
+            told = words(UsageError, () -> a_turn(turn -> (abandon!(turn, slot); Reglue.check_abandoned(turn))))
+            @test told == "got slot $slot to abandon, wanted one that steps or starts in this turn: 2, 1, 3"
+        end
     end
     @testset "is plain calls for the compiler" begin
         a_turn() do turn

@@ -20,7 +20,7 @@ function seen!(task, numbers; ends = Int[], steps = Int[], starts = Int[])
             task,
             pointer(memories),
             Ptr{Ptr{Cvoid}}(C_NULL),
-            UInt32[],
+            Int[],
         )
         Reglue.see!(task.goals, told)
         return told

@@ -15,6 +15,13 @@
         @test_throws Unreachable Reglue.connect(Whole(); address = "127.0.0.1:1", token = "T", connect_timeout_s = 0.001)
         @test_throws UsageError Reglue.connect(Whole(); address = "nowhere", token = "T")
         @test_throws UsageError Reglue.connect(Whole(); address = "127.0.0.1:1", transport = :pigeon)
+        @test words(UsageError, () -> Experiment(; address = "127.0.0.1:1", connect_timeout_s = 0.001, timeout_s = 0)) ==
+              "got timeout_s 0, wanted 0.001 to 1e9"
+    end
+    @testset "an experiment may be closed twice" begin
+        rl = Experiment(Reglue.Handle("reglue_experiment_", C_NULL), nothing)
+        @test close(rl) === close(rl) === nothing
+        @test words(UsageError, () -> rl_freeze!(rl)) == "got a closed session, wanted an open one"
     end
     @testset "a library that is not there is named" begin
         @test_throws UsageError Reglue.open_library("/no/libreglue.so")

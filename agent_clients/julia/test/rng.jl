@@ -39,4 +39,7 @@ real(digits) = reinterpret(Float64, ntoh(whole(digits)))
     @testset "below nothing is refused" begin
         @test_throws UsageError below!(Rng(1), 0)
     end
+    @testset "a negative seed is refused" begin
+        @test_throws UsageError Rng(-1)
+    end
 end

@@ -1,6 +1,6 @@
 # Arrays over memory: which element is where, and that nothing is copied.
 
-written(array = zeros(2, 3)) = Actions(["a"], (array,), UInt32[])
+written(array = zeros(2, 3)) = Actions(["a"], (array,), Int[])
 
 @testset "tensors" begin
     image = TensorSpec{UInt8,3}("image", (3, 2, 4), MultiBinary())  # (height 4, width 2, channels 3) to the glue
@@ -49,16 +49,20 @@ written(array = zeros(2, 3)) = Actions(["a"], (array,), UInt32[])
         @test array == [5 6 7; 5 6 7]
     end
     @testset "a wrong size is told with the right one" begin
-        told = "for \"a\", wanted (2, 3), whose last axis is that of slots"
+        told = "for \"a\", wanted (2, 3) of Float64, whose last axis is that of slots"
         @test occursin("got values of size (3,) $told", words(UsageError, () -> written()["a"] = [1, 2, 3]))
         @test occursin("got values of size (3,) $told", words(UsageError, () -> written()[] .= [1, 2, 3] .+ 1))
         @test occursin("got values of size (2, 3, 2) $told", words(UsageError, () -> written()[] = zeros(2, 3, 2)))
-        @test_throws InexactError Actions(["a"], (zeros(Int8, 1),), UInt32[])[] = 300
     end
-    @testset "slots are given up by the protocol's numbers" begin
-        actions = written()
-        abandon!(actions, 3)
-        @test actions.abandoned == [2]
+    @testset "what the type does not hold is told" begin
+        bytes = Actions(["a"], (zeros(Int8, 1),), Int[])
+        for value in (300, 1.5, NaN, nothing, "1")
+            told = "got $(repr(value)) for \"a\", wanted numbers that are Int8"
+            @test words(UsageError, () -> bytes[] = [value]) == told
+            @test words(UsageError, () -> bytes["a"] .= [value]) == told
+        end
+        bytes[] = 3.0
+        @test bytes[] == [3]
     end
     @testset "the compiler knows the arrays' types" begin
         one = Observations(["a"], (zeros(2, 3),))
