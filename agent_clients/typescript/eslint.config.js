@@ -3,7 +3,7 @@ import { defineConfig } from "eslint/config";
 import tseslint from "typescript-eslint";
 
 export default defineConfig(
-  { ignores: ["dist/", "src/gen/", "eslint.config.js"] },
+  { ignores: ["dist/", "src/gen/", "eslint.config.js", "typedoc.config.js"] },
   tseslint.configs.recommendedTypeChecked,
   {
     languageOptions: { parserOptions: { projectService: true } },

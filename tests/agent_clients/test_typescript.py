@@ -8,15 +8,13 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from glue_server.conformance.checks import CHECKS
-from glue_server.conformance.tcp_proxy import TcpProxy
 from glue_server.rpc import GlueServer
 from reglue import Phase, TaskSpec, TensorSpec
 from reglue.errors import AgentFault
@@ -29,7 +27,7 @@ from reglue.messages.agent import (
     TextMessage,
     Turn,
 )
-from tests.agent_clients.programs import keeps_the_rules, typescript
+from tests.agent_clients.programs import keeps_the_rules, started, typescript
 from tests.leftovers import nothing_left
 
 PATIENCE_S = 60.0
@@ -76,20 +74,6 @@ def program(*, leaves_with: int, **environment: str) -> str:
     )
     assert done.returncode == leaves_with, done.stderr
     return done.stderr
-
-
-@contextmanager
-def started(*command: str, hall: GlueServer) -> Iterator[subprocess.Popen[str]]:
-    """A program that dials in, with pipes to it and from it; it is killed at the end."""
-    where = {"REGLUE_ADDRESS": hall.address, "REGLUE_TOKEN": hall.token}
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        command, stdin=pipe, stderr=pipe, text=True, env=os.environ | where
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
 
 
 @pytest.mark.parametrize("transport", ["grpc", "unix"])
@@ -148,7 +132,7 @@ def test_a_program_that_computed_too_long_hears_the_farewell(tmp_path: Path) -> 
     )
     with nothing_left(), ExitStack() as stack:
         hall = stack.enter_context(GlueServer(transport="unix"))
-        process = stack.enter_context(started("node", str(script), hall=hall))
+        process = stack.enter_context(started(("node", str(script)), hall.address, hall.token))
         port = hall.next("agent", PATIENCE_S)
         assert port is not None
         port.send(TextMessage("take your time"))
@@ -201,100 +185,31 @@ def start_of_one() -> Turn:
     return Turn(Phase.TRAIN, NO_ENDS, NO_STEPS, starts, np.zeros(0), {"seen": np.zeros(1)})
 
 
-@pytest.mark.parametrize(
-    ("start", "told"),
-    [
-        (
-            'throw new Error("out of ideas");',
-            r"the agent failed: Error: out of ideas\n +at Plain.agentStart \(file:.*plain.mjs.*",
-        ),
-        (
-            "return [1, 2, 3];",
-            r"the agent failed: BadAnswer: agentStart\(\): action done: got 3 numbers, wanted 1: "
-            r"1 rows of float32\[\]\n",
-        ),
-        (
-            "this.getGoal(0);",  # the library's own error, but the agent's fault
-            r"the agent failed: UsageError: got a task that shows seen, wanted a tensor .*",
-        ),
-    ],
-    ids=["throws", "wrong size", "wrong call"],
-)
-def test_an_agent_that_fails_is_told_once_and_leaves_with_1(
-    tmp_path: Path, start: str, told: str
-) -> None:
-    with nothing_left(), ExitStack() as stack:
-        hall = stack.enter_context(GlueServer(transport="grpc"))
-        command = ("node", plain(tmp_path, start=start))
-        process = stack.enter_context(started(*command, hall=hall))
-        port = hall.next("agent", PATIENCE_S)
-        assert port is not None
-        port.send(AgentInit(TaskSpec(SEES, DOES)))
-        assert port.receive(PATIENCE_S) == RoutineDone()
-        port.send(start_of_one())
-        with pytest.raises(AgentFault):
-            port.receive(PATIENCE_S)
-        port.close("you have failed")
-        _, words = process.communicate(timeout=PATIENCE_S)
+def test_a_wrong_call_is_the_agents_fault(tmp_path: Path) -> None:
+    """The library's own error is told once, and leaves with 1."""
+    with nothing_left(), GlueServer(transport="grpc") as hall:
+        command = ("node", plain(tmp_path, start="this.getGoal(0);"))
+        with started(command, hall.address, hall.token) as process:
+            port = hall.next("agent", PATIENCE_S)
+            assert port is not None
+            port.send(AgentInit(TaskSpec(SEES, DOES)))
+            assert port.receive(PATIENCE_S) == RoutineDone()
+            port.send(start_of_one())
+            with pytest.raises(AgentFault):
+                port.receive(PATIENCE_S)
+            port.close("you have failed")
+            _, words = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1, words
+    told = "the agent failed: UsageError: got a task that shows seen, wanted a tensor .*"
     assert re.fullmatch(rf"{TIME} reglue error: {told}", words, re.DOTALL), words
     assert "\nreglue: " not in words
-
-
-def test_a_wrong_token_is_told_once_and_leaves_with_2(tmp_path: Path) -> None:
-    with nothing_left(), ExitStack() as stack:
-        hall = stack.enter_context(GlueServer(transport="grpc"))
-        where = {"REGLUE_ADDRESS": hall.address, "REGLUE_TOKEN": "another"}
-        words = left(plain(tmp_path), code=2, **where)
-    assert re.fullmatch(r"reglue: .*token.*\n", words), words
-
-
-@pytest.mark.parametrize(
-    ("address", "code", "told"),
-    [
-        ("127.0.0.1", 2, "got address 127.0.0.1, wanted host:port such as 127.0.0.1:4096"),
-        ("127.0.0.1:1", 1, "no glue answered at 127.0.0.1:1 within 0.5 s; is it running, and is"),
-    ],
-)
-def test_a_wrong_address_is_told_once(tmp_path: Path, address: str, code: int, told: str) -> None:
-    words = left(plain(tmp_path), code=code, REGLUE_ADDRESS=address)
-    assert words.startswith(f"reglue: {told}")
-    assert words.count("\n") == 1
-
-
-@pytest.mark.parametrize("window_s", [0.0, 60.0])
-def test_a_server_that_is_gone_is_told_once_and_leaves_with_1(
-    tmp_path: Path, window_s: float
-) -> None:
-    """With a reconnect window it is tried again for half a second, which is told before."""
-    with nothing_left(), ExitStack() as stack:
-        hall = stack.enter_context(GlueServer(transport="grpc", reconnect_window_s=window_s))
-        proxy = stack.enter_context(TcpProxy(hall.address))
-        where = {"REGLUE_ADDRESS": proxy.address, "REGLUE_TOKEN": hall.token}
-        with subprocess.Popen(
-            ["node", plain(tmp_path)], stderr=subprocess.PIPE, text=True, env=os.environ | where
-        ) as process:
-            try:
-                port = hall.next("agent", PATIENCE_S)
-                assert port is not None
-                proxy.close()
-                _, words = process.communicate(timeout=PATIENCE_S)
-            finally:
-                process.kill()
-    assert process.returncode == 1, words
-    *lost, gone = words.splitlines()
-    assert gone.startswith("reglue: the glue went away")
-    assert len(lost) == (window_s > 0)
-    assert all(
-        re.match(rf"{TIME} reglue warning: the connection to the glue is l", x) for x in lost
-    )
 
 
 def test_a_trace_has_a_line_for_each_call(tmp_path: Path) -> None:
     with nothing_left(), ExitStack() as stack:
         hall = stack.enter_context(GlueServer(transport="grpc"))
-        stack.enter_context(pytest.MonkeyPatch.context()).setenv("REGLUE_TRACE", "1")
-        process = stack.enter_context(started("node", plain(tmp_path), hall=hall))
+        program = started(("node", plain(tmp_path)), hall.address, hall.token, REGLUE_TRACE="1")
+        process = stack.enter_context(program)
         port = hall.next("agent", PATIENCE_S)
         assert port is not None
         for call in (AgentInit(TaskSpec(SEES, DOES)), start_of_one(), TextMessage("hello")):
@@ -312,17 +227,3 @@ def test_a_trace_has_a_line_for_each_call(tmp_path: Path) -> None:
         for line in calls
     ]
     assert [name and name[1] for name in names] == ["init", "turn", "message"]
-
-
-def left(script: str, *, code: int, **environment: str) -> str:
-    """What a program says that leaves with that code."""
-    done = subprocess.run(
-        ["node", script],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-        env={"PATH": os.environ["PATH"], **environment},
-    )
-    assert done.returncode == code, done.stderr
-    return done.stderr

@@ -6,24 +6,18 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from glue_server.rpc import GlueServer
 from reglue import Cell, Phase
-from reglue.client import connect
-from reglue.environments.environment import Worlds
-from reglue.experiments.experiment import Experiment
 from reglue.messages.agent import Refusal, RoutineDone
 from reglue.messages.environment import (
-    EnvironmentInit,
-    EnvironmentReady,
     GetRandomSeed,
     GetState,
     Play,
@@ -34,28 +28,27 @@ from reglue.messages.environment import (
     StandardizeRandomness,
 )
 from reglue.rng import Rng
-from reglue_bench import evaluate
-from tests.agent_clients.programs import playing, run, typescript
+from tests.agent_clients.programs import (
+    asked,
+    measures_as_python,
+    online,
+    peers,
+    playing,
+    run,
+    typescript,
+)
 from tests.glue_server.hubs import a_hub
-from tests.glue_server.playing import SOLVED, Follower
-from tests.leftovers import nothing_left
-from tests.reglue_bench.remote import Joins
-from tests.worlds import Corridor
 
 PATIENCE_S = 30.0
 
 RIGHT = 1
 
 
+@dataclass(frozen=True)
 class Walker:
     """The corridor of the examples, asked call by call."""
 
-    def __init__(self, port: Any) -> None:
-        self.port = port
-
-    def ask(self, call: Any) -> Any:
-        self.port.send(call)
-        return self.port.receive(PATIENCE_S)
+    ask: Callable[[Any], Any]
 
     def start(self, seed: int, repeat: int = 0, slot: int = 0) -> None:
         cell = Cell("task", 0, seed, repeat, Phase.TRAIN)
@@ -81,20 +74,8 @@ def walked(rng: Rng, steps: int) -> list[int]:
 
 @pytest.fixture
 def corridor(tmp_path: Path) -> Iterator[Walker]:
-    """It is to play two slots."""
-    with ExitStack() as stack:
-        stack.enter_context(nothing_left())
-        hall = stack.enter_context(GlueServer(places={"environment": 1}))
-        program = script(tmp_path)
-        stack.enter_context(playing(program, hall.address, hall.token))
-        port = hall.next("environment", PATIENCE_S)
-        assert port is not None
-        walker = Walker(port)
-        ready = walker.ask(EnvironmentInit(2))
-        assert isinstance(ready, EnvironmentReady)
-        assert (ready.restores, ready.seeds, ready.standardizes) == (True, True, True)
-        yield walker
-        port.close("that was all")
+    with asked(script(tmp_path)) as ask:
+        yield Walker(ask)
 
 
 def script(folder: Path) -> Path:
@@ -140,52 +121,12 @@ def test_the_corridor_refuses_states_and_seeds_that_it_did_not_give(corridor: Wa
 
 def test_an_agent_in_python_plays_the_corridor(tmp_path: Path) -> None:
     program = script(tmp_path)
-    with nothing_left(), ExitStack() as programs:
-
-        def dial(where: str) -> None:
-            programs.enter_context(playing(program, where))
-
-        result = evaluate(
-            "online:wait",
-            agent="random",
-            watcher=Joins(dial),
-            runs=1,
-            episodes=3,
-            connect_timeout=PATIENCE_S,
-        )
-    assert result.complete
-    assert result.online is not None
+    result = online(lambda where: playing(program, where), agent="random", episodes=3)
     assert result.parameters["environment"] == "Corridor"
 
 
-def peers(pool: ThreadPoolExecutor, server: GlueServer) -> list[Future[str]]:
-    """An agent and an environment, which join."""
-    there = {"agent": Follower(), "environment": Worlds(Corridor(solved=SOLVED))}
-    return [
-        pool.submit(connect, each, server.address, server.tokens[role])
-        for role, each in there.items()
-    ]
-
-
 def test_rl_benchmark_in_typescript_measures_what_it_measures_in_python() -> None:
-    runs, episodes = 3, 4
-    with ThreadPoolExecutor(4) as pool, a_hub() as (server, _):
-        left = peers(pool, server)
-        where = {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": server.tokens["experiment"]}
-        program = str(typescript("examples/rl_benchmark.js"))
-        measured = float(run("node", program, str(runs), str(episodes), environment=where))
-        left += peers(pool, server)
-        with Experiment(server.address, server.tokens["experiment"]) as rl:
-            sums = []
-            for seed in range(runs):
-                rl.init(seed=seed)
-                returns = [(rl.episode(10_000_000), rl.return_())[1] for _ in range(episodes)]
-                rl.cleanup()
-                sums.append(sum(returns) / episodes)
-        for each in left:
-            assert each.result(PATIENCE_S) == "the run is over: the experiment has left"
-    assert measured == pytest.approx(sum(sums) / runs, rel=1e-15)
-    assert measured != 0
+    measures_as_python("node", str(typescript("examples/rl_benchmark.js")))
 
 
 MISUSE = """

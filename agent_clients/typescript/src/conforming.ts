@@ -28,7 +28,19 @@ export interface Part {
 /** What the rows are called, and the error of rows that do not fit. */
 export interface Kind {
   readonly noun: "action" | "observation";
+  /** What is asked where there is no answer at all. */
+  readonly whereAre: string;
   readonly misfit: (what: string, got: string, wanted: string) => Error;
+}
+
+/** A copy, so that what its owner writes later changes nothing. */
+export function copied(answer: Answer): Answer {
+  if (answer instanceof Rows) return new Rows(answer.data.slice(), answer.length, answer.shape);
+  if (ArrayBuffer.isView(answer)) return answer.slice();
+  if (Array.isArray(answer)) return answer.map(copied) as Values[];
+  if (typeof answer !== "object" || answer === null) return answer;
+  const named = Object.entries(answer).map(([name, values]) => [name, copied(values)]);
+  return Object.fromEntries(named) as Answer;
 }
 
 /**
@@ -73,12 +85,12 @@ export function stacked(
 function byName(
   tensors: readonly TensorSpec[],
   { routine, answer, rows }: Part,
-  { noun, misfit }: Kind,
+  { noun, whereAre, misfit }: Kind,
 ): { readonly [name: string]: Values } {
   const names = tensors.map((tensor) => tensor.name);
   const wanted = `${noun}s by name: ${names.join(", ")}`;
   if (answer === undefined || answer === null) {
-    throw misfit(`${routine}()`, String(answer), `${wanted}; does it return them?`);
+    throw misfit(`${routine}()`, String(answer), `${wanted}; ${whereAre}`);
   }
   if (rows === 0 && Object.keys(answer).length === 0) {
     return Object.fromEntries(names.map((name) => [name, []]));
@@ -112,8 +124,10 @@ function fitting(
     throw misfit(what, `${given.length} numbers`, rowsWanted);
   }
   const [got, shape] = [shapeOf(values), [rows, ...tensor.shape]];
-  if (got !== undefined && !isSameOrder(got, shape)) {
-    throw misfit(what, `shape [${got.join()}]`, `[${shape.join()}]: one row a slot`);
+  const hasRows = values instanceof Rows || got?.length !== 1; // else numbers one after another
+  if (got === undefined || (hasRows && !isSameOrder(got, shape))) {
+    const told = got === undefined ? "rows of different lengths" : `shape [${got.join()}]`;
+    throw misfit(what, told, `[${shape.join()}]: one row a slot`);
   }
   const type = elementsType(tensor.dtype);
   if (given instanceof type && tensor.dtype !== "bool") return given;
@@ -134,13 +148,17 @@ function numberOf({ dtype }: TensorSpec): string {
   return `${wanted} (${dtype})`;
 }
 
-/** Of rows and of nested arrays; undefined of numbers one after another. */
-function shapeOf(values: Values): number[] | undefined {
+/** Of numbers one after another it has one axis; undefined of rows that differ in theirs. */
+function shapeOf(values: Values): readonly number[] | undefined {
   if (values instanceof Rows) return [values.length, ...values.shape];
-  if (!Array.isArray(values) || typeof values[0] !== "object") return undefined;
-  const first = values[0] as Values;
-  const inner = shapeOf(first) ?? [(first as ArrayLike<unknown>).length];
-  return [values.length, ...inner];
+  if (ArrayBuffer.isView(values)) return [values.length];
+  if (!Array.isArray(values)) return [];
+  const each = values as readonly Values[];
+  if (!each.some((value) => typeof value === "object")) return [each.length];
+  const shapes = each.map(shapeOf);
+  const [first] = shapes;
+  const isEven = shapes.every((shape) => shape && first && isSameOrder(shape, first));
+  return first && isEven ? [each.length, ...first] : undefined;
 }
 
 /** Whether shapes differ only by axes of length 1, which do not change the order of numbers. */

@@ -13,6 +13,7 @@ export class ReglueError extends Error {
     super(printable(message), options);
   }
 
+  /** Its class's. */
   override get name(): string {
     return this.constructor.name;
   }

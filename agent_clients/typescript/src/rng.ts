@@ -28,8 +28,10 @@ export class Rng {
   /** The first `drawn` words are skipped. All are 0 to 2⁶⁴ - 1, else UsageError. */
   constructor(seed: bigint, episode = 0n, drawn = 0n) {
     for (const [what, number] of Object.entries({ seed, episode, drawn })) {
-      if (number < 0n || number >= WORDS) {
-        throw new UsageError(`got ${what} ${number}, wanted 0 to 2**64 - 1`);
+      if (typeof number !== "bigint" || number < 0n || number >= WORDS) {
+        throw new UsageError(
+          `got ${what} ${shown(number)}, wanted a bigint from 0n to 2n**64n - 1n`,
+        );
       }
     }
     [this.#seed, this.#episode, this.#drawn] = [seed, episode, drawn];
@@ -52,13 +54,15 @@ export class Rng {
 
   /** A uniform integer from 0 to n - 1; n is 1 to 2⁵³, else UsageError. */
   below(n: number): number {
-    if (!Number.isSafeInteger(n)) throw new UsageError(`got n ${n}, wanted 1 to 2**53 - 1`);
+    if (!Number.isSafeInteger(n)) throw new UsageError(`got n ${shown(n)}, wanted 1 to 2**53 - 1`);
     return Number(this.wideBelow(BigInt(n)));
   }
 
   /** A uniform integer from 0 to n - 1; n is 1 to 2⁶⁴, else UsageError. */
   wideBelow(n: bigint): bigint {
-    if (n < 1n || n > WORDS) throw new UsageError(`got n ${n}, wanted 1 to 2**64`);
+    if (typeof n !== "bigint" || n < 1n || n > WORDS) {
+      throw new UsageError(`got n ${shown(n)}, wanted a bigint from 1n to 2n**64n`);
+    }
     const rejected = WORDS % n;
     for (;;) {
       const product = this.word() * n;
@@ -76,12 +80,18 @@ export class Rng {
 
   /** The generator with that state. Throws UsageError for other bytes. */
   static fromBytes(position: Uint8Array): Rng {
-    if (position.length !== POSITION_BYTES) {
-      throw new UsageError(`got ${position.length} bytes, wanted ${POSITION_BYTES} of an Rng`);
+    if (!(position instanceof Uint8Array) || position.length !== POSITION_BYTES) {
+      const got = position instanceof Uint8Array ? `${position.length} bytes` : String(position);
+      throw new UsageError(`got ${got}, wanted a Uint8Array of ${POSITION_BYTES} bytes of an Rng`);
     }
     const bytes = Buffer.from(position);
     return new Rng(bytes.readBigUInt64LE(), bytes.readBigUInt64LE(8), bytes.readBigUInt64LE(16));
   }
+}
+
+/** As it is written in code. */
+function shown(number: unknown): string {
+  return `${String(number)}${typeof number === "bigint" ? "n" : ""}`;
 }
 
 /** One block of Philox 4×64 with 10 rounds (Salmon et al. 2011, section 3.3). */

@@ -32,9 +32,16 @@ export class TensorSpec {
     /** By default a box without bounds. */
     readonly domain: Domain = { kind: "box", low: [], high: [] },
   ) {
-    if (name === "") throw new SpecError("a tensor has no name");
+    if (typeof name !== "string" || name === "") throw new SpecError("a tensor has no name");
     if (!DTYPES.includes(dtype)) {
       throw new SpecError(`${name}: got dtype ${dtype}, wanted one of ${DTYPES.join(", ")}`);
+    }
+    const sizes: unknown = shape;
+    const isSize = (size: number) => Number.isSafeInteger(size) && size >= 0;
+    if (!Array.isArray(sizes) || !sizes.every(isSize)) {
+      throw new SpecError(
+        `${name}: got shape ${String(shape)}, wanted a list of sizes, such as [3]`,
+      );
     }
     this.size = shape.reduce((product, size) => product * size, 1);
     this.rowBytes = this.size * elementsType(dtype).BYTES_PER_ELEMENT;
@@ -99,6 +106,12 @@ export interface TaskDescription {
 
 /** The spec of a described task in that many slots. Throws SpecError. */
 export function taskSpec(task: TaskDescription, slots: number): TaskSpec {
+  for (const what of ["observations", "actions"] as const) {
+    const tensors: unknown = task[what];
+    if (!Array.isArray(tensors) || !tensors.every((each) => each instanceof TensorSpec)) {
+      throw new SpecError(`got ${what} ${String(tensors)}, wanted a list of TensorSpec objects`);
+    }
+  }
   return checkedSpec({
     observations: task.observations,
     actions: task.actions,
@@ -132,6 +145,10 @@ export function checkedSpec(spec: TaskSpec): TaskSpec {
 
 function checkDomain(tensor: TensorSpec): void {
   const { name, domain, size } = tensor;
+  const kinds = ["box", "discrete", "multiDiscrete", "multiBinary"];
+  if (!kinds.includes((domain as Partial<Domain> | null)?.kind ?? "")) {
+    throw new SpecError(`${name}: its domain is none of ${kinds.join(", ")}`);
+  }
   const isWhole = /^u?int/.test(tensor.dtype);
   switch (domain.kind) {
     case "box":
@@ -161,9 +178,9 @@ function checkLength(
   values: readonly unknown[],
   legal: readonly number[],
 ): void {
-  if (!legal.includes(values.length)) {
+  if (!legal.includes(values?.length)) {
     const wanted = [...new Set(legal)].join(" or ");
-    throw new SpecError(`${name}: ${what} has ${values.length} entries, wanted ${wanted}`);
+    throw new SpecError(`${name}: ${what} has ${values?.length ?? "no"} entries, wanted ${wanted}`);
   }
 }
 
@@ -178,7 +195,18 @@ function checkBounds(name: string, low: readonly number[], high: readonly number
 }
 
 /** Type of one element. */
-export type Dtype = keyof typeof ARRAYS;
+export type Dtype =
+  | "bool"
+  | "uint8"
+  | "uint16"
+  | "uint32"
+  | "uint64"
+  | "int8"
+  | "int16"
+  | "int32"
+  | "int64"
+  | "float32"
+  | "float64";
 
 const ARRAYS = {
   bool: Uint8Array,
@@ -192,7 +220,7 @@ const ARRAYS = {
   int64: BigInt64Array,
   float32: Float32Array,
   float64: Float64Array,
-} as const;
+} as const satisfies Record<Dtype, unknown>;
 
 /** All of them, numbered from 1 on the wire. */
 export const DTYPES = Object.keys(ARRAYS) as readonly Dtype[];

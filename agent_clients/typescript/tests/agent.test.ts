@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Agent } from "../src/agents/agent.js";
+import { Actions, type Reply, type Turn } from "../src/agents/calls.js";
 import { play } from "../src/agents/dispatch.js";
+import { type AgentEpisode, EpisodeAgent } from "../src/agents/episode_agent.js";
 import { Phase } from "../src/phase.js";
 import { readmeSpec } from "./specs.js";
 
@@ -36,3 +38,55 @@ test("a unit test gives an agent its task as its own property", () => {
   Object.defineProperty(agent, "spec", { value: readmeSpec() });
   assert.equal(agent.spec.slots, 4);
 });
+
+/** Slot 0 starts. */
+const START: Turn = {
+  phase: Phase.Train,
+  ends: { slots: new Uint32Array(), kinds: new Uint8Array() },
+  steps: { slots: new Uint32Array(), flags: new Uint8Array() },
+  starts: { slots: Uint32Array.of(0), seeds: BigUint64Array.of(1n) },
+  rewards: new Float64Array(),
+  observations: {},
+};
+
+async function started(agent: Agent): Promise<Reply> {
+  await play(agent, { kind: "init", spec: readmeSpec() });
+  return play(agent, { kind: "turn", turn: START });
+}
+
+for (const [why, episode, words] of [
+  ["no episode", undefined, /^NotAnAgent: newEpisode\(\) returned no object with start/],
+  [
+    "half an episode",
+    { start: () => 0 },
+    /^NotAnAgent: newEpisode\(\) returned no object with start/,
+  ],
+  [
+    "null for an action",
+    { start: () => null, step: () => 0 },
+    /^BadAnswer: agentStart\(\): got rows without a name/,
+  ],
+] as [string, unknown, RegExp][]) {
+  test(`an agent that answers ${why} is told what was wanted`, async () => {
+    class Wrong extends EpisodeAgent {
+      override newEpisode = () => episode as AgentEpisode;
+    }
+    await assert.rejects(started(new Wrong()), words);
+  });
+}
+
+for (const [abandon, got] of [
+  [null, "null"],
+  [5, "5"],
+  [[null], "null"],
+  [[0, 1], "0, 1"],
+  [[-1], "-1"],
+] as const) {
+  test(`who abandons ${JSON.stringify(abandon)} is told which slots can be`, async () => {
+    class Wrong extends Pacifist {
+      override turn = () => new Actions({ force: [0, 0], grip: 0 }, abandon as never);
+    }
+    const words = `turn(): abandon: got ${got}, wanted a list of slots that step or start`;
+    await assert.rejects(started(new Wrong()), { name: "BadAnswer", message: words });
+  });
+}

@@ -83,6 +83,25 @@ test("as many numbers of another shape are refused: a row is a slot's", () => {
   assert.deepEqual([...cast(only("float32", [1]), [1, 2], 2)[0]!], [1, 2]);
 });
 
+for (const [why, answer] of [
+  ["are longer than the first", [[1], [2, 3], [4]]],
+  ["are shorter than the first, and others longer", [[1, 2], [3], [4, 5, 6]]],
+  ["begin with a number", [1, [2, 3], 4]],
+  ["are uneven inside", [[[1], [2, 3]], [[4]]]],
+] as [string, Chosen][]) {
+  test(`rows that ${why} are refused, though as many numbers are there`, () => {
+    const rows = JSON.stringify(answer).match(/\d/g)!.length / 2;
+    assert.throws(() => cast(only("float32", [2]), answer, rows), {
+      name: "BadAnswer",
+      message: `turn(): action a: got rows of different lengths, wanted [${rows},2]: one row a slot`,
+    });
+  });
+}
+
+test("rows of one number may be numbers, too", () => {
+  assert.deepEqual([...cast(only("float32", []), [1, [2], 3], 3)[0]!], [1, 2, 3]);
+});
+
 test("no answer, other names, and rows without a name where there are several are refused", () => {
   const spec = readmeSpec();
   const wanted = "actions by name: force, grip";
@@ -90,6 +109,7 @@ test("no answer, other names, and rows without a name where there are several ar
   assert.throws(() => cast(spec, { force: [1, 2], gripp: 1 }, 1), { got: "force, gripp", wanted });
   assert.throws(() => cast(spec, [1, 2], 1), { got: "rows without a name", wanted });
   assert.throws(() => cast(spec, undefined as never, 1), { got: "undefined" });
+  assert.throws(() => cast(only("float32", []), [null] as never, 1), { got: "null" });
 });
 
 test("no rows need no answer", () => {

@@ -190,7 +190,8 @@ for (const [why, earned, words] of [
   ["a reward that is not finite", { rewards: [NaN] }, /got reward NaN, wanted a finite number/],
   ["too many flags", { terminated: [true, false] }, /got 2 of terminated, wanted 1/],
   ["no answer", undefined, /envStep\(\) returned undefined, wanted an object with observations/],
-] as [string, Partial<Earned> | undefined, RegExp][]) {
+  ["null", null, /envStep\(\) returned null, wanted an object with observations/],
+] as [string, Partial<Earned> | null | undefined, RegExp][]) {
   test(`${why} is the fault of the slots, and the session goes on`, async () => {
     const environment = new Shown();
     const asked = await shown(environment);
@@ -253,6 +254,21 @@ test("what a routine refuses, and one that it lacks, is a refusal with its code"
     assert.deepEqual([reply.value.code, reply.value.wanted], [code, wanted]);
   }
 });
+
+for (const [task, words] of [
+  [undefined, /^NotAnEnvironment: envInit\(\) returned undefined, wanted an object with observ/],
+  [null, /^NotAnEnvironment: envInit\(\) returned null, wanted an object with observations and/],
+  [{}, /^SpecError: got observations undefined, wanted a list of TensorSpec objects/],
+  [{ observations: [{ name: "x", dtype: "int8" }] }, /^SpecError: got observations \[object Obj/],
+] as [unknown, RegExp][]) {
+  test(`an envInit that returns ${JSON.stringify(task)} is told what it should return`, async () => {
+    class Wrong extends Shown {
+      override envInit = () => task as TaskDescription;
+    }
+    const init: Said = { case: "init", value: { slots: 1 } };
+    await assert.rejects(new Asked(new Wrong()).ask(init), words);
+  });
+}
 
 test("an environment that lacks a routine is told before it dials", async () => {
   class Half extends (Environment as unknown as new () => { envInit?: unknown }) {

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 
-import { ConnectionLog, type LogLevel, openLog, trace } from "../src/net/log.js";
+import { type LogLevel, openLog, trace } from "../src/net/log.js";
+import { Outage } from "../src/net/outage.js";
 
 afterEach(() => {
   delete process.env["REGLUE_LOG"];
@@ -26,13 +28,16 @@ for (const [shown, levels] of [
   });
 }
 
-test("another REGLUE_LOG is wrong usage", () => {
-  process.env["REGLUE_LOG"] = "loud";
-  assert.throws(() => openLog(), {
-    name: "UsageError",
-    message: "got REGLUE_LOG=loud, wanted error, warning, info",
+for (const [variable, wanted] of [
+  ["REGLUE_LOG", "error, warning or info"],
+  ["REGLUE_TRACE", "1 or 0"],
+] as const) {
+  test(`another ${variable} is wrong usage`, () => {
+    process.env[variable] = "loud";
+    const message = `got ${variable}=loud, wanted ${wanted}`;
+    assert.throws(() => openLog(), { name: "UsageError", message });
   });
-});
+}
 
 test("lines on stderr have their time and level, and no control characters", ({ mock }) => {
   const error = mock.method(console, "error", () => {});
@@ -57,16 +62,36 @@ test("a traced call is named as in the protocol, with sizes and time", ({ mock }
 
 test("a connection that stays lost is told once, and once that it is back", () => {
   const said: [LogLevel, string][] = [];
-  const connection = new ConnectionLog("me", (level, words) => said.push([level, words]));
-  connection.admitted();
-  for (const why of ["cut", "refused", "refused"]) connection.lost(why, 1500);
-  connection.admitted();
-  connection.lost("cut again", 1500);
-  const lost = "the connection to the glue is lost, reconnecting for up to 1.5 s";
+  const outage = new Outage((level, words) => said.push([level, words]));
+  outage.end();
+  for (const why of ["cut", "refused", "refused"]) outage.begin(why, 1500);
+  outage.forget();
+  outage.forget();
+  outage.end();
+  outage.begin("cut again", 60_000);
   assert.deepEqual(said, [
-    ["info", "joined as me"],
-    ["warning", `${lost}: cut`],
-    ["warning", "the connection to the glue is back"],
-    ["warning", `${lost}: cut again`],
+    ["warning", "lost the connection, reconnecting for up to 1.5 s: cut"],
+    ["warning", "the glue has forgotten this session; joining anew"],
+    ["warning", "connected again after 0.0 s"],
+    ["warning", "lost the connection, reconnecting for up to 60.0 s: cut again"],
   ]);
 });
+
+for (const [how, sink] of [
+  ["throws", () => raise()],
+  ["returns a promise that rejects", () => Promise.resolve().then(raise)],
+] as [string, () => void][]) {
+  test(`a line whose receiver ${how} goes to stderr, and nothing fails`, async ({ mock }) => {
+    const error = mock.method(console, "error", () => {});
+    openLog(sink)("warning", "so it is");
+    await setImmediate();
+    const lines = error.mock.calls.map(({ arguments: [line] }) => (line as string).slice(24));
+    assert.equal(lines[0], " reglue warning: so it is");
+    assert.match(lines[1]!, /^ reglue error: the log option failed: Error: no paper\n +at raise/);
+    assert.equal(lines.length, 2);
+  });
+}
+
+function raise(): never {
+  throw new Error("no paper");
+}

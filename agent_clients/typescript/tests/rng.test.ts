@@ -68,7 +68,8 @@ test("where a rng stands is the vectors' bytes, from which it goes on", () => {
     assert.equal(hex(rng.toBytes()), vector.bytes);
     assert.equal(Rng.fromBytes(unhex(vector.bytes)).word(), rng.word());
   }
-  assert.throws(() => Rng.fromBytes(new Uint8Array(23)), /got 23 bytes, wanted 24/);
+  assert.throws(() => Rng.fromBytes(new Uint8Array(23)), /got 23 bytes, wanted a Uint8Array of 24/);
+  assert.throws(() => Rng.fromBytes(null as never), /got null, wanted a Uint8Array of 24 bytes/);
 });
 
 test("what no word of 64 bits is is refused", () => {
@@ -77,6 +78,11 @@ test("what no word of 64 bits is is refused", () => {
   assert.throws(() => new Rng(0n).below(0), UsageError);
   assert.throws(() => new Rng(0n).below(0.5), UsageError);
   assert.throws(() => new Rng(0n).wideBelow(2n ** 64n + 1n), UsageError);
+  assert.throws(() => new Rng(0n).wideBelow(6 as never), /got n 6, wanted a bigint from 1n to/);
+  for (const seed of [7, null, undefined]) {
+    const words = new RegExp(`^UsageError: got seed ${String(seed)}, wanted a bigint from 0n to`);
+    assert.throws(() => new Rng(seed as never), words);
+  }
 });
 
 function rngOf({ seed, episode, drawn }: Place): Rng {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
@@ -8,8 +9,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Agent } from "../src/agents/agent.js";
 import type { Chosen, Starts, Steps } from "../src/agents/calls.js";
 import { connect } from "../src/connect.js";
-import { BadAnswer, NotAnAgent, SessionLost, Unreachable, UsageError } from "../src/errors.js";
+import { BadAnswer, SessionLost, Unreachable, UsageError } from "../src/errors.js";
 import { Phase } from "../src/gen/reglue/v1/session_pb.js";
+import type { LogLevel } from "../src/net/log.js";
 import type { ConnectOptions } from "../src/net/options.js";
 import type { Arrays } from "../src/spec.js";
 import { Glue, type Said } from "./glue.js";
@@ -74,6 +76,24 @@ for (const transport of ["grpc", "unix"] as const) {
   });
 }
 
+test("gRPC is used where the Unix socket is in a folder that this user may not enter", async () => {
+  const closed = join(folder, "reglue-closed");
+  mkdirSync(closed, { mode: 0 });
+  const isRoot = process.getuid!() === 0;
+  if (isRoot) process.seteuid!(65534); // root may enter every folder
+  try {
+    glue = await new Glue({ unixSocketPath: join(closed, "agent") }).open();
+    const playing = play(new SlowAgent());
+    playing.catch(() => {}); // said below
+    const connection = await Promise.race([glue.connection(), playing.then(() => undefined)]);
+    connection!.say(1n, FAREWELL);
+    assert.equal(await playing, "that was all");
+  } finally {
+    if (isRoot) process.seteuid!(0);
+    chmodSync(closed, 0o700);
+  }
+});
+
 test("eight answers are remembered for a glue that did not get them", async () => {
   glue = await new Glue({ reconnectWindowUs: 60_000_000n }).open();
   const agent = new SlowAgent();
@@ -112,10 +132,42 @@ test("a lost connection is one line, however many streams are tried, and its ret
   back.say(2n, FAREWELL);
   await playing;
   const [lost, found, ...more] = logged.slice(from);
-  assert.match(lost!, /^the connection to the glue is lost, reconnecting for up to 60 s: /);
-  assert.equal(found, "the connection to the glue is back");
+  assert.match(lost!, /^warning lost the connection, reconnecting for up to 60\.0 s: /);
+  assert.match(found!, /^warning connected again after \d+\.\d s$/);
   assert.deepEqual(more, []);
 });
+
+test("a glue that gives tickets and takes no stream is given up after the connect timeout", async () => {
+  const ticket = { address: "", reconnectWindowUs: 50_000n };
+  glue = await new Glue(ticket).open();
+  ticket.address = glue.address; // a run's, which has its streams at an address of its own
+  glue.turnsAway = Infinity;
+  const from = logged.length;
+  const playing = play(new SlowAgent(), { connectTimeoutS: 0.5, transport: "grpc" });
+  await assert.rejects(playing, /^SessionLost: the glue went away: not now/);
+  assert.deepEqual(logged.slice(from), [
+    "warning lost the connection, reconnecting for up to 0.1 s: the glue went away: not now",
+    "warning the glue has forgotten this session; joining anew",
+  ]);
+});
+
+for (const [transport, how] of [
+  ["auto", "the glue's Unix socket"],
+  ["grpc", undefined],
+] as const) {
+  test(`REGLUE_LOG=info says where it joined, and how messages travel: ${transport}`, async () => {
+    glue = await new Glue({ unixSocketPath }).open(unixSocketPath);
+    const from = logged.length;
+    process.env["REGLUE_LOG"] = "info";
+    const playing = play(new SlowAgent(), { transport });
+    delete process.env["REGLUE_LOG"];
+    (await glue.connection()).say(1n, FAREWELL);
+    await playing;
+    const lines = [`info joined the glue at ${glue.address}`];
+    if (how !== undefined) lines.push(`info messages travel over ${how}`);
+    assert.deepEqual(logged.slice(from), lines);
+  });
+}
 
 test("an answer of a wrong size is told to the glue as a fault, and thrown", async () => {
   glue = await new Glue({}).open();
@@ -234,7 +286,41 @@ test("a refusal is told to the author", async () => {
   connection.say(1n, { case: "refusal", value: { ofSeq: 7n, got: "2 bytes", wanted: "4 bytes" } });
   connection.say(2n, FAREWELL);
   await playing;
-  assert(logged.includes("reply 7 was refused: got 2 bytes, wanted 4 bytes"));
+  assert(logged.includes("error reply 7 was refused: got 2 bytes, wanted 4 bytes"));
+});
+
+test("a log that throws fails no session, and its lines go to stderr", async ({ mock }) => {
+  const error = mock.method(console, "error", () => {});
+  glue = await new Glue({ reconnectWindowUs: 60_000_000n }).open();
+  const log = () => {
+    throw new Error("no paper");
+  };
+  const playing = play(new SlowAgent(), { log });
+  const connection = await glue.connection();
+  connection.say(1n, { case: "refusal", value: { ofSeq: 7n } });
+  connection.say(2n, { case: "message", value: { text: "hello" } });
+  await connection.hear();
+  connection.cut();
+  (await glue.connection()).say(3n, FAREWELL);
+  assert.equal(await playing, "that was all");
+  const lines = error.mock.calls.map(({ arguments: [line] }) => line as string);
+  for (const part of ["error: reply 7 was refused", "warning: lost the connection", "no paper"]) {
+    assert(lines.some((line) => line.includes(part)));
+  }
+});
+
+test("who is interrupted while a glue does not welcome it leaves at once", async () => {
+  const interruption = new AbortController();
+  const silent = createServer((socket) => {
+    socket.on("error", () => {}); // the agent has left
+    socket.once("data", () => interruption.abort(new Error("enough")));
+  });
+  glue = await new Glue({ unixSocketPath }).open();
+  await new Promise<void>((resolve) => silent.listen(unixSocketPath, resolve));
+  const began = performance.now();
+  await assert.rejects(play(new SlowAgent(), { signal: interruption.signal }), /enough/);
+  assert(performance.now() - began < 8000); // it would wait for 10 s
+  silent.close();
 });
 
 test("nobody at the address is told when the connect timeout ends", async () => {
@@ -256,13 +342,18 @@ test("an agent without routines, or with a wrong transport, is told before it di
   const where = { address: "127.0.0.1:9" };
   await assert.rejects(connect(new Empty(), where), /^NotAnAgent: Empty lacks agentStart\(\)/);
   await assert.rejects(connect(new Half(), where), /^NotAnAgent: Half lacks agentStep\(\)/);
-  await assert.rejects(connect(Empty as never, where), NotAnAgent);
+  await assert.rejects(
+    connect(Empty as never, where),
+    /^NotAnAgent: got Empty, a class or function, wa/,
+  );
   const transport = "tcp" as never;
   await assert.rejects(connect(new SlowAgent(), { ...where, transport }), UsageError);
+  const options = /^UsageError: got options null, wanted an object of options by name/;
+  await assert.rejects(connect(new SlowAgent(), null as never), options);
 });
 
 function play(agent: Agent, options: ConnectOptions = {}): Promise<string> {
-  const log = (words: string) => void logged.push(words);
+  const log = (words: string, level: LogLevel) => void logged.push(`${level} ${words}`);
   return connect(agent, { address: glue?.address, token: "t", log, ...options });
 }
 

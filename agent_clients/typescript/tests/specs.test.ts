@@ -6,6 +6,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { BadCall, SpecError } from "../src/errors.js";
 import { AgentCallSchema } from "../src/gen/reglue/v1/agent_pb.js";
 import { Dtype, type TensorSpecSchema } from "../src/gen/reglue/v1/spec_pb.js";
+import { TensorSpec } from "../src/spec.js";
 import { decodeCall, readMessage } from "../src/wire/agent.js";
 import { decodeSpec } from "../src/wire/specs.js";
 import { bytes } from "./pages.js";
@@ -46,6 +47,29 @@ for (const [why, tensor, words] of [
       (error) => error instanceof SpecError && words.test(error.message),
     );
   });
+}
+
+for (const [why, make, words] of [
+  ["no name", () => new TensorSpec(null as never, "int8"), /a tensor has no name/],
+  [
+    "a shape that is no list",
+    () => tensor(3),
+    /x: got shape 3, wanted a list of sizes, such as \[3\]/,
+  ],
+  ["no shape", () => tensor(null), /x: got shape null, wanted a list of sizes/],
+  ["a negative size", () => tensor([-1]), /x: got shape -1, wanted a list of sizes/],
+  ["half a size", () => tensor([0.5]), /x: got shape 0.5, wanted a list of sizes/],
+  ["no domain", () => tensor([], null), /x: its domain is none of box, discrete, multiDiscrete/],
+  ["an unknown domain", () => tensor([], { kind: "ball" }), /x: its domain is none of box/],
+  ["half a box", () => tensor([], { kind: "box", low: [0] }), /x: high has no entries, wanted 0/],
+] as [string, () => TensorSpec, RegExp][]) {
+  test(`a tensor that an environment gives ${why} is refused`, () => {
+    assert.throws(make, (error) => error instanceof SpecError && words.test(error.message));
+  });
+}
+
+function tensor(shape: unknown, domain: unknown = { kind: "box", low: [], high: [] }): TensorSpec {
+  return new TensorSpec("x", "int8", shape as never, domain as never);
 }
 
 test("a task without tensors, with two of a name, or without slots is refused", () => {

@@ -72,12 +72,26 @@ test("what came before the end is still read, half a message is not", async () =
   await assert.rejects(stream.receive(), /the glue went away/);
 });
 
-test("an interruption ends the wait, once", async () => {
-  const waiting = stream.receive();
-  stream.interrupt(new Error("enough"));
+test("a signal ends the wait, and no other", async () => {
+  const interruption = new AbortController();
+  const waiting = stream.receive(undefined, interruption.signal);
+  interruption.abort(new Error("enough"));
   await assert.rejects(waiting, /enough/);
+  await assert.rejects(stream.receive(undefined, interruption.signal), /enough/);
   far.write(frame(Buffer.from("more")));
   assert.equal(String(await stream.receive()), "more");
+});
+
+test("a wait may be longer than Node's timers are, or without limit", async () => {
+  const warned: Error[] = [];
+  const warn = (warning: Error) => warned.push(warning);
+  process.on("warning", warn);
+  const waiting = stream.receive(Infinity);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  far.write(frame(Buffer.from("at last")));
+  assert.equal(String(await waiting), "at last");
+  process.off("warning", warn);
+  assert.deepEqual(warned, []);
 });
 
 test("REGLUE_UNIX_SOCKET_DIR takes the place of all but the last two parts of a path", () => {

@@ -166,8 +166,9 @@ export abstract class Agent {
 /** Throws NotAnAgent, naming the routine, if `agent` cannot play a turn. */
 export function checkAgent(agent: unknown): asserts agent is Agent {
   if (!(agent instanceof Agent)) {
+    const got = typeof agent === "function" ? `${agent.name}, a class or function` : String(agent);
     throw new NotAnAgent(
-      `got ${String(agent)}, wanted an object of a class that extends Agent or Environment`,
+      `got ${got}, wanted an object of a class that extends Agent or Environment`,
     );
   }
   if (agent.turn !== Agent.prototype.turn) return;
@@ -182,6 +183,7 @@ export function checkAgent(agent: unknown): asserts agent is Agent {
 /** How errors call an agent's answers. */
 export const ACTIONS: Kind = {
   noun: "action",
+  whereAre: "does it return them?",
   misfit: (what, got, wanted) => new BadAnswer(what, got, wanted),
 };
 

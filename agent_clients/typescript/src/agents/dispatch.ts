@@ -1,6 +1,7 @@
 /** Carries out a call on an agent: which routine answers which call. */
 import type * as pb from "../gen/reglue/v1/agent_pb.js";
 import { conforming } from "../conforming.js";
+import { BadAnswer } from "../errors.js";
 import type { Greeting } from "../net/lobby.js";
 import type { Peer } from "../net/session.js";
 import type { TaskSpec } from "../spec.js";
@@ -91,7 +92,16 @@ async function answerTurn(agent: Agent, turn: Turn): Promise<Reply> {
   tell.turn(agent, turn);
   const answer = await agent.turn(turn);
   const { actions, abandon } = answer instanceof Actions ? answer : new Actions(answer);
+  checkAbandoned(abandon, turn);
   const rows = turn.steps.slots.length + turn.starts.slots.length;
   const part = { routine: "turn", answer: actions, rows };
   return { kind: "actions", actions: conforming(agent.spec.actions, part, ACTIONS), abandon };
+}
+
+/** Throws BadAnswer unless they are slots that step or start. */
+function checkAbandoned(abandon: unknown, { steps, starts }: Turn): void {
+  const isPlayed = (slot: number) => steps.slots.includes(slot) || starts.slots.includes(slot);
+  if (Array.isArray(abandon) && abandon.every(isPlayed)) return;
+  const got = [abandon].flat().map(String).join(", ");
+  throw new BadAnswer("turn(): abandon", got, "a list of slots that step or start");
 }

@@ -1,5 +1,6 @@
 /** An agent that is written for one episode: slots are handled here. */
 import { type Awaitable, type Values } from "../conforming.js";
+import { NotAnAgent } from "../errors.js";
 import { type Arrays, Rows } from "../spec.js";
 import { Agent } from "./agent.js";
 import { type Chosen, type EndKind, type Ends, type Starts, type Steps } from "./calls.js";
@@ -32,7 +33,12 @@ export abstract class EpisodeAgent extends Agent {
   override async agentStart(observations: Arrays, { slots, seeds }: Starts): Promise<Chosen> {
     const actions: Chosen[] = [];
     for (const [row, slot] of slots.entries()) {
-      const episode = this.newEpisode(seeds[row]!);
+      const episode = this.newEpisode(seeds[row]!) as AgentEpisode | null | undefined;
+      if (typeof episode?.start !== "function" || typeof episode.step !== "function") {
+        throw new NotAnAgent(
+          "newEpisode() returned no object with start() and step(); does it return one?",
+        );
+      }
       this.#episodes.set(slot, episode);
       actions.push(await episode.start(rowOf(observations, row)));
     }
@@ -76,13 +82,13 @@ function together(actions: readonly Chosen[]): Chosen {
   if (!actions.some(isNamed)) return actions as Values[];
   const named = Object.create(null) as Record<string, Values[]>;
   for (const action of actions) {
-    for (const [name, values] of Object.entries<Values>(action as Record<string, Values>))
+    for (const [name, values] of Object.entries<Values>((action ?? {}) as Record<string, Values>))
       (named[name] ??= []).push(values);
   }
   return named;
 }
 
 function isNamed(action: Chosen): boolean {
-  if (typeof action !== "object" || action instanceof Rows) return false;
+  if (typeof action !== "object" || action === null || action instanceof Rows) return false;
   return !Array.isArray(action) && !ArrayBuffer.isView(action);
 }

@@ -12,7 +12,7 @@ import type * as pb from "../gen/reglue/v1/environment_pb.js";
 import type { Greeting } from "../net/lobby.js";
 import { failure, type Log } from "../net/log.js";
 import type { Peer } from "../net/session.js";
-import { taskSpec, type TaskSpec } from "../spec.js";
+import { type TaskDescription, taskSpec, type TaskSpec } from "../spec.js";
 import {
   decodePlay,
   encodeHello,
@@ -31,6 +31,7 @@ const DONE: Reply = { case: "done", value: {} };
 
 const OBSERVATIONS: Kind = {
   noun: "observation",
+  whereAre: "does it return them?",
   misfit: (what, got, wanted) => new BadObservation(what, got, wanted),
 };
 
@@ -100,7 +101,12 @@ export class EnvironmentPeer implements Peer<pb.EnvironmentCall> {
     if (slots < 1 || (maxSlots > 0 && slots > maxSlots)) {
       throw new OutOfDomain(`${slots} slots`, maxSlots > 0 ? `1 to ${maxSlots}` : "at least 1");
     }
-    const spec = taskSpec(await this.#environment.envInit(slots), slots);
+    const task: unknown = await this.#environment.envInit(slots);
+    if (typeof task !== "object" || task === null) {
+      const wanted = "an object with observations and actions; does it return one?";
+      throw new NotAnEnvironment(`envInit() returned ${String(task)}, wanted ${wanted}`);
+    }
+    const spec = taskSpec(task as TaskDescription, slots);
     tellSpec(this.#environment, spec);
     this.#spec = spec;
     const { tasks, restores, portable, seeds, standardizes, tellsSuccess } = this.#environment;
@@ -154,8 +160,8 @@ async function byRoutines(environment: Environment, spec: TaskSpec, play: Play):
   const flags = new Uint8Array(steps + begun);
   const faults = new Map<number, string>();
   const parts: Part[] = [];
-  const take = (routine: string, answer: Begun | undefined, rows: number) => {
-    if (typeof answer !== "object" || !("observations" in answer)) {
+  const take = (routine: string, answer: Begun | null | undefined, rows: number) => {
+    if (typeof answer !== "object" || answer === null || !("observations" in answer)) {
       const wanted = "an object with observations; does it return one?";
       throw new NotAnEnvironment(`${routine}() returned ${String(answer)}, wanted ${wanted}`);
     }

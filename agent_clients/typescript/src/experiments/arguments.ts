@@ -9,7 +9,7 @@ export const MOST_SEED = 2n ** 63n - 1n;
 export function checked(what: string, number: number | bigint, most: bigint, least = 0n): bigint {
   const isInteger = typeof number === "bigint" || Number.isSafeInteger(number);
   if (!isInteger || number < least || number > most) {
-    throw new OutOfDomain(`${what} ${number}`, `an integer from ${least} to ${most}`);
+    throw new OutOfDomain(`${what} ${String(number)}`, `an integer from ${least} to ${most}`);
   }
   return BigInt(number);
 }
@@ -19,7 +19,35 @@ export function checkedSlot(slot: number): number {
   return Number(checked("slot", slot, MOST_UINT32));
 }
 
-/** The numbers of slots. */
+/** The numbers of slots, a copy. */
 export function checkedSlots(slots: readonly number[]): number[] {
+  if (!isList(slots)) throw new OutOfDomain(`slots ${String(slots)}`, "a list, such as [0]");
   return Array.from(slots, checkedSlot);
+}
+
+/** Rewards, a copy; the glue checks that there is one for each slot. */
+export function checkedRewards(rewards: unknown): Float64Array {
+  if (!isList(rewards)) {
+    throw new OutOfDomain(`rewards ${String(rewards)}`, "a list of numbers, one for each slot");
+  }
+  return Float64Array.from(rewards, (reward) => {
+    if (typeof reward === "number") return reward;
+    throw new OutOfDomain(`reward ${String(reward)}`, "a number");
+  });
+}
+
+/** A string. */
+export function checkedText(what: string, text: string): string {
+  if (typeof text !== "string") throw new OutOfDomain(`${what} ${String(text)}`, "a string");
+  return text;
+}
+
+/** Options, by name. */
+export function checkedNamed<Options>(options: Options): Options {
+  if (typeof options === "object" && options !== null) return options;
+  throw new OutOfDomain(`options ${String(options)}`, "an object of options by name");
+}
+
+function isList(list: unknown): list is ArrayLike<unknown> {
+  return Array.isArray(list) || ArrayBuffer.isView(list);
 }

@@ -5,7 +5,7 @@
  * Software for Reinforcement-Learning Experiments", JMLR 10 (3.0); where they differ, each form has
  * a name of its own.
  */
-import { type Answer, type Awaitable, conforming, type Kind } from "../conforming.js";
+import { type Answer, type Awaitable, conforming, copied, type Kind } from "../conforming.js";
 import { BadCall, RoutineRefused, SpecError, UsageError } from "../errors.js";
 import type { Counts, ExperimentReply } from "../gen/reglue/v1/experiment_pb.js";
 import { AskingSession } from "../net/asking_session.js";
@@ -23,8 +23,11 @@ import { decodeSpec } from "../wire/specs.js";
 import { bytesOf } from "../wire/tensors.js";
 import {
   checked,
+  checkedNamed,
+  checkedRewards,
   checkedSlot,
   checkedSlots,
+  checkedText,
   MOST_SEED,
   MOST_UINT32,
   MOST_UINT64,
@@ -59,8 +62,12 @@ function misfit(what: string, got: string, wanted: string): RoutineRefused {
   return new RoutineRefused("WRONG_SIZE", `${what}: ${got}`, wanted);
 }
 
-const ACTIONS: Kind = { noun: "action", misfit };
-const OBSERVATIONS: Kind = { noun: "observation", misfit };
+const KINDS = {
+  actions: { noun: "action", whereAre: "were they given?", misfit },
+  observations: { noun: "observation", whereAre: "were they given?", misfit },
+} satisfies Record<string, Kind>;
+
+const CLOSING_MS = 5000; // for calls that are under way when the program leaves
 
 /**
  * Calls RL-Glue's routines at a glue. They wait until an agent and an environment are there.
@@ -95,9 +102,9 @@ export class Experiment {
    * Throws Unreachable, Refused (wrong token, wrong version, WrongTls, busy), UsageError.
    */
   static async join(options: ExperimentOptions = {}): Promise<Experiment> {
+    const { where, playing } = checkedOptions(options, "experiment", "experiment");
     const { timeoutS = 86_400 } = options;
     if (!(timeoutS > 0)) throw new UsageError(`got a timeout of ${timeoutS} s, wanted more than 0`);
-    const { where, playing } = checkedOptions(options, "experiment", "experiment");
     return new Experiment(await AskingSession.join(where, playing, 1000 * timeoutS));
   }
 
@@ -112,27 +119,39 @@ export class Experiment {
     options: Omit<ExperimentOptions, "signal"> = {},
   ): Promise<never> {
     return runProgram(async (signal) => {
+      if (typeof program !== "function") {
+        throw new UsageError(`got ${String(program)}, wanted a function that plays an experiment`);
+      }
       const rl = await Experiment.join({ ...options, signal });
       try {
         await program(rl);
         return undefined;
+      } catch (error) {
+        process.on("unhandledRejection", () => {}); // of a call beside it, which ends by it
+        throw error;
       } finally {
         await rl.close();
       }
     });
   }
 
-  /** Leave; the glue lets the agent and the environment go. */
-  close(): Promise<void> {
-    return this.#after(() => this.#session.leave());
+  /**
+   * Leave; the glue lets the agent and the environment go. Takes 10 s at most: calls that are not
+   * over after 5 s throw SessionLost.
+   */
+  async close(): Promise<void> {
+    const timer = setTimeout(() => this.#session.giveUp(), CLOSING_MS);
+    await this.#after(() => this.#session.leave());
+    clearTimeout(timer);
   }
 
   /** RL_init: env_init, then agent_init. Counts are zero again. Returns the task. */
-  async init({ slots = 1, seed = 0, task = "", variant = 0 }: InitOptions = {}): Promise<TaskSpec> {
+  async init(options: InitOptions = {}): Promise<TaskSpec> {
+    const { slots = 1, seed = 0, task = "", variant = 0 } = checkedNamed(options);
     const value = {
       slots: Number(checked("slots", slots, MOST_UINT32, 1n)),
       seed: checked("seed", seed, MOST_SEED),
-      task,
+      task: checkedText("task", task),
       variant: Number(checked("variant", variant, MOST_UINT32)),
     };
     return this.#ask({ case: "init", value }, "spec", (spec) => (this.#spec = decodeSpec(spec)));
@@ -140,16 +159,14 @@ export class Experiment {
 
   /** RL_start: first observations and actions. An episode in play is cut off. */
   async start(slots: readonly number[] = []): Promise<Started> {
-    return this.#ask({ case: "start", value: { slots: checkedSlots(slots) } }, "started", (reply) =>
-      decodeStarted(reply, this.#begun(), slots, true),
-    );
+    const asked = checkedSlots(slots);
+    return this.#after(() => this.#start(asked));
   }
 
   /** RL_step in `slots`, or in all slots with an episode in play: plays the agent's pending action. */
   async step(slots: readonly number[] = []): Promise<Stepped> {
-    return this.#ask({ case: "step", value: { slots: checkedSlots(slots) } }, "stepped", (reply) =>
-      decodeStepped(reply, this.#begun(), slots, true),
-    );
+    const asked = checkedSlots(slots);
+    return this.#after(() => this.#step(asked));
   }
 
   /**
@@ -167,31 +184,9 @@ export class Experiment {
   }
 
   /** RL_episode of 1.0: at most `steps` steps of the environment, and all of them. */
-  async episodeTrajectory(steps: number, slot = 0): Promise<Trajectory> {
-    const started = await this.start([slot]);
-    const rows = [started as { observations: Arrays; actions: Arrays }];
-    const rewards: number[] = [];
-    let [terminated, truncated] = [false, false];
-    while (!terminated && !truncated && rewards.length < steps) {
-      const stepped = await this.step([slot]);
-      rewards.push(stepped.rewards[0]!);
-      [terminated, truncated] = [stepped.terminated[0]!, stepped.truncated[0]!];
-      if (!terminated && !truncated) rows.push(stepped);
-    }
-    const spec = this.#begun();
-    return {
-      observations: joined(
-        spec.observations,
-        rows.map(({ observations }) => observations),
-      ),
-      actions: joined(
-        spec.actions,
-        rows.map(({ actions }) => actions),
-      ),
-      rewards: Float64Array.from(rewards),
-      terminated,
-      truncated,
-    };
+  async episodeTrajectory(steps: number | bigint, slot = 0): Promise<Trajectory> {
+    const [most, slots] = [checked("steps", steps, MOST_UINT64), [checkedSlot(slot)]];
+    return this.#after(() => this.#trajectory(most, slots));
   }
 
   /** RL_return: the sum of rewards of the present or last episode. Discount in the environment. */
@@ -239,7 +234,7 @@ export class Experiment {
    * counts do not change.
    */
   async setState(key: string, slot = 0): Promise<void> {
-    const value = { slot: checkedSlot(slot), key };
+    const value = { slot: checkedSlot(slot), key: checkedText("key", key) };
     return this.#ask({ case: "setState", value }, "done", () => {});
   }
 
@@ -251,18 +246,20 @@ export class Experiment {
 
   /** RL_set_random_seed: the environment's random numbers continue from there. */
   async setRandomSeed(key: string, slot = 0): Promise<void> {
-    const value = { slot: checkedSlot(slot), key };
+    const value = { slot: checkedSlot(slot), key: checkedText("key", key) };
     return this.#ask({ case: "setRandomSeed", value }, "done", () => {});
   }
 
   /** RL_agent_message; legal at any time. */
   async agentMessage(text: string): Promise<string> {
-    return this.#ask({ case: "agentMessage", value: { text } }, "message", (reply) => reply.text);
+    const value = { text: checkedText("message", text) };
+    return this.#ask({ case: "agentMessage", value }, "message", (reply) => reply.text);
   }
 
   /** RL_env_message; legal at any time. */
   async envMessage(text: string): Promise<string> {
-    return this.#ask({ case: "envMessage", value: { text } }, "message", (reply) => reply.text);
+    const value = { text: checkedText("message", text) };
+    return this.#ask({ case: "envMessage", value }, "message", (reply) => reply.text);
   }
 
   // Half steps, for programs that change what passes between agent and environment. Rows are as
@@ -270,30 +267,30 @@ export class Experiment {
 
   /** RL_env_start: env_start alone; no actions. The agent is not told. */
   async envStart(slots: readonly number[] = []): Promise<Started> {
-    const value = { slots: checkedSlots(slots) };
-    return this.#ask({ case: "envStart", value }, "started", (reply) =>
-      decodeStarted(reply, this.#begun(), slots, false),
+    const asked = checkedSlots(slots);
+    return this.#ask({ case: "envStart", value: { slots: asked } }, "started", (reply) =>
+      decodeStarted(reply, this.#begun(), asked, false),
     );
   }
 
   /** RL_env_step: env_step alone, with these actions; no next ones. */
   async envStep(actions: Answer, slots: readonly number[] = [0]): Promise<Stepped> {
-    const rows = this.#rows("envStep", this.#spec?.actions, actions, slots, ACTIONS);
-    const value = { slots: checkedSlots(slots), actions: rows };
-    return this.#ask({ case: "envStep", value }, "stepped", (reply) =>
-      decodeStepped(reply, this.#begun(), slots, false),
-    );
+    const [given, asked] = [copied(actions), checkedSlots(slots)];
+    const call = (): Call => ({
+      case: "envStep",
+      value: { slots: asked, actions: this.#rows("envStep", "actions", given, asked) },
+    });
+    return this.#ask(call, "stepped", (reply) => decodeStepped(reply, this.#begun(), asked, false));
   }
 
   /** RL_agent_start: agent_start alone; the actions that it returns are what `step` plays next. */
   async agentStart(observations: Answer, slots: readonly number[] = [0]): Promise<Arrays> {
-    const value = {
-      slots: checkedSlots(slots),
-      observations: this.#seen("agentStart", observations, slots),
-    };
-    return this.#ask({ case: "agentStart", value }, "acted", (reply) =>
-      decodeActed(reply, this.#begun(), slots),
-    );
+    const [given, asked] = [copied(observations), checkedSlots(slots)];
+    const call = (): Call => ({
+      case: "agentStart",
+      value: { slots: asked, observations: this.#rows("agentStart", "observations", given, asked) },
+    });
+    return this.#ask(call, "acted", (reply) => decodeActed(reply, this.#begun(), asked));
   }
 
   /** RL_agent_step: agent_step alone, likewise. */
@@ -302,14 +299,17 @@ export class Experiment {
     observations: Answer,
     slots: readonly number[] = [0],
   ): Promise<Arrays> {
-    const value = {
-      slots: checkedSlots(slots),
-      rewards: bytesOf(Float64Array.from(rewards)),
-      observations: this.#seen("agentStep", observations, slots),
-    };
-    return this.#ask({ case: "agentStep", value }, "acted", (reply) =>
-      decodeActed(reply, this.#begun(), slots),
-    );
+    const [given, asked] = [copied(observations), checkedSlots(slots)];
+    const earned = bytesOf(checkedRewards(rewards));
+    const call = (): Call => ({
+      case: "agentStep",
+      value: {
+        slots: asked,
+        rewards: earned,
+        observations: this.#rows("agentStep", "observations", given, asked),
+      },
+    });
+    return this.#ask(call, "acted", (reply) => decodeActed(reply, this.#begun(), asked));
   }
 
   /** RL_agent_end: agent_end alone, with the last observations. */
@@ -317,15 +317,60 @@ export class Experiment {
     rewards: ArrayLike<number>,
     observations: Answer,
     slots: readonly number[] = [0],
-    { truncated = false }: { readonly truncated?: boolean } = {},
+    options: { readonly truncated?: boolean } = {},
   ): Promise<void> {
-    const value = {
-      slots: checkedSlots(slots),
-      rewards: bytesOf(Float64Array.from(rewards)),
-      observations: this.#seen("agentEnd", observations, slots),
+    const [given, asked] = [copied(observations), checkedSlots(slots)];
+    const earned = bytesOf(checkedRewards(rewards));
+    const { truncated = false } = checkedNamed(options);
+    const call = (): Call => ({
+      case: "agentEnd",
+      value: {
+        slots: asked,
+        rewards: earned,
+        observations: this.#rows("agentEnd", "observations", given, asked),
+        truncated,
+      },
+    });
+    return this.#ask(call, "done", () => {});
+  }
+
+  #start(slots: number[]): Promise<Started> {
+    return this.#exchange({ case: "start", value: { slots } }, "started", (reply) =>
+      decodeStarted(reply, this.#begun(), slots, true),
+    );
+  }
+
+  #step(slots: number[]): Promise<Stepped> {
+    return this.#exchange({ case: "step", value: { slots } }, "stepped", (reply) =>
+      decodeStepped(reply, this.#begun(), slots, true),
+    );
+  }
+
+  async #trajectory(steps: bigint, slots: number[]): Promise<Trajectory> {
+    const started = await this.#start(slots);
+    const rows = [started as { observations: Arrays; actions: Arrays }];
+    const rewards: number[] = [];
+    let [terminated, truncated] = [false, false];
+    while (!terminated && !truncated && rewards.length < steps) {
+      const stepped = await this.#step(slots);
+      rewards.push(stepped.rewards[0]!);
+      [terminated, truncated] = [stepped.terminated[0]!, stepped.truncated[0]!];
+      if (!terminated && !truncated) rows.push(stepped);
+    }
+    const spec = this.#begun();
+    return {
+      observations: joined(
+        spec.observations,
+        rows.map(({ observations }) => observations),
+      ),
+      actions: joined(
+        spec.actions,
+        rows.map(({ actions }) => actions),
+      ),
+      rewards: Float64Array.from(rewards),
+      terminated,
       truncated,
     };
-    return this.#ask({ case: "agentEnd", value }, "done", () => {});
   }
 
   #counts(slot: number): Promise<Counts> {
@@ -336,20 +381,19 @@ export class Experiment {
     );
   }
 
-  #seen(routine: string, observations: Answer, slots: readonly number[]): Uint8Array[] {
-    return this.#rows(routine, this.#spec?.observations, observations, slots, OBSERVATIONS);
-  }
-
-  /** The bytes of each tensor; none before RL_init, as the glue then says what comes first. */
+  /**
+   * The bytes of each tensor, of the task that is played when the call's turn comes; none before
+   * RL_init, as the glue then says what comes first.
+   */
   #rows(
     routine: string,
-    tensors: readonly TensorSpec[] | undefined,
+    what: "actions" | "observations",
     answer: Answer,
     slots: readonly number[],
-    kind: Kind,
   ): Uint8Array[] {
-    if (tensors === undefined) return [];
-    return conforming(tensors, { routine, answer, rows: slots.length }, kind).map(bytesOf);
+    if (this.#spec === undefined) return [];
+    const part = { routine, answer, rows: slots.length };
+    return conforming(this.#spec[what], part, KINDS[what]).map(bytesOf);
   }
 
   #begun(): TaskSpec {
@@ -357,24 +401,33 @@ export class Experiment {
     return this.#spec;
   }
 
-  /** What `read` makes of the reply. Throws what the routine throws. */
+  /** As `#exchange`, when the calls before are over; a function makes the call then. */
   #ask<Case extends ExperimentReply["reply"]["case"] & string, Value>(
+    call: Call | (() => Call),
+    wanted: Case,
+    read: (value: Reply<Case>) => Value,
+  ): Promise<Value> {
+    return this.#after(() =>
+      this.#exchange(typeof call === "function" ? call() : call, wanted, read),
+    );
+  }
+
+  /** What `read` makes of the reply. Throws what the routine throws. */
+  async #exchange<Case extends ExperimentReply["reply"]["case"] & string, Value>(
     call: Call,
     wanted: Case,
     read: (value: Reply<Case>) => Value,
   ): Promise<Value> {
-    return this.#after(async () => {
-      const { reply } = await this.#session.ask(call);
-      const error = thrownBy(reply);
-      if (error !== undefined) throw error;
-      try {
-        if (reply.case !== wanted) throw new BadCall(`an answer of kind ${reply.case}`, wanted);
-        return read(reply.value as Reply<Case>);
-      } catch (unreadable) {
-        if (!(unreadable instanceof BadCall || unreadable instanceof SpecError)) throw unreadable;
-        throw this.#session.lose(unreadable);
-      }
-    });
+    const { reply } = await this.#session.ask(call);
+    const error = thrownBy(reply);
+    if (error !== undefined) throw error;
+    try {
+      if (reply.case !== wanted) throw new BadCall(`an answer of kind ${reply.case}`, wanted);
+      return read(reply.value as Reply<Case>);
+    } catch (unreadable) {
+      if (!(unreadable instanceof BadCall || unreadable instanceof SpecError)) throw unreadable;
+      throw this.#session.lose(unreadable);
+    }
   }
 
   /** Run `act` when the calls before are over. */

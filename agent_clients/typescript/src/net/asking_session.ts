@@ -8,18 +8,22 @@ import { type Call, encodeCall, encodeHello, readReply } from "../wire/experimen
 import { told } from "../words.js";
 import type { JoinString } from "./join_string.js";
 import { greeting, join, refusal } from "./lobby.js";
-import { ConnectionLog, trace } from "./log.js";
-import { pause, ReconnectWait } from "./reconnect.js";
+import { trace } from "./log.js";
+import { Outage } from "./outage.js";
+import { pause, ReconnectWait, wasGood } from "./reconnect.js";
 import { Route } from "./route.js";
 import type { Playing } from "./session.js";
 import { type Stream, StreamEnded } from "./stream.js";
 
-const FAREWELL_MS = 5000; // for the glue to end the other sessions
+const LEFT = "the program has left";
+const FAREWELL_MS = 5000; // to connect again, and for the glue to end the other sessions
 
 /** Numbers calls, and repeats each until it is answered, over as many streams as needed. */
 export class AskingSession {
   readonly #route: Route;
-  readonly #connection: ConnectionLog;
+  readonly #outage: Outage;
+  readonly #givenUp = new AbortController();
+  readonly #signal: AbortSignal; // the program is interrupted, or gives up
   #stream: Stream | undefined;
   #answered = 0n; // number of the last call whose reply has come
   #isAdmitted = false; // by the glue, which must be told when we leave
@@ -32,7 +36,8 @@ export class AskingSession {
     private readonly timeoutMs: number,
   ) {
     this.#route = new Route(where, ticket, playing);
-    this.#connection = new ConnectionLog(playing.name, playing.log);
+    this.#outage = new Outage(playing.log);
+    this.#signal = AbortSignal.any([playing.signal, this.#givenUp.signal]);
   }
 
   /** Joins. Throws Unreachable, Refused, and the signal's reason. */
@@ -76,22 +81,26 @@ export class AskingSession {
     return this.#over;
   }
 
+  /** The call under way and those that follow throw SessionLost. */
+  giveUp(): void {
+    this.#givenUp.abort(new SessionLost(LEFT));
+  }
+
   /** Says farewell, over a new stream if it broke, and ends the stream. */
   async leave(): Promise<void> {
     if (this.#isAdmitted) {
+      const late = AbortSignal.timeout(FAREWELL_MS);
       try {
-        const stream = await this.#opened();
-        const value = { reason: "the program has left" };
-        stream.send(encodeCall(0n, { case: "farewell", value }));
-        const until = performance.now() + FAREWELL_MS;
-        while ((await stream.receive(until - performance.now())) !== undefined);
+        const stream = await this.#opened(late);
+        stream.send(encodeCall(0n, { case: "farewell", value: { reason: LEFT } }));
+        for (;;) await stream.receive(undefined, late);
       } catch {
         // The stream has ended as it should, or the glue is gone too.
       }
     }
     this.#isAdmitted = false;
     this.#close();
-    this.#over ??= new SessionLost("the program has left");
+    this.#over ??= new SessionLost(LEFT);
   }
 
   /** Send the call, over stream after stream, until its reply comes. */
@@ -106,18 +115,18 @@ export class AskingSession {
     const reconnectWait = new ReconnectWait(mostMs);
     for (;;) {
       try {
-        const stream = await this.#opened();
+        const stream = await this.#opened(this.#signal);
         stream.send(bytes);
         return await this.#reply(stream, until);
       } catch (error) {
-        const admittedMs = this.#stream?.admittedMs ?? 0;
+        if (wasGood(this.#stream?.admittedMs ?? 0, false)) reconnectWait.restart();
         this.#close();
         if (!(error instanceof StreamEnded)) throw error;
         this.#checkRefusal(error);
-        const pauseMs = reconnectWait.pauseMs(admittedMs, false);
+        const pauseMs = reconnectWait.pauseMs();
         if (pauseMs === undefined || performance.now() + pauseMs > until) throw error.meaning();
-        this.#connection.lost(error.message, mostMs);
-        await pause(pauseMs, this.playing.signal);
+        this.#outage.begin(error.message, mostMs);
+        await pause(pauseMs, this.#signal);
       }
     }
   }
@@ -133,25 +142,15 @@ export class AskingSession {
 
   /** The reply to the last call. Throws StreamEnded, and SessionLost for a farewell or if it is late. */
   async #reply(stream: Stream, until: number): Promise<{ reply: ExperimentReply; size: number }> {
-    const { signal } = this.playing;
-    const interrupt = () => stream.interrupt(signal.reason);
-    if (signal.aborted) interrupt();
-    signal.addEventListener("abort", interrupt);
-    try {
-      for (;;) {
-        const bytes = await stream.receive(until - performance.now());
-        if (bytes === undefined) throw this.#late();
-        const reply = this.#read(bytes);
-        if (reply.reply.case === "farewell") {
-          this.#isAdmitted = false;
-          throw new SessionLost(
-            `the glue has ended the session: ${told(reply.reply.value.reason)}`,
-          );
-        }
-        if (reply.seq === this.#answered + 1n) return { reply, size: bytes.length };
+    for (;;) {
+      const bytes = await stream.receive(until - performance.now(), this.#signal);
+      if (bytes === undefined) throw this.#late();
+      const reply = this.#read(bytes);
+      if (reply.reply.case === "farewell") {
+        this.#isAdmitted = false;
+        throw new SessionLost(`the glue has ended the session: ${told(reply.reply.value.reason)}`);
       }
-    } finally {
-      signal.removeEventListener("abort", interrupt);
+      if (reply.seq === this.#answered + 1n) return { reply, size: bytes.length };
     }
   }
 
@@ -168,15 +167,16 @@ export class AskingSession {
     return new SessionLost(`${took}: are an agent and an environment there? The session is over`);
   }
 
-  /** The stream, or a new one after its hello. Throws StreamEnded, UsageError. */
-  async #opened(): Promise<Stream> {
+  /** The stream, or a new one after its hello. Throws StreamEnded, UsageError, the signal's reason. */
+  async #opened(signal: AbortSignal): Promise<Stream> {
     if (this.#stream === undefined) {
       const hello = { ...greeting(this.ticket, this.#answered), experiment: this.playing.name };
       const bytes = encodeHello(hello);
-      const stream = await this.#route.open(bytes, this.#answered, this.#isAdmitted);
+      const isBack = this.#isAdmitted;
+      const stream = await this.#route.open(bytes, this.#answered, { isBack, signal });
       this.#stream = stream;
       this.#isAdmitted = true;
-      void stream.admitted.then(() => this.#connection.admitted());
+      void stream.admitted.then(() => this.#outage.end());
     }
     return this.#stream;
   }

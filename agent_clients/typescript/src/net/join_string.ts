@@ -18,10 +18,13 @@ export interface JoinString {
 
 /** What may be given besides an address; it overrides the join string. */
 export interface Given {
+  /** host:port or a join string; REGLUE_ADDRESS by default. */
   readonly address?: string | undefined;
+  /** By default the join string's, else REGLUE_TOKEN. */
   readonly token?: string | undefined;
   /** The certificate of the authority to trust: a file, or its bytes; PEM or DER. */
   readonly ca?: string | Uint8Array | undefined;
+  /** The name in the glue's certificate; by default the join string's, else the address's. */
   readonly tlsName?: string | undefined;
 }
 

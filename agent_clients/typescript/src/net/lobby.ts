@@ -101,7 +101,9 @@ export async function join(where: JoinString, joining: Joining): Promise<Ticket>
   for (const pauseMs of backoff()) {
     const leftMs = Math.max(began + connectTimeoutMs - performance.now(), 100);
     try {
-      return await askOnce(where, joining, Math.min(leftMs, TRY_MS));
+      const ticket = await askOnce(where, joining, Math.min(leftMs, TRY_MS));
+      log("info", `joined the glue at ${where.address}`);
+      return ticket;
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof UsageError) throw error;

@@ -13,44 +13,29 @@ const LEVELS: readonly string[] = ["error", "warning", "info"] satisfies LogLeve
 /**
  * Says what REGLUE_LOG lets through, by default errors and warnings, to `sink`, by default stderr.
  *
- * Throws UsageError for another REGLUE_LOG.
+ * Throws UsageError for another REGLUE_LOG, and for a REGLUE_TRACE that is neither 0 nor 1.
  */
 export function openLog(sink: (words: string, level: LogLevel) => void = toStderr): Log {
   const shown = process.env["REGLUE_LOG"] || "warning";
   const most = LEVELS.indexOf(shown);
-  if (most < 0) throw new UsageError(`got REGLUE_LOG=${shown}, wanted ${LEVELS.join(", ")}`);
+  if (most < 0) throw new UsageError(`got REGLUE_LOG=${shown}, wanted error, warning or info`);
+  const traced = process.env["REGLUE_TRACE"] || "0";
+  if (!["0", "1"].includes(traced)) {
+    throw new UsageError(`got REGLUE_TRACE=${traced}, wanted 1 or 0`);
+  }
   return (level, words) => {
-    if (LEVELS.indexOf(level) <= most) sink(printable(words), level);
+    if (LEVELS.indexOf(level) > most) return;
+    const line = printable(words);
+    // A sink that throws, or returns a promise that rejects, fails no session.
+    new Promise<void>((said) => said(sink(line, level))).catch((error: unknown) => {
+      toStderr(line, level);
+      toStderr(`the log option failed: ${printable(failure(error).where)}`, "error");
+    });
   };
 }
 
 function toStderr(words: string, level: LogLevel): void {
   console.error(`${new Date().toISOString()} reglue ${level}: ${words}`);
-}
-
-/** Tells the author what happens to a session's connection: each change once, however often a stream is tried. */
-export class ConnectionLog {
-  #isLost = false;
-
-  constructor(
-    private readonly name: string,
-    private readonly log: Log,
-  ) {}
-
-  /** A stream broke; new ones are tried for that long. */
-  lost(why: string, mostMs: number): void {
-    if (this.#isLost) return;
-    this.#isLost = true;
-    const words = `the connection to the glue is lost, reconnecting for up to ${mostMs / 1000} s`;
-    this.log("warning", `${words}: ${why}`);
-  }
-
-  /** The glue admitted a stream. */
-  admitted(): void {
-    if (this.#isLost) this.log("warning", "the connection to the glue is back");
-    else this.log("info", `joined as ${this.name}`);
-    this.#isLost = false;
-  }
 }
 
 /** What the author's code threw: in words, and with the lines of code that it came from. */

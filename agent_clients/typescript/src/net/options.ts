@@ -10,6 +10,16 @@ import type { Playing } from "./session.js";
 
 const MOST_NAME = 200; // characters that the glue keeps
 
+const KINDS = {
+  address: "string",
+  token: "string",
+  tlsName: "string",
+  name: "string",
+  connectTimeoutS: "number",
+  log: "function",
+} as const satisfies { [option in keyof ConnectOptions]: string };
+
+/** Where to join, and as what. Every option has a default. */
 export interface ConnectOptions extends Given {
   /** The peer's name, for people; by default its class's. */
   readonly name?: string | undefined;
@@ -36,6 +46,7 @@ export function checkedOptions(
   defaultName: string,
 ): { readonly where: JoinString; readonly playing: Playing } {
   if (endianness() !== "LE") throw new UsageError("this client needs a little-endian machine");
+  checkKinds(options);
   options.signal?.throwIfAborted();
   const { transport = "auto", connectTimeoutS = 60 } = options;
   if (!TRANSPORTS.includes(transport)) {
@@ -53,4 +64,24 @@ export function checkedOptions(
     log: openLog(options.log),
   };
   return { where: joinString(options), playing };
+}
+
+/** What is given is of the right kind. A message repeats no value: it may be a token. */
+function checkKinds(options: ConnectOptions): void {
+  if (typeof options !== "object" || options === null) {
+    throw new UsageError(`got options ${String(options)}, wanted an object of options by name`);
+  }
+  for (const [option, wanted] of Object.entries(KINDS) as [keyof typeof KINDS, string][]) {
+    check(option, options[option], typeof options[option] === wanted, `a ${wanted}`);
+  }
+  const { ca, signal } = options;
+  const isAuthority = typeof ca === "string" || ca instanceof Uint8Array;
+  check("ca", ca, isAuthority, "a file's name or a Uint8Array");
+  check("signal", signal, signal instanceof AbortSignal, "an AbortSignal");
+}
+
+function check(option: string, given: unknown, isRight: boolean, wanted: string): void {
+  if (given === undefined || isRight) return;
+  const got = given === null ? "null" : `of type ${typeof given}`;
+  throw new UsageError(`got ${option} ${got}, wanted ${wanted}, or nothing`);
 }

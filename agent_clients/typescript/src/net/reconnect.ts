@@ -3,23 +3,30 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const ADMITTED_MS = 1000;
 
-/** Counts from the end of the last good stream. */
+/**
+ * Whether a stream was good: it brought a new call (`hasHeard`), or the glue had admitted it for a
+ * second (`admittedMs`). Less proves nothing: a call may break every stream that carries it.
+ */
+export function wasGood(admittedMs: number, hasHeard: boolean): boolean {
+  return hasHeard || admittedMs >= ADMITTED_MS;
+}
+
+/** How long a peer tries: from the end of the last good stream, for `mostMs`. */
 export class ReconnectWait {
   #since: number | undefined;
   #pauses = backoff();
 
   constructor(private readonly mostMs: number) {}
 
-  /**
-   * How long to wait before the next stream; undefined if it is too late for one.
-   *
-   * The time counts from the end of the last good stream: one that brought a new call
-   * (`hasHeard`), or that the glue had admitted for a second (`admittedMs`). Less proves nothing: a
-   * call may break every stream that carries it.
-   */
-  pauseMs(admittedMs: number, hasHeard: boolean): number | undefined {
+  /** A good stream has ended: the time begins anew with the next pause. */
+  restart(): void {
+    this.#since = undefined;
+  }
+
+  /** How long to wait before the next try; undefined if it is too late for one. */
+  pauseMs(): number | undefined {
     const now = performance.now();
-    if (this.#since === undefined || hasHeard || admittedMs >= ADMITTED_MS) {
+    if (this.#since === undefined) {
       this.#since = now;
       this.#pauses = backoff();
     }

@@ -11,6 +11,7 @@ import type { JoinString } from "./join_string.js";
 import { HUB_MESSAGE_BYTES, type PeerKind, unixSocketProof } from "./lobby.js";
 import type { Log } from "./log.js";
 import { type Stream, StreamEnded } from "./stream.js";
+import { told } from "../words.js";
 import { foreign, LONGEST_PATH, openSocket, pathHere, UnixSocketStream } from "./unix_socket.js";
 
 /** `unix` or `grpc` alone; `auto` is a Unix socket if one can be opened, else gRPC. */
@@ -63,19 +64,27 @@ export class Route {
   /**
    * A stream on which `hello` was sent; `answered` is the hello's.
    *
-   * Throws StreamEnded, and UsageError if a fresh ticket has no Unix socket and `transport` wants
-   * one. A peer that reconnects (`isBack`) had one, and may join anew.
+   * Throws StreamEnded, the signal's reason, and UsageError if a fresh ticket has no Unix socket and
+   * `transport` wants one. A peer that reconnects (`isBack`) had one, and may join anew.
    */
-  async open(hello: Uint8Array, answered: bigint, isBack: boolean): Promise<Stream> {
-    if (this.dialing.transport !== "grpc") {
+  async open(
+    hello: Uint8Array,
+    answered: bigint,
+    { isBack, signal }: { readonly isBack: boolean; readonly signal: AbortSignal },
+  ): Promise<Stream> {
+    const { kind, log, transport } = this.dialing;
+    if (transport !== "grpc") {
       try {
-        return await this.#openUnixSocket(hello, answered);
+        const stream = await this.#openUnixSocket(hello, answered, signal);
+        log("info", "messages travel over the glue's Unix socket");
+        return stream;
       } catch (error) {
         if (!(error instanceof NoUnixSocket)) throw error;
-        if (this.dialing.transport === "unix") throw lacking(error, isBack);
+        if (transport === "unix") throw lacking(error, isBack);
+        const why = told(error.message);
+        log("info", `messages travel over gRPC, as there is no Unix socket: ${why}`);
       }
     }
-    const { kind, log } = this.dialing;
     const { maxMessageBytes } = this;
     const stream = new CallStream(this.#where(), this.ticket, { kind, maxMessageBytes, log });
     stream.send(hello);
@@ -92,15 +101,15 @@ export class Route {
     };
   }
 
-  /** Throws NoUnixSocket, and StreamEnded if the glue refuses. */
-  async #openUnixSocket(hello: Uint8Array, answered: bigint): Promise<Stream> {
+  /** Throws NoUnixSocket, the signal's reason, and StreamEnded if the glue refuses. */
+  async #openUnixSocket(hello: Uint8Array, answered: bigint, signal: AbortSignal): Promise<Stream> {
     if (this.ticket.unixSocketPath === "")
       throw new NoUnixSocket("the glue offers no Unix socket", true);
     const path = pathHere(this.ticket.unixSocketPath);
     const stream = await this.#dial(path);
     try {
       stream.send(hello);
-      await this.#enter(stream, answered);
+      await this.#enter(stream, answered, signal);
     } catch (error) {
       stream.close();
       throw error;
@@ -117,11 +126,13 @@ export class Route {
     if (bytes > LONGEST_PATH) {
       throw new NoUnixSocket(`${path}: got ${bytes} bytes, wanted at most ${LONGEST_PATH}`, true);
     }
-    const why = foreign(path);
-    if (why !== undefined) throw new NoUnixSocket(`${path} is no socket of a glue's: ${why}`, true);
     try {
+      const why = foreign(path);
+      if (why !== undefined)
+        throw new NoUnixSocket(`${path} is no socket of a glue's: ${why}`, true);
       return new UnixSocketStream(await openSocket(path, WELCOME_MS), WELCOME_BYTES);
     } catch (error) {
+      if (error instanceof NoUnixSocket) throw error;
       const { code, message } = error as NodeJS.ErrnoException;
       const why = NOT_OURS[code ?? ""];
       throw new NoUnixSocket(`${path} cannot be opened: ${why ?? message}`, why !== undefined);
@@ -129,8 +140,8 @@ export class Route {
   }
 
   /** Check that the ticket's glue answers. */
-  async #enter(stream: UnixSocketStream, answered: bigint): Promise<void> {
-    const answer = await stream.receive(WELCOME_MS);
+  async #enter(stream: UnixSocketStream, answered: bigint, signal: AbortSignal): Promise<void> {
+    const answer = await stream.receive(WELCOME_MS, signal);
     if (answer === undefined) throw new NoUnixSocket("no welcome at the Unix socket in time");
     const { why, proof, ...welcome } = welcomeOf(answer);
     const code: status = welcome.code;

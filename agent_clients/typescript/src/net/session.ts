@@ -12,8 +12,9 @@ import type { EnvironmentCall } from "../gen/reglue/v1/environment_pb.js";
 import type { Ticket } from "../gen/reglue/v1/lobby_pb.js";
 import type { JoinString } from "./join_string.js";
 import { type Greeting, greeting, join, type Joining } from "./lobby.js";
-import { ConnectionLog, failure, trace } from "./log.js";
-import { backoff, pause, ReconnectWait } from "./reconnect.js";
+import { failure, trace } from "./log.js";
+import { Outage } from "./outage.js";
+import { pause, ReconnectWait, wasGood } from "./reconnect.js";
 import { Route, type Transport } from "./route.js";
 import { type Stream, StreamEnded } from "./stream.js";
 import { told } from "../words.js";
@@ -48,7 +49,7 @@ export interface Peer<Message extends AgentCall | EnvironmentCall> {
   fault(seq: bigint, what: string): Uint8Array;
 }
 
-/** The glue does not know the session any more: the peer may join anew. */
+/** The glue does not know the session any more: the peer may join anew. `cause` is why. */
 class Forgotten extends Error {}
 
 /** The author's own code threw `cause`; the glue and the author were told. */
@@ -60,17 +61,21 @@ export async function playSession<Message extends AgentCall | EnvironmentCall>(
   where: JoinString,
   playing: Playing,
 ): Promise<string> {
-  for (const pauseMs of backoff()) {
-    const ticket = await join(where, playing);
+  const outage = new Outage(playing.log);
+  const rejoinWait = new ReconnectWait(playing.connectTimeoutMs); // for a ticket with a good stream
+  for (;;) {
+    const session = new Session(peer, where, await join(where, playing), playing, outage);
     try {
-      return await new Session(peer, where, ticket, playing).play();
+      return await session.play();
     } catch (error) {
       if (!(error instanceof Forgotten)) throw error;
-      playing.log("warning", "the glue has forgotten this session; joining anew");
+      if (session.hadGoodStream) rejoinWait.restart();
+      const pauseMs = rejoinWait.pauseMs();
+      if (pauseMs === undefined) throw error.cause;
+      outage.forget();
       await pause(pauseMs, playing.signal);
     }
   }
-  throw new Error("the backoff never ends");
 }
 
 /** A call that was received, and what carries it out; nothing does a refusal or a farewell. */
@@ -83,21 +88,21 @@ interface Received<Message> {
 /** A peer's end of one ticket's session: every call is carried out once, whatever breaks. */
 class Session<Message extends AgentCall | EnvironmentCall> {
   readonly #route: Route;
-  readonly #connection: ConnectionLog;
   readonly #answers = new Map<bigint, Uint8Array>(); // to the last calls, oldest first
   #taken = 0n; // number of the last call that was taken in
   #isAdmitted = false; // at the glue, by an earlier stream
   #admittedMs = 0; // of the last stream
-  #stop: ((reason: unknown) => void) | undefined; // rejects the routine under way
+  /** One that brought a call, or that the glue had admitted for a second. */
+  hadGoodStream = false;
 
   constructor(
     private readonly peer: Peer<Message>,
     where: JoinString,
     private readonly ticket: Ticket,
     private readonly playing: Playing,
+    private readonly outage: Outage,
   ) {
     this.#route = new Route(where, ticket, playing);
-    this.#connection = new ConnectionLog(playing.name, playing.log);
   }
 
   /** Stream after stream. Throws Forgotten if the glue does not know the session any more. */
@@ -113,14 +118,18 @@ class Session<Message extends AgentCall | EnvironmentCall> {
       try {
         return await this.#stream();
       } catch (error) {
-        if (this.#isForgotten(error)) throw new Forgotten();
-        if (!(error instanceof SessionLost) || !(error.cause instanceof StreamEnded)) throw error;
-        const pauseMs = reconnectWait.pauseMs(this.#admittedMs, this.#taken > heard);
-        if (pauseMs === undefined) {
-          if (this.ticket.address !== "") throw new Forgotten(); // the run is gone, not its hub
-          throw error;
+        if (wasGood(this.#admittedMs, this.#taken > heard)) {
+          this.hadGoodStream = true;
+          reconnectWait.restart();
         }
-        this.#connection.lost(error.message, mostMs);
+        if (this.#isForgotten(error)) throw new Forgotten("", { cause: error });
+        if (!(error instanceof SessionLost) || !(error.cause instanceof StreamEnded)) throw error;
+        const pauseMs = reconnectWait.pauseMs();
+        if (pauseMs === undefined) {
+          if (this.ticket.address === "") throw error;
+          throw new Forgotten("", { cause: error }); // the run is gone, not its hub
+        }
+        this.outage.begin(error.message, mostMs);
         await pause(pauseMs, this.playing.signal);
       }
     }
@@ -133,20 +142,12 @@ class Session<Message extends AgentCall | EnvironmentCall> {
 
   /** One stream, to the farewell. Throws SessionLost if it breaks. */
   async #stream(): Promise<string> {
-    const { signal } = this.playing;
     const stream = await this.#open();
     this.#isAdmitted = true;
-    void stream.admitted.then(() => this.#connection.admitted());
-    const interrupt = () => {
-      if (this.#stop !== undefined) this.#stop(signal.reason);
-      else stream.interrupt(signal.reason);
-    };
-    if (signal.aborted) interrupt();
-    signal.addEventListener("abort", interrupt);
+    void stream.admitted.then(() => this.outage.end());
     try {
       return await this.#answer(stream);
     } finally {
-      signal.removeEventListener("abort", interrupt);
       this.#admittedMs = stream.admittedMs;
       stream.close();
     }
@@ -156,7 +157,8 @@ class Session<Message extends AgentCall | EnvironmentCall> {
   async #open(): Promise<Stream> {
     const hello = this.peer.hello(greeting(this.ticket, this.#taken));
     try {
-      return await this.#route.open(hello, this.#taken, this.#isAdmitted);
+      const { signal } = this.playing;
+      return await this.#route.open(hello, this.#taken, { isBack: this.#isAdmitted, signal });
     } catch (error) {
       throw error instanceof StreamEnded ? error.meaning() : error;
     }
@@ -178,7 +180,7 @@ class Session<Message extends AgentCall | EnvironmentCall> {
       if (call.case === "refusal") {
         const { ofSeq, got, wanted } = call.value;
         const words = `reply ${ofSeq} was refused: got ${told(got)}, wanted ${told(wanted)}`;
-        this.playing.log("warning", words);
+        this.playing.log("error", words);
       }
       this.#taken = seq;
       if (answer !== undefined) {
@@ -210,9 +212,12 @@ class Session<Message extends AgentCall | EnvironmentCall> {
   /** Rejects when the session is interrupted, whatever the peer waits for. */
   async #carriedOut(carryOut: () => Promise<Uint8Array>): Promise<Uint8Array> {
     const began = performance.now();
+    const { signal } = this.playing;
     const answer = await new Promise<Uint8Array>((resolve, reject) => {
-      this.#stop = reject;
-      const ended = () => (this.#stop = undefined);
+      signal.throwIfAborted();
+      const interrupt = () => reject(signal.reason as Error);
+      signal.addEventListener("abort", interrupt);
+      const ended = () => signal.removeEventListener("abort", interrupt);
       carryOut().finally(ended).then(resolve, reject);
     });
     if (performance.now() - began > LONG_MS) {
@@ -226,7 +231,7 @@ class Session<Message extends AgentCall | EnvironmentCall> {
   async #next(stream: Stream): Promise<Received<Message>> {
     try {
       for (;;) {
-        const bytes = (await stream.receive())!;
+        const bytes = (await stream.receive(undefined, this.playing.signal))!;
         const message = this.peer.read(bytes);
         const { seq, call }: AgentCall | EnvironmentCall = message;
         if (seq > this.#taken) {

@@ -20,10 +20,11 @@ export class StreamEnded extends Error {
   }
 }
 
+const LONGEST_TIMER_MS = 2 ** 31 - 1; // Node makes 1 ms of a longer one
+
 /** Messages in both directions, as bytes. One reader at a time. */
 export abstract class Stream {
   #ended: StreamEnded | undefined;
-  #interruption: unknown;
   #openedAt: number | undefined;
   #wake: () => void = () => {};
   #admit: () => void = () => {};
@@ -37,28 +38,24 @@ export abstract class Stream {
   /** End it from this side. */
   abstract close(): void;
 
-  /** The next message; undefined if none came in time. Throws StreamEnded. */
-  async receive(timeoutMs?: number): Promise<Uint8Array | undefined> {
+  /** The next message; undefined if none came in time. Throws StreamEnded, the signal's reason. */
+  async receive(timeoutMs?: number, signal?: AbortSignal): Promise<Uint8Array | undefined> {
     const until = timeoutMs === undefined ? undefined : performance.now() + timeoutMs;
-    for (;;) {
-      const message = this.take();
-      if (message !== undefined) return message;
-      if (this.#ended !== undefined) throw this.#ended;
-      if (this.#interruption !== undefined) {
-        const reason: unknown = this.#interruption;
-        this.#interruption = undefined;
-        throw reason;
+    const interrupt = () => this.#wake();
+    signal?.addEventListener("abort", interrupt);
+    try {
+      for (;;) {
+        signal?.throwIfAborted();
+        const message = this.take();
+        if (message !== undefined) return message;
+        if (this.#ended !== undefined) throw this.#ended;
+        const leftMs = until === undefined ? undefined : until - performance.now();
+        if (leftMs !== undefined && leftMs <= 0) return undefined;
+        await this.#change(leftMs);
       }
-      const leftMs = until === undefined ? undefined : until - performance.now();
-      if (leftMs !== undefined && leftMs <= 0) return undefined;
-      await this.#change(leftMs);
+    } finally {
+      signal?.removeEventListener("abort", interrupt);
     }
-  }
-
-  /** Throw `reason` once, from the present or next `receive`. */
-  interrupt(reason: unknown): void {
-    this.#interruption = reason;
-    this.#wake();
   }
 
   /** The glue has admitted this peer. */
@@ -88,7 +85,10 @@ export abstract class Stream {
 
   #change(timeoutMs: number | undefined): Promise<void> {
     return new Promise((resolve) => {
-      const timer = timeoutMs === undefined ? undefined : setTimeout(resolve, timeoutMs);
+      const timer =
+        timeoutMs === undefined
+          ? undefined
+          : setTimeout(resolve, Math.min(timeoutMs, LONGEST_TIMER_MS));
       this.#wake = () => {
         clearTimeout(timer);
         resolve();

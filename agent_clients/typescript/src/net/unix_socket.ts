@@ -30,7 +30,8 @@ export function pathHere(unixSocketPath: string): string {
  *
  * A ticket names a path, and must not lead its holder to another service of this host. The file's
  * name is its role, in a folder reglue-… of the same user, where nobody else can put files. Any
- * user may own it, since glues let other users in. The connection reports a missing file.
+ * user may own it, since glues let other users in. The connection reports a missing file. Throws the
+ * system's error where this user may not look.
  */
 export function foreign(path: string): string | undefined {
   const folder = dirname(path);
