@@ -21,6 +21,8 @@ class TcpProxy:
         self.cuts = 0  # those that broke a connection
         self.connections = 0  # that were relayed
         self.refused = 0  # connections that were not
+        self.takes = threading.Event()  # cleared: it relays only what goes to those that connect
+        self.takes.set()
         self._listener, self.address = _listening(listen)
         self._lock = threading.Lock()
         self._ends: set[socket.socket] = set()
@@ -47,6 +49,7 @@ class TcpProxy:
         if self._closed:
             return
         self._closed = True
+        self.takes.set()
         with contextlib.suppress(OSError):  # wakes the thread that accepts
             _connected(self.address, timeout_s=1.0).close()
         self._acceptor.join()
@@ -89,15 +92,17 @@ class TcpProxy:
                     self._ends |= {near, far}
                 back = threading.Thread(target=_pump, args=(far, near), name="proxy-back")
                 back.start()
-                _pump(near, far)
+                _pump(near, far, self.takes)
                 back.join()
                 with self._lock:
                     self._ends -= {near, far}
 
 
-def _pump(end: socket.socket, other: socket.socket) -> None:
+def _pump(end: socket.socket, other: socket.socket, takes: threading.Event | None = None) -> None:
     with contextlib.suppress(OSError):
         while received := end.recv(1 << 18):
+            if takes:
+                takes.wait()  # until close() at the latest
             other.sendall(received)
     _shut(end)
     _shut(other)
@@ -151,7 +156,7 @@ def _place(address: str) -> tuple[str, int]:
 class UnixProxy(TcpProxy):
     """Relays to a glue's port, and from the Unix socket `path` to the glue's own.
 
-    `refused`, `target` and `cut` apply to both: without a target both refuse.
+    `refused`, `takes`, `target` and `cut` apply to both: without a target both refuse.
     """
 
     def __init__(self, path: str, target: str = "", listen: str = "127.0.0.1:0") -> None:
@@ -163,6 +168,7 @@ class UnixProxy(TcpProxy):
         except BaseException:
             self.unix_socket.close()
             raise
+        self.unix_socket.takes = self.takes
 
     def cut(self) -> None:
         """Break the present connections; what is under way is lost."""

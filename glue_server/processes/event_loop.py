@@ -111,6 +111,11 @@ class EventLoop:
         """The present one."""
         return self._task
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether there is no other task that could go on."""
+        return self._left == 1
+
     def wait(self, until: float, descriptor: int | None = None) -> None:
         """Let others go on until the descriptor is readable, this is woken, or time is up.
 
@@ -157,14 +162,14 @@ class EventLoop:
 
     def _ready(self) -> list[int]:
         """Descriptors of which one or more can be read, or tasks that wait no longer."""
-        if self._spin.pays():
-            self._spin.spin(self._poll)
+        found = self._spin.spin(self._poll) if self._spin.pays() else []
         now = time.monotonic()
         if now >= self._earliest:
             self._woken.extend(task for task, (_, until) in self._waiting.items() if now >= until)
             self._earliest = min((until for _, until in self._waiting.values()), default=math.inf)
-        left_s = 0.0 if self._woken else max(0.0, self._earliest - now)
-        found = self._poll.poll(None if left_s == math.inf else math.ceil(1000 * left_s))
+        if not found:
+            left_s = 0.0 if self._woken else max(0.0, self._earliest - now)
+            found = self._poll.poll(None if left_s == math.inf else math.ceil(1000 * left_s))
         ready = [descriptor for descriptor, _ in found]
         if self._bell.fileno() in ready:
             with contextlib.suppress(BlockingIOError):

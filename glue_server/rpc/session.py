@@ -8,6 +8,7 @@ call is carried out once.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 import time
@@ -26,6 +27,7 @@ from reglue.wire.experiment import decode_experiment_call, encode_answer, encode
 NO_TICKET = "no such ticket: join again"
 FORGOTTEN = "this session has lost its memory: join again"
 
+_ALONE_S = 0.002  # how long a task that begins may have to wait for one that is alone so far
 _LOOK = 8  # most messages that `is_gone` takes in: a peer may send without end
 
 
@@ -169,6 +171,9 @@ class PeerSession(ABC):
         if (loop := EventLoop.current()) is None:
             return self._inbox.get(timeout=timeout_s)
         until = time.monotonic() + timeout_s
+        if loop.is_alone:
+            with contextlib.suppress(Empty):
+                return self._inbox.get(timeout=min(timeout_s, _ALONE_S))
         self._task = loop.task
         try:
             while self._inbox.empty() and time.monotonic() < until:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from reglue.agents.adaptation import agent_of
 from reglue.environments.adaptation import environment_of
 from reglue.errors import BadArgument
-from reglue.net.join_string import TRANSPORTS, Transport, join_string
+from reglue.net.join_string import TRANSPORTS, JoinString, Transport, join_string
 
 if TYPE_CHECKING:
     from reglue.net.roles import AnsweringRole
+    from reglue.net.session import Session
 
 
 def connect(  # noqa: PLR0913 - all that a peer may say of how it comes in
@@ -54,13 +55,34 @@ def connect(  # noqa: PLR0913 - all that a peer may say of how it comes in
         Exception: whatever the peer itself raises, after the glue was told.
     """
     where = join_string(address, token, ca=ca, tls_name=tls_name)
+    session = session_of(
+        peer,
+        where,
+        name=name or type(peer).__name__,
+        connect_timeout_s=connect_timeout_s,
+        transport=transport,
+    )
+    return session.play()
+
+
+def session_of(
+    peer: object,
+    where: JoinString,
+    *,
+    name: str,
+    connect_timeout_s: float,
+    transport: Transport,
+) -> Session:
+    """The session of `connect`, which is still to be played.
+
+    Raises NotAnAgent, NotAnEnvironment and UsageError.
+    """
     if transport not in TRANSPORTS:
         raise BadArgument(f"got transport {transport!r}, wanted {', '.join(TRANSPORTS)}")
-    role = _role(peer, name or type(peer).__name__)
+    role = _role(peer, name)
     from reglue.net.session import Session
 
-    session = Session(where, role, connect_timeout_s=connect_timeout_s, transport=transport)
-    return session.play()
+    return Session(where, role, connect_timeout_s=connect_timeout_s, transport=transport)
 
 
 def _role(peer: object, name: str) -> AnsweringRole:

@@ -13,8 +13,8 @@ from reglue.conformance.experiment import ConformanceExperiment
 from reglue.errors import OutOfDomain, RoutineRefused, SessionLost
 from reglue.experiments.experiment import Experiment
 from reglue.messages.experiment import ExperimentCall, Stepped
+from reglue.net.experiment_session import ExperimentSession
 from reglue.net.join_string import JoinString
-from reglue.net.session import ExperimentSession
 from reglue.net.streams import Stream
 from reglue.v1 import experiment_pb2 as pb
 from tests.glue_server.conformance.findings import found, verdicts

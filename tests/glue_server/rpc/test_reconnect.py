@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -234,6 +235,24 @@ def test_who_joins_anew_with_a_token_that_is_no_longer_right_is_told(
             way.cut()
             with pytest.raises(WrongToken):
                 left.result(PATIENCE_S)
+
+
+@pytest.mark.parametrize(
+    ("is_up", "error"), [(True, WrongToken), (False, SessionLost)], ids=["forgotten", "gone"]
+)
+def test_who_gets_tickets_and_no_stream_gives_up_after_the_connect_timeout(
+    start: Play_, is_up: bool, error: type[Exception]
+) -> None:
+    """The tickets lead to a glue that does not know them, or to none."""
+    asked: Any = {"reconnect_window_s": 0.5, "transport": "grpc"}
+    with GlueServer(**asked) as server, GlueServer(**asked) as other:
+        places = server._lobby._places["agent"]
+        places.terms = replace(places.terms, address=other.address)
+        if not is_up:
+            other.close()
+        left = start(Counting(), server.address, server.tokens["agent"], connect_timeout_s=0.5)
+        with pytest.raises(error):
+            left.result(PATIENCE_S)
 
 
 def test_an_answer_that_comes_twice_is_taken_once(server: GlueServer, start: Play_) -> None:

@@ -141,7 +141,7 @@ def test_an_agent_that_has_used_up_its_run_is_timed_out(server: GlueServer, join
 
     join(Slow())
     port: Any = server.next("agent", 30.0)
-    glue = EpisodeRunner(port, corridor_pool(), timeouts=Timeouts(run_s=0.25))
+    glue = EpisodeRunner(port, corridor_pool(), timeouts=Timeouts(run_s=1.0))
     glue.init()
     with pytest.raises(AgentTimeout):
         list(glue.play(in_turn([cell(variant=2)] * 3), Phase.EVALUATE))

@@ -10,7 +10,7 @@ from reglue.messages.experiment import ExperimentCall
 from reglue.net.join_string import Transport, join_string
 
 if TYPE_CHECKING:
-    from reglue.net.session import ExperimentSession
+    from reglue.net.experiment_session import ExperimentSession
 
 
 class Experiment(Routines):
@@ -49,9 +49,9 @@ class Experiment(Routines):
     ) -> None:
         super().__init__(slots=slots, seed=seed, task=task, variant=variant)
         where = join_string(address, token, ca=ca, tls_name=tls_name)
-        from reglue.net.session import ExperimentSession
+        from reglue.net.experiment_session import open_experiment_session
 
-        self._asking: ExperimentSession = ExperimentSession(
+        self._asking: ExperimentSession = open_experiment_session(
             where,
             name,
             connect_timeout_s=connect_timeout_s,

@@ -128,6 +128,7 @@ def join(
                 ticket: lobby_pb2.Ticket = lobby_pb2_grpc.LobbyServiceStub(channel).Join(
                     request, timeout=min(left_s, 5.0)
                 )
+                log.info("joined the glue at %s", join_string.address)
                 return ticket
             except grpc.RpcError as error:
                 if error.code() in REFUSALS:

@@ -11,6 +11,7 @@ from reglue.environments.environment import Environment
 from reglue.messages.agent import AgentInit, Numbered
 from reglue.messages.environment import EnvironmentReady, Play
 from reglue.net.lobby import hello_fields
+from reglue.net.log import CallTrace
 from reglue.process_tuning import keep_blocks_for
 from reglue.spec import TaskSpec
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2, lobby_pb2
@@ -49,6 +50,35 @@ class AnsweringRole(Role, Protocol):
 
     def encode(self, seq: int, reply: Any) -> bytes:
         """The message that answers call `seq`."""
+
+
+class TracedRole:
+    """A role whose calls are logged once they are answered."""
+
+    def __init__(self, role: AnsweringRole, trace: CallTrace) -> None:
+        self.role, self.name, self.calls = role.role, role.name, role.calls
+        self.hello, self.carry_out = role.hello, role.carry_out
+        self._role = role
+        self._trace = trace
+
+    def read(self, message: Any) -> Any:
+        """As the role does."""
+        self._trace.begin(message.WhichOneof("call") or "unknown", message.ByteSize())
+        return self._role.read(message)
+
+    def read_repeated(self, seq: int, message: bytes, at: int) -> Any | None:
+        """As the role does; it parses the message for its name alone."""
+        call = self._role.read_repeated(seq, message, at)
+        if call is not None:
+            self._trace.begin(self.calls.FromString(message).WhichOneof("call"), len(message))
+        return call
+
+    def encode(self, seq: int, reply: Any) -> bytes:
+        """As the role does. What is said unasked has no number."""
+        answer = self._role.encode(seq, reply)
+        if seq:
+            self._trace.end(len(answer))
+        return answer
 
 
 class AgentRole:

@@ -1,9 +1,8 @@
-"""A peer's sessions: join, say hello, answer calls or ask, come back, leave."""
+"""A peer's sessions: join, say hello, answer calls, come back, leave."""
 
 from __future__ import annotations
 
 import contextlib
-import logging
 import math
 import time
 from collections import OrderedDict
@@ -14,39 +13,26 @@ from google.protobuf.message import DecodeError
 
 from reglue.errors import (
     BadReply,
-    OutOfDomain,
     ReglueError,
     SessionLost,
     SpecError,
     UsageError,
-    WrongToken,
     printable,
     raise_interrupt,
 )
 from reglue.messages.agent import Farewell, Fault, Numbered, Refusal
-from reglue.messages.experiment import Answer, ExperimentCall, RLStep, Stepped
 from reglue.net.grpc_settings import grpc
 from reglue.net.join_string import JoinString, Transport
 from reglue.net.lobby import StreamEnded, backoff, join
-from reglue.net.roles import AnsweringRole, ProgramRole, Role
+from reglue.net.log import Outage, call_trace, log, show_log
+from reglue.net.roles import AnsweringRole, Role, TracedRole
 from reglue.net.streams import Route, Stream
-from reglue.spec import TaskSpec
-from reglue.v1 import experiment_pb2 as pb
-from reglue.v1 import session_pb2
-from reglue.wire.experiment import (
-    decode_answer,
-    decode_repeated_step,
-    encode_repeated_call,
-    see_step,
-)
-from reglue.wire.layout import Repeats, numbered
-
-log = logging.getLogger("reglue")
+from reglue.wire.layout import numbered
 
 WINDOW = 8
 """Answers that are remembered: as many calls may be under way at once."""
 
-_FAREWELL_S = 5.0  # how long a peer that leaves waits for the glue's last word
+FAREWELL_S = 5.0  # how long a peer that leaves waits for the glue's last word
 _END_S = 2.0  # and for one that was interrupted
 _STOOD_S = 1.0  # after which a stream was good
 
@@ -61,6 +47,8 @@ class GlueSession:
         self._role = role
         self._connect_timeout_s = connect_timeout_s
         self._transport = transport
+        self._outage = Outage()
+        show_log()
 
     def _join(self) -> None:
         """Begin a new session. Raises as `join`."""
@@ -70,7 +58,13 @@ class GlueSession:
             name=self._role.name,
             connect_timeout_s=self._connect_timeout_s,
         )
-        self._route = Route(self._join_string, self._ticket, self._transport, kind=self._role.calls)
+        self._route = Route(
+            self._join_string,
+            self._ticket,
+            self._transport,
+            kind=self._role.calls,
+            admitted=self._outage.end,
+        )
         self._most = self._route.max_message_bytes  # of a call or reply
         self._stream: Stream | None = None
         self._is_known = False  # to the glue, by an earlier stream
@@ -94,18 +88,22 @@ class GlueSession:
 
     def _close(self) -> None:
         if self._stream is not None:
+            has_heard = self._answered > self._answered_before
+            if was_good(stood_s=self._stream.stood_s, has_heard=has_heard):
+                self._good_stream_ends()
             self._stream.close()
             self._stream = None
 
+    def _good_stream_ends(self) -> None:
+        self._reconnect_wait.restart()
+
     def _may_return(self, error: SessionLost, *, until: float = math.inf) -> bool:
         """End the stream and wait before the next one; False if it would be too late for one."""
-        stood_s = 0.0 if self._stream is None else self._stream.stood_s
-        has_heard = self._stream is not None and self._answered > self._answered_before
         self._close()
-        pause_s = self._reconnect_wait.pause_s(stood_s=stood_s, has_heard=has_heard)
+        pause_s = self._reconnect_wait.pause_s()
         if pause_s is None or time.monotonic() + pause_s > until:
             return False
-        log.warning("the connection broke, coming back: %s", error)
+        self._outage.begin(error, self._reconnect_wait.most_s)
         time.sleep(pause_s)
         return True
 
@@ -136,13 +134,36 @@ class GlueSession:
 
 
 class _Forgotten(Exception):
-    """The glue knows the session no more."""
+    """The glue knows the session no more; `error` is what a peer is told that joins no more."""
+
+    def __init__(self, error: ReglueError) -> None:
+        super().__init__(error)
+        self.error = error
 
 
 class Session(GlueSession):
     """An agent's or an environment's: every call is carried out once, whatever breaks."""
 
     _role: AnsweringRole
+
+    def __init__(
+        self,
+        join_string: JoinString,
+        role: AnsweringRole,
+        *,
+        connect_timeout_s: float,
+        transport: Transport,
+    ) -> None:
+        """Raises BadArgument for a wrong REGLUE_LOG or REGLUE_TRACE."""
+        self.has_failed = False  # the peer, by an error of its own, which was logged
+        trace = call_trace()
+        super().__init__(
+            join_string,
+            TracedRole(role, trace) if trace else role,
+            connect_timeout_s=connect_timeout_s,
+            transport=transport,
+        )
+        self._rejoin_wait = ReconnectWait(connect_timeout_s)  # for a ticket with a good stream
 
     def play(self) -> str:
         """Answer calls until the farewell; returns its reason. Raises as `connect`."""
@@ -164,13 +185,17 @@ class Session(GlueSession):
         Returns the farewell's reason. Throw in what goes wrong, so that the glue is told, and
         close it to leave early. Raises as `connect`.
         """
-        for pause_s in backoff():
+        while True:
             self._join()
             self._answers: OrderedDict[int, bytes] = OrderedDict()  # to the last calls
             try:
                 return (yield from self._calls())
-            except _Forgotten:
-                log.warning("the glue has forgotten this session; joining anew")
+            except _Forgotten as forgotten:
+                self._close()
+                pause_s = self._rejoin_wait.pause_s()
+                if pause_s is None:
+                    raise forgotten.error from forgotten.error.__cause__
+                self._outage.forget()
                 time.sleep(pause_s)
             except (KeyboardInterrupt, SystemExit):
                 self._say_goodbye()
@@ -180,7 +205,6 @@ class Session(GlueSession):
                 raise
             finally:
                 self._close()
-        raise AssertionError("the backoff never ends")
 
     def _calls(self) -> Generator[Any, Any, str]:
         """Stream after stream. Raises _Forgotten."""
@@ -193,7 +217,7 @@ class Session(GlueSession):
                 if self._may_return(error):
                     continue
                 if self._ticket.address:  # the run is gone, its hub may not be
-                    raise _Forgotten from error
+                    raise _Forgotten(error) from error
                 raise
             except ReglueError as error:
                 cause = error.__cause__
@@ -201,7 +225,11 @@ class Session(GlueSession):
                     raise
                 if cause.code is not grpc.StatusCode.UNAUTHENTICATED:
                     raise
-                raise _Forgotten from error
+                raise _Forgotten(error) from error
+
+    def _good_stream_ends(self) -> None:
+        super()._good_stream_ends()
+        self._rejoin_wait.restart()
 
     def _say_goodbye(self) -> None:
         """Tell the glue of an interruption, so that it does not wait for us.
@@ -221,7 +249,7 @@ class Session(GlueSession):
                 return said.reason
             if type(said) is Refusal:
                 got, wanted = said.got, said.wanted
-                log.warning("reply %d was refused: got %s, wanted %s", said.of_seq, got, wanted)
+                log.error("reply %d was refused: got %s, wanted %s", said.of_seq, got, wanted)
             try:
                 reply = yield call
                 answer = None if reply is None else self._role.encode(seq, reply)
@@ -230,9 +258,10 @@ class Session(GlueSession):
                     raise UsageError(f"got {got}, wanted at most {self._most}")
             except Exception as error:
                 raise_interrupt(error)
+                self.has_failed = True
                 log.exception("the peer failed")  # first: the program that started us reads it now
                 what = printable(f"{type(error).__name__}: {error}")
-                self._leave(self._role.encode(seq, Fault(what)), _FAREWELL_S)
+                self._leave(self._role.encode(seq, Fault(what)), FAREWELL_S)
                 raise
             self._answered = seq
             if answer is not None:
@@ -268,130 +297,32 @@ class Session(GlueSession):
             self._answers.popitem(last=False)
 
 
-class ExperimentSession(GlueSession):
-    """Numbers calls, and sends each until it is answered."""
-
-    def __init__(
-        self,
-        join_string: JoinString,
-        name: str,
-        *,
-        connect_timeout_s: float,
-        timeout_s: float,
-        transport: Transport,
-    ) -> None:
-        super().__init__(
-            join_string, ProgramRole(name), connect_timeout_s=connect_timeout_s, transport=transport
-        )
-        self._timeout_s = timeout_s
-        self._spec: TaskSpec | None = None
-        self._steps = Repeats()
-        self._over = ""  # why nothing more can be asked
-        self._join()
-
-    def ask(self, call: ExperimentCall) -> Answer:
-        """What the routine returns; raises what it raises, and SessionLost."""
-        if self._over:
-            raise SessionLost(self._over)
-        seq = self._answered + 1
-        message = encode_repeated_call(seq, call, self._spec)
-        if len(message) > self._most:
-            got = f"a call of {len(message)} bytes"
-            raise OutOfDomain(got=got, wanted=f"at most {self._most}")
-        try:
-            reply = self._exchange(seq, message, call)
-            self._answered = seq
-            if type(reply) is Stepped:
-                return reply
-            answer = decode_answer(reply, call, self._spec)
-            if self._spec is not None and type(call) is RLStep:
-                see_step(answer, reply, self._spec, self._steps)
-        except (BadReply, SpecError) as error:
-            self._over = f"the glue sent what this client cannot read: {error}"
-            raise SessionLost(self._over) from error
-        if isinstance(answer, TaskSpec):
-            self._spec, self._steps = answer, Repeats()
-        return answer
-
-    def leave(self) -> None:
-        """Say that no more will be asked, and end the stream; over a new one if it broke."""
-        if self._is_known:
-            farewell = session_pb2.Farewell(reason="the program has left")
-            goodbye = pb.ExperimentCall(farewell=farewell)
-            self._leave(goodbye.SerializeToString(), _FAREWELL_S)
-        self._is_known = False
-        self._close()
-
-    def _exchange(self, seq: int, message: bytes, call: ExperimentCall) -> Any:
-        """As `_send`; one that is interrupted ends the session, as its answer is still to come."""
-        try:
-            return self._send(seq, message, call)
-        except ReglueError as error:
-            self._over = str(error)
-            raise
-        except BaseException:
-            self._over = "the session is over: a routine was interrupted before its answer came"
-            self._close()  # it may be cut in the middle of a message
-            raise
-
-    def _send(self, seq: int, message: bytes, call: ExperimentCall) -> Any:
-        """Send until an answer comes. Raises SessionLost, Refused."""
-        deadline = time.monotonic() + self._timeout_s
-        while True:
-            try:
-                (self._stream or self._opened()).send(message)
-                return self._reply(seq, call, deadline)
-            except WrongToken as error:  # of the ticket: the run's process has ended
-                self._is_known = False
-                raise SessionLost("the glue does not know this session any more") from error
-            except SessionLost as error:
-                if self._over or not self._may_return(error, until=deadline):
-                    raise
-
-    def _reply(self, seq: int, call: ExperimentCall, deadline: float) -> Any:
-        """The message of the answer to call `seq`, or the answer where it is like an earlier one.
-
-        Raises SessionLost, also for a farewell, and Refused.
-        """
-        head = numbered(seq)
-        while True:
-            content = self._receive(max(0.0, deadline - time.monotonic()))
-            if content is None:
-                raise SessionLost("the glue did not answer in time")
-            if self._spec and type(call) is RLStep and content.startswith(head):
-                answer = decode_repeated_step(content, len(head), self._spec, self._steps)
-                if answer is not None:
-                    return answer
-            reply = self._parsed(content)
-            if reply.HasField("farewell"):
-                self._is_known = False
-                self._close()
-                self._over = f"the glue has ended the session: {reply.farewell.reason}"
-                raise SessionLost(self._over)
-            if reply.seq == seq:
-                return reply
+def was_good(*, stood_s: float, has_heard: bool) -> bool:
+    """Whether a stream was: something new was heard on it (`has_heard`), or it stood for a second
+    with this peer admitted (`stood_s`). Less proves nothing: a call may break every stream that it
+    comes over.
+    """
+    return has_heard or stood_s >= _STOOD_S
 
 
 class ReconnectWait:
-    """How long a peer whose stream broke tries to come back.
-
-    From the end of the last good stream, until the glue waits no longer.
+    """How long a peer whose stream broke tries to come back: from the end of the last good stream,
+    for `most_s` seconds.
     """
 
     def __init__(self, most_s: float) -> None:
-        self._most_s = most_s
+        self.most_s = most_s
         self._since: float | None = None
         self._pauses = backoff()
 
-    def pause_s(self, *, stood_s: float, has_heard: bool) -> float | None:
-        """How long to wait before the next stream, in seconds; None if it is too late for one.
+    def restart(self) -> None:
+        """A good stream has ended: the time begins anew with the next pause."""
+        self._since = None
 
-        The last stream was good, and the absence begins with its end, if something new was
-        heard on it (`has_heard`) or it stood for a second with this peer admitted
-        (`stood_s`). Less proves nothing: a call may break every stream that it comes over.
-        """
+    def pause_s(self) -> float | None:
+        """How long to wait before the next try, in seconds; None if it is too late for one."""
         now = time.monotonic()
-        if self._since is None or has_heard or stood_s >= _STOOD_S:
+        if self._since is None:
             self._since, self._pauses = now, backoff()
         pause_s = next(self._pauses)
-        return None if now + pause_s > self._since + self._most_s else pause_s
+        return None if now + pause_s > self._since + self.most_s else pause_s

@@ -50,6 +50,7 @@ class Route:
     ticket: lobby_pb2.Ticket
     transport: Transport
     kind: Any  # the class of the messages that come in: its service is called
+    admitted: Callable[[], None]  # is called when the glue has admitted the peer
 
     def open(self, hello: Any, *, is_back: bool) -> Stream:
         """A stream on which hello was said. Raises StreamEnded, UsageError.
@@ -61,14 +62,17 @@ class Route:
         if self.transport == "grpc":
             return GrpcStream(self, hello)
         try:
-            return open_unix_socket(self.ticket, hello, self.max_message_bytes)
+            stream = open_unix_socket(self.ticket, hello, self.max_message_bytes)
         except NoUnixSocket as error:
             if self.transport == "unix" and error.is_lasting and not is_back:
                 raise UsageError(f"got transport unix, wanted auto or grpc: {error}") from error
             if self.transport == "unix":
                 raise StreamEnded(f"{error} (--transport unix)") from error
-            log.debug("%s; using gRPC", error)
-        return GrpcStream(self, hello)
+            log.info("messages travel over gRPC, as there is no Unix socket: %s", error)
+            return GrpcStream(self, hello)
+        log.info("messages travel over the glue's Unix socket")
+        self.admitted()
+        return stream
 
     @property
     def max_message_bytes(self) -> int:
@@ -102,6 +106,7 @@ class GrpcStream:
             self._channel.close()
             raise
         self._messages: Iterator[bytes] = iter(self._stream)
+        self._admitted = route.admitted
         self._admitted_at: float | None = None
         self._limit = _TimeLimit(self._stream.cancel)
         self._has_ended = threading.Event()
@@ -118,9 +123,11 @@ class GrpcStream:
             self._limit.set(timeout_s)
         try:
             if self._admitted_at is None:
-                headers = self._stream.initial_metadata()  # we are admitted, or it broke
-                self._admitted_at = time.monotonic()
-                _show_note(headers)
+                headers = self._stream.initial_metadata()
+                if self._stream.is_active():  # it has not broken instead
+                    self._admitted_at = time.monotonic()
+                    self._admitted()
+                    _show_note(headers)
             return next(self._messages)
         except StopIteration:
             raise StreamEnded("the glue closed the session without a farewell") from None
@@ -156,7 +163,7 @@ def _show_note(headers: Iterable[tuple[str, str | bytes]]) -> None:
     """Log what the glue has to say to people, such as that the first call may take long."""
     for key, value in headers:
         if key == NOTE and isinstance(value, bytes):
-            log.info("%s", printable(value.decode(errors="replace")))
+            log.warning("%s", printable(value.decode(errors="replace")))
 
 
 class _TimeLimit:

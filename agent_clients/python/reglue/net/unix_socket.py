@@ -64,17 +64,18 @@ class AdaptiveSpin:
         self._rests = self._penalty
         self._penalty = min(2 * self._penalty, _MOST_RESTS)
 
-    def spin(self, poll: select.poll) -> None:
-        """Spin for a moment, or until something comes."""
-        if poll.poll(0):  # it was there already
-            return
+    def spin(self, poll: select.poll) -> list[tuple[int, int]]:
+        """Spin for a moment, or until something comes: what `poll` found, so nobody asks twice."""
+        if found := poll.poll(0):  # it was there already
+            return found
         stop = time.monotonic() + SPIN_S
         while time.monotonic() < stop:
-            if poll.poll(0):
+            if found := poll.poll(0):
                 self.hit()
-                return
+                return found
             _give_way()
         self.missed()
+        return []
 
 
 _give_way: Callable[[], None] = getattr(os, "sched_yield", lambda: None)  # Linux has it
@@ -222,9 +223,10 @@ class UnixSocket:
         if self._held and (message := self._taken()) is not None:
             return message
         until = math.inf if timeout_s is None else time.monotonic() + timeout_s
-        if timeout_s != 0 and self._spin.pays():
-            self._spin.spin(self._readable)
-        while timeout_s == 0 or _is_ready(self._readable, until):
+        looks = timeout_s == 0
+        is_here = not looks and self._spin.pays() and bool(self._spin.spin(self._readable))
+        while looks or is_here or _is_ready(self._readable, until):
+            is_here = False
             try:
                 count = self._socket.recv_into(self._buffer[self._held :])
             except BlockingIOError:

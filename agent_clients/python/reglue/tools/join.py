@@ -9,10 +9,11 @@ import traceback
 from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 
-from reglue.client import connect
+from reglue.client import session_of
 from reglue.errors import CannotLoad, Refused, ReglueError, UsageError
 from reglue.examples import EXAMPLES
-from reglue.net.join_string import TRANSPORTS
+from reglue.net.join_string import TRANSPORTS, join_string
+from reglue.net.log import stderr_handler
 from reglue.tools.loading import agent_name, example_names, load, parsed
 
 log = logging.getLogger("reglue")
@@ -24,7 +25,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     0: the glue ended the session; 1: the peer failed or the glue went away; 2: wrong usage.
     """
     options = parser().parse_args(argv)
-    logging.basicConfig(level=logging.INFO, format="reglue: %(message)s", stream=sys.stderr)
+    logging.basicConfig(level=logging.INFO, handlers=[stderr_handler()])  # also the peer's own
+    log.setLevel(logging.WARNING)  # unless REGLUE_LOG says more
     try:
         return _join(options)
     except (UsageError, Refused) as error:
@@ -48,21 +50,19 @@ def _join(options: argparse.Namespace) -> int:
     except Exception:  # of the peer's constructor
         log.exception("%s could not be made", named)
         return 1
+    session = session_of(
+        peer,
+        join_string(address, options.token, ca=options.ca, tls_name=options.tls_name),
+        name=options.name or name,
+        connect_timeout_s=options.connect_timeout,
+        transport=options.transport,
+    )
     try:
-        reason = connect(
-            peer,
-            address,
-            options.token,
-            ca=options.ca,
-            tls_name=options.tls_name,
-            name=options.name or name,
-            connect_timeout_s=options.connect_timeout,
-            transport=options.transport,
-        )
-    except ReglueError:
+        reason = session.play()
+    except Exception:
+        if session.has_failed:
+            return 1
         raise
-    except Exception:  # noqa: BLE001 - the peer's own; the session has logged it
-        return 1
     print(f"reglue join: {reason}", file=sys.stderr)
     return 0
 
