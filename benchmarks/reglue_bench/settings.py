@@ -643,8 +643,9 @@ def read_settings(**fields: object) -> Settings:
 
 
 def flag(name: str) -> str:
-    """The flag of a field: `num_episodes` is `--num-episodes`."""
-    return f"--{name.replace('_', '-')}"
+    """The flag of a field: `num_episodes` is `--num-episodes`, `agent_args` is `--agent-arg`."""
+    one = name.removesuffix("s") if name.endswith("_args") else name
+    return f"--{one.replace('_', '-')}"
 
 
 @contextmanager

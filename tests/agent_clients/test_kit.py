@@ -1,6 +1,6 @@
 """The projects of `reglue kit`, as a team goes on with them: the commands of their README.md.
 
-tests/docker carries out the last of the four.
+tests/docker carries out the last of the four. Each says how long its commands took.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ import os
 import re
 import subprocess
 import sys
+import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -34,25 +35,36 @@ class Project:
 
     def __init__(self, language: LanguageName, folder: Path) -> None:
         write_project(language, folder)
+        self.language = language
         self.folder = folder
+        self.took: list[str] = []
         text = (folder / "README.md").read_text(encoding="utf-8")
         self.build, self.rehearse, self.join, self.container = re.findall(
             r"^```sh\n(.+)\n```$", text, re.MULTILINE
         )
+        ((whole, less),) = re.findall("^`(.+)` plays all of it, .* add `(.+)` for", text, re.M)
+        self.bench = f"{whole} {less}"
 
-    def run(self, command: str) -> str:
-        """What it said. Raises AssertionError where it fails."""
+    def run(self, name: str, command: str, **more: str) -> str:
+        """What it said, with `more` in its environment. Raises AssertionError where it fails."""
+        began = time.monotonic()
         done = subprocess.run(
             ["sh", "-c", command],
             cwd=self.folder,
-            env=environment(),
+            env=environment() | more,
             capture_output=True,
             text=True,
             timeout=600,
             check=False,
         )
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        self.took.append(f"{name} {time.monotonic() - began:.1f} s")
         return done.stdout + done.stderr
+
+    @property
+    def transcript(self) -> tuple[str, str]:
+        """How long each command took: a property of a test, which pytest's summary shows."""
+        return "transcript", f"{self.language}: {', '.join(self.took)}"
 
 
 def environment() -> dict[str, str]:
@@ -62,10 +74,19 @@ def environment() -> dict[str, str]:
 
 
 @contextmanager
-def bench(out: Path) -> Iterator[str]:
+def bench(out: Path, *carried_out_by: str) -> Iterator[str]:
     """The join string of a run with TLS, which has ended by itself when the block ends."""
     listening = ("--agent", "wait", "--listen", "127.0.0.1:0", "--tls", "--out", str(out))
-    command = [sys.executable, "-u", "-m", "reglue", "bench", *BENCHMARK, *listening]
+    command = [
+        *carried_out_by,
+        sys.executable,
+        "-u",
+        "-m",
+        "reglue",
+        "bench",
+        *BENCHMARK,
+        *listening,
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -78,17 +99,21 @@ def bench(out: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_project_is_built_rehearses_and_joins(tmp_path: Path, language: LanguageName) -> None:
+def test_a_project_is_built_rehearses_and_joins(
+    tmp_path: Path, language: LanguageName, record_property: Callable[[str, str], None]
+) -> None:
     project = Project(language, tmp_path / "project")
     if language in ("c", "julia"):  # the C++ client below them is the one that C++'s project builds
         library = built("cpp", "reglue", "libreglue++.a").parent
         cache = project.folder / "build/CMakeCache.txt"
         cache.parent.mkdir()
         cache.write_text(f"reglue_DIR:PATH={library}\n")
-    project.run(project.build)
-    assert "ready: reglue bench" in project.run(project.rehearse)
+    project.run("build", project.build)
+    assert "ready: reglue bench" in project.run("rehearse", project.rehearse)
+    assert re.search(r"performance \W+-\d", project.run("bench", project.bench))
     with nothing_left(), bench(tmp_path / "run") as address:
-        project.run(project.join.replace("reglue://…", address))
+        project.run("join", project.join.replace("reglue://…", address))
+    record_property(*project.transcript)
     result = read_result(tmp_path / "run")
     assert result.complete
     assert not result.faults

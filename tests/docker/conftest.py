@@ -50,9 +50,14 @@ class Docker:
         profiles = [word for profile in self.profiles for word in ("--profile", profile)]
         return self("docker-compose", *options, *profiles, *command)
 
+    @property
+    def network(self) -> tuple[str, ...]:
+        """What carries out the command after it in the engine's network, not this machine's."""
+        return ("nsenter", f"--net=/proc/{self.pid}/ns/net")
+
     def beside(self, *command: str) -> str:
-        """The same of a command in the engine's network, which is not this machine's."""
-        return self("nsenter", f"--net=/proc/{self.pid}/ns/net", *command)
+        """The same of a command in the engine's network."""
+        return self(*self.network, *command)
 
     def inspected(self, service: str) -> dict[str, Any]:
         """What the engine tells of a service's container, which may have ended."""

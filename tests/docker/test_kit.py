@@ -1,22 +1,20 @@
-"""The last command of a project's README.md: its container, which joins a run."""
+"""A newcomer's project in each language becomes a container: the last command of its README.md.
+
+tests/agent_clients carries out the three before it. Each says how long its commands took.
+"""
 
 from __future__ import annotations
 
 import os
-import re
-import shlex
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from reglue.net.join_string import join_string
-from reglue_bench.kit.language import LanguageName
-from reglue_bench.kit.writing import write_project
+from reglue_bench.kit.language import LANGUAGES, LanguageName
 from reglue_bench.results.result import read_result
-from tests.agent_clients.test_kit import bench
+from tests.agent_clients.test_kit import Project, bench
 from tests.docker.conftest import Docker
-from tests.docker.engine import HOST
 
 pytestmark = [
     pytest.mark.timeout(1200),
@@ -24,23 +22,20 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("language", ["cpp"])  # each image takes minutes
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_a_project_becomes_a_container_that_plays(
-    docker: Docker, tmp_path: Path, language: LanguageName
+    docker: Docker,
+    tmp_path: Path,
+    language: LanguageName,
+    record_property: Callable[[str, str], None],
 ) -> None:
-    project = tmp_path / "project"
-    write_project(language, project)
-    command = re.findall(r"^```sh\n(.+)\n```$", (project / "README.md").read_text(), re.MULTILINE)[
-        3
-    ]
-    build, _, start = command.partition(" && ")
-    there = f"cd {shlex.quote(str(project))} && "
-    docker("sh", "-c", there + build)  # before the run waits for it
-    with bench(tmp_path / "run") as address:
-        joined = join_string(address)
-        port = joined.address.rpartition(":")[2]
-        seen_inside = replace(joined, address=f"{HOST}:{port}")
-        docker("sh", "-c", there + start.replace("reglue://…", str(seen_inside)))
+    project = Project(language, tmp_path / "project")
+    build, _, start = project.container.partition(" && ")
+    project.run("container's build", build, **docker.environment)  # before the run waits for it
+    here = start.replace("docker run", "docker run --network host")  # as its README says
+    with bench(tmp_path / "run", *docker.network) as address:
+        project.run("run", here.replace("reglue://…", address), **docker.environment)
+    record_property(*project.transcript)
     result = read_result(tmp_path / "run")
     assert result.complete
     assert not result.faults

@@ -234,3 +234,25 @@ class Gated(Seeded):
         while self._starts > self._after and not self._gate.exists():
             time.sleep(0.01)
         return super().agent_start(observations, starts)
+
+
+class Meets(Seeded):
+    """Plays once so many of it are there, which it awaits for a minute: each leaves a file.
+
+    Its actions are `scale` times those of the others.
+    """
+
+    def __init__(self, folder: str, copies: int, scale: float = 1.0) -> None:
+        self._folder, self._copies, self._scale = Path(folder), copies, scale
+        self._folder.mkdir(exist_ok=True)
+        (self._folder / str(os.getpid())).touch()
+
+    def agent_start(self, observations: Any, starts: Any) -> Any:
+        until = time.monotonic() + 60
+        while len([*self._folder.iterdir()]) < self._copies:
+            assert time.monotonic() < until, f"wanted {self._copies} copies of it"
+            time.sleep(0.01)
+        return super().agent_start(observations, starts)
+
+    def _draw(self, slots: npt.NDArray[np.uint32]) -> npt.NDArray[np.float64]:
+        return self._scale * super()._draw(slots)

@@ -35,8 +35,8 @@ def kit(
     )
     if missing := missing_programs(language):
         say(
-            f"To build it here, install what is missing: {', '.join(missing)}. On Debian: "
-            f"sudo apt-get install {LANGUAGES[language].debian}"
+            f"To build it here, install what is missing: {', '.join(missing)}. "
+            f"{LANGUAGES[language].where_programs_are.replace('`', '')}"
         )
 
 

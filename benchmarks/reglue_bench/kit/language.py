@@ -17,11 +17,19 @@ class Language:
     agent: str  # the project's own file
     example: str  # what that file is at first: a path in the checkout
     sources: tuple[str, ...]  # of the checkout: the client, and what its build reads
+    interface: str  # the one of them that explains what agents write
     build: str
     start: str  # plays at the glue that REGLUE_ADDRESS names
     programs: tuple[str, ...]  # that `build` and `start` look for in PATH
     debian: str  # the packages that have them, and the libraries that the client is built with
     dependencies: str  # where the project's own libraries are named
+    not_in_debian: str = ""  # where else the others are: a sentence
+
+    @property
+    def where_programs_are(self) -> str:
+        """How to get `programs`, in sentences."""
+        debian = f"On Debian: `sudo apt-get install {self.debian}`." if self.debian else ""
+        return " ".join(filter(None, (debian, self.not_in_debian)))
 
 
 _GRPC = (
@@ -39,10 +47,11 @@ LANGUAGES: Mapping[LanguageName, Language] = {
         agent="agent.c",
         example="agent_clients/c/examples/random.c",
         sources=_C,
+        interface="agent_clients/c/README.md",
         build=_CMAKE,
         start="build/agent",
         programs=("cc", *_CPP_PROGRAMS),
-        debian=f"gcc {_GRPC}",
+        debian=_GRPC,
         dependencies="`CMakeLists.txt`",
     ),
     "cpp": Language(
@@ -50,6 +59,7 @@ LANGUAGES: Mapping[LanguageName, Language] = {
         agent="agent.cc",
         example="agent_clients/cpp/examples/random.cc",
         sources=_CPP,
+        interface="agent_clients/cpp/README.md",
         build=_CMAKE,
         start="build/agent",
         programs=_CPP_PROGRAMS,
@@ -61,10 +71,13 @@ LANGUAGES: Mapping[LanguageName, Language] = {
         agent="agent.jl",
         example="agent_clients/julia/examples/random.jl",
         sources=(*_C, "agent_clients/julia", ".ci/julia"),
-        build=_CMAKE,
+        interface="agent_clients/julia/README.md",
+        # Compiled once, before several agents would do it at the same time.
+        build=f"{_CMAKE} && REGLUE_LIBRARY=build/libreglue.so julia --project=. -e 'using Reglue'",
         start="sh agent",
         programs=("julia", *_CPP_PROGRAMS),
-        debian=_GRPC,  # julialang.org has Julia
+        debian=_GRPC,
+        not_in_debian="Julia 1.5 or newer is at julialang.org.",
         dependencies="`Project.toml`, by `julia --project=. -e 'using Pkg; Pkg.add(…)'`",
     ),
     "python": Language(
@@ -72,6 +85,7 @@ LANGUAGES: Mapping[LanguageName, Language] = {
         agent="agent.py",
         example="agent_clients/python/reglue/examples/random_agent.py",
         sources=("agent_clients/python",),
+        interface="agent_clients/python/reglue/agents/agent.py",
         build="python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",
         start=".venv/bin/reglue join agent.py:RandomAgent",
         programs=("python3",),
@@ -83,10 +97,12 @@ LANGUAGES: Mapping[LanguageName, Language] = {
         agent="agent.ts",
         example="agent_clients/typescript/examples/random.ts",
         sources=("LICENSE", "proto/buf.yaml", "proto/reglue", "agent_clients/typescript"),
+        interface="agent_clients/typescript/README.md",
         build="npm install --no-audit --no-fund && npm run build",
         start="node dist/agent.js",
         programs=("node", "npm"),
-        debian="nodejs npm",
+        debian="",
+        not_in_debian="Node 20.18, 22.9 or newer, with npm, is at nodejs.org: Debian 12's is 18.",
         dependencies="`package.json`",
     ),
 }

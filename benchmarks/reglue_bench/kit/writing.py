@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shlex
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from shutil import copyfile, copytree
+from shutil import copyfile, copytree, ignore_patterns
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -30,13 +32,34 @@ def write_project(name: LanguageName, out: Path, rehearse: str = REHEARSE) -> No
     example = source(language.example)
     try:
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise UsageError(f"got {out}, which is not empty; wanted a folder that is new or empty")
-        copytree(_PROJECTS / name, out, dirs_exist_ok=True)
-        copyfile(example, out / language.agent)
-        copy_sources(language.sources, out / "vendor/reglue")
-        (out / "README.md").write_text(_readme(name, language, rehearse), encoding="utf-8")
+            what = "is not empty" if out.is_dir() else "is a file"
+            raise UsageError(f"got {out}, which {what}; wanted a folder that is new or empty")
+        with nothing_of_it_if_it_fails(out):
+            copytree(_PROJECTS / name, out, dirs_exist_ok=True, ignore=ignore_patterns("*.jinja"))
+            for path, text in _rendered(name, language, rehearse).items():
+                (out / path).write_text(text, encoding="utf-8")
+            copyfile(example, out / language.agent)
+            copy_sources(language.sources, out / "vendor/reglue")
+    except shutil.Error as error:  # copytree's, of all files that it could not copy
+        _, _, why = error.args[0][0]
+        raise StorageFailed(f"{out} cannot be written: {why}") from error
     except OSError as error:
         raise StorageFailed(f"{out} cannot be written: {error.strerror}") from error
+
+
+@contextmanager
+def nothing_of_it_if_it_fails(out: Path) -> Iterator[None]:
+    """Remove what was written into the folder `out`, which is new or empty, if the block fails."""
+    is_new = not out.exists()
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):  # the block's own error says more
+            for each in out.iterdir():
+                shutil.rmtree(each) if each.is_dir() else each.unlink()
+            if is_new:
+                out.rmdir()
+        raise
 
 
 def missing_programs(name: LanguageName) -> list[str]:
@@ -44,16 +67,25 @@ def missing_programs(name: LanguageName) -> list[str]:
     return [each for each in LANGUAGES[name].programs if shutil.which(each) is None]
 
 
-def _readme(name: LanguageName, language: Language, rehearse: str) -> str:
+def _rendered(name: LanguageName, language: Language, rehearse: str) -> dict[str, str]:
+    """The project's files that are made of templates, by name."""
     templates = Environment(
         loader=FileSystemLoader(_PROJECTS),
         undefined=StrictUndefined,
-        autoescape=False,  # Markdown
+        autoescape=False,  # Markdown, and words of a Dockerfile
         trim_blocks=True,
         keep_trailing_newline=True,
     )
-    return templates.get_template("README.md.jinja").render(
-        name=name,
-        language=language,
-        rehearse=f"{rehearse} --agent-cmd {shlex.quote(language.start)}",
-    )
+    paths = [
+        "README.md.jinja",
+        *(f"{name}/{each.name}" for each in (_PROJECTS / name).glob("*.jinja")),
+    ]
+    return {
+        Path(path).stem: templates.get_template(path).render(
+            name=name,
+            language=language,
+            rehearse=f"{rehearse} --agent-cmd {shlex.quote(language.start)}",
+            is_mountain_car=rehearse == REHEARSE,
+        )
+        for path in paths
+    }

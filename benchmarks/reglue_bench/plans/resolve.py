@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -262,14 +263,15 @@ def check_settings(settings: Settings, name: BenchmarkName, procedure: str) -> N
 def _check_parameters(settings: Settings, procedure: str) -> None:
     """Raise UsageError for a parameter of another procedure."""
     own = parameter_names(procedure)
-    for other in (*(each for each in PROCEDURES.own if each != TRAINING), ""):
-        for name in parameter_names(other) if other else ("procedure_args",):
-            if name not in own and getattr(settings, name) not in (None, {}):
-                whose = other or "other packages'"
-                raise UsageError(
-                    f"{flag(name)} belongs to {whose} benchmarks; {settings.benchmark} is "
-                    f"{procedure}, which takes {', '.join(map(flag, own))}"
-                )
+    others = {each: parameter_names(each) for each in PROCEDURES.own if each != TRAINING}
+    for name in (*chain.from_iterable(others.values()), "procedure_args"):
+        if name not in own and getattr(settings, name) not in (None, {}):
+            whose = [other for other, names in others.items() if name in names]
+            theirs = " and ".join(whose) or "other packages'"
+            raise UsageError(
+                f"{flag(name)} belongs to {theirs} benchmarks; {settings.benchmark} is "
+                f"{procedure}, which takes {', '.join(map(flag, own))}"
+            )
 
 
 def _check_settings(settings: Settings, name: BenchmarkName) -> None:

@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from reglue.errors import StorageFailed, UsageError
 from reglue_bench.kit.language import LANGUAGES
-from reglue_bench.kit.writing import write_project
+from reglue_bench.kit.writing import nothing_of_it_if_it_fails, write_project
 from reglue_competition.definition import Definition, PhaseDefinition
 from reglue_competition.kit.commands import STAND_IN, Rehearsed, rehearsed
 from reglue_competition.phases import plans_of
@@ -37,17 +37,18 @@ def write_kit(definition: Definition, folder: Path, out: Path) -> None:
         keep_trailing_newline=True,
     )
     try:
-        for language in LANGUAGES:
-            rehearse = f"sh ../rehearse.sh {definition.phases[0].name} try"
-            write_project(language, out / language, rehearse)
-        if any(each.is_hidden for _, played in phases for each in played):
-            copyfile(_HERE / STAND_IN, out / STAND_IN)
-        for name in _TEMPLATES:
-            template = templates.get_template(f"{name}.jinja")
-            text = template.render(
-                competition=definition, phases=phases, stand_in=STAND_IN, languages=LANGUAGES
-            )
-            (out / name).write_text(text, encoding="utf-8")
+        with nothing_of_it_if_it_fails(out):
+            for language in LANGUAGES:
+                rehearse = f"sh ../rehearse.sh {definition.phases[0].name} try"
+                write_project(language, out / language, rehearse)
+            if any(each.is_hidden for _, played in phases for each in played):
+                copyfile(_HERE / STAND_IN, out / STAND_IN)
+            for name in _TEMPLATES:
+                template = templates.get_template(f"{name}.jinja")
+                text = template.render(
+                    competition=definition, phases=phases, stand_in=STAND_IN, languages=LANGUAGES
+                )
+                (out / name).write_text(text, encoding="utf-8")
     except OSError as error:
         raise StorageFailed(f"{out} cannot be written: {error.strerror}") from error
 

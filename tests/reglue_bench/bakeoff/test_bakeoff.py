@@ -146,16 +146,23 @@ def test_runs_that_are_there_are_left_as_they_are(tmp_path: Path) -> None:
 @pytest.mark.parametrize("at_once", [1, 2])
 def test_a_run_s_copies_of_an_agent_play_at_the_same_time(tmp_path: Path, at_once: int) -> None:
     """A log each, and the rows of one process."""
-    path = write(tmp_path, agent("seeded"), STILL, benchmark=ONLINE)
-    one = bake(path, processes=1)
-    (tmp_path / "out").rename(tmp_path / "one")
-    two = bake(path, processes=2, at_once=at_once)
-    assert all(result.complete and not result.faults for result in two.values())
-    assert rows(one["seeded"]) == rows(two["seeded"])
-    assert [rows(one["still"])] == [rows(two["still"])]
-    logs = {name: len([*(tmp_path / "out" / name).glob("agent*.log")]) for name in two}
-    assert logs == {"seeded": 2, "still": 2}
-    assert len([*(tmp_path / "one" / "seeded").glob("agent*.log")]) == 1
+
+    def table(name: str, copies: int) -> str:
+        folder = tmp_path / f"{name} {copies}"
+        return agent(name, "Meets", f'agent_args = {{ folder = "{folder}", copies = {copies} }}')
+
+    names = ("one", "other")
+    alone = bake(
+        write(tmp_path, *[table(name, 1) for name in names], benchmark=ONLINE), processes=1
+    )
+    (tmp_path / "out").rename(tmp_path / "alone")
+    path = write(tmp_path, *[table(name, 2) for name in names], benchmark=ONLINE)
+    both = bake(path, processes=2, at_once=at_once)
+    assert all(result.complete and not result.faults for result in both.values())
+    for name in names:
+        assert rows(alone[name]) == rows(both[name])
+        assert len([*(tmp_path / "out" / name).glob("agent*.log")]) == 2
+        assert len([*(tmp_path / "alone" / name).glob("agent*.log")]) == 1
 
 
 @pytest.mark.parametrize(

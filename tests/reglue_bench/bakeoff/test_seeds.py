@@ -60,7 +60,6 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 ONLINE = [
     *("online:tests.worlds:Corridor", "--environment-arg", 'solved={"walk": [0]}'),
-    *("--agent", "constant", "--agent-arg", "action=0.{training_seed}"),
     *("--runs", "3", "--episodes", "2", "--workers", "1", "--training-seeds", "2"),
 ]
 
@@ -92,8 +91,13 @@ def test_runs_of_training_seeds_play_in_several_processes(
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", surroundings()["PYTHONPATH"])
     one, two = tmp_path / "one", tmp_path / "two"
-    assert run(*ONLINE, "--processes", "1", "--out", str(one)) == 0
-    assert run(*ONLINE, "--processes", "2", "--at-once", at_once, "--out", str(two)) == 0
+    for out, copies, more in ((one, "1", ()), (two, "2", ("--at-once", at_once))):
+        words = [
+            *("--agent", f"{AGENTS}:Meets", "--agent-arg", "scale=0.{training_seed}"),
+            *("--agent-arg", f"folder={tmp_path}/{copies} of {{training_seed}}"),
+            *("--agent-arg", f"copies={copies}", "--processes", copies, *more),
+        ]
+        assert run(*ONLINE, *words, "--out", str(out)) == 0
     assert [rows(each) for each in results(one)] == [rows(each) for each in results(two)]
     assert rows(results(two)[0]) != rows(results(two)[1])
     assert [len([*each.glob("agent*.log")]) for each in runs_in(two)] == [2, 2]

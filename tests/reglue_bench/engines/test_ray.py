@@ -299,7 +299,9 @@ def test_a_bakeoff_plays_on_the_cluster(tmp_path: Path, cluster: RayCluster) -> 
 
 def test_training_seeds_play_on_the_cluster(tmp_path: Path, cluster: RayCluster) -> None:
     for where in ("local", "ray"):
-        words = [*SEEDS, "--engine", where, "--processes", "1", "--out", str(tmp_path / where)]
+        agent = ("--agent", "constant", "--agent-arg", "action=0.{training_seed}")
+        engine = ("--engine", where, "--processes", "1")
+        words = [*SEEDS, *agent, *engine, "--out", str(tmp_path / where)]
         with pytest.raises(SystemExit, match="0"):
             bench.main(words)
     for seed in ("seed-0", "seed-1"):

@@ -31,9 +31,31 @@ def test_a_project_has_four_commands_and_the_client(tmp_path: Path, language: La
     assert agent.read_bytes() == source(LANGUAGES[language].example).read_bytes()
     client = out / "vendor/reglue/agent_clients" / language
     assert client.is_dir()
+    links = [each.partition("#")[0] for each in re.findall(r"\]\(([^)]+)\)", readme)]
+    assert f"vendor/reglue/{LANGUAGES[language].interface}" in links
+    assert all((out / each).exists() for each in links)
     assert not {"__pycache__", "build", "node_modules", "tests"} & {
         each.name for each in client.rglob("*")
     }
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_a_run_writes_goes_into_no_commit_and_no_container(
+    tmp_path: Path, language: LanguageName
+) -> None:
+    assert kit(language, str(tmp_path)) == 0
+    assert "/runs/" in (tmp_path / ".gitignore").read_text().splitlines()
+    assert "runs" in (tmp_path / ".dockerignore").read_text().splitlines()
+
+
+def test_pythons_commands_name_the_class_of_its_agent_and_the_readme_says_so(
+    tmp_path: Path,
+) -> None:
+    assert kit("python", str(tmp_path)) == 0
+    (name,) = re.findall(r"^class ([A-Z]\w+)", (tmp_path / "agent.py").read_text(), re.MULTILINE)
+    for file in ("README.md", "Dockerfile"):
+        assert f"agent.py:{name}" in (tmp_path / file).read_text()
+    assert f"name its class, `{name}`: change them with it" in (tmp_path / "README.md").read_text()
 
 
 def test_a_folder_that_is_there_may_be_empty(tmp_path: Path) -> None:
@@ -66,7 +88,39 @@ def test_tools_that_are_missing_are_named(
     monkeypatch.setenv("PATH", str(tmp_path))
     assert kit("typescript", str(tmp_path / "project")) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "install what is missing: node, npm. On Debian: sudo apt-get install nodejs npm" in said
+    assert "install what is missing: node, npm. Node 20.18, 22.9 or newer, with npm, is at" in said
+
+
+def test_no_readme_sends_for_a_program_to_packages_that_lack_it(tmp_path: Path) -> None:
+    """Debian 12 has no Julia, and a Node that the client is too new for."""
+    for language, place in (("julia", "julialang.org"), ("typescript", "nodejs.org")):
+        assert kit(language, str(tmp_path / language)) == 0
+        (needs,) = re.findall("^It needs .*", (tmp_path / language / "README.md").read_text(), re.M)
+        assert place in needs
+        assert not re.search(r"apt-get install [^`]*\b(julia|nodejs|npm)\b", needs)
+
+
+def test_a_file_in_the_place_of_the_folder_is_told_as_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "project").touch()
+    assert kit("cpp", str(tmp_path / "project")) == 2
+    assert "project, which is a file; wanted a folder that is new or" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_where_the_disk_refuses_a_file_the_reason_is_told_and_nothing_is_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], *, is_new: bool
+) -> None:
+    out = tmp_path
+    while len(str(out)) < 4000:
+        out /= "x" * 60
+    out /= "x" * (4070 - len(str(out)))  # the paths of the folder and of agent.c fit, others do not
+    (out.parent if is_new else out).mkdir(parents=True)
+    assert kit("c", str(out)) == 1
+    assert re.search("cannot be written: .*File name too long", capsys.readouterr().err)
+    assert [*out.parent.iterdir()] == ([] if is_new else [out])
+    assert is_new or not [*out.iterdir()]
 
 
 def test_where_the_disk_refuses_the_folder_is_named(

@@ -231,6 +231,11 @@ def test_a_goal_of_meta_world_with_less_time_is_another_goal() -> None:
         ("online:tests.worlds:Corridor", {"episodes": 5, "steps": 5}, "counted in one of them"),
         ("online:tests.worlds:Corridor", {"slots": 2}, "one episode after another"),
         ("online:tests.worlds:Corridor", {"num_evals": 2}, "belongs to meta-learning"),
+        (
+            "online:tests.worlds:Corridor",
+            {"agents": 2},
+            "belongs to evaluate and multi-task and meta-learning benchmarks",
+        ),
         ("online:tests.worlds:Corridor", {"metric": "best"}, "wanted all, or final:N"),
         ("online:tests.worlds:Corridor", {"metric": "final:201"}, "give final:200"),
         ("online:tests.worlds:Corridor", {"runs": 0}, "--runs"),
@@ -243,6 +248,7 @@ def test_a_goal_of_meta_world_with_less_time_is_another_goal() -> None:
         ("multi-task:tests.reglue_bench.worlds:Treadmill", {}, "continuing task"),
         ("multi-task:tests.worlds:Corridor", {"runs": 3}, "--runs belongs to online"),
         ("MT1:reach-v3", {"metric": "all"}, "--metric belongs to online"),
+        ("MT1:reach-v3", {"procedure_args": {"x": 1}}, "--procedure-arg belongs to other"),
         ("MT1:reach-v3", {"environment_args": {"x": 1}}, "--environment-arg is for"),
     ],
 )

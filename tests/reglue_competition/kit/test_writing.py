@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from reglue.errors import UsageError
+from reglue.errors import StorageFailed, UsageError
 from reglue_bench.kit.language import LANGUAGES
 from reglue_competition.definition import Definition
 from reglue_competition.kit import write_kit
@@ -109,6 +109,13 @@ def test_a_kit_without_hidden_tasks_has_no_stand_in(tmp_path: Path) -> None:
     assert "stand_in" not in (tmp_path / "kit/README.md").read_text()
 
 
+def test_a_kit_installs_the_python_client_that_it_holds(tmp_path: Path) -> None:
+    write_kit(definition(), tmp_path, tmp_path / "kit")
+    readme = (tmp_path / "kit/README.md").read_text()
+    (client,) = re.findall(r"^pip install (.*)$", readme, re.MULTILINE)
+    assert (tmp_path / "kit" / client / "pyproject.toml").exists()
+
+
 def test_a_kit_holds_nothing_compiled(tmp_path: Path) -> None:
     """As an installation is, where it would tell the organiser's paths."""
     assert compileall.compile_dir(ROOT / "agent_clients/python/reglue/tools", quiet=2)
@@ -122,6 +129,16 @@ def test_a_kit_is_not_written_over_a_folder(tmp_path: Path) -> None:
         write_kit(definition(), tmp_path, tmp_path / "kit")
 
 
+def test_a_kit_that_cannot_be_written_whole_is_not_there(tmp_path: Path) -> None:
+    folder = tmp_path
+    while len(str(folder)) < 4000:
+        folder /= "x" * 60
+    folder.mkdir(parents=True)
+    with pytest.raises(StorageFailed, match="File name too long"):
+        write_kit(competition(tmp_path), tmp_path, folder / ("x" * (4070 - len(str(folder)))))
+    assert not [*folder.iterdir()]
+
+
 def test_a_kit_has_a_project_in_each_language_that_rehearses_its_first_phase(
     tmp_path: Path,
 ) -> None:
@@ -133,6 +150,8 @@ def test_a_kit_has_a_project_in_each_language_that_rehearses_its_first_phase(
     for language in LANGUAGES:
         readme = (tmp_path / "kit" / language / "README.md").read_text()
         assert "sh ../rehearse.sh public try --agent-cmd " in readme
+        assert re.search("^`sh ../rehearse.sh public bench --agent-cmd .+` plays all", readme, re.M)
+        assert "mountain-car" not in readme
 
 
 @pytest.mark.parametrize("asks", [True, False])

@@ -58,6 +58,8 @@ def log_in(page: Page, token: str) -> None:
     page.goto("/team")
     page.get_by_label("Your join string").fill(token)
     page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("button", name="Log out")).to_be_visible()  # a click waits for no page
+    page.wait_for_load_state()
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -159,9 +161,22 @@ def test_a_cancelled_submission_says_so_whether_it_waits_or_plays(tmp_path: Path
         assert server.store.runs() == []
 
 
+class Unhurried(Seeded):
+    """Takes 0.05 s for each step until it is hurried."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hurried = threading.Event()
+
+    def agent_step(self, rewards: Any, observations: Any, steps: Any) -> Any:
+        self.hurried.wait(0.05)
+        return super().agent_step(rewards, observations, steps)
+
+
 def test_a_process_that_is_killed_is_resumed_and_its_agent_with_it(tmp_path: Path) -> None:
     many, before = phase(benchmarks=[corridor(num_episodes=100)]), child_processes()
-    with hosting(tmp_path, many) as server, joined(server.team("ours"), Seeded()) as agent:
+    slow = Unhurried()
+    with hosting(tmp_path, many) as server, joined(server.team("ours"), slow) as agent:
         server.runs_until_status("playing", "ours")
         submission = server.submission("ours")
         server.runs_until(
@@ -169,6 +184,7 @@ def test_a_process_that_is_killed_is_resumed_and_its_agent_with_it(tmp_path: Pat
         )
         (process,) = child_processes() - before
         os.kill(process, signal.SIGKILL)
+        slow.hurried.set()
         server.runs_until_status("finished", "ours")
         server.runs_until(agent.done, "it is told")
         assert agent.result() == "the submission is finished, thank you"
