@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -130,12 +131,23 @@ class Learner:
 
 
 class SlotLearner(Agent):
-    """Plays as the Learner, and answers each slot by itself."""
+    """Plays as the Learner, and answers each slot by itself, unless `partial_turns` is False.
 
-    partial_turns = True
+    It thinks for `turn_ms` about each turn and then for `row_ms` about each of its rows.
+    """
+
     adapts = True
+
+    def __init__(
+        self, *, partial_turns: bool = True, turn_ms: float = 0.0, row_ms: float = 0.0
+    ) -> None:
+        self.partial_turns = partial_turns
+        self._turn_s, self._row_s = turn_ms / 1e3, row_ms / 1e3
 
     def turn(self, turn: Turn) -> Actions | Any:
         """Actions `(rows, 4)`, a row for each step and start."""
         seen = turn.observations["observation"][len(turn.ends) :]
+        until = time.perf_counter() + self._turn_s + self._row_s * len(seen)
+        while time.perf_counter() < until:  # as a policy on this processor
+            pass
         return np.sin(40.0 * seen[:, :4]).astype(np.float32)

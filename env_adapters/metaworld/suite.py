@@ -17,6 +17,8 @@ from env_adapters.metaworld.world import ACTION, MetaWorldWorld, Observations, S
 from reglue.errors import UsageError
 from reglue.spec import Box, TaskSpec, TensorSpec
 
+_FEW_TASKS = 10  # whose models take 240 MB; of more tasks perhaps only some are played
+
 
 class MetaWorld:
     """Makes environments that play `goals`; they share simulators. For one thread.
@@ -57,6 +59,8 @@ class MetaWorld:
             mujoco()
         self._settings = SuiteSettings(goals, goal_visible, horizon, observations)
         self._pool = SimulatorPool()
+        # Tasks whose models the first world reads.
+        self._unread = [*goals] if len(goals) <= _FEW_TASKS else []
 
     @property
     def spec(self) -> TaskSpec:
@@ -80,8 +84,13 @@ class MetaWorld:
         return True
 
     def world(self) -> MetaWorldWorld:
-        """A world for one more slot. Raises MissingExtra."""
-        metaworld("env_dict")  # before there is anything to play: it takes a while
+        """A world for one more slot. Raises MissingExtra.
+
+        The first one loads what takes a while, before there is anything to play.
+        """
+        metaworld("env_dict")
+        while self._unread:
+            self._pool.give_back(self._pool.take(self._unread.pop()))
         return MetaWorldWorld(self._settings, self._pool, self._mark)
 
     @cached_property

@@ -12,7 +12,8 @@ from speed.harness import Contender, ContenderFailed, Program, Scale, rates, run
     [
         ("plain_transports", ("socket",), 20),
         ("plain_transports", ("stream",), 20),
-        ("plain_hub", (), 20),
+        ("plain_hub", ("socket",), 20),
+        ("plain_hub", ("grpc",), 20),
         ("reglue_turns", ("grpc", "light", "1"), 20),
         ("reglue_turns", ("auto", "image", "2"), 40),
         ("vector_env", ("sync", "3"), 60),

@@ -15,6 +15,7 @@ import pytest
 from env_adapters import Cell, SuiteName
 from env_adapters.metaworld import ALL_TASKS, MetaWorld, catalogue, task_set, task_sets
 from env_adapters.metaworld.library import metaworld
+from env_adapters.metaworld.shared_env import Models
 from reglue.errors import MissingExtra, UnknownName, UsageError
 from reglue.messages.agent import Phase
 from reglue.spec import Box, Discrete, TensorSpec
@@ -124,6 +125,33 @@ def test_an_episode_has_the_bits_of_upstreams_wrappers(
         bits = step.observation["observation"].tobytes()
         played.append((bits, step.reward, step.terminated, step.truncated))
     assert played == reference
+
+
+def test_models_of_few_tasks_are_read_once_before_the_first_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As Meta-World's own environments are made before they are reset."""
+    read: list[str] = []
+    environment = Models.environment
+
+    def counted(models: Models, task: str) -> Any:
+        read.append(task)
+        return environment(models, task)
+
+    monkeypatch.setattr(Models, "environment", counted)
+    suite = MetaWorld(goals=PAIR, goal_visible=True)
+    worlds = [suite.world() for _ in range(4)]
+    assert sorted(read) == sorted(PAIR)
+    for world, task in zip(worlds, [*PAIR, *PAIR], strict=True):
+        world.start(cell(task))
+    assert len(read) == 2
+
+
+def test_models_of_many_tasks_are_read_as_they_are_played(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All 50 take 1.2 GB."""
+    monkeypatch.setattr(Models, "environment", None)  # which cannot be called
+    goals = {task: [[0.0, 0.8, 0.2]] for task in ALL_TASKS[:11]}
+    MetaWorld(goals=goals, goal_visible=True).world()
 
 
 def test_a_suite_is_built_by_name_from_json() -> None:
