@@ -26,3 +26,11 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side, each with PyTorch's
     os.environ["TMPDIR"] = tempfile.tempdir = folder.name
     os.environ["REGLUE_CACHE_DIR"] = str(Path(folder.name) / "cache")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How long a newcomer's commands took, where tests told it as a property."""
+    for report in terminalreporter.getreports("passed"):
+        for name, told in report.user_properties:
+            if name == "transcript":
+                terminalreporter.write_line(f"{name} {told}")

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from pkgutil import resolve_name
+from tempfile import TemporaryDirectory
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel
@@ -23,7 +24,10 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 from typer.models import OptionInfo
 
+from docs._hooks.doxygen import Headers
 from glue_server.commands.command import Command, Commands
+from reglue_bench.kit.language import LANGUAGES
+from reglue_bench.kit.writing import write_project
 
 ROOT = Path(__file__).parents[2]
 
@@ -94,6 +98,36 @@ def output(command: str) -> str:
     return f"```text\n{shown.stdout.rstrip()}\n```"
 
 
+def transcripts() -> str:
+    """The commands from an empty folder to a container, of a project in each language."""
+    parts = []
+    for name, language in LANGUAGES.items():
+        with TemporaryDirectory() as folder:
+            write_project(name, Path(folder))
+            readme = (Path(folder) / "README.md").read_text(encoding="utf-8")
+        commands = "\n".join(re.findall(r"^```sh\n(.+)\n```$", readme, re.MULTILINE))
+        begin = f"reglue kit {name} my-agent && cd my-agent"
+        parts.append(f"### {language.title}\n\n```sh\n{begin}\n{commands}\n```")
+    return "\n\n".join(parts)
+
+
+def c(group: str) -> str:
+    """A group of the C client's headers, or a header's own text."""
+    return _if_built("c/index.xml", lambda index: Headers(index, "c", "").section(group))
+
+
+def cpp(header: str) -> str:
+    """A header of the C++ client."""
+    return _if_built(
+        "cpp/index.xml", lambda index: Headers(index, "cpp", "reglue::").section(header)
+    )
+
+
+def built(page: str) -> str:
+    """What another language's tools have made of its doc comments."""
+    return _if_built(page, lambda path: path.read_text(encoding="utf-8").strip())
+
+
 def packages(folder: str) -> str:
     """A table of the packages in a folder: what each holds, and its modules."""
     rows = (
@@ -105,8 +139,15 @@ def packages(folder: str) -> str:
 
 
 GENERATORS: dict[str, Callable[..., str]] = {
-    each.__name__: each for each in (commands, fields, tables, source, output, packages)
+    each.__name__: each
+    for each in (c, cpp, built, commands, fields, tables, source, output, transcripts, packages)
 }
+
+
+def _if_built(path: str, show: Callable[[Path], str]) -> str:
+    """A file that `make reference` makes. Who writes other pages may not have the tools for it."""
+    built = ROOT / "build/api" / path
+    return show(built) if built.is_file() else "*Not built here: `make docs` builds it.*"
 
 
 def _command(point: EntryPoint) -> str:
