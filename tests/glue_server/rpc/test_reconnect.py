@@ -181,7 +181,7 @@ def test_a_connect_timeout_shorter_than_the_reconnect_window_ends_the_session_so
 ) -> None:
     """A glue that was killed does not come back, however long its reconnect window is."""
     with GlueServer(reconnect_window_s=1e6, transport=transport) as server, proxy_to(server) as way:
-        left = start(Counting(), way.address, server.tokens["agent"], connect_timeout_s=0.3)
+        left = start(Counting(), way.address, server.tokens["agent"], connect_timeout_s=2.0)
         seated(server)
         way.close()
         with pytest.raises(SessionLost):
@@ -193,7 +193,7 @@ def test_a_programs_connect_timeout_bounds_reconnecting_too(
 ) -> None:
     asked: Any = {"reconnect_window_s": 1e6, "transport": transport, "places": {"experiment": 1}}
     with GlueServer(**asked) as server, proxy_to(server, "experiment") as way:
-        program = Experiment(way.address, server.tokens["experiment"], connect_timeout_s=0.3)
+        program = Experiment(way.address, server.tokens["experiment"], connect_timeout_s=2.0)
         with ThreadPoolExecutor(1) as threads:
             said = threads.submit(program.agent_message, "hello")
             assert server.next("experiment", PATIENCE_S) is not None
@@ -250,7 +250,7 @@ def test_who_gets_tickets_and_no_stream_gives_up_after_the_connect_timeout(
         places.terms = replace(places.terms, address=other.address)
         if not is_up:
             other.close()
-        left = start(Counting(), server.address, server.tokens["agent"], connect_timeout_s=0.5)
+        left = start(Counting(), server.address, server.tokens["agent"], connect_timeout_s=2.0)
         with pytest.raises(error):
             left.result(PATIENCE_S)
 

@@ -162,12 +162,12 @@ def test_an_environment_that_was_late_once_is_tried_again() -> None:
     result = remote(
         "online",
         "Slow",
-        "seconds=1.0",
+        "seconds=4.0",
         "late=[2]",
         agent=Learner(),
         runs=2,
         episodes=2,
-        environment_timeout=0.6,
+        environment_timeout=2.0,
     )
     assert result.complete
     assert not result.faults
