@@ -290,9 +290,43 @@ def interrupted(process: subprocess.Popen[str], port: AgentPort) -> tuple[int, s
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=PATIENCE_S)
     port.send(Freeze())
-    with pytest.raises(AgentFault, match="the program has left"):
+    with pytest.raises(AgentFault, match="the program has stopped the session"):
         port.receive(PATIENCE_S)
     return process.returncode, said
+
+
+def test_ctrl_c_ends_a_benchmark_program_that_waits_and_the_glue_is_told(
+    library: Mapping[str, str], tmp_path: Path
+) -> None:
+    script = tmp_path / "program.jl"
+    script.write_text("using Reglue\nReglue.main(rl_init!)\n")
+    with (
+        nothing_left(),
+        GlueServer(places={"experiment": 1}, reconnect_window_s=10 * PATIENCE_S) as server,
+        started([*JULIA, str(script)], server.address, server.token, **library) as process,
+    ):
+        port = server.next("experiment", PATIENCE_S)
+        assert port is not None
+        assert port.next(PATIENCE_S) is not None
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=PATIENCE_S)
+        assert (process.returncode, said) == (130, "reglue: interrupted\n")
+        until(lambda: port.is_gone, "the glue knows that it has left")
+
+
+def test_ctrl_c_ends_a_benchmark_program_that_waits_for_a_glue(
+    library: Mapping[str, str], tmp_path: Path
+) -> None:
+    script = tmp_path / "program.jl"
+    script.write_text("using Reglue\nReglue.main(rl_init!)\n")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(PATIENCE_S)
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        with started([*JULIA, str(script)], address, "token", **library) as process:
+            listener.accept()[0].close()
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, said.splitlines()[-1]) == (130, "reglue: interrupted")
 
 
 def test_a_refused_routine_that_a_benchmark_program_does_not_catch_is_exit_code_1(

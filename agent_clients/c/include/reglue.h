@@ -47,6 +47,7 @@
 #define REGLUE_H
 
 #include <math.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -112,6 +113,12 @@ typedef void (*reglue_log)(const char *line, void *user);
 /** Where handles that are made from now on write their lines: to `log`, with `user`, on the thread that uses
  * the handle. NULL, as at first: to stderr. */
 REGLUE_API void reglue_set_log(reglue_log log, void *user);
+
+/** What handles that are made from now on look at, ten times a second while they wait: once it is not 0, which a
+ * signal handler may see to, they leave. An agent's and an environment's are then stopped as by reglue_stop;
+ * joining as a benchmark program and its routines return REGLUE_LOST. It must outlive the handles. NULL, as at
+ * first: nothing. */
+REGLUE_API void reglue_set_stop(const volatile sig_atomic_t *stop);
 
 /** @} */
 

@@ -213,8 +213,7 @@ int reglue_environment_connect(const reglue_options* options, reglue_environment
   if (!*environment) return REGLUE_NO_MEMORY;
   reglue_environment& self = **environment;
   return guarded(self.message, [&] {
-    reglue::Options given = reglue::c::options_of(options);
-    given.stop = &self.is_stopped;
+    reglue::Options given = reglue::c::options_of(options, &self.is_stopped);
     self.session.emplace(given, "environment", options ? options->max_slots : 0);
     return REGLUE_OK;
   });

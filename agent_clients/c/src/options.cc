@@ -1,5 +1,6 @@
 #include "options.h"
 
+#include <csignal>
 #include <mutex>
 
 #include "reglue/errors.h"
@@ -21,19 +22,28 @@ Transport transport_of(std::int32_t transport) {
                    ", wanted REGLUE_AUTO, REGLUE_GRPC or REGLUE_UNIX");
 }
 
-/// Where lines of handles go that are made from now on; of the whole process, as stderr is.
-struct LogTo {
+/// What the whole process has set for handles that are made from now on.
+struct Settings {
   std::mutex mutex;  // guards the others
   reglue_log log = nullptr;
   void* user = nullptr;
+  const volatile std::sig_atomic_t* stop = nullptr;
 };
-LogTo log_to;
+Settings settings;
 
 std::function<void(const std::string&)> present_log() {
-  const std::lock_guard<std::mutex> lock(log_to.mutex);
-  if (!log_to.log) return {};
-  return
-      [log = log_to.log, user = log_to.user](const std::string& line) { log(line.c_str(), user); };
+  const std::lock_guard<std::mutex> lock(settings.mutex);
+  if (!settings.log) return {};
+  return [log = settings.log, user = settings.user](const std::string& line) {
+    log(line.c_str(), user);
+  };
+}
+
+std::function<bool()> present_stop(const std::atomic<bool>* is_stopped) {
+  const std::lock_guard<std::mutex> lock(settings.mutex);
+  return [is_stopped, stop = settings.stop] {
+    return (is_stopped && *is_stopped) || (stop && *stop != 0);
+  };
 }
 
 }  // namespace
@@ -46,7 +56,7 @@ std::chrono::milliseconds milliseconds_of(const char* what, double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
 }
 
-Options options_of(const reglue_options* given) {
+Options options_of(const reglue_options* given, const std::atomic<bool>* is_stopped) {
   const reglue_options& from = given ? *given : kUsual;
   Options options;
   options.address = text_of(from.address);
@@ -55,6 +65,7 @@ Options options_of(const reglue_options* given) {
   options.tls_name = text_of(from.tls_name);
   options.name = text_of(from.name);
   options.log = present_log();
+  options.stop = present_stop(is_stopped);
   options.transport = transport_of(from.transport);
   if (from.connect_timeout_s != 0) {
     options.connect_timeout = milliseconds_of("connect timeout", from.connect_timeout_s);
@@ -80,7 +91,12 @@ AgentTraits traits_of(const reglue_options* given) {
 }  // namespace reglue::c
 
 void reglue_set_log(reglue_log log, void* user) {
-  const std::lock_guard<std::mutex> lock(reglue::c::log_to.mutex);
-  reglue::c::log_to.log = log;
-  reglue::c::log_to.user = user;
+  const std::lock_guard<std::mutex> lock(reglue::c::settings.mutex);
+  reglue::c::settings.log = log;
+  reglue::c::settings.user = user;
+}
+
+void reglue_set_stop(const volatile std::sig_atomic_t* stop) {
+  const std::lock_guard<std::mutex> lock(reglue::c::settings.mutex);
+  reglue::c::settings.stop = stop;
 }

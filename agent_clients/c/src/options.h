@@ -1,6 +1,7 @@
 // How a peer connects, from C's options.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 
 #include "reglue.h"
@@ -9,9 +10,9 @@
 
 namespace reglue::c {
 
-/// NULL is the same as zeros. Throws UsageError for a transport or connect timeout out of its
-/// range.
-Options options_of(const reglue_options* given);
+/// NULL is the same as zeros. `is_stopped`, if not null, stops the peer as reglue_set_stop does.
+/// Throws UsageError for a transport or connect timeout out of its range.
+Options options_of(const reglue_options* given, const std::atomic<bool>* is_stopped = nullptr);
 
 /// Throws UsageError, which calls them `what`, unless they are 0 to 1e9.
 std::chrono::milliseconds milliseconds_of(const char* what, double seconds);

@@ -160,8 +160,7 @@ int reglue_connect(const reglue_options* options, reglue_session** session) {
   if (!*session) return REGLUE_NO_MEMORY;
   reglue_session& self = **session;
   return guarded(self.message, [&] {
-    reglue::Options given = reglue::c::options_of(options);
-    given.stop = &self.is_stopped;
+    reglue::Options given = reglue::c::options_of(options, &self.is_stopped);
     self.agent.emplace(std::move(given), reglue::c::traits_of(options));
     return REGLUE_OK;
   });

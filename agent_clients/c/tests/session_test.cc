@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <future>
 
@@ -106,6 +107,30 @@ TEST(Environment, IsStoppedByAnotherThreadWhileNoGlueIsUp) {
             REGLUE_DONE);
   EXPECT_STREQ(reglue_environment_errmsg(environment), "the program has stopped the session");
   reglue_environment_close(environment);
+}
+
+TEST(Process, StopsAllThatWait) {
+  volatile std::sig_atomic_t stop = 0;
+  reglue_set_stop(&stop);
+  reglue_options options = nobody();
+  options.connect_timeout_s = 3600;
+  reglue_session* session;
+  reglue_environment* environment;
+  reglue_experiment* experiment;
+  ASSERT_EQ(reglue_connect(&options, &session), REGLUE_OK);
+  ASSERT_EQ(reglue_environment_connect(&options, &environment), REGLUE_OK);
+  const int joined =
+      stopped([&] { return reglue_experiment_connect(&options, &experiment); }, [&] { stop = 1; });
+  EXPECT_EQ(joined, REGLUE_LOST);
+  EXPECT_STREQ(reglue_experiment_errmsg(experiment), "the program has stopped the session");
+  const reglue_call* call;
+  EXPECT_EQ(reglue_next(session, &call), REGLUE_DONE);
+  const reglue_environment_call* asked;
+  EXPECT_EQ(reglue_environment_next(environment, &asked), REGLUE_DONE);
+  reglue_set_stop(nullptr);
+  reglue_close(session);
+  reglue_environment_close(environment);
+  reglue_experiment_close(experiment);
 }
 
 TEST(Session, TellsWhatIsNull) {

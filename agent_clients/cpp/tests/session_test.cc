@@ -82,9 +82,8 @@ TEST(Session, IsStoppedByASignalHandler) {
 }
 
 TEST(Session, IsStoppedByTheOptionsOfAnyRole) {
-  const std::atomic<bool> stop = true;
   Options options = nobody_for_long();
-  options.stop = &stop;
+  options.stop = [] { return true; };
   Agent agent;
   EXPECT_EQ(connect(agent, options), "the program has stopped the session");
   EXPECT_EQ(run({}, options), 0);

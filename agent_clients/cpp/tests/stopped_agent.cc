@@ -24,6 +24,6 @@ int main(int argc, char** argv) {
   std::signal(SIGTERM, [](int) { stop = true; });
   LongAnswer agent;
   reglue::Options options;
-  options.stop = &stop;
+  options.stop = [] { return stop.load(); };
   return reglue::run_agent(agent, argc, argv, options);
 }

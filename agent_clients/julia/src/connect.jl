@@ -31,14 +31,13 @@ when it is over. What went wrong is said on stderr, once. Exit codes are those o
 if the agent, environment or program failed or the glue went away, 2 for wrong usage and if the glue refused, 130 after
 Ctrl-C.
 """
-function main(player::Union{Agent,Environment}; options...)
-    Base.exit_on_sigint(false)  # Ctrl-C is thrown, and the glue is told before the process ends
+main(player::Union{Agent,Environment}; options...) =
     leave(has_failed -> println(stderr, "reglue: ", play_session(player, has_failed; options...)))
-end
 
 main(program; options...) = leave(_ -> Experiment(program; options...))
 
 function leave(@nospecialize(session))
+    Base.exit_on_sigint(false)  # Ctrl-C is thrown, and the glue is told before the process ends
     has_failed = Ref(false)
     code = try
         session(has_failed)
@@ -76,14 +75,11 @@ function play_session(
     end
 end
 
-const SLICE_S = 0.1  # of a wait: Julia throws Ctrl-C between two
-
 function play(@nospecialize(player), handle::Handle, has_failed::Ref{Bool})
-    next, call = symbol(Symbol(handle.prefix, :next_within)), Ref{Ptr{Cvoid}}(C_NULL)
+    next, call = symbol(Symbol(handle.prefix, :next)), Ref{Ptr{Cvoid}}(C_NULL)
     task = nothing  # TypedSpec, from the first init on
     while true
-        code = @gc_safe ccall(next, Cint, (Ptr{Cvoid}, Cdouble, Ptr{Ptr{Cvoid}}), handle, SLICE_S, call)
-        code == WAITING && continue
+        code = @gc_safe ccall(next, Cint, (Ptr{Cvoid}, Ptr{Ptr{Cvoid}}), handle, call)
         code == DONE && return message(handle)
         check(handle, code, CALL)
         task = carry_out!(player, handle, call[], task, has_failed)

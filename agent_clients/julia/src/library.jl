@@ -21,6 +21,9 @@ function open_library(path::String)
     version = dlsym(opened, :reglue_version; throw_error = false)
     version === nothing && throw(UsageError("got $path, wanted libreglue.so; set REGLUE_LIBRARY to its path"))
     check_version(path, VersionNumber(unsafe_string(ccall(version, Cstring, ()))))
+    # Not 0 while Ctrl-C is to be thrown: waits end by it, and Julia throws it where they return.
+    pending = cglobal(:jl_signal_pending, Cint)
+    ccall(dlsym(opened, :reglue_set_stop), Cvoid, (Ptr{Cint},), pending)
     return opened
 end
 
@@ -54,7 +57,7 @@ macro gc_safe(call)
     end
 end
 
-const OK, CALL, DONE, WAITING = Cint.((0, 100, 101, 102))
+const OK, CALL, DONE = Cint.((0, 100, 101))
 
 "Refused routines; their codes count from 30."
 const REFUSALS = (:WRONG_SIZE, :OUT_OF_ORDER, :UNKNOWN_KEY, :NOT_SUPPORTED, :OUT_OF_DOMAIN, :REFUSED_ROUTINE)

@@ -27,12 +27,12 @@ from tests.reglue_competition.runs.submissions import joined, of_folder
 from tests.waiting import PATIENCE_S, until
 
 SHORT = phase(benchmarks=[corridor(num_episodes=2)])
-PLAY = {"places": 12, "first_step_s": 4.0, "step_s": 4.0}
+PLAY = {"places": 12, "first_step_s": 8.0, "step_s": 8.0}
 
 FAILS = {
     malicious.floods: "agent_disconnected: the agent's connection is gone",
     malicious.sends_too_much: "agent_disconnected: the agent's connection is gone",
-    malicious.says_nothing: "agent_timeout: the agent did not answer within 4 s",
+    malicious.says_nothing: "agent_timeout: the agent did not answer within 8 s",
     malicious.leaves: "agent_disconnected: the agent's connection is gone",
     malicious.answers_garbage: "agent_error",
 }

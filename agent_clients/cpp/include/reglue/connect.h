@@ -12,7 +12,7 @@ namespace reglue {
 
 /// Plays a session until the glue's farewell; returns its text. Reconnects when a connection
 /// breaks, as long as the glue allows; every call is carried out once. Handles no signals:
-/// Ctrl-C is the program's own, whose handler may set what Options::stop points to.
+/// Ctrl-C is the program's own, whose handler may set what Options::stop reads.
 ///
 /// Throws Unreachable, Refused (WrongToken, WrongVersion, WrongTls, Busy), SessionLost,
 /// UsageError, and what the agent throws, after telling the glue.

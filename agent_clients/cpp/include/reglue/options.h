@@ -1,7 +1,6 @@
 // How a peer of any role connects.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -30,9 +29,9 @@ struct Options {
   /// REGLUE_LOG asks for. None: stderr, with the time and the level.
   std::function<void(const std::string&)> log;
 
-  /// The peer leaves soon after it has become true, as by AgentSession::stop(). Another thread or a
-  /// signal handler may set it; it must outlive the session.
-  const std::atomic<bool>* stop = nullptr;
+  /// Asked ten times a second while the peer waits; the peer leaves once it is true, as by
+  /// AgentSession::stop(). It may read what another thread or a signal handler sets.
+  std::function<bool()> stop;
 };
 
 }  // namespace reglue

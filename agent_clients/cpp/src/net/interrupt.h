@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "reglue/errors.h"
 
@@ -24,8 +26,8 @@ inline std::chrono::milliseconds limited(std::chrono::milliseconds limit) {
 /// every wait looks here ten times a second.
 class Interrupt {
  public:
-  /// Also by `*given`, if there is one.
-  explicit Interrupt(const std::atomic<bool>* given = nullptr) : given_(given) {}
+  /// Also where `given` is true, if there is one.
+  explicit Interrupt(std::function<bool()> given = {}) : given_(std::move(given)) {}
 
   /// Safe in signal handlers and other threads.
   void request() noexcept { is_requested_ = true; }
@@ -34,7 +36,7 @@ class Interrupt {
 
   /// Throws Stopped if it was requested.
   void check() const {
-    if (is_enabled_ && (is_requested_ || (given_ && *given_))) {
+    if (is_enabled_ && (is_requested_ || (given_ && given_()))) {
       throw Stopped("the program has stopped the session");
     }
   }
@@ -54,7 +56,7 @@ class Interrupt {
 
  private:
   static_assert(std::atomic<bool>::is_always_lock_free, "signal handlers store it");
-  const std::atomic<bool>* given_;
+  const std::function<bool()> given_;
   std::atomic<bool> is_requested_ = false;
   bool is_enabled_ = true;
 };
