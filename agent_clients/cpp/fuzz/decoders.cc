@@ -6,7 +6,7 @@
 
 #include "environments/environment_codec.h"
 #include "experiments/experiment_answers.h"
-#include "net/join_string.h"
+#include "net/join/join_string.h"
 #include "reglue/errors.h"
 #include "reglue/v1/agent.pb.h"
 #include "reglue/v1/environment.pb.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "net/lobby.h"
+#include "net/join/lobby.h"
 #include "reglue/errors.h"
 #include "reglue/session.h"
 #include "reglue/v1/agent.pb.h"

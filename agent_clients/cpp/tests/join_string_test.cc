@@ -1,4 +1,4 @@
-#include "net/join_string.h"
+#include "net/join/join_string.h"
 
 #include <gtest/gtest.h>
 #include <openssl/bio.h>

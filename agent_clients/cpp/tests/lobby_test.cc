@@ -1,11 +1,11 @@
-#include "net/lobby.h"
+#include "net/join/lobby.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
 
-#include "net/streams.h"
+#include "net/streams/streams.h"
 #include "readme.h"
 #include "reglue/errors.h"
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "log.h"
-#include "net/streams.h"
+#include "net/streams/streams.h"
 #include "reglue/errors.h"
 
 namespace reglue {

@@ -1,4 +1,4 @@
-#include "net/unix_socket_stream.h"
+#include "net/streams/unix_socket_stream.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "log.h"
-#include "net/lobby.h"
+#include "net/join/lobby.h"
 #include "text.h"
 #include "wire/wire.h"
 

@@ -25,10 +25,10 @@
 
 #include "log.h"
 #include "net/interrupt.h"
-#include "net/lobby.h"
+#include "net/join/lobby.h"
 #include "net/outage.h"
 #include "net/reconnect.h"
-#include "net/streams.h"
+#include "net/streams/streams.h"
 #include "reglue/errors.h"
 #include "text.h"
 

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "net/lobby.h"
-#include "net/streams.h"
+#include "net/join/lobby.h"
+#include "net/streams/streams.h"
 
 namespace reglue {
 

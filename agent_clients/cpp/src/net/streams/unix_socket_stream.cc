@@ -1,4 +1,4 @@
-#include "net/unix_socket_stream.h"
+#include "net/streams/unix_socket_stream.h"
 
 #include <fcntl.h>
 #include <google/protobuf/io/coded_stream.h>

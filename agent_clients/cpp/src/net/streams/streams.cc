@@ -1,4 +1,4 @@
-#include "net/streams.h"
+#include "net/streams/streams.h"
 
 #include <openssl/crypto.h>
 #include <sys/socket.h>
@@ -11,9 +11,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "net/grpc_stream.h"
-#include "net/lobby.h"
-#include "net/unix_socket_stream.h"
+#include "net/join/lobby.h"
+#include "net/streams/grpc_stream.h"
+#include "net/streams/unix_socket_stream.h"
 #include "reglue/errors.h"
 #include "text.h"
 

@@ -13,7 +13,7 @@
 
 #include "log.h"
 #include "net/interrupt.h"
-#include "net/join_string.h"
+#include "net/join/join_string.h"
 #include "net/outage.h"
 #include "reglue/options.h"
 #include "reglue/v1/lobby.pb.h"

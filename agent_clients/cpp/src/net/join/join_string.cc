@@ -1,4 +1,4 @@
-#include "net/join_string.h"
+#include "net/join/join_string.h"
 
 #include <openssl/bio.h>
 #include <openssl/err.h>

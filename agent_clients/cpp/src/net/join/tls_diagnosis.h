@@ -1,8 +1,8 @@
 // Why a connection failed, if TLS is the reason: gRPC does not say it.
 #pragma once
 
-#include "net/join_string.h"
-#include "net/streams.h"
+#include "net/join/join_string.h"
+#include "net/streams/streams.h"
 
 namespace reglue {
 

@@ -1,11 +1,11 @@
-#include "net/grpc_stream.h"
+#include "net/streams/grpc_stream.h"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
 #include <chrono>
 
-#include "net/lobby.h"
+#include "net/join/lobby.h"
 #include "text.h"
 
 namespace reglue {

@@ -1,4 +1,4 @@
-#include "net/tls_diagnosis.h"
+#include "net/join/tls_diagnosis.h"
 
 #include <netdb.h>
 #include <openssl/err.h>
@@ -11,7 +11,7 @@
 
 #include <memory>
 
-#include "net/join_string.h"
+#include "net/join/join_string.h"
 #include "reglue/errors.h"
 
 namespace reglue {

@@ -9,7 +9,7 @@
 
 #include <memory>
 
-#include "net/streams.h"
+#include "net/streams/streams.h"
 
 namespace reglue {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "net/streams.h"
+#include "net/streams/streams.h"
 
 namespace reglue {
 

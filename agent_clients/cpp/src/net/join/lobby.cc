@@ -1,4 +1,4 @@
-#include "net/lobby.h"
+#include "net/join/lobby.h"
 
 #include <grpc/support/log.h>
 #include <grpcpp/create_channel.h>
@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "net/join_string.h"
-#include "net/streams.h"
-#include "net/tls_diagnosis.h"
+#include "net/join/join_string.h"
+#include "net/join/tls_diagnosis.h"
+#include "net/streams/streams.h"
 #include "reglue/errors.h"
 #include "reglue/v1/lobby.grpc.pb.h"
 #include "text.h"
