@@ -114,10 +114,9 @@ typedef void (*reglue_log)(const char *line, void *user);
  * the handle. NULL, as at first: to stderr. */
 REGLUE_API void reglue_set_log(reglue_log log, void *user);
 
-/** What handles that are made from now on look at, ten times a second while they wait: once it is not 0, which a
- * signal handler may see to, they leave. An agent's and an environment's are then stopped as by reglue_stop;
- * joining as a benchmark program and its routines return REGLUE_LOST. It must outlive the handles. NULL, as at
- * first: nothing. */
+/** Names a flag for handles that are made from now on. They look at it ten times a second while they wait, and
+ * leave once it is not 0: an agent and an environment as by reglue_stop; joining as a benchmark program, and its
+ * routines, return REGLUE_LOST. A signal handler may set it. It must outlive the handles. NULL, as at first: none. */
 REGLUE_API void reglue_set_stop(const volatile sig_atomic_t *stop);
 
 /** @} */
