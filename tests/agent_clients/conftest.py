@@ -1,7 +1,18 @@
-"""Databases of competitions."""
+"""Databases of competitions, and the library of Julia's client."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import pytest
+
+from tests.agent_clients.programs import built
 from tests.reglue_competition.conftest import postgresql, store, url
 
-__all__ = ["postgresql", "store", "url"]
+__all__ = ["libreglue", "postgresql", "store", "url"]
+
+
+@pytest.fixture(scope="session")
+def libreglue() -> Mapping[str, str]:
+    """The environment in which Julia finds libreglue."""
+    return {"REGLUE_LIBRARY": str(built("c", "reglue_c", "libreglue.so"))}
