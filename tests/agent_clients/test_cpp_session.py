@@ -17,7 +17,7 @@ from reglue.messages.agent import AgentInit, RoutineDone, TextMessage
 from reglue.net.join_string import Transport
 from tests.agent_clients.programs import built, started
 from tests.glue_server.playing import corridor_pool
-from tests.glue_server.rpc.proxies import TRANSPORTS, proxy_to
+from tests.glue_server.rpc.proxies import TRANSPORTS, cut_off, proxy_to
 from tests.waiting import until
 
 PATIENCE_S = 30.0
@@ -43,11 +43,8 @@ def test_a_lost_connection_is_a_line_and_each_call_another_if_it_is_wanted(
         assert port is not None
         port.send(AgentInit(corridor_pool().spec))
         assert isinstance(port.receive(PATIENCE_S), RoutineDone)
-        target, proxy.target = proxy.target, ""
-        proxy.cut()
-        until(lambda: proxy.refused > 3, "the agent has tried some times")
-        proxy.target = target
-        port.send(TextMessage("hello"))
+        with cut_off(proxy):
+            port.send(TextMessage("hello"))
         assert isinstance(port.receive(PATIENCE_S), TextMessage)
         port.close("that was all")
         _, told = process.communicate(timeout=PATIENCE_S)
@@ -146,11 +143,8 @@ def test_an_agent_may_wait_in_slices_also_while_its_connection_is_lost(
     ):
         port = server.next("agent", PATIENCE_S)
         assert port is not None
-        target, proxy.target = proxy.target, ""
-        proxy.cut()
-        until(lambda: proxy.refused > 3, "the agent has tried some times")
-        port.send(TextMessage("hello"))
-        proxy.target = target
+        with cut_off(proxy):
+            port.send(TextMessage("hello"))
         assert port.receive(PATIENCE_S) == TextMessage("I have waited")
         port.close("that was all")
         assert process.wait(PATIENCE_S) == 0

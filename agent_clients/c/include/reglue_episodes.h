@@ -50,7 +50,7 @@ typedef struct reglue_row {
     uint32_t next;    /**< how many rows there have been */
 } reglue_row;
 
-/** Goes on to the next row of a turn: ends, then steps, then starts. 0: there is none. */
+/** Goes on to the next row of a turn: ends, then steps, then starts. 0: no row is left. */
 static inline int reglue_next_row(const reglue_call *call, reglue_row *row)
 {
     uint32_t i = row->next;

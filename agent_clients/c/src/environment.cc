@@ -130,7 +130,7 @@ bool answer_by_nothing(reglue_environment& self) {
   return true;
 }
 
-/// Shows the next call; waits for it without limit if `timeout_s` is none.
+/// Shows the next call; waits for it `timeout_s` seconds, or as long as it takes.
 int next(reglue_environment* self, const reglue_environment_call** call,
          std::optional<double> timeout_s) {
   if (call) *call = nullptr;

@@ -124,7 +124,7 @@ void check_abandoned(const reglue::Turn& turn, std::uint32_t slot) {
                            " to abandon, wanted one that steps or starts in this turn");
 }
 
-/// Shows the next call; waits for it without limit if `timeout_s` is none.
+/// Shows the next call; waits for it `timeout_s` seconds, or as long as it takes.
 int next(reglue_session* session, const reglue_call** call, std::optional<double> timeout_s) {
   if (call) *call = nullptr;
   return carried_out(session, call, [&]() -> int {

@@ -146,8 +146,9 @@ export function checkedSpec(spec: TaskSpec): TaskSpec {
 function checkDomain(tensor: TensorSpec): void {
   const { name, domain, size } = tensor;
   const kinds = ["box", "discrete", "multiDiscrete", "multiBinary"];
-  if (!kinds.includes((domain as Partial<Domain> | null)?.kind ?? "")) {
-    throw new SpecError(`${name}: its domain is none of ${kinds.join(", ")}`);
+  const kind = (domain as Partial<Domain> | null)?.kind;
+  if (!kinds.includes(kind ?? "")) {
+    throw new SpecError(`${name}: got a domain of kind ${kind}, wanted ${kinds.join(", ")}`);
   }
   const isWhole = /^u?int/.test(tensor.dtype);
   switch (domain.kind) {

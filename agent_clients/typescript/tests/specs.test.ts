@@ -59,8 +59,12 @@ for (const [why, make, words] of [
   ["no shape", () => tensor(null), /x: got shape null, wanted a list of sizes/],
   ["a negative size", () => tensor([-1]), /x: got shape -1, wanted a list of sizes/],
   ["half a size", () => tensor([0.5]), /x: got shape 0.5, wanted a list of sizes/],
-  ["no domain", () => tensor([], null), /x: its domain is none of box, discrete, multiDiscrete/],
-  ["an unknown domain", () => tensor([], { kind: "ball" }), /x: its domain is none of box/],
+  [
+    "no domain",
+    () => tensor([], null),
+    /x: got a domain of kind undefined, wanted box, discrete, multiDiscrete, multiBinary/,
+  ],
+  ["an unknown domain", () => tensor([], { kind: "ball" }), /x: got a domain of kind ball, wanted/],
   ["half a box", () => tensor([], { kind: "box", low: [0] }), /x: high has no entries, wanted 0/],
 ] as [string, () => TensorSpec, RegExp][]) {
   test(`a tensor that an environment gives ${why} is refused`, () => {

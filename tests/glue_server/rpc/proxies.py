@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from glue_server.conformance.fault_injection import route_through
 from glue_server.conformance.tcp_proxy import TcpProxy, UnixProxy
 from glue_server.rpc import GlueServer
+from tests.waiting import until
 
 TRANSPORTS = ("grpc", "unix")
 
@@ -27,6 +28,16 @@ def proxy_to(server: GlueServer, role: str = "agent") -> Iterator[TcpProxy]:
     ):
         route_through(server, proxy, role)
         yield proxy
+
+
+@contextmanager
+def cut_off(proxy: TcpProxy) -> Iterator[None]:
+    """A peer that has lost its connection, and has tried some times; it is back after the block."""
+    target, proxy.target = proxy.target, ""
+    proxy.cut()
+    until(lambda: proxy.refused > 3, "the peer has tried some times")
+    yield
+    proxy.target = target
 
 
 def redirect(proxy: TcpProxy, server: GlueServer, role: str = "agent") -> None:

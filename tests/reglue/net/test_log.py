@@ -22,10 +22,9 @@ from reglue.messages.agent import AgentInit, RoutineDone, TextMessage
 from reglue.net.join_string import Transport
 from tests.glue_server.hubs import a_hub
 from tests.glue_server.playing import PATIENT, cell, corridor_pool, in_turn
-from tests.glue_server.rpc.proxies import TRANSPORTS, proxy_to
+from tests.glue_server.rpc.proxies import TRANSPORTS, cut_off, proxy_to
 from tests.reglue.connecting import PATIENCE_S, Start, Still
 from tests.reglue.joining import Join, left, seated
-from tests.waiting import until
 
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 CALL = rf"{TIME} reglue call %s \d+ bytes, answered by \d+ bytes in \d+\.\d\d ms"
@@ -52,11 +51,8 @@ def test_a_lost_connection_is_a_line_and_its_return_another(
         port = seated(server)
         port.send(AgentInit(corridor_pool().spec))
         assert isinstance(port.receive(PATIENCE_S), RoutineDone)
-        target, proxy.target = proxy.target, ""
-        proxy.cut()
-        until(lambda: proxy.refused > 3, "the agent has tried some times")
-        proxy.target = target
-        port.send(TextMessage("hello"))
+        with cut_off(proxy):
+            port.send(TextMessage("hello"))
         assert isinstance(port.receive(PATIENCE_S), TextMessage)
         port.close("that was all")
         code, words = left(process)
