@@ -13,7 +13,7 @@ from env_adapters.fitted_tensors import FITS, Fit, View, fitted
 from env_adapters.names import SuiteName
 from reglue.environments.world import Restorable, Suite, World
 from reglue.errors import UnknownName, UsageError
-from reglue.spec import TaskSpec
+from reglue.spec import Arrays, TaskSpec
 
 
 class Composed:
@@ -53,6 +53,8 @@ class Composed:
             raise UnknownName("fit", fit, FITS)
         if fit != "equal" and specs:
             specs, self._views = fitted(specs, fit)
+        if self.raw_actions:
+            self._views = {name: self._clipping(name, view) for name, view in self._views.items()}
         self._spec = _common(specs)
         told = json.dumps([suites, tasks, horizon, sees, fit], sort_keys=True, default=repr)
         self._mark = hashlib.sha256(told.encode()).hexdigest()
@@ -85,6 +87,11 @@ class Composed:
         return any(getattr(suite, "tells_success", True) for suite in self._suites)
 
     @property
+    def raw_actions(self) -> bool:
+        """Whether a suite wants actions as they are: those of the others are clipped here."""
+        return any(map(_is_raw, self._suites))
+
+    @property
     def counts_steps(self) -> bool:
         """Whether some suite's cells need the run's steps."""
         return any(getattr(suite, "counts_steps", False) for suite in self._suites)
@@ -96,6 +103,22 @@ class Composed:
         if not all(isinstance(world, Restorable) for world in worlds.values()):
             return ComposedWorld(self._views, self._horizon, worlds, self._sources)
         return KeptWorld(self._views, self._horizon, worlds, self._sources, mark=self._mark)
+
+    def _clipping(self, name: str, view: View) -> View:
+        suite = self._suites[self._sources[name][0]]
+        if _is_raw(suite):
+            return view
+        tensors = {tensor.name: tensor for tensor in suite.spec.actions}
+
+        def act(actions: Arrays) -> Arrays:
+            own = view.act(actions)
+            return {name: tensors[name].clipped(values) for name, values in own.items()}
+
+        return replace(view, act=act)
+
+
+def _is_raw(suite: Suite) -> bool:
+    return bool(getattr(suite, "raw_actions", False))
 
 
 def _check_variants(name: str, suite: Suite, task: str, numbers: Sequence[int]) -> None:

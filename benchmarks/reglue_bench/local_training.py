@@ -23,8 +23,9 @@ from reglue.messages.agent import AgentInit, Numbered, Phase, Reply
 from reglue.spec import TaskSpec
 from reglue_bench.plans.names import BenchmarkName
 from reglue_bench.plans.training_stream import TrainingStream, training_stream
-from reglue_bench.procedures.procedure import MAX_TRIES
 from reglue_bench.runs.environments import cores, make_environment
+
+_MOST_FAILURES = 3  # of starts, one after another; then the environment is lost
 
 
 def calls(
@@ -77,7 +78,8 @@ def _calls(
             return stream.order(slot, begun[slot] - 1)
 
         port = ProgramPort("program")
-        agent = SlotAgent(AgentCalls(port, Timeouts()), environment.spec)
+        clips = not environment.ready.raw_actions
+        agent = SlotAgent(AgentCalls(port, Timeouts()), environment.spec, clips=clips)
         loop = EpisodeLoop(agent, environment, Phase.TRAIN, next_order, spent=Spent())
         failures = 0  # of starts, one after another
         for seq, outcome in enumerate(loop.turns()):
@@ -86,7 +88,7 @@ def _calls(
                 port.answer((yield Numbered(seq + 2, port.call)))
             elif outcome.status == EnvironmentFault.status and not outcome.steps:
                 failures += 1
-                if failures == MAX_TRIES:
+                if failures == _MOST_FAILURES:
                     raise EnvironmentFault(outcome.detail)
     return "the environments are closed"
 

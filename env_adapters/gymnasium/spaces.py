@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from env_adapters.gymnasium.library import gymnasium
-from reglue.errors import UnknownName, UsageError
+from reglue.errors import IllegalAction, UnknownName, UsageError
 from reglue.spec import Array, Arrays, Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
 
 _KNOWN = "Box, Discrete, MultiBinary, MultiDiscrete from 0, Text, and Dict and Tuple of these"
@@ -69,7 +69,7 @@ class Tensors:
         return found
 
     def value(self, arrays: Arrays, *, clip: bool = False) -> Any:
-        """Arrays as the value of the space. Raises UsageError if they do not fit.
+        """Arrays as the value of the space. Raises IllegalAction if they do not fit.
 
         Numbers of a Box may be out of its bounds, unless they are to be clipped.
         """
@@ -100,7 +100,7 @@ class _Leaf:
         return np.array(value, self.tensor.dtype)
 
     def value(self, array: Array, clip: bool) -> Any:
-        """A number where the shape is (). Raises UsageError."""
+        """A number where the shape is (). Raises IllegalAction."""
         array = np.array(array, self.tensor.dtype)
         space = self.space
         if self.is_box:
@@ -112,7 +112,7 @@ class _Leaf:
                 return text
         elif space.contains(array[()]):
             return array[()]
-        raise UsageError(f"got the {self.tensor.name} {array.tolist()}, wanted one of {space}")
+        raise IllegalAction(f"got the {self.tensor.name} {array.tolist()}, wanted one of {space}")
 
 
 def _leaves(path: tuple[Any, ...], space: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:

@@ -86,6 +86,11 @@ class OneEnvironment:
         return self._tells_success
 
     @property
+    def raw_actions(self) -> bool:
+        """Always: worlds clip actions, or pass them on as Gymnasium does."""
+        return True
+
+    @property
     def standardizes(self) -> bool:
         """True if episodes are known to draw from `np_random` alone."""
         return self._codec is not None

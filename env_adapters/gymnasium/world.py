@@ -103,7 +103,7 @@ class GymnasiumWorld:
         return self._observations.arrays(observation)
 
     def step(self, action: Arrays) -> Step:
-        """Take one step. Raises UsageError, with nothing changed, for an illegal action.
+        """Take one step. Raises IllegalAction, with nothing changed.
 
         In EVALUATE an episode terminates at its first success.
         """

@@ -79,6 +79,11 @@ class MetaWorld:
         return {task: len(goals) for task, goals in self._settings.goals.items()}
 
     @property
+    def raw_actions(self) -> bool:
+        """Always: its own arithmetic on what lies outside of the Box decides last bits."""
+        return True
+
+    @property
     def standardizes(self) -> bool:
         """Once the goal is set, nothing in the 50 tasks draws a random number."""
         return True

@@ -46,9 +46,10 @@ class SlotAgent:
     All raise AgentFault when the agent is lost.
     """
 
-    def __init__(self, calls: AgentCalls, spec: TaskSpec) -> None:
+    def __init__(self, calls: AgentCalls, spec: TaskSpec, *, clips: bool) -> None:
+        """`clips`: see ActionChecks."""
         self.calls = calls
-        self.checks = ActionChecks(spec)
+        self.checks = ActionChecks(spec, clips=clips)
         self._spec = spec
         self._asked: deque[Slots] = deque()  # whom the answers under way are about
 

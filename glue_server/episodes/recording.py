@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from env_adapters import Cell
-from glue_server.agent.actions import Checked
+from glue_server.agent.actions import Checked, unpacked
+from glue_server.environment.recall import NO_SLOTS, Recalled
 from glue_server.episodes.observed import Observed, ObservedParts, ObservedSlots
 from reglue.messages.agent import ActionFlag
-from reglue.messages.environment import Flags, Played, Slots
+from reglue.messages.environment import Flags, Play, Played, Slots
 from reglue.spec import Arrays, TaskSpec
 
 
@@ -32,7 +34,7 @@ class Outcome:
     """What came of an order."""
 
     order: Order
-    status: str  # ok, or whose fault it was: see reglue_bench.results.result.EpisodeRow
+    status: str  # ok, CRASHED, or whose fault it was: see reglue_bench.results.result.EpisodeRow
     success: bool = False  # the task's flag was up at some step
     return_: float = 0.0  # sum of rewards in the order of steps, task units
     steps: int = 0
@@ -47,6 +49,10 @@ class Outcome:
 CUT_OFF = "truncated where its order ends"
 """The detail of an outcome whose environment would have gone on."""
 
+CRASHED = "crashed"
+"""The status of an episode whose environment failed, and failed again in the same place when the
+same actions were played again in a fresh one. Nobody is blamed; the episode counts as a failure."""
+
 _NO_LIMIT = np.iinfo(np.int64).max
 _FIRST_CAPACITY = 64  # steps; doubled when an episode is longer
 
@@ -55,6 +61,7 @@ class EpisodeRecording:
     """What each slot has earned: one row a slot, so that a turn over many slots stays cheap."""
 
     def __init__(self, spec: TaskSpec, observed_to: ObservedParts | None = None) -> None:
+        self._tensors = spec.actions
         slots = spec.slots
         row_bytes = sum(tensor.row_bytes for tensor in spec.actions)
         self.orders: dict[int, Order] = {}  # of the slots whose episode is on
@@ -134,6 +141,18 @@ class EpisodeRecording:
         if self._observed is not None and len(slots[rows]):
             seen = {name: values[rows] for name, values in played.observations.items()}
             self._observed.step(slots[rows], seen, played.terminated[rows], played.truncated[rows])
+
+    def recalled(self, slot: int) -> Iterator[Recalled]:
+        """See Recall: the episode's start, and its steps."""
+        yield Recalled(Play(NO_SLOTS, {}, {slot: self.orders[slot].cell}))
+        acted, steps = int(self._acted[slot]), int(self._steps[slot])
+        actions = unpacked(self._actions[slot, :acted].tobytes(), self._tensors)
+        slots = np.array([slot], np.uint32)
+        for step in range(acted):
+            action = {name: rows[step : step + 1] for name, rows in actions.items()}
+            is_answered = step < steps
+            reward = float(self._rewards[slot, step]) if is_answered else None
+            yield Recalled(Play(slots, action, {}), reward, is_answered)
 
     def outcome(self, slot: int, status: str = "ok", detail: str = "") -> Outcome:
         """End the slot's episode and return what came of it.

@@ -108,6 +108,13 @@ class NotAnEnvironment(CannotLoad, TypeError):
     """An environment lacks a method, or returns something that does not fit its TaskSpec."""
 
 
+class IllegalAction(UsageError, ValueError):
+    """An environment cannot play an action, which its TaskSpec does not exclude; nothing changed.
+
+    It is the error of the agent that chose it.
+    """
+
+
 class MissingExtra(UsageError, ImportError):
     """A package is not installed; the message names the extra to install."""
 

@@ -6,7 +6,7 @@ Pure values over NumPy; the wire form is `proto/reglue/v1/spec.proto`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -135,6 +135,34 @@ class TensorSpec:
     def high(self) -> npt.NDArray[np.float64]:
         """Upper bounds, shape `shape` (inf for none)."""
         return self._bound(self.domain.high if isinstance(self.domain, Box) else (), np.inf)
+
+    def bounds(self) -> tuple[Array, Array]:
+        """`low` and `high`, in its dtype if that is a float: an agent plays a bound in it."""
+        low, high = self.low(), self.high()
+        if self.numpy_dtype.kind != "f":
+            return low, high
+        with np.errstate(over="ignore"):  # a bound beyond it is none
+            return low.astype(self.numpy_dtype), high.astype(self.numpy_dtype)
+
+    def clipped(self, values: Array) -> Array:
+        """Values of its dtype, (…, *shape), clipped to its Box; as they are if it has none."""
+        return values if self._least_and_most is None else np.clip(values, *self._least_and_most)
+
+    @cached_property
+    def _least_and_most(self) -> tuple[Array, Array] | None:
+        """The values of its dtype that are next to the bounds of its Box, within them."""
+        if not isinstance(self.domain, Box):
+            return None
+        if self.numpy_dtype.kind == "f":
+            return self.bounds()
+        kind = np.iinfo(np.uint8 if self.dtype == "bool" else self.dtype)
+        least, most = (0, 1) if self.dtype == "bool" else (kind.min, kind.max)
+
+        def of(bounds: npt.NDArray[np.float64], rounded: Callable[[float], int]) -> Array:
+            flat = [rounded(min(max(each, least), most)) for each in bounds.ravel().tolist()]
+            return np.array(flat, self.numpy_dtype).reshape(self.shape)
+
+        return of(self.low(), math.ceil), of(self.high(), math.floor)
 
     def empty(self, rows: int) -> Array:
         """Zeros of shape `(rows, *shape)`."""

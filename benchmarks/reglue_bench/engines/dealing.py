@@ -25,8 +25,12 @@ from reglue.errors import (
 from reglue_bench.engines.engine import Engine
 from reglue_bench.engines.players import Player, Players
 from reglue_bench.engines.shard import AsPlanned, ShardTold, outcome_of, played_of, todo_head
-from reglue_bench.procedures.procedure import MAX_TRIES, Record, Todos, Watch
+from reglue_bench.procedures.procedure import Begin, Record, Todo, Todos, Watch
 from reglue_bench.runs.agent_pool import Losses
+
+MAX_DEATHS = 3
+"""After how many deaths of processes, one after another, over one unit or before any, a run ends.
+"""
 
 _LOOK_MS = 200  # how often `stop` is looked at
 _FRAME_S = 60.0  # how long a process may take to say the rest of a frame
@@ -42,6 +46,7 @@ class _Shard:
     """Units that one agent plays."""
 
     todo: Todos
+    begun: set[int] = field(default_factory=set)  # units that are not recorded yet
     played: set[int] = field(default_factory=set)  # units that are recorded
     deaths: int = 0  # of processes that played it
 
@@ -64,8 +69,8 @@ class _Player:
 class DealingEngine(Engine):
     """Deals a plan's shards to processes, each with an agent and environments of its own.
 
-    What a process that dies had not said is played again by another. An agent that is lost ends
-    its process.
+    What a process that dies had not said is played again by another, as another try. An agent that
+    is lost ends its process.
     """
 
     def __init__(  # noqa: PLR0913 - what its session knows
@@ -126,11 +131,12 @@ class DealingEngine(Engine):
         """Get ready to begin processes: each begins when there is a shard for it."""
         self._begun.open()
 
-    def play(self, todo: Todos, *, record: Record, watch: Watch) -> None:
+    def play(self, todo: Todos, *, begin: Begin, record: Record, watch: Watch) -> None:
         """Give each process a shard, and another one when that is over.
 
         After what ends the run no process gets another; those at play finish theirs.
         """
+        self._begin = begin
         self._waiting.extend(map(_Shard, todo.dealt(self._agents)))
         ending: ReglueError | None = None
         while True:
@@ -223,8 +229,13 @@ class DealingEngine(Engine):
                 todo, outcomes = played_of(played, body, self._as_planned)
                 if not player.shard.played:
                     self._note_machine(todo.unit % self._agents, player.machine)
+                player.shard.begun.discard(todo.unit)
                 player.shard.played.add(todo.unit)
                 record(todo, outcomes)
+            case {"begun": [unit, attempt]}:
+                assert player.shard is not None
+                player.shard.begun.add(unit)
+                self._begin(Todo(unit, attempt))
             case {"over": _}:
                 player.shard = None
                 self._kept += 1
@@ -270,21 +281,22 @@ class DealingEngine(Engine):
         self._unplaced = 0  # its core may be free now
         if shard is None:
             self._never += not machine
-            if self._never == MAX_TRIES:
+            if self._never == MAX_DEATHS:
                 raise EnvironmentFault(
-                    f"{MAX_TRIES} processes died, one after another, before they played; "
+                    f"{MAX_DEATHS} processes died, one after another, before they played; "
                     f"the last: {words} (--processes 1 needs the least memory)"
                 )
             return
         if not len(shard.left):
             return
         shard.deaths += 1
-        if shard.deaths == MAX_TRIES:
+        if shard.deaths == MAX_DEATHS:
             raise EnvironmentFault(
-                f"{MAX_TRIES} processes died, one after another, that played unit "
+                f"{MAX_DEATHS} processes died, one after another, that played unit "
                 f"{shard.left.units[0]}; the last, on {machine}: {words} (--processes 1 needs the "
                 "least memory)"
             )
+        shard.todo, shard.begun = shard.todo.again(shard.begun), set()
         self._waiting.appendleft(shard)
         self._note_event(
             f"a process on {machine} died, and another plays what is left of its units: {words}"

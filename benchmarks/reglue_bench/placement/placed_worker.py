@@ -11,7 +11,7 @@ from typing import Any
 
 from glue_server.environment.port import EnvironmentPort
 from glue_server.environment.shared_memory import SharedArrays
-from glue_server.environment.worker_process import Silence
+from glue_server.environment.worker_process import Silence, WorkerFaults
 from glue_server.peers.hosts import PeerSource
 from glue_server.processes.frames import read_frame, write_frame
 from glue_server.processes.interrupts import hurried
@@ -110,7 +110,7 @@ class PlacedWorker:
         self._plays.append(whole)
         self._sent(whole)
 
-    def receive(self) -> dict[int, str]:
+    def receive(self) -> WorkerFaults:
         """The faults of the oldest Play. Raises EOFError or OSError: it is gone, or late."""
         self._check_alive()
         play = self._plays.popleft()
@@ -119,7 +119,7 @@ class PlacedWorker:
             raise EOFError(f"answered a Play by a {type(played).__name__}")
         self._silence.answered()
         self._shared.put_played(play, played)
-        return dict(played.faults)
+        return WorkerFaults(dict(played.faults), {*played.illegal})
 
     def ask(self, call: EnvironmentCall) -> EnvironmentReply:
         """Have a routine of one slot carried out. Raises EOFError or OSError: it is gone."""

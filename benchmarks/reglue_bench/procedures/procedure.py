@@ -25,29 +25,17 @@ if TYPE_CHECKING:
     from reglue_bench.terminal.observer import RunStarted
     from reglue_bench.terminal.tally import Tally
 
-MAX_TRIES = 3
-"""How often a session plays a unit whose environment fails, before it records the failure."""
-
-
 _Given = TypeVar("_Given")
 
 
 @dataclass(frozen=True, slots=True)
 class Todo:
-    """A unit to play: its `attempt`-th try, after `failed` tries whose environment failed."""
+    """A unit to play. `attempt` says how often it was begun before: a session that was killed, or
+    whose unit is to be played again, began it. Within a session each unit is played once.
+    """
 
     unit: int
     attempt: int
-    failed: int = 0  # tries of this session whose environment failed
-
-    @property
-    def may_be_tried_again(self) -> bool:
-        """Whether the unit is played again if its environment fails."""
-        return self.failed + 1 < MAX_TRIES
-
-    def again(self) -> Todo:
-        """The next try, after an environment failed."""
-        return Todo(self.unit, self.attempt + 1, self.failed + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +59,17 @@ class Todos(Sequence[Todo]):
             return Todos(self.units[place], self.attempts[place])
         return Todo(self.units[place], self.attempts[place])
 
+    @property
+    def tried(self) -> dict[int, int]:
+        """The try of each unit that was begun before."""
+        pairs = zip(self.units, self.attempts, strict=True)
+        return {unit: attempt for unit, attempt in pairs if attempt}
+
+    def again(self, units: Collection[int]) -> Todos:
+        """The same, with the next try of these units."""
+        pairs = zip(self.units, self.attempts, strict=True)
+        return Todos(self.units, array("I", (tried + (unit in units) for unit, tried in pairs)))
+
     def without(self, units: Collection[int]) -> Todos:
         """All but these units."""
         return self._at(place for place, unit in enumerate(self.units) if unit not in units)
@@ -91,6 +90,9 @@ class Todos(Sequence[Todo]):
             array("I", (self.attempts[place] for place in kept)),
         )
 
+
+Begin: TypeAlias = Callable[[Todo], None]
+"""Gets each unit when it begins: from now on its agent may have seen an episode of it."""
 
 Record: TypeAlias = Callable[[Todo, Sequence[Outcome]], None]
 """Commits a unit's outcomes, all at once."""
@@ -246,10 +248,11 @@ class Procedure(ABC):
         todo: Sequence[Todo],
         *,
         order: MakeOrder,
+        begin: Begin,
         record: Record,
         watch: Watch,
     ) -> None:
-        """Play the units and record each when it is whole.
+        """Play the units once each, say that each begins, and record it when it is whole.
 
         When the agent is lost, its fault is recorded for the units in play, and raised
         unless the next unit has an agent of its own.

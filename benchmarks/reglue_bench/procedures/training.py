@@ -21,6 +21,7 @@ from reglue.errors import AgentFault, UsageError
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.procedure import (
     Agents,
+    Begin,
     MakeOrder,
     Procedure,
     Record,
@@ -214,6 +215,7 @@ class Training(Procedure):
         todo: Sequence[Todo],
         *,
         order: MakeOrder,
+        begin: Begin,
         record: Record,
         watch: Watch,
     ) -> None:
@@ -223,6 +225,7 @@ class Training(Procedure):
         """
         for asked in todo:
             glue = agents.fresh()
+            begin(asked)
             run = TrainingRun(self, asked.unit, order, watch)
             try:
                 run.play(glue, agents)

@@ -21,6 +21,7 @@ SHADES = {
     "agent_timeout": "#b064c8",
     "agent_disconnected": "#7a5cc8",
     "agent_abandoned": "#c9a227",
+    "crashed": "#e07b39",
     "environment_error": "#6c5a4e",
     "missing": "rgba(140,145,155,0.4)",
 }
@@ -128,6 +129,11 @@ def _notes(result: Result) -> list[str]:
         notes.append(
             f"In {count(result.defaulted_steps)} of {plural(result.steps.counted, 'step')} the "
             "agent was late and a default action was played."
+        )
+    if result.episodes_retried:
+        notes.append(
+            f"{plural(result.episodes_retried, 'episode')} of a second or later try: the run was "
+            "killed or interrupted in mid-episode, or faults were played again."
         )
     notes += [sentence(line) for line in events(result)]
     if result.privileged:

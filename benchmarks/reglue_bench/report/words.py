@@ -15,6 +15,7 @@ STATUSES = {
     "agent_timeout": "the agent did not answer in time",
     "agent_disconnected": "the agent was lost",
     "agent_abandoned": "the agent gave up the episode",
+    "crashed": "the environment failed, and again when the same actions were replayed",
     "environment_error": "the environment failed",
     "missing": "not played",
 }

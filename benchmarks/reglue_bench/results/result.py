@@ -94,7 +94,7 @@ class Seconds(_Record):
 class FaultCount(_Record):
     """Episodes of any phase that ended by the same fault."""
 
-    status: str  # whose fault: agent_error, agent_timeout, environment_error, …
+    status: str  # agent_error, agent_timeout, environment_error, crashed, …
     detail: str  # the first line of the error
     count: int  # of episodes
 
@@ -129,8 +129,9 @@ class LearningRun(_Record):
     attempt: int = Field(alias="try")  # how often it was played before
     status: str  # ok: played to its end; missing; or the fault that ended it
     performance: float | None
-    """Mean of what is measured; the plan's worst performance if the agent's own fault ended the
-    run; None if the run is missing, an environment ended it, or no worst performance is known."""
+    """Mean of what is measured; the plan's worst performance if the agent's own fault or a crash
+    ended the run; None if the run is missing, an environment ended it, or no worst performance is
+    known."""
     episodes: int  # that were begun
     steps: int  # in all episodes
     successes: int  # episodes with success; 0 if the environment never reports it
@@ -156,7 +157,7 @@ class OnlineScore(_Record):
     performance: float | None  # mean over all planned runs; None: see `withheld`
     interval95: Interval | None  # Student's, over all planned runs; None below two
     withheld: str = ""  # why there is no performance
-    worst_performance: float | None = None  # of runs that the agent's own fault ended
+    worst_performance: float | None = None  # of runs that were not played to their end
     completed_only: float | None  # mean over the runs played to their end; not to be ranked
     runs: list[LearningRun]  # all that were planned
     curve: Curve  # of the completed runs' lines
@@ -169,7 +170,7 @@ class OnlineScore(_Record):
 
     @property
     def given_up(self) -> list[LearningRun]:
-        """The runs that the agent's own fault ended, scored with the worst performance."""
+        """The runs that the agent's own fault or a crash ended, scored as the worst."""
         return [run for run in self.runs if run.status != "ok" and run.performance is not None]
 
 

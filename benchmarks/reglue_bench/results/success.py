@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from glue_server import CRASHED
 from reglue_bench.plans.plan import Plan, PlanCell
 from reglue_bench.procedures.procedure import Procedure
 from reglue_bench.results.result import (
@@ -84,6 +85,11 @@ def score(procedure: Procedure, played: Played) -> Result:
 def is_agents_fault(status: str) -> bool:
     """Whether the agent failed, was lost or gave up."""
     return status.startswith("agent_")
+
+
+def is_worst(status: str) -> bool:
+    """Whether what ended so counts as the worst performance: the agent failed, or it crashed."""
+    return status == CRASHED or is_agents_fault(status)
 
 
 def what_was_run(played: Played, counts: RowCounts) -> dict[str, Any]:

@@ -126,7 +126,8 @@ class Promising:
     """A port whose environment promises `ready`, and hears what was refused."""
 
     hello = LocalEnvironmentPort(Hall(), "hall").hello
-    replayed = 0
+    renews = False
+    blank = ()
 
     def __init__(self, reply: EnvironmentReply | BadReply) -> None:
         self._reply = reply
@@ -140,6 +141,9 @@ class Promising:
 
     def is_ready(self) -> bool:
         return True
+
+    def renew(self, slot: int) -> None:
+        pass
 
     def receive(self, timeout_s: float) -> EnvironmentReply:
         if isinstance(self._reply, BadReply):

@@ -185,7 +185,7 @@ def faulty(*faults: str, slots: int = 2) -> tuple[list[Outcome], Scripted]:
 def test_a_step_that_fails_ends_its_own_episode(fault: str, words: str) -> None:
     rows, _ = faulty(fault, "", "")
     assert [(row.status, row.steps) for row in rows] == [
-        ("environment_error", 1),
+        ("crashed", 1),
         ("ok", 5),
         ("ok", 5),
     ]

@@ -26,6 +26,7 @@ from reglue.environments.validation import (
 )
 from reglue.environments.world import Cell, Restorable, Seeded, Suite, World
 from reglue.errors import (
+    IllegalAction,
     NotAnEnvironment,
     NotSupported,
     OutOfOrder,
@@ -74,6 +75,9 @@ class Environment:
     tells_success = True
     """False if its episodes never report success: the score is then the mean return."""
 
+    raw_actions = False
+    """True if it wants actions outside of a Box as they are: otherwise they are clipped for it."""
+
     @property
     def variants(self) -> Mapping[str, int]:
         """The number of variants of each task, in the order of tasks."""
@@ -104,7 +108,11 @@ class Environment:
         raise NotImplementedError
 
     def env_step(self, actions: Arrays, slots: Slots) -> Earned:
-        """Take one step in each of `slots`. Clip actions that are out of a Box's bounds."""
+        """Take one step in each of `slots`.
+
+        Actions are legal values of their domains; with `raw_actions` finite numbers may lie
+        outside of a Box.
+        """
         raise NotImplementedError
 
     def env_get_state(self, slot: int) -> bytes:
@@ -167,7 +175,8 @@ class Environment:
 class Worlds(Environment):
     """Plays one world in each slot; its suite makes a world when the slot is first used.
 
-    An error in one world is a fault of its slot; the other slots continue.
+    An error in one world is a fault of its slot; the other slots continue. A world that failed is
+    closed, and another one made for the slot's next start.
     """
 
     portable = True
@@ -175,6 +184,7 @@ class Worlds(Environment):
     def __init__(self, suite: Suite) -> None:
         self.tells_success = bool(getattr(suite, "tells_success", True))
         self.max_slots = int(getattr(suite, "max_slots", self.max_slots))
+        self.raw_actions = bool(getattr(suite, "raw_actions", self.raw_actions))
         self._suite = suite
         self._worlds: dict[int, World] = {}
         self._tasks: dict[int, str] = {}  # that slots began last
@@ -210,14 +220,19 @@ class Worlds(Environment):
         """Step and start world by world; those of one task together, as they may share memory."""
         played = Played.blank(self.spec, play, is_fresh=True)
         faults: dict[int, str] = {}
+        illegal = set[int]()
         slots = play.slots.tolist()
         tasks = [self._tasks.get(slot, "") for slot in slots]
         for row in sorted(range(len(slots)), key=tasks.__getitem__):
             slot = slots[row]
             try:
                 self._step(slot, play, row, played)
+            except IllegalAction as error:
+                faults[slot] = str(error)
+                illegal.add(slot)
             except Exception as error:  # noqa: BLE001 - the edge of somebody's world
                 faults[slot] = _fault(error)
+                self._discard(slot)
         for row, (slot, cell) in enumerate(play.starts.items(), start=len(play.slots)):
             try:
                 numbered = self._numbered(cell)
@@ -225,7 +240,10 @@ class Worlds(Environment):
                 self._keep(played, row, self._world_of(slot).start(numbered))
             except Exception as error:  # noqa: BLE001 - the edge of somebody's world
                 faults[slot] = _fault(error)
-        return replace(played, faults=faults) if faults else played
+                self._discard(slot)
+        if not faults:
+            return played
+        return replace(played, faults=faults, illegal=frozenset(illegal))
 
     def _step(self, slot: int, play: Play, row: int, played: Played) -> None:
         if slot not in self._worlds:
@@ -247,6 +265,15 @@ class Worlds(Environment):
         # Copied at once: worlds of a suite may share the array that they answer with.
         for tensor in self.spec.observations:
             played.observations[tensor.name][row] = conforming_row(observation, tensor, self.spec)
+
+    def _discard(self, slot: int) -> None:
+        """Its world failed: nobody knows what it would do in another episode."""
+        if (world := self._worlds.pop(slot, None)) is not None:
+            try:
+                world.close()
+            except Exception as error:  # the edge of somebody's world
+                raise_interrupt(error)
+                log.debug("a world that failed was not closed", exc_info=error)
 
     def _numbered(self, cell: Cell) -> Cell:
         """`cell`, or the n-th start's where randomness is standardized."""

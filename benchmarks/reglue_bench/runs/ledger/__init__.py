@@ -12,7 +12,7 @@ from reglue_bench.runs.ledger.reader import (
     Totals,
 )
 from reglue_bench.runs.ledger.storage import FILE, warn_of_lost_journal
-from reglue_bench.runs.ledger.writer import Ledger, Try
+from reglue_bench.runs.ledger.writer import Begun, Ledger, Try
 
 __all__ = [
     "AGENT_NAME",
@@ -22,6 +22,7 @@ __all__ = [
     "FILE",
     "ISOLATION",
     "MACHINE",
+    "Begun",
     "Ledger",
     "LedgerReader",
     "Row",

@@ -26,6 +26,14 @@ tries = sa.Table(
     sa.Column("digest", sa.LargeBinary, nullable=False),  # of its rows of `outcome`, by k
     sqlite_with_rowid=False,
 )
+begun = sa.Table(
+    "begun",
+    TABLES,
+    sa.Column("unit", sa.Integer, primary_key=True),  # that is in play, or was when a session died
+    sa.Column("attempt", sa.Integer, nullable=False),
+    sa.Column("digest", sa.LargeBinary, nullable=False),  # of the row
+    sqlite_with_rowid=False,
+)
 outcomes = sa.Table(
     "outcome",
     TABLES,
