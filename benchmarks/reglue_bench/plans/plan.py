@@ -89,15 +89,17 @@ class Plan:
     @property
     def sha256(self) -> str:
         """Hash of all that runs of this plan share, hexadecimal."""
-        fields = asdict(self)
+        fields = asdict(self) | {"variants": list(self.variants.items())}  # in the tasks' order
         del fields["order_key"], fields["training_key"]
         if self.training is None:
             del fields["training"]
+        else:
+            fields["training"]["variants"] = list(self.training.variants.items())
         if self.cells == PUBLIC:
             del fields["cells"]
         if self.procedure == "meta-learning" and self.estimator == "goals":
             fields["trials"] = "shuffled"  # as they once were not
-        return hashlib.sha256(_json(fields).encode()).hexdigest()
+        return _digest(fields)
 
     @property
     def goals_sha256(self) -> str:
@@ -108,8 +110,7 @@ class Plan:
         # Elsewhere `goals` may be a number, and all of the config says what they are.
         listed = config.get("goals")
         of = [listed, config.get("horizon")] if isinstance(listed, dict) else config
-        goals = json.dumps([self.suite.factory, of])
-        return hashlib.sha256(goals.encode()).hexdigest()
+        return _digest([self.suite.factory, of])
 
     def to_json(self) -> str:
         """One line of JSON; the order of tasks is kept, as it means something."""
@@ -219,6 +220,12 @@ def difference(
     ]
     more = len(lines) - _MOST_DIFFERENCES
     return [*lines[:_MOST_DIFFERENCES], f"and {more} more"] if more > 0 else lines
+
+
+def _digest(of: Any) -> str:
+    """SHA-256 of JSON, hexadecimal; the order of keys changes nothing, as in JSON itself."""
+    text = json.dumps(of, separators=(",", ":"), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _json(fields: Mapping[str, Any]) -> str:
