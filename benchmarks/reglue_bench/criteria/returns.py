@@ -17,6 +17,7 @@ from reglue_bench.criteria.criterion import (
     missing_words,
     partial,
     score_table,
+    what_differs,
 )
 from reglue_bench.criteria.success import evaluated
 from reglue_bench.report.views import ComparisonView, Plot
@@ -60,8 +61,8 @@ def _pair(run: Units, reference: Units) -> Pairs:
 
 def _apart(run: Named, first: Named) -> str:
     return (
-        f"{run[0]} and {first[0]} did not play the same episodes to their end: they are shown "
-        "and not compared."
+        f"{run[0]} and {first[0]} did not play the same episodes to their end, and are shown and "
+        f"not compared{what_differs(run, first)}."
     )
 
 

@@ -16,6 +16,7 @@ from reglue_bench.criteria.criterion import (
     episode_facts,
     missing_words,
     score_table,
+    what_differs,
 )
 from reglue_bench.criteria.returns import RETURN
 from reglue_bench.criteria.success import evaluated
@@ -77,8 +78,8 @@ def _apart(run: Named, first: Named) -> str:
         if set(result.status_counts) != {"ok"}:
             return f"{name} did not play every episode to its end, and is not compared."
     return (
-        f"{run[0]} and {first[0]} have no episode in common (another environment, other seeds or "
-        "another secret): they are shown and not compared."
+        f"{run[0]} and {first[0]} have no episode in common, and are shown and not compared"
+        f"{what_differs(run, first)}."
     )
 
 

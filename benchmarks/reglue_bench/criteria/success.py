@@ -18,6 +18,7 @@ from reglue_bench.criteria.criterion import (
     missing_words,
     partial,
     score_table,
+    what_differs,
 )
 from reglue_bench.report.views import ComparisonView, Plot, Track
 from reglue_bench.report.words import percent, percents, plural, points
@@ -97,8 +98,8 @@ def _least_p(goals: int) -> float:
 
 def _apart(run: Named, first: Named) -> str:
     return (
-        f"{run[0]} and {first[0]} have no goal in common (another benchmark, split, seed or "
-        "horizon makes other goals of them): they are shown and not compared."
+        f"{run[0]} and {first[0]} have no goal in common, and are shown and not compared"
+        f"{what_differs(run, first)}."
     )
 
 

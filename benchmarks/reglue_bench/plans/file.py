@@ -126,6 +126,17 @@ class Custom:
         return self.about.name or self.file.path.stem
 
     @property
+    def changes(self) -> dict[str, JsonValue]:
+        """What it changes of its environments, for all tasks and, by name, for one."""
+        about = self.about
+        own = {"horizon": about.horizon, "sees": about.sees, "fit": about.fit}
+        return {
+            **about.arguments,
+            **{name: task.arguments for name, task in about.tasks.items() if task.arguments},
+            **{name: value for name, value in own.items() if value is not None},
+        }
+
+    @property
     def all_tasks(self) -> str:
         """The key that a mistake in all tasks together is about."""
         if self.about.fit is not None:

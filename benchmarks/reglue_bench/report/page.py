@@ -152,7 +152,7 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 
 def _title(runs: Sequence[tuple[str, Result]]) -> str:
-    benchmarks = " and ".join(dict.fromkeys(run.benchmark for _, run in runs))
+    benchmarks = " and ".join(dict.fromkeys(run.title for _, run in runs))
     if len(runs) == 1:
         return f"{runs[0][0]} on {benchmarks}"
     return f"{len(runs)} {runs[0][1].criterion.entrant}s on {benchmarks}"

@@ -153,7 +153,7 @@ def agents_of(runs: Sequence[Named]) -> dict[str, list[Result]]:
     groups: dict[tuple[str, str, str, bool], dict[int, Result]] = {}
     for _, run in runs:
         if run.agent.training_seed is not None and run.complete:
-            key = (run.agent.label, run.benchmark, run.plan_sha256, bool(run.privileged))
+            key = (run.agent.label, run.title, run.plan_sha256, bool(run.privileged))
             groups.setdefault(key, {})[run.agent.training_seed] = run
     found: dict[str, list[Result]] = {}
     for (label, benchmark, plan, _), group in groups.items():

@@ -92,6 +92,7 @@ def what_was_run(played: Played, counts: RowCounts) -> dict[str, Any]:
     return {
         "benchmark": plan.benchmark,
         "procedure": plan.procedure,
+        "environment_args": dict(plan.environment_args),
         "parameters": dict(plan.parameters),
         "seed": plan.seed,
         "slots": plan.slots,
