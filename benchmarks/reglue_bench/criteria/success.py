@@ -107,7 +107,7 @@ def _table(result: Result) -> Table:
     success = result.success
 
     def row(name: str, rate: float, interval: Interval, returns: float | None) -> list[str]:
-        mean = "–" if returns is None else f"{returns:.1f}"
+        mean = "–" if returns is None else f"{returns:z.1f}"
         return [name, f"{rate:.3f}", f"{interval[0]:.3f} – {interval[1]:.3f}", mean]
 
     return score_table(

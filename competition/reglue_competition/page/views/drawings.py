@@ -170,7 +170,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 def _tick(amount: float, step: float) -> str:
     digits = max(0, 1 - math.floor(math.log10(step))) if step < 10 else 0
-    shown = f"{amount:,.{digits}f}" if abs(amount) < 1e7 else f"{amount:.3g}"
+    shown = f"{amount:z,.{digits}f}" if abs(amount) < 1e7 else f"{amount:.3g}"
     trimmed = shown.rstrip("0").rstrip(".") if "." in shown else shown
     return (trimmed if float(amount) else "0").replace("-", "−")
 
