@@ -20,8 +20,9 @@ from reglue_bench.bakeoff.file import BENCHMARK
 from reglue_bench.bakeoff.table import comparison_table
 from reglue_bench.cli.arguments import AsJson, takes
 from reglue_bench.cli.bench import exit_code
+from reglue_bench.report.agents import names
 from reglue_bench.report.frames import first_frames
-from reglue_bench.report.page import draw_report, names
+from reglue_bench.report.page import draw_report
 from reglue_bench.results.result import Result
 from reglue_bench.settings import ListenSettings, SecuritySettings, as_keys
 from reglue_bench.terminal.observer import Observer

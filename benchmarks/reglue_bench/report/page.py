@@ -113,13 +113,6 @@ def draw_report(
     return Page(html, names, comparison)
 
 
-def names(results: Sequence[Result], folders: Sequence[Path]) -> list[str]:
-    """The names of runs in a report: their agents' labels, or else their folders."""
-    labels = [result.agent.label for result in results]
-    # Labels say more than folders do, as long as they tell the runs apart.
-    return labels if len(set(labels)) == len(labels) else [folder.name for folder in folders]
-
-
 def _reading(criterion: Criterion, comparison: ComparisonView | None, seed: int) -> str:
     source = criterion.reading.read_text(encoding="utf-8")
     return (
