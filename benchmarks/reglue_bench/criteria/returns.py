@@ -128,7 +128,8 @@ RETURN = Criterion(
     enough="two episodes",
     score=_score,
     per_task=_per_task,
-    per_task_caption="Mean return of a task's planned episodes, with its 95 % interval.",
+    per_task_caption="Mean return of a task's planned episodes, those of a goal averaged "
+    "first, with its 95 % interval.",
     read=_read,
     pair=_pair,
     infer=student,

@@ -229,8 +229,9 @@ class Result(_Record):
     mean_returns: float | None  # mean of `returns_per_task`; None if one of them is None
     success_rate_per_task: dict[str, float]  # over planned episodes, 0 to 1
     returns_per_task: dict[str, float | None]
-    """Mean over planned episodes. An episode that was not played to its end counts as the plan's
-    worst performance; None if there is such an episode and no worst performance is known."""
+    """Mean over a task's goals of each goal's planned episodes. An episode that was not played to
+    its end counts as the plan's worst performance; None if there is such an episode and no worst
+    performance is known."""
     intervals95: Intervals | None  # of success, or of returns if judged by them; None online
     success_intervals95: Intervals | None = None  # of success that is told beside the score
     completed_only: Rates | None  # success over the episodes that were played to their end

@@ -12,7 +12,7 @@ from reglue_bench.procedures import procedure_of
 from reglue_bench.results.episodes import with_cells
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Row
-from reglue_bench.statistics.compare import goals_per_task, paired_goal_success, units_of
+from reglue_bench.statistics.compare import compare, goals_per_task, paired_goal_success, units_of
 from tests.reglue_bench import toys
 from tests.reglue_bench.toys import corridor_plan
 
@@ -63,6 +63,29 @@ def test_an_episode_that_was_not_played_to_its_end_is_worth_the_worst_return() -
     result = scored(corridor_plan(worst_performance=-6.0), rows)
     assert result.returns_per_task == {"a": 0.0, "b": -6.0}
     assert result.mean_returns == -3.0
+
+
+def test_goals_weigh_alike_in_a_mean_return_however_often_each_was_played() -> None:
+    """Units of task a play its goals 0, 1, 2, 0, 1: its interval's centre is the mean."""
+    plan = corridor_plan(solved={"a": [0, 0, 0]}, num_episodes=5, judged_by="return")
+    rows = [row(unit, return_=float(number)) for unit, number in enumerate((1, 5, 20, 3, 5))]
+    result = scored(plan, rows)
+    assert result.returns_per_task == {"a": (2 + 5 + 20) / 3}
+    assert result.intervals95 is not None
+    low, high = result.intervals95.mean or (0, 0)
+    assert (low + high) / 2 == pytest.approx(result.mean_returns)
+    other = scored(plan, [replace(each, return_=each.return_ + each.unit) for each in rows])
+    assert other.mean_returns is not None
+    assert result.mean_returns is not None
+    found = compare(other, result)
+    assert found.difference == pytest.approx(other.mean_returns - result.mean_returns)
+    assert found.difference_per_task["a"] == pytest.approx(found.difference)
+
+
+def test_a_lost_episode_is_its_goals() -> None:
+    plan = corridor_plan(solved={"a": [0, 0, 0]}, num_episodes=5, worst_performance=-6.0)
+    rows = [row(unit, return_=2.0) for unit in range(4)]
+    assert scored(plan, rows).returns_per_task == {"a": (2 + (2 - 6) / 2 + 2) / 3}
 
 
 def test_nothing_played_scores_zero_and_has_no_return() -> None:

@@ -57,7 +57,7 @@ def returns(runs: Sequence[Named], *, plot_id: str) -> Plot:
         table=Table(
             [*([] if alone else ["run"]), "task", "episodes", "least", "median", "most", "mean"],
             [
-                [*([] if alone else [each.name]), task, *_spread(rows, task)]
+                [*([] if alone else [each.name]), task, *_spread(rows, task), _mean(each, task)]
                 for each, rows in zip(of, played, strict=True)
                 for task in tasks
             ],
@@ -147,5 +147,10 @@ def _hover(name: str, row: EpisodeRow) -> str:
 def _spread(rows: Sequence[_Episode], task: str) -> list[str]:
     of = [row.return_ for _, row in rows if row.task == task]
     if not of:
-        return ["0", "–", "–", "–", "–"]
-    return [count(len(of)), *(value(float(f(of))) for f in (min, np.median, max, np.mean))]
+        return ["0", "–", "–", "–"]
+    return [count(len(of)), *(value(float(f(of))) for f in (min, np.median, max))]
+
+
+def _mean(shown: Shown, task: str) -> str:
+    """The score, in which goals weigh alike."""
+    return value(shown.scores[task].score) if task in shown.scores else "–"
