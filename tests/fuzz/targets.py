@@ -106,7 +106,7 @@ _HEADER = b"".join(
 _EPISODE_JSON = (
     b'{"unit":0,"try":0,"k":0,"cell":{"task":"t","variant":0,"seed":1,"repeat":0,'
     b'"phase":"evaluate","start_seed":2,"steps_before":0,"max_steps":0},"status":"ok",'
-    b'"success":false,"return":1.5,"steps":2,"clipped":0,"detail":"","action_bytes":8,'
+    b'"success":false,"first_success":0,"return":1.5,"steps":2,"clipped":0,"detail":"","action_bytes":8,'
     b'"reward_bytes":16}'
 )
 _EPISODE = len(_EPISODE_JSON).to_bytes(4, "little") + _EPISODE_JSON + bytes(24)

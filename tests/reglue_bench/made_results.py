@@ -141,6 +141,7 @@ def _rows(play: Play, *, rate: float, phase: str, seed: int) -> list[EpisodeRow]
                     "phase": phase,
                     "status": FAULTS[int(rng.integers(4))] if fault else "ok",
                     "success": success,
+                    "first_success": min(steps, 500) if success else 0,
                     "return_": round(float(rng.normal(4, 0.5)) * min(steps, 500), 3),
                     "steps": min(steps, 500),
                     "clipped": 0,

@@ -20,7 +20,19 @@ from tests.reglue_bench.toys import corridor_plan
 def row(
     unit: int, k: int = 0, *, success: bool = False, status: str = "ok", return_: float = 1.0
 ) -> Row:
-    return Row(unit, 0, k, status, success, return_, steps=2, clipped=1, defaulted=3, detail="")
+    return Row(
+        unit,
+        0,
+        k,
+        status,
+        success,
+        2 * success,
+        return_,
+        steps=2,
+        clipped=1,
+        defaulted=3,
+        detail="",
+    )
 
 
 def scored(plan: Plan, rows: Sequence[Row]) -> Result:

@@ -103,13 +103,13 @@ def adaptation(result: Result, before: Rates, *, plot_id: str) -> Plot:
 
 
 def steps_to_success(result: Result, *, plot_id: str) -> Plot:
-    """A box a task of the steps that successful episodes took, each episode a dot."""
+    """A box a task of the steps to the first success of episodes, each of these a dot."""
     tasks = list(result.success_rate_per_task)
     won = [row for row in result.episodes if row.phase == "evaluate" and row.success]
     won = [row for row in won if row.task in result.success_rate_per_task]
     places = {task: place for place, task in enumerate(tasks)}
     boxes = go.Box(
-        x=[row.steps for row in won],
+        x=[row.first_success for row in won],
         y=[places[row.task] for row in won],
         orientation="h",
         width=0.55,
@@ -121,15 +121,18 @@ def steps_to_success(result: Result, *, plot_id: str) -> Plot:
         fillcolor="rgba(42,157,143,0.12)",
         hoveron="points",
         hoverinfo="text",
-        text=[f"<b>{escaped(r.task)}</b><br>goal {r.variant}: {count(r.steps)} steps" for r in won],
+        text=[
+            f"<b>{escaped(r.task)}</b><br>goal {r.variant}: {count(r.first_success)} steps"
+            for r in won
+        ],
     )
-    by_task = {task: [row.steps for row in won if row.task == task] for task in tasks}
-    longest = max((row.steps for row in won), default=1)
+    by_task = {task: [row.first_success for row in won if row.task == task] for task in tasks}
+    longest = max((row.first_success for row in won), default=1)
     return Plot(
         id=plot_id,
         title="Steps to success",
-        caption="Each dot is a successful episode; the box holds the middle half. Failures are "
-        "not in it, so a task that is seldom solved may look fast.",
+        caption="Each dot is a successful episode, at the step that first succeeded; the box holds "
+        "the middle half. Failures are not in it, so a task that is seldom solved may look fast.",
         summary=f"{count(len(won))} successful episodes, the longest of {count(longest)} steps.",
         figure=figure(
             [boxes],

@@ -20,7 +20,7 @@ from reglue.errors import UsageError
 from reglue_bench.runs.ledger import digests, tables
 from reglue_bench.runs.ledger.storage import CANNOT_SHARE, FILE, code_of, damaged, opened, told
 
-FORMAT = 6
+FORMAT = 7
 """Of ledgers; another where their tables, or the plan that they hold, have other fields."""
 
 _AT_ONCE = 200  # rows that are read
@@ -59,6 +59,7 @@ class Row:
     k: int
     status: str
     success: bool
+    first_success: int
     return_: float
     steps: int
     clipped: int

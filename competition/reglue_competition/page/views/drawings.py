@@ -69,7 +69,7 @@ def success_curve(result: Result, rows: Sequence[EpisodeRow]) -> Curve | None:
     if not planned or not judged or result.mean_success_rate is None:
         return None
     longest = max(row.steps for row in judged)
-    won = sorted((row.steps, row.task) for row in judged if row.success)
+    won = sorted((row.first_success, row.task) for row in judged if row.success)
     points, solved = [(0, 0.0)], 0.0
     for steps, of in groupby(won, key=lambda each: each[0]):
         points.append((steps, solved))
@@ -81,7 +81,8 @@ def success_curve(result: Result, rows: Sequence[EpisodeRow]) -> Curve | None:
     shares = [max(share for steps, share in points if steps <= each) for each in at]
     return Curve(
         title="Success curve",
-        caption="The share of all planned episodes that was solved within so many steps.",
+        caption="The share of all planned episodes that had succeeded within so many steps, also "
+        "where success did not end them.",
         summary=f"{percent(solved)} of the planned episodes were solved, within {count(longest)} "
         f"steps; half of that within {count(_half(won, points, solved))}.",
         mean=_line(points, (0, longest), ends),
