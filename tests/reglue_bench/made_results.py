@@ -78,7 +78,7 @@ def make_result(play: Play | None = None) -> Result:
         complete=play.missing == 0,
         privileged=list(play.privileged),
         mean_success_rate=float(np.mean(list(rates.values()))),
-        mean_returns=float(np.mean(everything)) if everything else None,
+        mean_return=float(np.mean(everything)) if everything else None,
         success_rate_per_task=rates,
         returns_per_task={t: float(np.mean(r)) if r else None for t, r in returns.items()},
         intervals95=intervals95(won),

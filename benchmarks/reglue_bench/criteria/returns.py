@@ -29,7 +29,7 @@ from reglue_bench.terminal.words import number
 
 
 def _score(result: Result) -> tuple[float | None, Interval | None]:
-    return result.mean_returns, result.intervals95.mean if result.intervals95 else None
+    return result.mean_return, result.intervals95.mean if result.intervals95 else None
 
 
 def _per_task(result: Result) -> dict[str, TaskScore]:
@@ -90,7 +90,7 @@ def _notes(result: Result) -> list[str]:
         f"environment does not report success{instead(result)}"
     ]
     if missing := missing_words(result):
-        known = "counts as the worst return" if result.mean_returns is not None else "has no return"
+        known = "counts as the worst return" if result.mean_return is not None else "has no return"
         lines.append(f"{missing}; each {known}")
     return lines
 

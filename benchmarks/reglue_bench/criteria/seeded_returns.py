@@ -133,7 +133,7 @@ def _notes(result: Result) -> list[str]:
         limit = result.parameters["episode_limit"]
         lines.append(f"{plural(cut_off, 'episode')} cut off after --episode-limit {limit} steps")
     if missing := missing_words(result):
-        known = "counts as the worst return" if result.mean_returns is not None else "has no return"
+        known = "counts as the worst return" if result.mean_return is not None else "has no return"
         lines.append(f"{missing}; each {known}")
     elif result.score[1] is None and result.coverage.cells_planned > 1:
         lines.append("no interval: the returns of all episodes are equal")

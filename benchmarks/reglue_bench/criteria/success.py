@@ -117,7 +117,7 @@ def _table(result: Result) -> Table:
             row(task, rate, success.intervals95_per_task[task], result.returns_per_task[task])
             for task, rate in result.success_rate_per_task.items()
         ],
-        row("mean over tasks", success.rate, success.interval95, result.mean_returns),
+        row("mean over tasks", success.rate, success.interval95, result.mean_return),
     )
 
 

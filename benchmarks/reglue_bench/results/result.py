@@ -64,7 +64,7 @@ class UpstreamScore(_Record):
     """The score that `metaworld.evaluation` gives the same episodes: see `upstream`."""
 
     mean_success_rate: float  # mean over tasks, 0 to 1
-    mean_returns: float | None  # over the episodes that count; None if there are none
+    mean_return: float | None  # over the episodes that count; None if there are none
     success_rate_per_task: dict[str, float]
 
 
@@ -226,7 +226,7 @@ class Result(_Record):
     ended_early: Ending | None = None  # what ended the run before its plan was played
     privileged: list[str]  # what the agent was told that the benchmark hides; empty: nothing
     mean_success_rate: float | None  # mean of `success_rate_per_task`; None if not judged by it
-    mean_returns: float | None  # mean of `returns_per_task`; None if one of them is None
+    mean_return: float | None  # mean of `returns_per_task`; None if one of them is None
     success_rate_per_task: dict[str, float]  # over planned episodes, 0 to 1
     returns_per_task: dict[str, float | None]
     """Mean over a task's goals of each goal's planned episodes. An episode that was not played to
@@ -305,11 +305,6 @@ class Result(_Record):
     def score(self) -> tuple[float | None, Interval | None]:
         """What it is judged by, and its 95 % interval; None if there is none."""
         return self.criterion.score(self)
-
-    @property
-    def mean_return(self) -> float | None:
-        """The mean return, as `mean_returns`; None if it is not known."""
-        return self.mean_returns
 
     @property
     def interval95(self) -> Interval | None:

@@ -63,7 +63,7 @@ def score(procedure: Procedure, played: Played) -> Result:
         complete=folded.is_complete,
         mean_success_rate=rates.mean_success_rate if told else None,
         success_rate_per_task=rates.success_rate_per_task if told else {},
-        mean_returns=_mean(known) if len(known) == len(means) else None,
+        mean_return=_mean(known) if len(known) == len(means) else None,
         returns_per_task=means,
         intervals95=folded.return_intervals95 if plan.is_by_return else success_intervals,
         success_intervals95=success_intervals if plan.is_by_return else None,

@@ -151,7 +151,7 @@ def test_success_is_told_beside_the_return_and_ends_no_episode() -> None:
     assert result.mean_success_rate == np.mean(won)
     assert result.success_intervals95 is not None
     assert result.success_intervals95.mean == wilson(sum(won), 20)
-    assert result.score == (result.mean_returns, result.interval95)
+    assert result.score == (result.mean_return, result.interval95)
     assert "success" in shown(result)
     with pytest.raises(UsageError, match="judged by its mean return, not by success"):
         _ = result.success

@@ -67,14 +67,14 @@ def test_returns_are_those_of_episodes_that_were_played() -> None:
     rows = [row(0, return_=2.0), row(2, return_=4.0), row(4, status="agent_error", return_=9.0)]
     result = scored(corridor_plan(), rows)
     assert result.returns_per_task == {"a": None, "b": None}  # no worst one is known
-    assert result.mean_returns is None
+    assert result.mean_return is None
 
 
 def test_an_episode_that_was_not_played_to_its_end_is_worth_the_worst_return() -> None:
     rows = [row(0, return_=2.0), row(2, return_=4.0), row(4, status="agent_abandoned", return_=9.0)]
     result = scored(corridor_plan(worst_performance=-6.0), rows)
     assert result.returns_per_task == {"a": 0.0, "b": -6.0}
-    assert result.mean_returns == -3.0
+    assert result.mean_return == -3.0
 
 
 def test_goals_weigh_alike_in_a_mean_return_however_often_each_was_played() -> None:
@@ -85,12 +85,12 @@ def test_goals_weigh_alike_in_a_mean_return_however_often_each_was_played() -> N
     assert result.returns_per_task == {"a": (2 + 5 + 20) / 3}
     assert result.intervals95 is not None
     low, high = result.intervals95.mean or (0, 0)
-    assert (low + high) / 2 == pytest.approx(result.mean_returns)
+    assert (low + high) / 2 == pytest.approx(result.mean_return)
     other = scored(plan, [replace(each, return_=each.return_ + each.unit) for each in rows])
-    assert other.mean_returns is not None
-    assert result.mean_returns is not None
+    assert other.mean_return is not None
+    assert result.mean_return is not None
     found = compare(other, result)
-    assert found.difference == pytest.approx(other.mean_returns - result.mean_returns)
+    assert found.difference == pytest.approx(other.mean_return - result.mean_return)
     assert found.difference_per_task["a"] == pytest.approx(found.difference)
 
 
@@ -103,7 +103,7 @@ def test_a_lost_episode_is_its_goals() -> None:
 def test_nothing_played_scores_zero_and_has_no_return() -> None:
     result = scored(corridor_plan(), [])
     assert result.mean_success_rate == 0.0
-    assert result.mean_returns is None
+    assert result.mean_return is None
 
 
 def test_the_unit_of_an_interval_is_the_goal() -> None:
@@ -194,4 +194,4 @@ def test_upstreams_score_divides_by_its_quota() -> None:
     result = scored(plan, rows[:2])
     assert result.upstream is not None
     assert result.upstream.success_rate_per_task == {"a": 2 / 3, "b": 0.0}
-    assert result.upstream.mean_returns == 1.0
+    assert result.upstream.mean_return == 1.0
