@@ -56,6 +56,19 @@ def _for_returns(result: Result) -> str:
     return "set tells_success = False, and the mean return is the score"
 
 
+def one_variant(result: Result) -> list[str]:
+    """A hint if no task has a second variant, so that its episodes count as one; else nothing."""
+    goals = [of.values() for of in result.coverage.episodes_planned.values()]
+    if not goals or any(len(of) > 1 for of in goals) or not any(max(of) > 1 for of in goals):
+        return []
+    procedure, _, environment = result.benchmark.partition(":")
+    own = f"evaluate:{environment}" if procedure == "multi-task" and environment else "evaluate:"
+    return [
+        f"the interval is over {plural(len(goals), 'goal')}, as no task has a second variant: all "
+        f"episodes of a goal count as one; {own} judges episodes, or give tasks more variants"
+    ]
+
+
 def evaluated(result: Result) -> Iterable[EpisodeRow]:
     """The episodes that are judged."""
     return (row for row in result.episodes if row.phase == "evaluate")
@@ -127,7 +140,7 @@ def _headline(result: Result) -> list[str]:
 
 
 def _notes(result: Result) -> list[str]:
-    notes = never_told(result)
+    notes = [*never_told(result), *one_variant(result)]
     if result.upstream is not None:
         notes.append(
             f"metaworld.evaluation counts {percent(result.upstream.mean_success_rate)} in these "

@@ -13,6 +13,7 @@ from reglue_bench.results.episodes import with_cells
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Row
 from reglue_bench.statistics.compare import compare, goals_per_task, paired_goal_success, units_of
+from reglue_bench.terminal.summary import notes
 from tests.reglue_bench import toys
 from tests.reglue_bench.toys import corridor_plan
 
@@ -195,3 +196,18 @@ def test_upstreams_score_divides_by_its_quota() -> None:
     assert result.upstream is not None
     assert result.upstream.success_rate_per_task == {"a": 2 / 3, "b": 0.0}
     assert result.upstream.mean_return == 1.0
+
+
+def test_an_interval_over_one_goal_says_so_and_names_evaluate() -> None:
+    """A hundred episodes of an environment with one variant are one goal."""
+
+    def told(solved: dict[str, list[int]], episodes: int) -> str:
+        plan = corridor_plan(solved=solved, num_episodes=episodes)
+        plan = replace(plan, benchmark="multi-task:my_gym.py:Corner")
+        units = range(episodes * len(solved))
+        return "\n".join(notes(scored(plan, [row(unit, success=True) for unit in units])))
+
+    assert "evaluate:my_gym.py:Corner" in told({"a": [0]}, 100)
+    assert "over 1 goal," in told({"a": [0]}, 100)
+    assert "evaluate:" not in told({"a": [0]}, 1)
+    assert "evaluate:" not in told({"a": [0, 0]}, 100)
