@@ -40,6 +40,7 @@ class Outcome:
     steps: int = 0
     clipped: int = 0  # steps whose action lay out of bounds
     defaulted: int = 0  # steps whose action came too late, so that a default was played
+    first_success: int = 0  # the step, from 1, at which the flag was first up; 0: no success
     actions: bytes = b""  # every action as on the wire, step by step
     rewards: bytes = b""  # every reward, little-endian float64, step by step
     detail: str = ""  # what happened, for people, where status is not ok
@@ -73,7 +74,7 @@ class EpisodeRecording:
         self._truncates: set[int] = set()  # slots that are truncated there
         self._clipped = np.zeros(slots, np.int64)
         self._defaulted = np.zeros(slots, np.int64)
-        self._success = np.zeros(slots, np.bool_)
+        self._first_success = np.zeros(slots, np.int64)  # the step, from 1; 0: none yet
         self._actions = np.zeros((slots, _FIRST_CAPACITY, row_bytes), np.uint8)
         self._rewards = np.zeros((slots, _FIRST_CAPACITY))
         self._observed = None if observed_to is None else ObservedSlots(spec, observed_to)
@@ -84,7 +85,7 @@ class EpisodeRecording:
         self._most[slot] = order.max_steps or _NO_LIMIT
         if order.truncates:
             self._truncates.add(slot)
-        for column in (self._returns, self._steps, self._acted, self._success):
+        for column in (self._returns, self._steps, self._acted, self._first_success):
             column[slot] = 0
         self._clipped[slot] = self._defaulted[slot] = 0
 
@@ -129,7 +130,9 @@ class EpisodeRecording:
         self._returns[at] += rewards
         self._rewards[at, steps] = rewards
         self._steps[at] = steps + 1
-        self._success[at] |= success
+        if np.count_nonzero(success):
+            first = at[success & (self._first_success[at] == 0)]
+            self._first_success[first] = self._steps[first]
 
     def saw_start(self, slots: Slots, observations: Arrays) -> None:
         """Record what episodes began with."""
@@ -162,6 +165,7 @@ class EpisodeRecording:
         order = self.orders.pop(slot)
         self._truncates.discard(slot)
         steps = int(self._steps[slot])
+        first_success = int(self._first_success[slot]) if status == "ok" else 0
         rewards = self._rewards[slot, :steps].astype("<f8", copy=False).tobytes()
         observed: Observed | None = None
         if self._observed is not None:
@@ -169,11 +173,12 @@ class EpisodeRecording:
         return Outcome(
             order=order,
             status=status,
-            success=bool(self._success[slot]) and status == "ok",
+            success=first_success > 0,
             return_=float(self._returns[slot]),
             steps=steps,
             clipped=int(self._clipped[slot]),
             defaulted=int(self._defaulted[slot]),
+            first_success=first_success,
             actions=self._actions[slot, : self._acted[slot]].tobytes(),
             rewards=rewards,
             detail=detail,

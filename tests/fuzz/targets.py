@@ -106,14 +106,14 @@ _HEADER = b"".join(
 _EPISODE_JSON = (
     b'{"unit":0,"try":0,"k":0,"cell":{"task":"t","variant":0,"seed":1,"repeat":0,'
     b'"phase":"evaluate","start_seed":2,"steps_before":0,"max_steps":0},"status":"ok",'
-    b'"success":false,"return":1.5,"steps":2,"clipped":0,"detail":"","action_bytes":8,'
+    b'"success":false,"first_success":0,"return":1.5,"steps":2,"clipped":0,"detail":"","action_bytes":8,'
     b'"reward_bytes":16}'
 )
 _EPISODE = len(_EPISODE_JSON).to_bytes(4, "little") + _EPISODE_JSON + bytes(24)
 _SCORE = (
     b'{"episodes":1,"result":{"benchmark":"b","procedure":"evaluate","parameters":{},"seed":0,'
     b'"slots":1,"plan_sha256":"0","goals_sha256":"0","agent":{"name":"a","label":"a"},'
-    b'"privileged":[],"complete":true,"mean_success_rate":null,"mean_returns":1.5,'
+    b'"privileged":[],"complete":true,"mean_success_rate":null,"mean_return":1.5,'
     b'"success_rate_per_task":{},"returns_per_task":{"t":1.5},"intervals95":null,'
     b'"completed_only":null,"before_adaptation":null,"coverage":{"cells_planned":1,'
     b'"cells_completed":1,"goals_planned":1,"goals_total":1},"status_counts":{"ok":1},'

@@ -49,6 +49,8 @@ def export(
 
     - `success` (true or false): whether the task's success flag was set at some step.
 
+    - `first_success` (integer): the step, from 1, that first set the flag; 0 without success.
+
     - `return` (64-bit float): the sum of rewards. `null` in JSON lines if it is not finite.
 
     - `steps`, `clipped`, `defaulted` (integers): actions, how many of them were out of bounds,

@@ -14,8 +14,9 @@ from reglue.errors import UsageError
 from reglue_bench.bakeoff.seeds import runs_in
 from reglue_bench.cli.arguments import AsJson, TrustCode
 from reglue_bench.criteria.criterion import Named
+from reglue_bench.report.agents import names
 from reglue_bench.report.frames import first_frames
-from reglue_bench.report.page import draw_report, names
+from reglue_bench.report.page import draw_report
 from reglue_bench.report.tables import as_csv, as_latex, curve_rows, score_rows
 from reglue_bench.results.read_run import read_run
 from reglue_bench.results.whole_file import whole_file

@@ -73,7 +73,7 @@ def _who_and_what(result: Result) -> list[tuple[str, str]]:
         ("training seed", "" if agent.training_seed is None else str(agent.training_seed)),
         ("checkpoint", (agent.checkpoint_sha256 or "")[:12]),
         ("isolation", isolation_words(agent.isolation)),
-        ("benchmark", result.benchmark),
+        ("benchmark", result.title),
         ("environment not made here", str(result.parameters.get("environment", ""))),
         ("procedure", f"{result.procedure}: {PROCEDURES[result.procedure].about}"),
         ("seed", str(result.seed)),

@@ -54,7 +54,7 @@ def score_online(procedure: Online, played: Played) -> Result:
         **what_was_run(played, counts),
         complete=all(run.status != "missing" for run in runs),
         mean_success_rate=None,
-        mean_returns=None,
+        mean_return=None,
         success_rate_per_task={},
         returns_per_task={},
         intervals95=None,

@@ -59,6 +59,7 @@ class Row:
     k: int
     status: str
     success: bool
+    first_success: int
     return_: float
     steps: int
     clipped: int

@@ -40,6 +40,7 @@ outcomes = sa.Table(
     *_keys("unit", "attempt", "k"),
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("success", sa.Boolean, nullable=False),
+    sa.Column("first_success", sa.Integer, nullable=False),
     sa.Column("return", sa.Double, nullable=False),
     sa.Column("steps", sa.Integer, nullable=False),
     sa.Column("clipped", sa.Integer, nullable=False),

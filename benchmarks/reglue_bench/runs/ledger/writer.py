@@ -331,6 +331,7 @@ class _Written:
         row = key | {
             "status": outcome.status,
             "success": bool(outcome.success),
+            "first_success": outcome.first_success,
             "return": float(outcome.return_) + 0.0,
             "steps": outcome.steps,
             "clipped": outcome.clipped,
