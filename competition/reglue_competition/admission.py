@@ -1,4 +1,4 @@
-"""Admission of a phase's tasks before it is opened: are they exact, solvable, and not too easy?"""
+"""Admission of a phase's tasks before it is opened: are they exact, robust, and of some use?"""
 
 from __future__ import annotations
 
