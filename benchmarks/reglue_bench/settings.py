@@ -473,14 +473,14 @@ class ExecutionSettings(_Group):
         ),
     ] = False
     repeat_check: Annotated[
-        bool | None,
+        bool,
         _flag(
             "play a short episode again at the run's end, by its recorded actions, and say if it "
             "is not the same to the bit (default: yes)",
             _RECORDING,
             "--repeat-check/--no-repeat-check",
         ),
-    ] = None
+    ] = True
     connect_timeout: Annotated[
         Seconds, _limit("for the agent, or the environment, to connect (300)")
     ] = 300.0

@@ -106,7 +106,7 @@ class Session:
 
     def check_repeatable(self) -> None:
         """Once all is played, play a short episode again, and keep what came of it."""
-        if self._shortest.outcome is None or self._request.settings.repeat_check is False:
+        if self._shortest.outcome is None or not self._request.settings.repeat_check:
             return
         found = [Repeat(repeatable=None, what="interrupted")]
         interruptible(lambda: found.append(self._repeated()))
