@@ -53,6 +53,7 @@ class Options(TypedDict, total=False):
     processes: int | None
     record: bool
     keep_rewards: bool
+    repeat_check: bool
     first_step_timeout: float
     step_timeout: float
     environment_timeout: float

@@ -472,6 +472,15 @@ class ExecutionSettings(_Group):
             "--keep-rewards",
         ),
     ] = False
+    repeat_check: Annotated[
+        bool,
+        _flag(
+            "play a short episode again at the run's end, by its recorded actions, and say if it "
+            "is not the same to the bit (default: yes)",
+            _RECORDING,
+            "--repeat-check/--no-repeat-check",
+        ),
+    ] = True
     connect_timeout: Annotated[
         Seconds, _limit("for the agent, or the environment, to connect (300)")
     ] = 300.0

@@ -1,4 +1,4 @@
-"""Admission of a phase's tasks before it is opened: are they exact, solvable, and not too easy?"""
+"""Admission of a phase's tasks before it is opened: are they exact, robust, and of some use?"""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from pathlib import Path
 
 from env_adapters.environment_admission import admit
 from reglue.environments.world import Cell
-from reglue.errors import NotAdmitted, raise_interrupt
+from reglue.errors import EnvironmentFault, NotAdmitted, raise_interrupt
 from reglue_bench.evaluation import start
 from reglue_bench.plans.keys import cell_key
 from reglue_bench.plans.resolve import suite_of
 from reglue_bench.procedures import procedure_of
 from reglue_bench.results.result import Result
+from reglue_bench.runs.extremes import failures, told_failures
 from reglue_bench.runs.rehearsal import Check
 from reglue_bench.runs.run import Request
 from reglue_bench.terminal.observer import Observer
@@ -36,6 +37,7 @@ def admission(drawn: Drawn, watcher: Observer) -> Iterator[Check]:
     yield exact
     if not exact.passed:
         return
+    yield _robust(drawn)
     bars = drawn.entry.admit
     yield _check(_RANDOM, _played(drawn, _RANDOM, watcher), below=bars.random_below)
     if bars.reference is None:
@@ -55,6 +57,18 @@ def _exact(drawn: Drawn) -> Check:
         raise_interrupt(error)
         return Check(False, f"its environment fails: {type(error).__name__}: {error}")
     return Check(True, f"{len(cells) or 'some'} episodes are the same to the bit, however played")
+
+
+def _robust(drawn: Drawn) -> Check:
+    """Whether agents can make its environment fail."""
+    with tempfile.TemporaryDirectory(prefix="reglue-admit-") as folder:
+        try:
+            found = failures(drawn.plan, drawn.settings, Path(folder))
+        except EnvironmentFault as error:
+            return Check(False, f"its environment fails at extreme actions: {error}")
+    if found:
+        return Check(False, told_failures(found))
+    return Check(True, "extreme actions do not make it fail")
 
 
 def _cells(drawn: Drawn) -> Iterator[Cell]:

@@ -8,8 +8,9 @@ import resource
 import signal
 from contextlib import suppress
 from dataclasses import replace
+from random import random
 
-from env_adapters import Step
+from env_adapters import Cell, Step
 from reglue.spec import Arrays
 from tests.worlds import Corridor, Trapdoor, Walk
 
@@ -110,3 +111,44 @@ def _run_out_of_memory() -> None:
         while True:
             taken.append(bytearray(2**26))
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Unrepeatable(Corridor):
+    """A corridor that is no function of its cell and actions, in the `way` that is named."""
+
+    def __init__(self, *, way: str, **corridor: object) -> None:
+        super().__init__(**corridor)  # type: ignore[arg-type]
+        self.way = way
+
+    def world(self) -> Changing:
+        return Changing(self)
+
+
+class Changing(Walk):
+    episodes = 0
+
+    def start(self, cell: Cell) -> Arrays:
+        self.episodes += 1
+        return self._changed(super().start(cell))
+
+    def step(self, action: Arrays) -> Step:
+        taken, way = super().step(action), self._way
+        reward = {"random reward": random(), "rewards of before": self.episodes}.get(way, 1.0)
+        ends = way == "ends sooner" and self._steps > 2 and self.episodes > 1
+        return replace(
+            taken,
+            reward=float(reward),
+            observation=self._changed(taken.observation),
+            truncated=taken.truncated or ends,
+            success=taken.success or (way == "success of before" and self.episodes == 2),
+        )
+
+    @property
+    def _way(self) -> str:
+        corridor: Unrepeatable = self._corridor  # type: ignore[assignment]
+        return corridor.way
+
+    def _changed(self, observation: Arrays) -> Arrays:
+        if self._way != "random observation":
+            return observation
+        return {name: values + random() for name, values in observation.items()}

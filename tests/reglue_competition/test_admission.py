@@ -16,8 +16,11 @@ from reglue_competition.phases import Secrets, plans_of
 from tests.reglue_competition.competitions import definition, phase
 
 FILE = """
+from dataclasses import replace
+
 import numpy as np
 
+from reglue import Box
 from tests.worlds import Corridor, Walk
 
 
@@ -31,6 +34,21 @@ class Drifting(Even):
         walk = super().world()
         begin = walk.start
         walk.start = lambda cell: {"observation": begin(cell)["observation"] + np.random.rand()}
+        return walk
+
+
+class Brittle(Even):
+    # Its actions have no bounds; those that are too large raise an error.
+
+    def __init__(self) -> None:
+        super().__init__()
+        (action,) = self.spec.actions
+        self.spec = replace(self.spec, actions=(replace(action, domain=Box()),))
+
+    def world(self) -> Walk:
+        walk = super().world()
+        step = walk.step
+        walk.step = lambda action: step(action) if abs(action["action"][0]) < 1e30 else 1 / 0
         return walk
 
 
@@ -62,18 +80,23 @@ def checks(folder: Path, world: str, **bars: Any) -> list[Check]:
 def test_a_task_is_admitted_within_its_bars(tmp_path: Path) -> None:
     bars = {"reference": "hidden.py:agent", "reference_at_least": 0.5, "random_below": 0.6}
     found = checks(tmp_path, "Even", **bars)
-    assert [check.passed for check in found] == [True, True, True]
+    assert [check.passed for check in found] == [True, True, True, True]
     assert found[0].what.startswith("4 episodes are the same to the bit")
-    assert found[2].what == "hidden.py:agent scores 0.5, wanted 0.5 or more"
+    assert found[3].what == "hidden.py:agent scores 0.5, wanted 0.5 or more"
 
 
 def test_one_that_is_too_easy_or_cannot_be_solved_is_not(tmp_path: Path) -> None:
     bars = {"reference": "hidden.py:agent", "reference_at_least": 0.9, "random_below": 0.5}
-    assert [check.passed for check in checks(tmp_path, "Even", **bars)] == [True, False, False]
+    assert [check.passed for check in checks(tmp_path, "Even", **bars)] == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_without_bars_scores_are_remarks(tmp_path: Path) -> None:
-    assert [check.passed for check in checks(tmp_path, "Even")] == [True, None, None]
+    assert [check.passed for check in checks(tmp_path, "Even")] == [True, True, None, None]
 
 
 @pytest.mark.parametrize(
@@ -83,3 +106,10 @@ def test_one_that_is_not_exact_is_played_by_nobody(tmp_path: Path, world: str, w
     (check,) = checks(tmp_path, world)
     assert check.passed is False
     assert why in check.what
+
+
+def test_one_that_an_agent_can_make_fail_is_not(tmp_path: Path) -> None:
+    _, check, *_ = checks(tmp_path, "Brittle")
+    assert check.passed is False
+    assert "ZeroDivisionError" in check.what
+    assert "e+38" in check.what

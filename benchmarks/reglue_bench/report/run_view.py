@@ -10,7 +10,7 @@ from reglue_bench.report.plots.training import training_plots
 from reglue_bench.report.views import Frame, Run, Share
 from reglue_bench.report.words import STATUSES, count, percent, plural, seconds, sentence
 from reglue_bench.results.result import Result
-from reglue_bench.terminal.summary import ended, events
+from reglue_bench.terminal.summary import ended, events, not_repeatable
 from reglue_bench.terminal.words import isolation_words
 
 SHADES = {
@@ -79,10 +79,20 @@ def _who_and_what(result: Result) -> list[tuple[str, str]]:
         ("seed", str(result.seed)),
         ("slots", str(result.slots)),
         ("plan", result.plan_sha256[:12]),
+        ("repeatable", _repeatable(result)),
         ("played on", "; ".join(result.machines)),
         ("environments on", "; ".join(result.environments_on)),
     ]
     return [(name, value) for name, value in facts if value]
+
+
+def _repeatable(result: Result) -> str:
+    if result.repeatable:
+        assert result.repeat is not None
+        return (
+            f"yes, its environment: played again, it was the same to the bit; {result.repeat.what}"
+        )
+    return "not checked" if result.repeatable is None else "no"
 
 
 def _training(result: Result) -> list[tuple[str, str]]:
@@ -135,7 +145,7 @@ def _notes(result: Result) -> list[str]:
             f"{plural(result.episodes_retried, 'episode')} of a second or later try: the run was "
             "killed or interrupted in mid-episode, or faults were played again."
         )
-    notes += [sentence(line) for line in events(result)]
+    notes += [sentence(line) for line in [*not_repeatable(result), *events(result)]]
     if result.privileged:
         notes.append(
             "Privileged, and not ranked: the agent was told what the benchmark hides "

@@ -15,6 +15,7 @@ from reglue_bench.results.result import (
     Event,
     Isolation,
     Recorded,
+    Repeat,
     Result,
     read_result,
 )
@@ -27,6 +28,7 @@ from reglue_bench.runs.ledger import (
     FILE,
     ISOLATION,
     MACHINE,
+    REPEAT,
     LedgerReader,
     warn_of_lost_journal,
 )
@@ -70,6 +72,8 @@ def score_of(ledger: LedgerReader) -> Result:
     events = [Event(what=what, count=int(about[EVENT + what])) for what in _named(about, EVENT)]
     result = procedure_of(plan).score(played).with_episodes(Episodes(ledger.folder))
     result = result.model_copy(update={**where, "events": events})
+    if repeat := about.get(REPEAT):
+        result = result.model_copy(update={"repeat": Repeat.model_validate_json(repeat)})
     if settings.record or (ledger.folder / OBSERVED).is_file():
         episodes, lost = counted(ledger)
         recorded = Recorded(episodes=episodes, lost=lost)

@@ -110,6 +110,13 @@ class Recorded(_Record):
     lost: int  # that are not: the disk was full, or they were played without --record
 
 
+class Repeat(_Record):
+    """An episode that was played again at the run's end, by its recorded actions."""
+
+    repeatable: bool | None  # it earned the same to the bit; None: it could not be played again
+    what: str  # what was played again; where it first differs; or why nothing was
+
+
 class Event(_Record):
     """Something that befell a run and did not change its rows."""
 
@@ -254,6 +261,7 @@ class Result(_Record):
     versions: dict[str, str]  # of the packages that decide a row's bits
     machines: list[str] = []  # on which agents played: name, processor, on which bits depend too
     environments_on: list[str] = []  # the machines of --environments ray; empty: agents' own
+    repeat: Repeat | None = None  # of an episode, at the run's end; None: none was asked for
     events: list[Event] = []  # what befell the run and changed no row, over all sessions
     _episodes: Iterable[EpisodeRow] | None = PrivateAttr(None)
 
@@ -269,6 +277,15 @@ class Result(_Record):
                 "in its ledger.sqlite; got result.json alone, which holds the score"
             )
         return self._episodes
+
+    @property
+    def repeatable(self) -> bool | None:
+        """Whether an episode that was played again, by its actions, was the same to the bit.
+
+        False: the environment's scores cannot be repeated. None: that was not checked. Of the agent
+        `reglue try` says it.
+        """
+        return None if self.repeat is None else self.repeat.repeatable
 
     @property
     def has_episodes(self) -> bool:

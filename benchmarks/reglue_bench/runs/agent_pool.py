@@ -106,6 +106,16 @@ class AgentPool:
         glue.hides_rewards = self.hides_rewards
         return glue
 
+    def emptied(self) -> EnvironmentCalls:
+        """The environment, with no episode in any slot, to be played without an agent.
+
+        One that is not lent has worlds that have played nothing. Raises EnvironmentFault.
+        """
+        assert self._environment is not None, "open() comes first"
+        if self._owns:
+            self._environment.init(self._environment.spec.slots)
+        return self._environment
+
     def explain(self, fault: AgentFault) -> str:
         """A fault in words, with what the agent printed."""
         return self._host.explain(fault) if self._host else str(fault)

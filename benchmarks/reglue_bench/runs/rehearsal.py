@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from glue_server import Outcome
 from reglue.errors import UsageError
 from reglue_bench.evaluation import start
 from reglue_bench.plans.names import BenchmarkName
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import make_plan
-from reglue_bench.procedures import PROCEDURES
-from reglue_bench.results.result import Result
+from reglue_bench.procedures import PROCEDURES, procedure_of
+from reglue_bench.replay.recorded import order_of
+from reglue_bench.results.result import Repeat, Result
+from reglue_bench.runs.environments import environment_of
+from reglue_bench.runs.extremes import failures, told_failures
 from reglue_bench.runs.ledger import LedgerReader, Row
-from reglue_bench.runs.run import Request
+from reglue_bench.runs.repeatability import played_again
+from reglue_bench.runs.run import Request, kept_cell_key
 from reglue_bench.settings import Settings
 from reglue_bench.terminal.observer import Observer
+from reglue_bench.terminal.summary import blamed_environment, not_repeatable
 from reglue_bench.terminal.words import milliseconds
 
 HORIZON = 50  # steps: enough to see an agent start, step and end
@@ -44,12 +52,21 @@ def shorten(settings: Settings) -> Settings:
             f"one that is made here, such as {name.procedure}:file.py:Class; or run `reglue "
             "bench`, briefly"
         )
-    short: dict[str, object] = {"record": False}
+    short: dict[str, object] = {"record": False, "keep_rewards": True}
     if name.is_metaworld:
         short |= {"episode_horizon": min(settings.episode_horizon, HORIZON)}
     plan = make_plan(settings)
     short |= PROCEDURES[plan.procedure].rehearsal(plan)
     return settings.model_copy(update=short)
+
+
+@dataclass(frozen=True, slots=True)
+class _Played:
+    """A run in a folder that is there while both are compared."""
+
+    result: Result
+    ledger: LedgerReader
+    rows: Sequence[Row]
 
 
 def rehearse(settings: Settings, watcher: Observer) -> list[Check]:
@@ -60,24 +77,26 @@ def rehearse(settings: Settings, watcher: Observer) -> list[Check]:
     """
     short = shorten(settings)
     plan = make_plan(short, watcher.drawing)
-    first, rows = _play(short, plan, watcher)
-    checks = _faults(first, rows)
-    if any(check.passed is False for check in checks):
-        return checks
-    _, again = _play(short, plan, watcher)
-    checks.append(_repeatable(rows, again))
-    checks.append(_bounds(first))
-    checks.append(_speed(first, settings.step_timeout))
+    with ExitStack() as closing:
+        first = _play(short, plan, watcher, closing)
+        checks = _faults(first.result, first.rows)
+        if any(check.passed is False for check in checks):
+            return checks
+        again = _play(short, plan, watcher, closing)
+        checks += _repeatable(first, again, short)
+    checks.append(_bounds(first.result))
+    checks += _extremes(short, plan)
+    checks.append(_speed(first.result, settings.step_timeout))
     return checks
 
 
-def _play(settings: Settings, plan: Plan, watcher: Observer) -> tuple[Result, list[Row]]:
-    with tempfile.TemporaryDirectory(prefix="reglue-try-") as folder:
-        result = start(Path(folder), Request(settings, plan), watcher)
-        if result.ended_early is not None and result.ended_early.status == "interrupted":
-            raise KeyboardInterrupt
-        with LedgerReader(Path(folder)) as ledger:
-            return result, list(ledger.rows())
+def _play(settings: Settings, plan: Plan, watcher: Observer, closing: ExitStack) -> _Played:
+    folder = Path(closing.enter_context(TemporaryDirectory(prefix="reglue-try-")))
+    result = start(folder, Request(settings, plan), watcher)
+    if result.ended_early is not None and result.ended_early.status == "interrupted":
+        raise KeyboardInterrupt
+    ledger = closing.enter_context(LedgerReader(folder))
+    return _Played(result, ledger, list(ledger.rows()))
 
 
 def _faults(result: Result, rows: Sequence[Row]) -> list[Check]:
@@ -109,14 +128,64 @@ def _played(result: Result, rows: Sequence[Row]) -> str:
     return f"played {len(rows)} short episodes{within}, {result.slots} at once"
 
 
-def _repeatable(rows: Sequence[Row], again: Sequence[Row]) -> Check:
-    if [(row.return_, row.steps) for row in rows] == [(row.return_, row.steps) for row in again]:
-        return Check(True, "a second run gave the same episodes to the bit")
-    return Check(
-        None,
-        "a second run gave other episodes: the agent draws random numbers of its own; seed them by "
-        "starts.seeds, and a run can be repeated",
+def _repeatable(first: _Played, again: _Played, settings: Settings) -> list[Check]:
+    """Whether the runs are the same; if they are not, by whom."""
+    told = [Check(None, line) for line in not_repeatable(first.result)]
+    differ = [
+        row
+        for row, other in zip_longest(first.rows, again.rows)
+        if (row and (row.return_, row.steps)) != (other and (other.return_, other.steps))
+    ]
+    if not differ:
+        return [Check(True, "a second run gave the same episodes to the bit"), *told]
+    what = "a second run gave other episodes"
+    repeat = first.result.repeat
+    if first.result.repeatable and differ[0] is not None:
+        repeat = _repeated(first.ledger, differ[0], settings) or repeat
+    if repeat is None or repeat.repeatable is None:
+        return [*told, Check(None, f"{what}, by the environment or by the agent")]
+    if not repeat.repeatable:
+        told = told or [Check(None, blamed_environment(repeat))]
+        return [*told, Check(None, f"{what}: the environment is not repeatable")]
+    return [
+        Check(
+            None,
+            f"not repeatable, by the agent: {what}, and the environment plays the same actions "
+            "alike; the agent draws random numbers of its own: seed them by starts.seeds",
+        )
+    ]
+
+
+def _repeated(ledger: LedgerReader, row: Row, settings: Settings) -> Repeat | None:
+    """Play an episode of a run again, by its actions; None if they are not kept."""
+    about, plan = ledger.about, Plan.from_json(ledger.about["plan"])
+    procedure, before = procedure_of(plan), 0
+    for each in ledger.rows():
+        if (each.unit, each.k) == (row.unit, row.k):
+            break
+        before += each.steps * (each.unit == row.unit)
+    place = (row.unit, row.attempt, row.k)
+    outcome = Outcome(
+        order_of(plan, row, before, kept_cell_key(about)),
+        row.status,
+        success=row.success,
+        steps=row.steps,
+        actions=ledger.actions(*place),
+        rewards=ledger.rewards(*place).tobytes(),
     )
+    if not (outcome.actions and outcome.rewards):
+        return None
+    with closing(environment_of(plan, settings, ledger.folder)) as environment:
+        return played_again(outcome, environment, procedure, most_steps=row.steps)
+
+
+def _extremes(settings: Settings, plan: Plan) -> list[Check]:
+    """Whether agents can make the environment fail."""
+    with TemporaryDirectory(prefix="reglue-try-") as folder:
+        found = failures(plan, settings, Path(folder))
+    if not found:
+        return [Check(True, "the environment plays extreme actions without failing")]
+    return [Check(None, told_failures(found))]
 
 
 def _bounds(result: Result) -> Check:

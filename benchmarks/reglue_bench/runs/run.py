@@ -113,7 +113,10 @@ def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Observer)
         session = Session(folder, ledger, request, watcher, began)
         try:
             # Before peers are closed: a peer that does not leave delays no result.
-            result = conclude(folder, ledger, session.play())
+            ending = session.play()
+            if ending is None:
+                session.check_repeatable()
+            result = conclude(folder, ledger, ending)
         finally:
             session.close()
         if recorded:

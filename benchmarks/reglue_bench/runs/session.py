@@ -13,7 +13,7 @@ from pathlib import Path
 from glue_server import AgentPort, EnvironmentCalls, Order, Outcome
 from glue_server.peers.hosts import AgentPeer, ObjectPeer
 from glue_server.processes.interrupts import interruptible
-from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers
+from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers, ReglueError
 from reglue_bench.engines import (
     DealingEngine,
     Engine,
@@ -29,17 +29,18 @@ from reglue_bench.plans.plan import PlanCell
 from reglue_bench.plans.resolve import suite_of
 from reglue_bench.procedures import Procedure, Todo, Todos, procedure_of
 from reglue_bench.procedures.procedure import chosen
-from reglue_bench.results.result import Ending
+from reglue_bench.results.result import Ending, Repeat
 from reglue_bench.runs.agent_pool import AGENT_LOG, AgentPool, served_host
 from reglue_bench.runs.environments import cores, environment_of
 from reglue_bench.runs.ledger import ENVIRONMENTS, ISOLATION, MACHINE, Begun, Ledger, Totals
 from reglue_bench.runs.observed import ObservedWriter
 from reglue_bench.runs.players import environment_players, players_of
 from reglue_bench.runs.recorder import Recorder
+from reglue_bench.runs.repeatability import ShortestEpisode
 from reglue_bench.runs.request import Request, Retry, agent_files, is_recorded, kept_cell_key
 from reglue_bench.runs.server import RunServer
 from reglue_bench.runs.versions import machine
-from reglue_bench.settings import Settings
+from reglue_bench.settings import LOCAL, Settings
 from reglue_bench.terminal.observer import Observer, RunStarted
 
 MOST_TRIES = 10
@@ -63,6 +64,7 @@ class Session:
         for name, digest in agent_files(request.settings).items():  # also those new since
             ledger.note(name, digest)
         self._procedure = procedure_of(request.plan)
+        self._shortest = ShortestEpisode()
         self._told = False  # that episodes are lost to the dataset
         self._farewell = "the run is over, thank you"
         self._is_recorded = is_recorded(folder, request.settings)
@@ -106,6 +108,14 @@ class Session:
                 closing.callback(self._watcher.end)
         return None
 
+    def check_repeatable(self) -> None:
+        """Once all is played, play a short episode again, and keep what came of it."""
+        if self._shortest.outcome is None or not self._request.settings.repeat_check:
+            return
+        found = [Repeat(repeatable=None, what="interrupted")]
+        interruptible(lambda: found.append(self._repeated()))
+        self._ledger.note_repeat(found[-1].model_dump_json())
+
     def close(self) -> None:
         """Close the agent and the environments, and stop listening."""
         with contextlib.ExitStack() as closing:
@@ -113,6 +123,21 @@ class Session:
             if self._placement is not None:
                 closing.callback(self._placement.close)
             closing.callback(self._engine.close, self._farewell)
+
+    def _repeated(self) -> Repeat:
+        asked = self._request.settings
+        if asked.engine != LOCAL:
+            return Repeat(repeatable=None, what="its environments were on other machines")
+        try:
+            if isinstance(self._engine, HereEngine):
+                return self._shortest.played_again(self._pool.emptied(), self._procedure)
+            # They were in other processes, one for each agent.
+            here = asked.model_copy(update={"workers": 0})
+            environment = environment_of(self._request.plan, here, self._folder, self._request.stop)
+            with contextlib.closing(environment):
+                return self._shortest.played_again(environment, self._procedure)
+        except ReglueError as error:
+            return Repeat(repeatable=None, what=f"its environment did not play again: {error}")
 
     def _order(self, unit: int, cell: PlanCell) -> Order:
         return self._request.plan.order(unit, cell, self._starts, self._cells)
@@ -250,7 +275,7 @@ class Session:
             todo,
             begin=lambda begun: recorder.begin(Begun(begun.unit, begun.attempt)),
             record=partial(self._record, recorder),
-            watch=self._watcher.outcome,
+            watch=self._watch,
         )
 
     def _given_up(self, unit: int, tries: int) -> list[Outcome]:
@@ -262,8 +287,14 @@ class Session:
             for cell in cells
         ]
 
+    def _watch(self, outcome: Outcome, phase: str) -> None:
+        self._shortest.take(outcome)
+        self._watcher.outcome(outcome, phase)
+
     def _record(self, recorder: Recorder, played: Todo, outcomes: Sequence[Outcome]) -> None:
         keeps_rewards = self._procedure.keeps_rewards or self._request.settings.keep_rewards
+        if not isinstance(self._engine, HereEngine):
+            self._shortest.take_unit(outcomes, self._procedure)
         recorder.record(played.attempt, outcomes, self._totals(), keeps_rewards=keeps_rewards)
         self._tell_losses(recorder)
 

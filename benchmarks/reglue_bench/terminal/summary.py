@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from reglue.errors import AgentTimeout
-from reglue_bench.results.result import Ending, Result
+from reglue_bench.results.result import Ending, Repeat, Result
 from reglue_bench.terminal.words import isolation_words, number, sparkline
 
 _WIDTH = 50  # columns of a curve
@@ -77,7 +77,7 @@ def notes(result: Result) -> list[str]:
     lines += [f"{fault.count} × {fault.status}: {fault.detail}" for fault in result.faults[:5]]
     if result.episodes_retried:
         lines.append(f"episodes of a second or later try: {result.episodes_retried}")
-    lines += events(result)
+    lines += [*not_repeatable(result), *events(result)]
     if len(result.machines) > 1 or result.environments_on:
         lines.append(f"played on {'; '.join(result.machines)}")
     if result.environments_on:
@@ -92,6 +92,24 @@ def notes(result: Result) -> list[str]:
         if result.ended_early.status == AgentTimeout.status:
             lines.append(_LIMITS)
     return lines
+
+
+def not_repeatable(result: Result) -> list[str]:
+    """Who is to blame if the run cannot be repeated, and where; else why that is not known."""
+    if result.repeat is None or result.repeat.repeatable:
+        return []
+    if result.repeat.repeatable is None:
+        return [f"not known to be repeatable: {result.repeat.what}"]
+    return [blamed_environment(result.repeat)]
+
+
+def blamed_environment(repeat: Repeat) -> str:
+    """Where an environment did not play the same actions alike, and what to do."""
+    return (
+        "not repeatable, by the environment: the same actions again did not give the same; "
+        f"{repeat.what}; have it draw all random numbers from the seed of reset (of its cell), and "
+        "keep nothing from one episode to the next"
+    )
 
 
 def events(result: Result) -> list[str]:

@@ -114,9 +114,9 @@ def admit(
     """Play what phases will play, before anybody does: are its tasks fit for a competition?
 
     Of each benchmark it checks on the very episodes that teams will play: that they are the same
-    to the bit, however they are played; that a random agent scores less than `random_below`; and
-    that an agent of yours, `reference`, scores `reference_at_least`. The bars stand in the
-    benchmark's table `admit` of the competition file.
+    to the bit, however they are played; that no action makes them fail; that a random agent scores
+    less than `random_below`; and that an agent of yours, `reference`, scores `reference_at_least`.
+    The bars stand in the benchmark's table `admit` of the competition file.
 
     A public or private phase with environments of your own, or with bars, opens only if exactly
     what it plays has passed; a phase's `needs_admission` decides otherwise.

@@ -97,6 +97,7 @@ def _settings(
         agent=AGENT_WAIT,
         sandbox="none",  # agents run with their teams
         keep_rewards=True,
+        repeat_check=False,  # `admit` has checked more
         connect_timeout=play.connect_timeout_s,
         reconnect_window=play.reconnect_window_s,
         first_step_timeout=play.first_step_s,

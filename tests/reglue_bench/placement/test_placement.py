@@ -41,7 +41,7 @@ def placed(folder: Path, plan: Plan, agent: object | None = None, **settings: An
 @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.procedure)
 def test_rows_are_those_of_local_workers(tmp_path: Path, plan: Plan, cluster: RayCluster) -> None:
     play(tmp_path / "here", plan, Seeded(), workers=1)
-    assert placed(tmp_path / "there", plan, transport="grpc").complete
+    assert placed(tmp_path / "there", plan, transport="grpc").repeatable is True
     assert kept(tmp_path / "there") == kept(tmp_path / "here")
     with LedgerReader(tmp_path / "there") as ledger:
         assert f"{ENVIRONMENTS}{machine()}" in ledger.about

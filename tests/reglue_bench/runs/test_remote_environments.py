@@ -97,6 +97,7 @@ def test_rows_are_those_of_the_same_worlds_played_here(
         **options,
     )
     assert there.complete
+    assert there.repeatable is True  # it was played again where it is
     assert came_of(there) == came_of(here)
     assert there.parameters == {"environment": "Corridor", **here.parameters}
 

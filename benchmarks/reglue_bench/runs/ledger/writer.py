@@ -27,6 +27,7 @@ from reglue_bench.runs.ledger.reader import (
     ENDED_EARLY,
     EVENT,
     FORMAT,
+    REPEAT,
     SESSIONS,
     LedgerReader,
     Totals,
@@ -160,6 +161,11 @@ class Ledger(LedgerReader):
         with self._transaction() as connection:
             count = int(facts(connection, self._folder).get(EVENT + what, "0")) + 1
             self._set(connection, {EVENT + what: str(count)})
+
+    def note_repeat(self, repeat: str) -> None:
+        """What came of playing an episode again, as JSON; the last one counts."""
+        with self._transaction() as connection:
+            self._set(connection, {REPEAT: repeat})
 
     def begin_session(self) -> int:
         """Begin a session: this process writes. Returns the key of its totals."""

@@ -1,0 +1,193 @@
+"""Plays extreme actions: can an agent make the environment fail?
+
+They take the way of any agent's actions, so that what is found is what agents can bring about.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from env_adapters import Cell
+from glue_server import EpisodeRunner, LocalPort, Order, Outcome, Timeouts
+from glue_server.agent.actions import unpacked
+from reglue.agents.agent import Agent
+from reglue.messages.agent import Phase, Starts, Steps
+from reglue.rng import Rng
+from reglue.spec import (
+    Array,
+    Arrays,
+    Box,
+    Discrete,
+    MultiBinary,
+    MultiDiscrete,
+    TaskSpec,
+    TensorSpec,
+)
+from reglue_bench.plans.keys import cell_key
+from reglue_bench.plans.plan import Plan
+from reglue_bench.plans.resolve import suite_of
+from reglue_bench.procedures import procedure_of
+from reglue_bench.procedures.procedure import chosen
+from reglue_bench.runs.environments import make_environment
+from reglue_bench.settings import Settings
+
+STEPS = 10
+"""Of an episode, at most."""
+
+_MIXED = 4  # episodes of mixed actions
+
+_KINDS = ("low", "high", "least", "most")
+"""Corners: of the bounds, and of all that an agent may send."""
+
+_PATTERNS = (*((kind,) for kind in _KINDS), ("low", "high"), ("least", "most"), *[()] * _MIXED)
+"""Which kinds an episode's actions are in turn; none: each element is of any kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An environment failed at an action."""
+
+    task: str
+    step: int  # of the episode, from 1; 0: it did not start
+    action: str  # in words; empty at a start
+    error: str  # the last line of it
+
+    def __str__(self) -> str:
+        at = f"at action {self.action}, step {self.step}" if self.step else "at its start"
+        return f"{self.task}, {at}: {self.error}"
+
+
+def failures(plan: Plan, settings: Settings, folder: Path) -> list[Failure]:
+    """What fails in a few short episodes of extreme actions, on cells of the plan.
+
+    `folder` is for what workers print. Raises UsageError, EnvironmentFault.
+    """
+    environment = make_environment(
+        suite_of(plan, settings),
+        1,
+        workers=min(1, chosen(settings.workers, 1)),
+        log_file=folder / "extremes.log",
+        timeout_s=settings.environment_timeout,
+    )
+    with closing(environment), np.errstate(all="ignore"):  # overflows are what is looked for
+        agent = LocalPort(_Extremes(), "extremes")
+        glue = EpisodeRunner(agent, environment, timeouts=Timeouts())
+        orders = deque(_orders(plan, settings))
+        glue.init()
+        glue.freeze()
+        played = glue.play(lambda _: orders.popleft() if orders else None, Phase.EVALUATE)
+        found = [_failure(each, glue.spec) for each in played if _is_environments(each)]
+        glue.cleanup()
+    return found
+
+
+def told_failures(found: Sequence[Failure]) -> str:
+    """What failed, and what its author can do."""
+    return (
+        f"agents can make the environment fail: {found[0]} (in {len(found)} of {len(_PATTERNS)} "
+        "episodes of extreme actions); wanted finite rewards and fitting observations for all "
+        "actions that an agent may send: have it clip them to their Box, as "
+        "gymnasium.wrappers.ClipAction does, or end the episode as a failure, without an error"
+    )
+
+
+def _is_environments(outcome: Outcome) -> bool:
+    """An action that was refused before the environment saw it is the agent's fault."""
+    return outcome.status != "ok" and not outcome.status.startswith("agent_")
+
+
+def _failure(outcome: Outcome, spec: TaskSpec) -> Failure:
+    rows = unpacked(outcome.actions, spec.actions)
+    last = {name: values[-1] for name, values in rows.items() if len(values)}
+    lines = outcome.detail.strip().splitlines() or [outcome.status]
+    step = len(next(iter(rows.values())))
+    return Failure(outcome.order.cell.task, step, _words(last), lines[-1][:300])
+
+
+def _words(action: Arrays) -> str:
+    with np.printoptions(threshold=8, edgeitems=3):
+        return ", ".join(
+            f"{name} = {np.array2string(each, separator=', ')}".replace("\n", "")
+            for name, each in action.items()
+        )
+
+
+def _orders(plan: Plan, settings: Settings) -> Iterator[Order]:
+    """An episode for each pattern, which is its start seed, on cells from all of the plan."""
+    cells = _cells(plan, settings)
+    for place in range(len(_PATTERNS)):
+        yield Order(place, 0, cells[place % len(cells)], start_seed=place, max_steps=STEPS)
+
+
+def _cells(plan: Plan, settings: Settings) -> list[Cell]:
+    procedure, key = procedure_of(plan), cell_key(settings.secret)
+    units = range(0, procedure.units, math.ceil(procedure.units / len(_PATTERNS)))
+    return [plan.order(unit, procedure.cell(unit, 0), b"", key).cell for unit in units]
+
+
+class _Extremes(Agent):
+    """Plays the pattern that its start seed names."""
+
+    def agent_init(self, spec: TaskSpec) -> None:
+        self._corners = {tensor.name: _corners(tensor) for tensor in spec.actions}
+
+    def agent_start(self, observations: Arrays, starts: Starts) -> Arrays:
+        self._pattern, self._step = int(starts.seeds[0]), 0
+        self._chance = np.random.Generator(Rng(self._pattern).bits)
+        return self._next()
+
+    def agent_step(
+        self, rewards: npt.NDArray[np.float64], observations: Arrays, steps: Steps
+    ) -> Arrays:
+        self._step += 1
+        return self._next()
+
+    def _next(self) -> Arrays:
+        return {name: self._chosen(values)[None] for name, values in self._corners.items()}
+
+    def _chosen(self, corners: Array) -> Array:
+        """One of the corners, (kinds, *shape), or a mixture."""
+        if kinds := _PATTERNS[self._pattern]:
+            return corners[_KINDS.index(kinds[self._step % len(kinds)])]
+        drawn = self._chance.integers(len(_KINDS), size=corners.shape[1:])
+        values: Array = np.take_along_axis(corners, drawn[None], axis=0)[0]
+        if values.dtype.kind == "f":  # of any size: from the corner's own to about 1
+            shrinks = np.finfo(values.dtype).max ** -self._chance.random(values.shape)
+            values = np.where(self._chance.random(values.shape) < 0.5, values * shrinks, values)
+        return values.astype(corners.dtype)
+
+
+def _corners(tensor: TensorSpec) -> Array:
+    """By _KINDS: (kinds, *shape), all of them actions that an agent may send."""
+    size, dtype = tensor.size, np.dtype(tensor.dtype)
+    least, most = _limits(dtype)
+    match tensor.domain:
+        case Box():
+            low, high = (
+                [min(max(each, least), most) for each in bounds.ravel().tolist()]
+                for bounds in (tensor.low(), tensor.high())
+            )
+            corners = [low, high, [least] * size, [most] * size]
+        case Discrete(n, start):
+            corners = 2 * [[start] * size, [start + n - 1] * size]
+        case MultiDiscrete(n):
+            corners = 2 * [[0] * size, [each - 1 for each in n]]
+        case MultiBinary():
+            corners = 2 * [[0] * size, [1] * size]
+    return np.array(corners, dtype).reshape(len(_KINDS), *tensor.shape)
+
+
+def _limits(dtype: np.dtype[Any]) -> tuple[float, float]:
+    """The least and the greatest finite number."""
+    if dtype.kind == "f":
+        return float(np.finfo(dtype).min), float(np.finfo(dtype).max)
+    return (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
