@@ -6,7 +6,7 @@ Pure values over NumPy; the wire form is `proto/reglue/v1/spec.proto`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -128,6 +128,31 @@ class TensorSpec:
         """Whether the wire's byte order is this machine's."""
         return self.wire_dtype.isnative
 
+    @cached_property
+    def limits(self) -> tuple[Array, Array] | None:
+        """The least and the greatest legal values in `dtype`, each of shape () or `shape`.
+
+        None if all that the dtype holds is legal. NaN lies within no limits.
+        """
+        dtype = self.numpy_dtype
+        match self.domain:
+            case Box(low, high):
+                ends: tuple[Sequence[float], Sequence[float]] = (
+                    low or (-math.inf,),
+                    high or (math.inf,),
+                )
+            case Discrete(n, start):
+                ends = ((start,), (start + n - 1,))
+            case MultiDiscrete(n):
+                ends = ((0,), tuple(each - 1 for each in n))
+            case MultiBinary():
+                ends = ((0,), (1,))
+        low = _in_dtype(ends[0], dtype, self.shape, math.ceil)
+        high = _in_dtype(ends[1], dtype, self.shape, math.floor)
+        if dtype.kind != "f" and (low == _least(dtype)).all() and (high == _most(dtype)).all():
+            return None
+        return low, high
+
     def low(self) -> npt.NDArray[np.float64]:
         """Lower bounds, shape `shape` (-inf for none)."""
         return self._bound(self.domain.low if isinstance(self.domain, Box) else (), -np.inf)
@@ -182,6 +207,30 @@ class TensorSpec:
     def _check_lengths(self, what: str, values: Sequence[float], legal: tuple[int, ...]) -> None:
         if len(values) not in legal:
             raise SpecError(f"{self.name}: {what} has {len(values)} entries, wanted one of {legal}")
+
+
+def _in_dtype(
+    values: Sequence[float],
+    dtype: np.dtype[Any],
+    shape: tuple[int, ...],
+    whole: Callable[[float], int],
+) -> Array:
+    """Bounds in `dtype`, those beyond it at its ends: of shape (), or of `shape`."""
+    if dtype.kind == "f":
+        with np.errstate(over="ignore"):  # a bound beyond it is none
+            cast = np.array(values, np.float64).astype(dtype)
+    else:
+        least, most = _least(dtype), _most(dtype)
+        cast = np.array([whole(min(max(each, least), most)) for each in values], dtype)
+    return cast.reshape(() if len(values) == 1 else shape)
+
+
+def _least(dtype: np.dtype[Any]) -> int:
+    return 0 if dtype.kind == "b" else int(np.iinfo(dtype).min)
+
+
+def _most(dtype: np.dtype[Any]) -> int:
+    return 1 if dtype.kind == "b" else int(np.iinfo(dtype).max)
 
 
 def same_numbers(values: Array, dtype: np.dtype[Any]) -> Array | None:

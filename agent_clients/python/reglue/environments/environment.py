@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue.environments.validation import (
+    DomainCheck,
     conforming_array,
     conforming_observation,
     conforming_row,
@@ -154,14 +155,26 @@ class Environment:
             for part, count in ((earned.observations, steps), (first, starts))
             if count
         ]
+        observations = _joined(self.spec, parts)
+        slots = [*play.slots.tolist(), *play.starts]
+        mistakes = self._domains.mistakes(observations)
         return Played(
             rewards=_column("rewards", earned.rewards, steps, "float64"),
-            observations=_joined(self.spec, parts),
+            observations=observations,
             terminated=_column("terminated", earned.terminated, steps, "bool"),
             truncated=_column("truncated", earned.truncated, steps, "bool"),
             success=_column("success", earned.success, steps, "bool"),
+            faults={slots[row]: what for row, what in mistakes.items()},
             is_fresh=True,
         )
+
+    @property
+    def _domains(self) -> DomainCheck:
+        """Of the present spec. A class of somebody's need not call a constructor of ours."""
+        check: DomainCheck | None = self.__dict__.get("_domain_check")
+        if check is None or check.spec is not self.spec:
+            check = self._domain_check = DomainCheck(self.spec)
+        return check
 
 
 class Worlds(Environment):
@@ -209,23 +222,29 @@ class Worlds(Environment):
     def play(self, play: Play) -> Played:
         """Step and start world by world; those of one task together, as they may share memory."""
         played = Played.blank(self.spec, play, is_fresh=True)
-        faults: dict[int, str] = {}
+        faults: dict[int, str] = {}  # by row
         slots = play.slots.tolist()
-        tasks = [self._tasks.get(slot, "") for slot in slots]
-        for row in sorted(range(len(slots)), key=tasks.__getitem__):
-            slot = slots[row]
+        order: Sequence[int] = range(len(slots))
+        if len(slots) > 1:
+            tasks = [self._tasks.get(slot, "") for slot in slots]
+            order = sorted(order, key=tasks.__getitem__)
+        for row in order:
             try:
-                self._step(slot, play, row, played)
+                self._step(slots[row], play, row, played)
             except Exception as error:  # noqa: BLE001 - the edge of somebody's world
-                faults[slot] = _fault(error)
+                faults[row] = _fault(error)
         for row, (slot, cell) in enumerate(play.starts.items(), start=len(play.slots)):
             try:
                 numbered = self._numbered(cell)
                 self._tasks[slot] = cell.task
                 self._keep(played, row, self._world_of(slot).start(numbered))
             except Exception as error:  # noqa: BLE001 - the edge of somebody's world
-                faults[slot] = _fault(error)
-        return replace(played, faults=faults) if faults else played
+                faults[row] = _fault(error)
+        faults |= self._domains.mistakes(played.observations, faults)
+        if not faults:
+            return played
+        slots += play.starts
+        return replace(played, faults={slots[row]: what for row, what in faults.items()})
 
     def _step(self, slot: int, play: Play, row: int, played: Played) -> None:
         if slot not in self._worlds:
