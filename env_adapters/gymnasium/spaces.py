@@ -11,7 +11,7 @@ import numpy as np
 
 from env_adapters.gymnasium.library import gymnasium
 from reglue.environments.validation import conforming_array
-from reglue.errors import NotAnEnvironment, UnknownName, UsageError, brief
+from reglue.errors import BadArgument, NotAnEnvironment, UnknownName, brief
 from reglue.spec import Array, Arrays, Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
 
 _KNOWN = "Box, Discrete, MultiBinary, MultiDiscrete, Text, and Dict and Tuple of these"
@@ -39,7 +39,7 @@ class Tensors:
         self._is_single = [leaf.path for leaf in self._leaves] == [()]  # most are, and are quicker
         names = [spec.name for spec in self.specs]
         if not names or len(set(names)) != len(names):
-            raise UsageError(
+            raise BadArgument(
                 f"the {name} space {space} has entries {names}, wanted a name for each"
             )
 
@@ -50,7 +50,7 @@ class Tensors:
             if name not in known:
                 raise UnknownName("tensor to see", name, known)
         if not names:
-            raise UsageError(f"got no tensors to see, wanted some of {sorted(known)}")
+            raise BadArgument(f"got no tensors to see, wanted some of {sorted(known)}")
         some = copy.copy(self)
         some._leaves = [leaf for name, leaf in known.items() if name in names]
         some.specs = tuple(leaf.tensor for leaf in some._leaves)
@@ -136,7 +136,7 @@ class _Leaf:
                 return text
         elif space.contains(array[()]):
             return array[()]
-        raise UsageError(f"got the {self.tensor.name} {array.tolist()}, wanted one of {space}")
+        raise BadArgument(f"got the {self.tensor.name} {array.tolist()}, wanted one of {space}")
 
 
 def _leaves(path: tuple[Any, ...], space: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
@@ -198,7 +198,7 @@ def _tensor(name: str, space: Any) -> TensorSpec:
             return TensorSpec(name, "uint8", (_most_bytes(name, space),), Box((0,), (255,)))
         case _:
             why = _WHY_NOT.get(type(space).__name__, "there is none like it")
-            raise UsageError(f"the {name} space {space} has no tensor, as {why}; wanted {_KNOWN}")
+            raise BadArgument(f"the {name} space {space} has no tensor, as {why}; wanted {_KNOWN}")
     return TensorSpec(name, str(space.dtype), tuple(space.shape), domain)
 
 
@@ -210,7 +210,7 @@ def _are_alike(*parts: Array) -> bool:
 def _most_bytes(name: str, space: Any) -> int:
     """Of a text, in UTF-8."""
     if "\0" in space.character_set:
-        raise UsageError(f"the {name} space {space} has the character NUL, which ends a text here")
+        raise BadArgument(f"the {name} space {space} has the character NUL, which ends a text here")
     return int(space.max_length) * max(len(each.encode()) for each in space.character_set)
 
 

@@ -22,7 +22,7 @@ from env_adapters.states import (
 )
 from reglue.environments.validation import conforming_flag, conforming_reward
 from reglue.environments.world import Cell, Step
-from reglue.errors import NotAnEnvironment, UnknownName, UsageError, brief
+from reglue.errors import BadArgument, NotAnEnvironment, UnknownName, UsageError, brief
 from reglue.messages.agent import Phase
 from reglue.rng import Rng
 from reglue.spec import Array, Arrays
@@ -168,7 +168,7 @@ class GymnasiumWorld:
         variants = 1 if self._goals is None else len(self._goals)
         if not 0 <= cell.variant < variants:
             wanted = f"0 to {variants - 1}" if variants > 1 else "0, the only one"
-            raise UsageError(f"{self._task}: got variant {cell.variant}, wanted {wanted}")
+            raise BadArgument(f"{self._task}: got variant {cell.variant}, wanted {wanted}")
 
     def _live(self) -> Episode:
         if self._episode is None:
@@ -274,7 +274,7 @@ class ExactWorld(GymnasiumWorld):
         if self._episode is None:  # the environment is new, or its episode has ended
             self._begin(env, saved.cell)
         if saved.steps < 0 or 0 < self._horizon <= saved.steps:
-            raise UsageError(f"got a state after {saved.steps} steps of {self._horizon}")
+            raise BadArgument(f"got a state after {saved.steps} steps of {self._horizon}")
         self._codec.write(env.unwrapped, saved.inside)
         env.unwrapped.np_random = generator
         if env.has_wrapper_attr(_TIME_LIMIT):
@@ -309,4 +309,4 @@ class ExactWorld(GymnasiumWorld):
         for name in sorted({*suite, *self._mark}):
             got, wanted = suite.get(name, "none"), self._mark.get(name, "none")
             if got != wanted:
-                raise UsageError(f"got a state saved with {name} {got}, wanted {wanted}")
+                raise BadArgument(f"got a state saved with {name} {got}, wanted {wanted}")
