@@ -62,7 +62,11 @@ def make(name: str, options: Mapping[str, Any]) -> Any:
             env = gym.make(name, disable_env_checker=True, **options)
         except (gym.error.UnregisteredEnv, gym.error.DeprecatedEnv) as error:
             known = [each for each in gym.registry if not each.startswith("reglue/")]
-            raise UnknownName("Gymnasium environment", name, known) from error
+            own = f"gymnasium:my_module:{name}"
+            hint = f" Where a module of yours registers it, name that too: {own}" * (
+                ":" not in name
+            )
+            raise UnknownName("Gymnasium environment", name, known, hint=hint) from error
         except UsageError:
             raise
         except Exception as error:  # the edge of somebody's environment

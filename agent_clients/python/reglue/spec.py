@@ -205,6 +205,9 @@ class TensorSpec:
         return np.full(self.shape, values[0] if values else missing)
 
     def _check_lengths(self, what: str, values: Sequence[float], legal: tuple[int, ...]) -> None:
+        if not isinstance(values, (tuple, list)):
+            wanted = "a tuple of numbers, such as (0,)"
+            raise SpecError(f"{self.name}: got {what} {brief(values)}, wanted {wanted}")
         if len(values) not in legal:
             raise SpecError(f"{self.name}: {what} has {len(values)} entries, wanted one of {legal}")
 

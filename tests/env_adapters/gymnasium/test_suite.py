@@ -199,8 +199,14 @@ def test_it_is_built_by_name(name: str, known: str) -> None:
 
 @pytest.mark.parametrize("name", ["CartPol-v1", "CartPole-v9", "cartpole"])
 def test_an_unknown_id_lists_the_near_ones(name: str) -> None:
-    with pytest.raises(UnknownName, match=r"did you mean .*CartPole-v1"):
+    with pytest.raises(UnknownName, match=rf"did you mean .*CartPole-v1.*my_module:{name}$"):
         Gymnasium(name)
+
+
+def test_a_module_that_is_named_is_not_asked_for() -> None:
+    with pytest.raises(UnknownName) as refused:
+        Gymnasium("gymnasium.envs:CartPol-v1")
+    assert "my_module" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
