@@ -31,6 +31,9 @@ MOST_AXES = 63
 MOST_ELEMENTS = 64 * 1024 * 1024
 """Of one row of a tensor: at a byte each, what a hub's largest message holds."""
 
+MOST_EXTRA = 4096
+"""Characters of a spec's free text."""
+
 DTYPES = "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float32 float64".split()
 
 
@@ -280,6 +283,7 @@ class TaskSpec:
     continuing: bool = False  # one episode that goes on forever
     rewards_in_evaluation: bool = True  # else NaN while phase is EVALUATE
     slots: int = 1  # S, episodes played at once
+    extra: str = ""  # for people: EXTRA of RL-Glue's task spec string
 
     def __post_init__(self) -> None:
         for what, tensors in (("observations", self.observations), ("actions", self.actions)):
@@ -293,6 +297,9 @@ class TaskSpec:
                 )
         if not 0.0 <= self.discount <= 1.0:
             raise SpecError(f"got discount {self.discount}, wanted 0 to 1")
+        if not isinstance(self.extra, str) or len(self.extra) > MOST_EXTRA:
+            wanted = f"text of at most {MOST_EXTRA} characters"
+            raise SpecError(f"got extra {brief(self.extra)}, wanted {wanted}")
         if self.horizon < 0 or self.slots < 1:
             raise SpecError(f"got horizon {self.horizon} and {self.slots} slots")
 

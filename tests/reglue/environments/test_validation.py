@@ -101,9 +101,9 @@ def test_a_number_that_a_domain_lacks_is_a_mistake(
     shape = np.shape(good)
     check = DomainCheck(spec_of(TensorSpec("o", dtype, shape, domain), slots=slots))
     rows = np.array([good, bad, good], dtype)
-    assert check.mistakes({"o": rows}) == {1: f"observation {what}"}
-    assert check.mistakes({"o": rows}, blank=[1]) == {}
-    assert check.mistakes({"o": rows[:1]}) == {}
+    assert check.mistakes({"o": rows}, [7, 5, 6]) == {5: f"observation {what}"}
+    assert check.mistakes({"o": rows}, [7, 5, 6], failed={5}) == {}
+    assert check.mistakes({"o": rows[:1]}, [5]) == {}
     assert not check.outside
 
 
@@ -118,7 +118,7 @@ def test_what_is_outside_a_box_is_passed_on_said_and_counted(
     rows = np.array([[0, 10], [5, value], [-0.0, 1]], np.float32)
     with caplog.at_level(logging.WARNING, "reglue"):
         for _ in range(25):
-            assert check.mistakes({"o": rows}) == {}
+            assert check.mistakes({"o": rows}, [0, 1, 2]) == {}
     assert check.outside == {"o": 25}
     assert [record.args[1] for record in caplog.records if record.args] == [1, 10]  # type: ignore[index]
     assert f"observation 'o'[1]: got {value}, wanted 0.0 to 10.0" in caplog.messages[0]
@@ -126,7 +126,7 @@ def test_what_is_outside_a_box_is_passed_on_said_and_counted(
 
 def test_rows_without_an_observation_are_not_counted() -> None:
     check = DomainCheck(spec_of(TensorSpec("o", "float64", (), Box((1.0,), ()))))
-    assert check.mistakes({"o": np.zeros(3)}, blank={0, 2}) == {}
+    assert check.mistakes({"o": np.zeros(3)}, [0, 1, 2], failed={0, 2}) == {}
     assert check.outside == {"o": 1}
 
 

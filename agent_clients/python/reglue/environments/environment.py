@@ -157,14 +157,13 @@ class Environment:
         ]
         observations = _joined(self.spec, parts)
         slots = [*play.slots.tolist(), *play.starts]
-        mistakes = self._domains.mistakes(observations)
         return Played(
             rewards=_column("rewards", earned.rewards, steps, "float64"),
             observations=observations,
             terminated=_column("terminated", earned.terminated, steps, "bool"),
             truncated=_column("truncated", earned.truncated, steps, "bool"),
             success=_column("success", earned.success, steps, "bool"),
-            faults={slots[row]: what for row, what in mistakes.items()},
+            faults=self._domains.mistakes(observations, slots),
             is_fresh=True,
         )
 
@@ -222,29 +221,24 @@ class Worlds(Environment):
     def play(self, play: Play) -> Played:
         """Step and start world by world; those of one task together, as they may share memory."""
         played = Played.blank(self.spec, play, is_fresh=True)
-        faults: dict[int, str] = {}  # by row
+        faults: dict[int, str] = {}
         slots = play.slots.tolist()
-        order: Sequence[int] = range(len(slots))
-        if len(slots) > 1:
-            tasks = [self._tasks.get(slot, "") for slot in slots]
-            order = sorted(order, key=tasks.__getitem__)
-        for row in order:
+        tasks = [self._tasks.get(slot, "") for slot in slots]
+        for row in sorted(range(len(slots)), key=tasks.__getitem__):
+            slot = slots[row]
             try:
-                self._step(slots[row], play, row, played)
+                self._step(slot, play, row, played)
             except Exception as error:  # noqa: BLE001 - the edge of somebody's world
-                faults[row] = _fault(error)
+                faults[slot] = _fault(error)
         for row, (slot, cell) in enumerate(play.starts.items(), start=len(play.slots)):
             try:
                 numbered = self._numbered(cell)
                 self._tasks[slot] = cell.task
                 self._keep(played, row, self._world_of(slot).start(numbered))
             except Exception as error:  # noqa: BLE001 - the edge of somebody's world
-                faults[row] = _fault(error)
-        faults |= self._domains.mistakes(played.observations, faults)
-        if not faults:
-            return played
-        slots += play.starts
-        return replace(played, faults={slots[row]: what for row, what in faults.items()})
+                faults[slot] = _fault(error)
+        faults |= self._domains.mistakes(played.observations, [*slots, *play.starts], faults)
+        return replace(played, faults=faults) if faults else played
 
     def _step(self, slot: int, play: Play, row: int, played: Played) -> None:
         if slot not in self._worlds:

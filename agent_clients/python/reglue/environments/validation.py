@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -165,8 +165,10 @@ class DomainCheck:
             if tensor.limits is not None
         ]
 
-    def mistakes(self, observations: Arrays, blank: Collection[int] = ()) -> dict[int, str]:
-        """What is wrong, by row. `blank` rows hold no observation."""
+    def mistakes(
+        self, observations: Arrays, slots: Sequence[int], failed: Container[int] = ()
+    ) -> dict[int, str]:
+        """What is wrong, by slot; `slots` are those of the rows. `failed` ones said nothing."""
         found: dict[int, str] = {}
         for tensor, (low, high) in self._limits:
             rows = observations[tensor.name]
@@ -175,22 +177,27 @@ class DomainCheck:
             # Of a number and NaN these take the number, and differ from what was given.
             inside = np.fmin(np.fmax(rows, low), high)
             if inside.tobytes() != rows.tobytes():
-                self._look(tensor, rows, blank, found)
+                self._look(tensor, rows, slots, failed, found)
         return found
 
     def _look(
-        self, tensor: TensorSpec, rows: Array, blank: Collection[int], found: dict[int, str]
+        self,
+        tensor: TensorSpec,
+        rows: Array,
+        slots: Sequence[int],
+        failed: Container[int],
+        found: dict[int, str],
     ) -> None:
         assert tensor.limits is not None, "nothing is outside"
         within = (rows >= tensor.limits[0]) & (rows <= tensor.limits[1])
         for row in np.flatnonzero(~within.reshape(len(rows), -1).all(axis=1)).tolist():
-            if row in blank:
+            if (slot := slots[row]) in failed:
                 continue
             what = _outside(tensor, rows[row], within[row])
             if isinstance(tensor.domain, Box):
                 self._count(tensor.name, what)
             else:
-                found.setdefault(row, what)
+                found.setdefault(slot, what)
 
     def _count(self, name: str, what: str) -> None:
         self.outside[name] += 1
