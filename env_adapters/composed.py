@@ -12,7 +12,7 @@ from env_adapters.composed_world import ComposedWorld, KeptWorld, Sources
 from env_adapters.fitted_tensors import FITS, Fit, View, fitted
 from env_adapters.names import SuiteName
 from reglue.environments.world import Restorable, Suite, World
-from reglue.errors import UnknownName, UsageError
+from reglue.errors import BadArgument, UnknownName
 from reglue.spec import Arrays, TaskSpec
 
 
@@ -127,9 +127,9 @@ def _check_variants(name: str, suite: Suite, task: str, numbers: Sequence[int]) 
     most = suite.variants[task] - 1
     for number in numbers:
         if not 0 <= number <= most:
-            raise UsageError(f"{name}: got variant {number}, wanted 0 to {most}")
+            raise BadArgument(f"{name}: got variant {number}, wanted 0 to {most}")
     if not numbers:
-        raise UsageError(f"{name}: got no variants, wanted some of 0 to {most}")
+        raise BadArgument(f"{name}: got no variants, wanted some of 0 to {most}")
 
 
 def _spec(name: str, spec: TaskSpec, horizon: int, sees: Sequence[str] | None) -> TaskSpec:
@@ -151,7 +151,7 @@ def _selection(spec: TaskSpec) -> View:
 def _common(specs: Mapping[str, TaskSpec]) -> TaskSpec:
     """The spec that all tasks share; their tensors must be equal."""
     if not specs:
-        raise UsageError("got no tasks, wanted at least one")
+        raise BadArgument("got no tasks, wanted at least one")
     first, wanted = next(iter(specs.items()))
     for name, spec in specs.items():
         for what in ("observations", "actions", "discount", "continuing", "rewards_in_evaluation"):
@@ -159,7 +159,7 @@ def _common(specs: Mapping[str, TaskSpec]) -> TaskSpec:
             if got != other:
                 hint = '; fit = "pad" or "superset" combines them' * isinstance(got, tuple)
                 words = f"got as {what} {_words(got, other)} as in {first}{hint}"
-                raise UsageError(f"{name}: {words}")
+                raise BadArgument(f"{name}: {words}")
     lows, highs = zip(*(spec.reward_range for spec in specs.values()), strict=True)
     horizons = [spec.horizon for spec in specs.values()]
     return replace(

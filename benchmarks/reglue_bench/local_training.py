@@ -97,12 +97,13 @@ def _stream(benchmark: str, options: Mapping[str, Any]) -> TrainingStream:
     """Raises UsageError."""
     if not isinstance(benchmark, str):
         raise BadArgument(f"got the benchmark {benchmark!r}, wanted a name")
+    name = None
     try:
         name = BenchmarkName.parse(benchmark)
     except UsageError:
         if not (is_known(benchmark) or ":" in benchmark):
             raise
-        # An environment. Online benchmarks play any; nobody asks how long a run is.
+    if name is None:  # an environment: online benchmarks play any, and nobody asks how long
         return training_stream(f"online:{benchmark}", **{"steps": 1, **options})
     if name.waits:
         raise UsageError(f"{benchmark} waits for an environment to connect: name one to play here")

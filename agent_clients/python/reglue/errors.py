@@ -84,8 +84,9 @@ class BadArgument(UsageError, ValueError):
 class UnknownName(BadArgument):
     """An unknown name; the message suggests similar ones."""
 
-    def __init__(self, what: str, got: str, known: Iterable[str]) -> None:
-        super().__init__(f"there is no {what} {got!r}; {suggestion(got, known)}")
+    def __init__(self, what: str, got: str, known: Iterable[str], *, hint: str = "") -> None:
+        """`hint` says what else may be done."""
+        super().__init__(f"there is no {what} {got!r}; {suggestion(got, known)}{hint}")
 
 
 class SpecError(BadArgument):

@@ -31,6 +31,9 @@ MOST_AXES = 63
 MOST_ELEMENTS = 64 * 1024 * 1024
 """Of one row of a tensor: at a byte each, what a hub's largest message holds."""
 
+MOST_EXTRA = 4096
+"""Characters of a spec's free text."""
+
 DTYPES = "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float32 float64".split()
 
 
@@ -128,6 +131,31 @@ class TensorSpec:
         """Whether the wire's byte order is this machine's."""
         return self.wire_dtype.isnative
 
+    @cached_property
+    def limits(self) -> tuple[Array, Array] | None:
+        """The least and the greatest legal values in `dtype`, each of shape () or `shape`.
+
+        None if all that the dtype holds is legal. NaN lies within no limits.
+        """
+        dtype = self.numpy_dtype
+        match self.domain:
+            case Box(low, high):
+                ends: tuple[Sequence[float], Sequence[float]] = (
+                    low or (-math.inf,),
+                    high or (math.inf,),
+                )
+            case Discrete(n, start):
+                ends = ((start,), (start + n - 1,))
+            case MultiDiscrete(n):
+                ends = ((0,), tuple(each - 1 for each in n))
+            case MultiBinary():
+                ends = ((0,), (1,))
+        low = _in_dtype(ends[0], dtype, self.shape, math.ceil)
+        high = _in_dtype(ends[1], dtype, self.shape, math.floor)
+        if dtype.kind != "f" and (low == _least(dtype)).all() and (high == _most(dtype)).all():
+            return None
+        return low, high
+
     def low(self) -> npt.NDArray[np.float64]:
         """Lower bounds, shape `shape` (-inf for none)."""
         return self._bound(self.domain.low if isinstance(self.domain, Box) else (), -np.inf)
@@ -208,8 +236,35 @@ class TensorSpec:
         return np.full(self.shape, values[0] if values else missing)
 
     def _check_lengths(self, what: str, values: Sequence[float], legal: tuple[int, ...]) -> None:
+        if not isinstance(values, (tuple, list)):
+            wanted = "a tuple of numbers, such as (0,)"
+            raise SpecError(f"{self.name}: got {what} {brief(values)}, wanted {wanted}")
         if len(values) not in legal:
             raise SpecError(f"{self.name}: {what} has {len(values)} entries, wanted one of {legal}")
+
+
+def _in_dtype(
+    values: Sequence[float],
+    dtype: np.dtype[Any],
+    shape: tuple[int, ...],
+    whole: Callable[[float], int],
+) -> Array:
+    """Bounds in `dtype`, those beyond it at its ends: of shape (), or of `shape`."""
+    if dtype.kind == "f":
+        with np.errstate(over="ignore"):  # a bound beyond it is none
+            cast = np.array(values, np.float64).astype(dtype)
+    else:
+        least, most = _least(dtype), _most(dtype)
+        cast = np.array([whole(min(max(each, least), most)) for each in values], dtype)
+    return cast.reshape(() if len(values) == 1 else shape)
+
+
+def _least(dtype: np.dtype[Any]) -> int:
+    return 0 if dtype.kind == "b" else int(np.iinfo(dtype).min)
+
+
+def _most(dtype: np.dtype[Any]) -> int:
+    return 1 if dtype.kind == "b" else int(np.iinfo(dtype).max)
 
 
 def same_numbers(values: Array, dtype: np.dtype[Any]) -> Array | None:
@@ -256,6 +311,7 @@ class TaskSpec:
     continuing: bool = False  # one episode that goes on forever
     rewards_in_evaluation: bool = True  # else NaN while phase is EVALUATE
     slots: int = 1  # S, episodes played at once
+    extra: str = ""  # for people: EXTRA of RL-Glue's task spec string
 
     def __post_init__(self) -> None:
         for what, tensors in (("observations", self.observations), ("actions", self.actions)):
@@ -269,6 +325,9 @@ class TaskSpec:
                 )
         if not 0.0 <= self.discount <= 1.0:
             raise SpecError(f"got discount {self.discount}, wanted 0 to 1")
+        if not isinstance(self.extra, str) or len(self.extra) > MOST_EXTRA:
+            wanted = f"text of at most {MOST_EXTRA} characters"
+            raise SpecError(f"got extra {brief(self.extra)}, wanted {wanted}")
         if self.horizon < 0 or self.slots < 1:
             raise SpecError(f"got horizon {self.horizon} and {self.slots} slots")
 

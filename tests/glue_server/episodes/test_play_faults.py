@@ -177,7 +177,7 @@ def faulty(*faults: str, slots: int = 2) -> tuple[list[Outcome], Scripted]:
     ("fault", "words"),
     [
         ("raises", "RuntimeError: the floor gave way"),
-        ("nan", "got reward nan, wanted a finite number"),
+        ("nan", "reward: got nan, wanted a finite number"),
         ("wrong shape", r"observation 'observation': got shape (3,), wanted (2,)"),
         ("no observation", "observation: got names [], wanted 'observation'"),
     ],

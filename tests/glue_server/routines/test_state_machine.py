@@ -141,6 +141,7 @@ def test_messages_and_counts_need_nothing() -> None:
     bench = Bench()
     assert bench.agent_message("hi") == "agent hi"
     assert bench.env_message("hi") == "env hi"
+    assert (bench.agent_message(None), bench.env_message(None)) == ("agent ", "env ")
     assert bench.counts() == [(0.0, 0, 0)]
 
 

@@ -144,6 +144,18 @@ def test_there_are_no_options() -> None:
         env.reset(options={"goal": 1})
 
 
+def test_a_space_that_is_refused_is_all_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "growing.py").write_text(
+        "import gymnasium\n"
+        "class Growing(gymnasium.Env):\n"
+        "    observation_space = gymnasium.spaces.Sequence(gymnasium.spaces.Discrete(2))\n"
+        "    action_space = gymnasium.spaces.Discrete(2)\n"
+    )
+    with pytest.raises(BadArgument, match="has no tensor") as refused:
+        make(f"{tmp_path}/growing.py:Growing")
+    assert refused.value.__context__ is None
+
+
 def test_a_name_or_an_address_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("REGLUE_ADDRESS", raising=False)
     with pytest.raises(UsageError, match="got no address and no benchmark"):

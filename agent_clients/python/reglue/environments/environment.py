@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue.environments.validation import (
+    DomainCheck,
     conforming_array,
     conforming_observation,
     conforming_row,
@@ -162,14 +163,25 @@ class Environment:
             for part, count in ((earned.observations, steps), (first, starts))
             if count
         ]
+        observations = _joined(self.spec, parts)
+        slots = [*play.slots.tolist(), *play.starts]
         return Played(
             rewards=_column("rewards", earned.rewards, steps, "float64"),
-            observations=_joined(self.spec, parts),
+            observations=observations,
             terminated=_column("terminated", earned.terminated, steps, "bool"),
             truncated=_column("truncated", earned.truncated, steps, "bool"),
             success=_column("success", earned.success, steps, "bool"),
+            faults=self._domains.mistakes(observations, slots),
             is_fresh=True,
         )
+
+    @property
+    def _domains(self) -> DomainCheck:
+        """Of the present spec. A class of somebody's need not call a constructor of ours."""
+        check: DomainCheck | None = self.__dict__.get("_domain_check")
+        if check is None or check.spec is not self.spec:
+            check = self._domain_check = DomainCheck(self.spec)
+        return check
 
 
 class Worlds(Environment):
@@ -241,9 +253,12 @@ class Worlds(Environment):
             except Exception as error:  # noqa: BLE001 - the edge of somebody's world
                 faults[slot] = _fault(error)
                 self._discard(slot)
-        if not faults:
+        mistakes = self._domains.mistakes(played.observations, [*slots, *play.starts], faults)
+        for slot in mistakes:
+            self._discard(slot)
+        if not (faults or mistakes):
             return played
-        return replace(played, faults=faults, illegal=frozenset(illegal))
+        return replace(played, faults=faults | mistakes, illegal=frozenset(illegal))
 
     def _step(self, slot: int, play: Play, row: int, played: Played) -> None:
         if slot not in self._worlds:
