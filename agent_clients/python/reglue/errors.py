@@ -135,6 +135,10 @@ class NotAdmitted(UsageError):
         self.step, self.field, self.got, self.wanted = step, field, got, wanted
 
 
+class NotCopied(UsageError, TypeError):
+    """An object that holds a session cannot be copied or pickled."""
+
+
 class TrainingOver(UsageError):
     """A program cannot step on: the glue judges what follows, or is done."""
 

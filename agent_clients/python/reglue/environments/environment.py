@@ -336,6 +336,10 @@ class Worlds(Environment):
             super().env_standardize_randomness(seed)
         self._standard = (seed, 0)
 
+    def world(self, slot: int) -> World:
+        """The world that plays in a slot."""
+        return self._world_of(slot)
+
     def env_cleanup(self) -> None:
         """Close every world."""
         for world in self._worlds.values():
