@@ -6,7 +6,6 @@ import logging
 import math
 import os
 import select
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,6 +21,7 @@ from glue_server.environment.worker_process import (
     WorkerProcess,
     end_at_once,
 )
+from glue_server.processes.children import end_together
 from glue_server.processes.interrupts import hurried
 from glue_server.timeouts import Timeouts
 from reglue.errors import BadReply, EnvironmentFault, UsageError
@@ -200,9 +200,7 @@ class WorkersPort:
     def _end(self) -> None:
         for worker in self._workers:
             worker.leave()
-        deadline = time.monotonic() + hurried(_LEAVE_S)
-        for worker in self._workers:
-            worker.end(max(0.0, deadline - time.monotonic()))
+        end_together(self._workers, within_s=hurried(_LEAVE_S))
         self._workers = []
         self._free()
 
