@@ -127,7 +127,7 @@ class EnvironmentCalls:
         if self._stop is not None:
             wait_or_stop(self.is_ready, self.filenos, self._stop)
         play = self._under_way.popleft()
-        self._is_lost = True  # unless it answers
+        self._is_lost, late = True, 0  # unless it answers, or may be late again
         try:
             played = self._received(self._timeout_s)
             if not isinstance(played, Played):
@@ -135,13 +135,12 @@ class EnvironmentCalls:
         except BadReply as refused:
             self._port.refuse(refused)
             played = self._faulty(play, f"the environment's answer does not fit: {refused}")
-        except EnvironmentTimeout as late:
-            self._late += 1
-            if self._late == self._most_late:
+        except EnvironmentTimeout as error:
+            late = self._late + 1
+            if late >= self._most_late:
                 raise
-            return self._faulty(play, str(late))
-        self._late = 0
-        self._is_lost = False
+            played = self._faulty(play, str(error))
+        self._is_lost, self._late = False, late
         self._since = time.monotonic()
         return played
 

@@ -8,7 +8,7 @@ import os
 import select
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,8 +24,9 @@ from glue_server.environment.worker_process import (
 from glue_server.processes.children import end_together
 from glue_server.processes.interrupts import hurried
 from glue_server.timeouts import Timeouts
-from reglue.errors import BadReply, EnvironmentFault, UsageError
-from reglue.messages.agent import Cleanup, Fault, RoutineDone, TextMessage
+from reglue.environments.environment import StandardRandomness
+from reglue.errors import BadReply, EnvironmentFault, NotSupported, UsageError
+from reglue.messages.agent import Cleanup, Fault, Refusal, RoutineDone, TextMessage
 from reglue.messages.environment import (
     EnvironmentCall,
     EnvironmentHello,
@@ -102,9 +103,10 @@ class WorkersPort:
         self._under_way: deque[_UnderWay] = deque()
         self._workers: list[Worker] = []
         self._slots = 0
+        self._standardizes = False
         self._memory = -1
         self._shared: SharedArrays
-        self._standard: tuple[int, int] | None = None  # seed, starts so far
+        self._standard: StandardRandomness | None = None
 
     @property
     def processes(self) -> list[int]:
@@ -120,8 +122,8 @@ class WorkersPort:
         match call:
             case EnvironmentInit(slots):
                 self._init(slots)
-            case StandardizeRandomness(seed):
-                self._standard = (seed, 0)
+            case StandardizeRandomness(seed) if self._standardizes:
+                self._standard = StandardRandomness(seed)
             case Cleanup():
                 for worker in self._workers:
                     worker.cleanup()
@@ -137,6 +139,9 @@ class WorkersPort:
                 return self._played()
             case EnvironmentInit():
                 return self._ready()
+            case StandardizeRandomness() if not self._standardizes:
+                got, wanted = "env_standardize_randomness", "an environment that standardizes"
+                return Refusal(0, NotSupported.code, got, wanted)
             case Cleanup() | StandardizeRandomness():
                 return RoutineDone()
             case TextMessage():
@@ -187,6 +192,7 @@ class WorkersPort:
         """What they promise, once all have started, and the memory that they share."""
         try:
             ready, *_ = [self._built(place) for place in range(len(self._workers))]
+            self._standardizes = ready.standardizes
             self._free()
             self._memory = new_memory()
             self._shared = SharedArrays(ready.spec, self._memory)
@@ -223,10 +229,7 @@ class WorkersPort:
         """With standardized randomness, the n-th start draws from (seed, n): see Worlds."""
         if self._standard is None or not play.starts:
             return play
-        seed, count = self._standard
-        self._standard = (seed, count + len(play.starts))
-        numbered = enumerate(play.starts.items(), count)
-        starts = {slot: replace(cell, seed=seed, repeat=n) for n, (slot, cell) in numbered}
+        starts = {slot: self._standard.next(cell) for slot, cell in play.starts.items()}
         return Play(play.slots, play.actions, starts)
 
     def _played(self) -> Played:
