@@ -8,7 +8,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Self, TypeVar
 
 from glue_server.environment.port import EnvironmentPort
@@ -16,6 +15,7 @@ from glue_server.environment.recall import CallLog, Recall, SlotRoutine
 from glue_server.environment.replaying import MAX_REBUILDS, Replays
 from glue_server.processes.interrupts import check_stop, hurried, wait_or_stop
 from glue_server.timeouts import Timeouts
+from reglue.environments.environment import StandardRandomness
 from reglue.errors import (
     ROUTINE_REFUSALS,
     BadReply,
@@ -71,7 +71,7 @@ class EnvironmentCalls:
         self._stop = stop
         self._under_way: deque[Play] = deque()
         self._answers: deque[tuple[Play, Played]] = deque()  # that came while others played again
-        self._standard: tuple[int, int] | None = None  # seed, starts so far
+        self._standard: StandardRandomness | None = None
         self._log = CallLog() if port.renews else None
         self._replays: Replays | None = None
         if self._log is not None:
@@ -174,7 +174,7 @@ class EnvironmentCalls:
             return self._routine(call, kind)
         reply = self._ask(call, kind, self._timeout_s if timeout_s is None else timeout_s)
         if isinstance(call, StandardizeRandomness) and self._port.renews:
-            self._standard = (call.seed, 0)
+            self._standard = StandardRandomness(call.seed)
         return reply
 
     def _routine(self, call: SlotRoutine, kind: type[_Kind]) -> _Kind:
@@ -229,10 +229,7 @@ class EnvironmentCalls:
         """
         if self._standard is None or not play.starts:
             return play
-        seed, count = self._standard
-        self._standard = (seed, count + len(play.starts))
-        numbered = enumerate(play.starts.items(), count)
-        starts = {slot: replace(cell, seed=seed, repeat=n) for n, (slot, cell) in numbered}
+        starts = {slot: self._standard.next(cell) for slot, cell in play.starts.items()}
         return Play(play.slots, play.actions, starts)
 
     def _post(self, play: Play) -> None:
@@ -257,7 +254,7 @@ class EnvironmentCalls:
         if self._stop is not None:
             wait_or_stop(self._is_answered, self.filenos, self._stop)
         play = self._under_way.popleft()
-        self._is_lost = True  # unless it answers
+        self._is_lost, late = True, 0  # unless it answers, or may be late again
         try:
             played = self._received(self._timeout_s)
             if not isinstance(played, Played):
@@ -265,13 +262,12 @@ class EnvironmentCalls:
         except BadReply as refused:
             self._port.refuse(refused)
             played = self._faulty(play, f"the environment's answer does not fit: {refused}")
-        except EnvironmentTimeout as late:
-            self._late += 1
-            if self._late == self._most_late:
+        except EnvironmentTimeout as error:
+            late = self._late + 1
+            if late >= self._most_late:
                 raise
-            return play, self._faulty(play, str(late))
-        self._late = 0
-        self._is_lost = False
+            played = self._faulty(play, str(error))
+        self._is_lost, self._late = False, late
         self._since = time.monotonic()
         return play, played
 

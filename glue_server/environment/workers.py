@@ -6,7 +6,6 @@ import logging
 import math
 import os
 import select
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,10 +21,11 @@ from glue_server.environment.worker_process import (
     WorkerProcess,
     end_at_once,
 )
+from glue_server.processes.children import end_together
 from glue_server.processes.interrupts import hurried
 from glue_server.timeouts import Timeouts
-from reglue.errors import BadReply, EnvironmentFault, UsageError
-from reglue.messages.agent import Cleanup, Fault, RoutineDone, TextMessage
+from reglue.errors import BadReply, EnvironmentFault, NotSupported, UsageError
+from reglue.messages.agent import Cleanup, Fault, Refusal, RoutineDone, TextMessage
 from reglue.messages.environment import (
     EnvironmentCall,
     EnvironmentHello,
@@ -99,6 +99,7 @@ class WorkersPort:
         self._under_way: deque[_UnderWay] = deque()
         self._workers: list[Worker] = []
         self._slots = 0
+        self._standardizes = False
         self._memory = -1
         self._shared: SharedArrays
 
@@ -131,6 +132,9 @@ class WorkersPort:
                 return self._played()
             case EnvironmentInit():
                 return self._ready()
+            case StandardizeRandomness() if not self._standardizes:
+                got, wanted = "env_standardize_randomness", "an environment that standardizes"
+                return Refusal(0, NotSupported.code, got, wanted)
             case Cleanup() | StandardizeRandomness():
                 return RoutineDone()
             case TextMessage():
@@ -182,6 +186,7 @@ class WorkersPort:
         """What they promise, once all have started, and the memory that they share."""
         try:
             ready, *_ = [self._built(place) for place in range(len(self._workers))]
+            self._standardizes = ready.standardizes
             self._free()
             self._memory = new_memory()
             self._shared = SharedArrays(ready.spec, self._memory)
@@ -195,9 +200,7 @@ class WorkersPort:
     def _end(self) -> None:
         for worker in self._workers:
             worker.leave()
-        deadline = time.monotonic() + hurried(_LEAVE_S)
-        for worker in self._workers:
-            worker.end(max(0.0, deadline - time.monotonic()))
+        end_together(self._workers, within_s=hurried(_LEAVE_S))
         self._workers = []
         self._free()
 

@@ -13,6 +13,7 @@ from reglue.errors import (
     AgentDisconnected,
     AgentFault,
     AgentTimeout,
+    BadAgentReply,
     BadReply,
     EnvironmentFault,
     EnvironmentTimeout,
@@ -236,9 +237,12 @@ class AgentCodec:
         return message
 
     def decode(self, message: Any, call: Call) -> Reply:
-        """The answer. Raises BadReply, AgentFault."""
+        """The answer. Raises BadAgentReply, AgentFault."""
         rows = len(call.steps.slots) + len(call.starts.slots) if isinstance(call, Turn) else 0
-        reply = decode_reply(message, self._spec, rows)
+        try:
+            reply = decode_reply(message, self._spec, rows)
+        except BadReply as bad:
+            raise BadAgentReply.of(bad) from bad
         if isinstance(reply, Fault):
             raise AgentFault(reply.what)
         return reply

@@ -1,9 +1,9 @@
 """All errors that Reglue raises.
 
 The branch says whose fault it is: the caller's (UsageError), a refused peer's (Refused), the
-agent's (AgentFault), the environment's (EnvironmentFault) or the connection's (SessionLost). An
-error for a bad argument is also a ValueError or TypeError, and one for a missing package an
-ImportError.
+agent's (AgentFault), the environment's (EnvironmentFault) or the connection's (SessionLost).
+BadReply is nobody's yet: who reads a reply knows whose it is. An error for a bad argument is also a
+ValueError or TypeError, and one for a missing package an ImportError.
 """
 
 from __future__ import annotations
@@ -249,6 +249,21 @@ class Busy(Refused):
     """The run has its agent already."""
 
 
+# A peer's: an agent's, an environment's or a program's.
+
+
+class BadReply(ReglueError):
+    """A message does not fit its call; the session can go on.
+
+    `code` is a name of the protocol's RefusalCode without its prefix.
+    """
+
+    def __init__(self, code: str, *, got: str, wanted: str) -> None:
+        """`got` may be the peer's own words."""
+        super().__init__(printable(f"got {got}, wanted {wanted}"))
+        self.code, self.got, self.wanted = code, got, wanted
+
+
 # The agent's.
 
 
@@ -285,15 +300,13 @@ class AgentDisconnected(AgentFault):
     status = "agent_disconnected"
 
 
-class BadReply(AgentFault):
-    """A reply does not fit its call; the session can go on.
+class BadAgentReply(BadReply, AgentFault):
+    """A reply of the agent's does not fit its call."""
 
-    `code` is a name of the protocol's RefusalCode without its prefix.
-    """
-
-    def __init__(self, code: str, *, got: str, wanted: str) -> None:
-        super().__init__(f"got {got}, wanted {wanted}")
-        self.code, self.got, self.wanted = code, got, wanted
+    @classmethod
+    def of(cls, bad: BadReply) -> BadAgentReply:
+        """The same, which came from an agent."""
+        return cls(bad.code, got=bad.got, wanted=bad.wanted)
 
 
 # The environment's.

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from glue_server import Spent
-from glue_server.processes.frames import read_frame, write_frame
+from glue_server.processes.children import end_together
+from glue_server.processes.frames import read_frame, unknown_frame, write_frame
 from glue_server.processes.interrupts import check_stop, hurried, uninterrupted
 from reglue.errors import (
     AgentAbandoned,
@@ -161,8 +162,8 @@ class DealingEngine(Engine):
             with suppress(OSError):
                 write_frame(player.process.channel, {"farewell": reason})
             player.process.leave()
-        for player in self._players.values():
-            player.process.end(hurried(_LEAVE_S))
+        processes = [player.process for player in self._players.values()]
+        end_together(processes, within_s=hurried(_LEAVE_S))
         self._begun.close(hurried(_LEAVE_S))
         self._gone = self._each_spent()
         self._players.clear()
@@ -251,9 +252,10 @@ class DealingEngine(Engine):
                 self._isolate(isolation)
             case {"agent": name}:
                 self._admit(name)
-            case {"say": words} if words not in self._said:
-                self._said.add(words)  # the others say the same
-                self._say(words)
+            case {"say": words}:
+                if words not in self._said:  # the others say the same
+                    self._said.add(words)
+                    self._say(words)
             case {"lost": status, "what": words}:
                 self._lose(self._end(number), _FAULTS[status](words))
             case {"died": words}:
@@ -264,6 +266,10 @@ class DealingEngine(Engine):
                 raise EnvironmentFault(words)
             case {"wrong": words}:
                 raise UsageError(words)
+            case {"spent": _} if len(head) == 1:
+                pass
+            case _:
+                raise unknown_frame(head)
 
     def _lose(self, shard: _Shard | None, fault: AgentFault) -> None:
         """An agent is lost. Raises its fault unless it has played its shard."""

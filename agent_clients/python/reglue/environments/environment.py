@@ -56,6 +56,19 @@ class Earned:
     success: npt.ArrayLike = False  # (P,): the task's flag; agents are not told
 
 
+class StandardRandomness:
+    """Numbers starts: the n-th draws from `reglue.rng.Rng(seed, n)`."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._starts = 0  # so far
+
+    def next(self, cell: Cell) -> Cell:
+        """`cell` as the next start plays it."""
+        self._starts += 1
+        return replace(cell, seed=self._seed, repeat=self._starts - 1)
+
+
 class Environment:
     """Derive from it and write `env_init`, `env_start` and `env_step`, or `play`.
 
@@ -200,7 +213,7 @@ class Worlds(Environment):
         self._suite = suite
         self._worlds: dict[int, World] = {}
         self._tasks: dict[int, str] = {}  # that slots began last
-        self._standard: tuple[int, int] | None = None  # seed, starts so far
+        self._standard: StandardRandomness | None = None
 
     @property
     def variants(self) -> Mapping[str, int]:
@@ -247,7 +260,7 @@ class Worlds(Environment):
                 self._discard(slot)
         for row, (slot, cell) in enumerate(play.starts.items(), start=len(play.slots)):
             try:
-                numbered = self._numbered(cell)
+                numbered = cell if self._standard is None else self._standard.next(cell)
                 self._tasks[slot] = cell.task
                 self._keep(played, row, self._world_of(slot).start(numbered))
             except Exception as error:  # noqa: BLE001 - the edge of somebody's world
@@ -290,14 +303,6 @@ class Worlds(Environment):
                 raise_interrupt(error)
                 log.debug("a world that failed was not closed", exc_info=error)
 
-    def _numbered(self, cell: Cell) -> Cell:
-        """`cell`, or the n-th start's where randomness is standardized."""
-        if self._standard is None:
-            return cell
-        seed, starts = self._standard
-        self._standard = (seed, starts + 1)
-        return replace(cell, seed=seed, repeat=starts)
-
     def env_get_state(self, slot: int) -> bytes:
         """As its world's get_state."""
         state: bytes = self._routine(slot, Restorable, OutOfOrder, "get_state")
@@ -334,7 +339,7 @@ class Worlds(Environment):
         """Number the starts: the n-th cell gets this seed and repeat n."""
         if not self._suite.standardizes:
             super().env_standardize_randomness(seed)
-        self._standard = (seed, 0)
+        self._standard = StandardRandomness(seed)
 
     def world(self, slot: int) -> World:
         """The world that plays in a slot."""
