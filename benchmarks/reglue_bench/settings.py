@@ -389,10 +389,10 @@ class AgentSettings(_Group):
         SandboxName | None,
         _flag(
             "bubblewrap: the program sees the system, its folder and the files that it is given, "
-            "writes only to its home, and has no network but the glue, unless over gRPC; user: it runs as a user who owns nothing (needs root), "
-            "and only file permissions hide files; container; auto: the strongest of these that "
-            "works; none: it runs as you, for code that you trust (default: auto with a secret, "
-            "else none)",
+            "writes only to its home, and has no network but the glue (unless over gRPC); user: "
+            "it runs as a user who owns nothing (needs root), and only file permissions hide "
+            "files; container; auto: the strongest of these that works; none: it runs as you, for "
+            "code that you trust (default: auto with a secret, else none)",
             _SANDBOX,
         ),
     ] = None
