@@ -5,8 +5,9 @@ A target returns, or raises one of ALLOWED: whatever else it raises is a mistake
 
 from __future__ import annotations
 
+import random
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from io import BytesIO
@@ -66,6 +67,8 @@ from reglue_bench.settings import read_settings
 from reglue_competition.transcript import Transcript
 from reglue_competition.transcript.contents import Episode, Header, Score, read_content
 from reglue_competition.transcript.framing import MAGIC, Kind, Place, first_chain, write_record
+from tests.fuzz.mutations import MOST_BYTES, mutated
+from tests.fuzz.verification import mutated_contents, transcripts, verify_contents
 
 ALLOWED = (ReglueError, DecodeError, UnixSocketEnded)
 
@@ -135,7 +138,15 @@ class Target:
     """One reader, and what it takes."""
 
     read: Callable[[bytes], object]
-    seeds: tuple[bytes, ...]
+    known: tuple[bytes, ...] | Callable[[], tuple[bytes, ...]]
+    mutate: Callable[[random.Random, Sequence[bytes]], bytes] = mutated
+    most_bytes: int = MOST_BYTES  # of an input
+    most_memory: int = 1 << 23  # bytes, for such inputs
+
+    @property
+    def seeds(self) -> tuple[bytes, ...]:
+        """What it takes as it is."""
+        return self.known() if callable(self.known) else self.known
 
 
 def _serialised(*messages: Message) -> tuple[bytes, ...]:
@@ -279,6 +290,9 @@ TARGETS: Mapping[str, Target] = {
     "transcript": Target(_transcript, (_transcript_bytes(),)),
     "transcript_content": Target(
         _transcript_content, (b"\1" + _HEADER, b"\2" + _EPISODE, b"\3" + _SCORE)
+    ),
+    "verification": Target(
+        verify_contents, transcripts, mutated_contents, most_bytes=1 << 14, most_memory=1 << 26
     ),
     "task_spec_string": Target(
         lambda data: task_spec_from_string(_words(data)),

@@ -122,7 +122,7 @@ def bakeoff(
         raise UsageError("--resume names the folder already: omit --out")
     entrants = read_bakeoff(file, asked)
     folder = resume or out or new_folder(file.stem)
-    shown = Console(stderr=True) if json else console()
+    shown = console(stderr=json)
     screen = Screen(shown, entrants, together=at_once > 1)
     with Bakeoff(entrants, folder, screen.say, at_once=at_once) as played:
         with as_keys(f"{file}: [benchmark]", BENCHMARK - asked.keys()):

@@ -99,7 +99,7 @@ def bench(
     Exit codes: 0 every planned episode was played; 1 finished with faults, or not complete; 2
     wrong usage; 130 interrupted.
     """
-    shown = Console(stderr=True) if json else console()
+    shown = console(stderr=json)
     retry: Retry = "all" if retry_faults else "environment" if retry_environment_faults else "none"
     retry_flag = "--retry-faults" if retry_faults else "--retry-environment-faults"
     if benchmark is not None:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from rich.console import Console
 from typer import Argument, Option
 
 from glue_server.commands.command import Command, console
@@ -68,7 +67,7 @@ def report(
 
     Exit codes: 0 the page is written; 1 it could not be; 2 wrong usage; 130 interrupted.
     """
-    shown = Console(stderr=True) if json else console()
+    shown = console(stderr=json)
 
     def say(words: str) -> None:
         shown.print(words, markup=False, highlight=False, soft_wrap=True)

@@ -213,7 +213,9 @@ class DealingEngine(Engine):
                 self._end(number)
             raise
 
-    def _hear(self, number: int, record: Record, watch: Watch) -> None:
+    def _hear(  # noqa: PLR0915 - one flat match
+        self, number: int, record: Record, watch: Watch
+    ) -> None:
         """What a process says next. Raises what ends the run."""
         player = self._players[number]
         try:

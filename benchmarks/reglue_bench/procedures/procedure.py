@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias, TypeVar, overload
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from glue_server import EpisodeRunner, Order, Outcome
-from reglue.errors import AgentFault
+from reglue.errors import AgentFault, BadArgument, printable
 from reglue_bench.plans.keys import PUBLIC
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.settings import Settings
@@ -284,9 +284,18 @@ def chosen(given: _Given | None, default: _Given) -> _Given:
 
 
 def own(settings: type[BaseModel], plan: Plan) -> dict[str, Any]:
-    """A procedure's parameters in a plan, as keywords."""
-    given = plan.parameters
-    return {name: given[name] for name in settings.model_fields if name in given}
+    """A procedure's parameters in a plan, as keywords.
+
+    Raises BadArgument if they are not as its settings say: a plan may be a stranger's.
+    """
+    found = {name: each for name, each in plan.parameters.items() if name in settings.model_fields}
+    try:
+        settings.model_validate(found, strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        name, got = ".".join(map(str, first["loc"])), printable(repr(first["input"]))[:100]
+        raise BadArgument(f"its plan: {name}: got {got}: {first['msg']}") from error
+    return found
 
 
 def secret_order(plan: Plan) -> bytes:

@@ -28,6 +28,7 @@ from reglue_bench.procedures.procedure import (
     Todo,
     Watch,
     chosen,
+    own,
     shows_tasks,
 )
 from reglue_bench.procedures.training_cells import TrainingCells
@@ -107,14 +108,14 @@ class Training(Procedure):
         """Of the judge's plan, and of the goals that are trained on."""
         from reglue_bench.procedures import procedure_of
 
-        own = plan.parameters
+        given = own(cls.settings, plan)
         return cls(
             procedure_of(evaluation_of(plan)),
             cells=training_cells(plan),
             fixed=hashlib.sha256(f"reglue checkpoints {plan.seed} {plan.cells}".encode()).digest(),
-            train_steps=int(own["train_steps"]),
-            eval_every=int(own.get("eval_every", 0)),
-            eval_episodes=int(own.get("eval_episodes", 0)),
+            train_steps=given["train_steps"],
+            eval_every=given.get("eval_every", 0),
+            eval_episodes=given.get("eval_episodes", 0),
         )
 
     def __init__(
