@@ -83,10 +83,10 @@ def default_action(tensor: TensorSpec) -> Array:
 
     If the dtype holds no legal value, what it holds nearest to one.
     """
-    zero = tensor.empty(1)[0]
+    zero: Array = np.zeros(tensor.shape, tensor.numpy_dtype)
     match tensor.domain:
         case Box():
-            return tensor.clipped(zero)
+            return np.asarray(tensor.clipped(zero))
         case Discrete(_, start):
             limits = np.iinfo(tensor.dtype)
             zero[...] = min(max(start, int(limits.min)), int(limits.max))

@@ -174,23 +174,10 @@ class TensorSpec:
 
     def clipped(self, values: Array) -> Array:
         """Values of its dtype, (…, *shape), clipped to its Box; as they are if it has none."""
-        return values if self._least_and_most is None else np.clip(values, *self._least_and_most)
-
-    @cached_property
-    def _least_and_most(self) -> tuple[Array, Array] | None:
-        """The values of its dtype that are next to the bounds of its Box, within them."""
-        if not isinstance(self.domain, Box):
-            return None
-        if self.numpy_dtype.kind == "f":
-            return self.bounds()
-        kind = np.iinfo(np.uint8 if self.dtype == "bool" else self.dtype)
-        least, most = (0, 1) if self.dtype == "bool" else (kind.min, kind.max)
-
-        def of(bounds: npt.NDArray[np.float64], rounded: Callable[[float], int]) -> Array:
-            flat = [rounded(min(max(each, least), most)) for each in bounds.ravel().tolist()]
-            return np.array(flat, self.numpy_dtype).reshape(self.shape)
-
-        return of(self.low(), math.ceil), of(self.high(), math.floor)
+        if not isinstance(self.domain, Box) or self.limits is None:
+            return values
+        clipped: Array = np.clip(values, *self.limits)
+        return clipped
 
     def empty(self, rows: int) -> Array:
         """Zeros of shape `(rows, *shape)`."""
