@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from reglue_competition.definition import PlayLimits
 
 
+_OURS = "; while this server is away no time counts, and the submission waits for its agent"
+
+
 def limits(play: PlayLimits) -> Sequence[tuple[str, str, str]]:
     """Each limit, its size, and what happens there."""
     late = (
@@ -19,7 +22,7 @@ def limits(play: PlayLimits) -> Sequence[tuple[str, str, str]]:
         ("a turn", _duration(play.step_s), "time beyond it is taken from the bank"),
         ("the bank, in each run", _duration(play.bank_s), f"once it is empty, {late}"),
         ("init and the first turn", _duration(play.first_step_s), failed),
-        ("a lost connection", _duration(play.reconnect_window_s), failed),
+        ("a lost connection", _duration(play.reconnect_window_s), f"{failed}{_OURS}"),
         ("beginning when its turn comes", _duration(play.connect_timeout_s), failed),
     ]
     if play.round_every_s is not None:
