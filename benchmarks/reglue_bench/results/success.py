@@ -10,6 +10,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal
 
 from reglue_bench.plans.plan import Plan, PlanCell
@@ -139,7 +140,7 @@ class _Folded:
         self.played = GoalCounts()  # judged cells that were played to their end
         self.before = GoalCounts()
         self.returns: dict[str, dict[int, array[float]]] = {}  # of the played, by task, variant
-        self.lost: Counter[str] = Counter()  # judged cells without a return, by task
+        self.lost: dict[str, Counter[int]] = {}  # judged cells without a return, by task, variant
         self.statuses: Counter[str] = Counter()  # of the judged
         self.is_complete = True
         self.succeeded = 0  # of the played
@@ -160,20 +161,31 @@ class _Folded:
 
         None if that is not known. So leaving episodes that go badly does not raise the mean.
         """
-        returns = [each for of_goal in self.returns[task].values() for each in of_goal]
-        lost = self.lost[task]
-        if not lost:
-            return _mean(returns)
-        if self._worst is None:
+        of_goals = self._filled(task)
+        if of_goals is None:
             return None
-        return _mean([*returns, *[min([float(self._worst), *returns])] * lost])
+        return _mean([each for returns in of_goals.values() for each in returns])
 
     @property
     def return_intervals95(self) -> Intervals | None:
-        """None if an episode was not played to its end, as its return is no sample."""
-        if self.statuses.keys() != {"ok"}:
+        """With the worst performance for each episode that was not played to its end.
+
+        None where that is not known.
+        """
+        filled = {task: self._filled(task) for task in self.returns}
+        known = {task: each for task, each in filled.items() if each is not None}
+        return return_intervals95(averaged_by_goal(known)) if len(known) == len(filled) else None
+
+    def _filled(self, task: str) -> Mapping[int, Sequence[float]] | None:
+        """The returns of all planned episodes by variant; None if one is not known."""
+        returns, lost = self.returns[task], self.lost.get(task)
+        if lost is None:
+            return returns
+        if self._worst is None:
             return None
-        return return_intervals95(averaged_by_goal(self.returns))
+        worst = min([float(self._worst), *chain.from_iterable(returns.values())])
+        variants = sorted({*returns, *lost})
+        return {each: [*returns.get(each, ()), *[worst] * lost[each]] for each in variants}
 
     def _judge(self, cell: PlanCell, row: Row | None, *, success: bool) -> None:
         returns = self.returns.setdefault(cell.task, {})
@@ -184,7 +196,7 @@ class _Folded:
             self.succeeded += success
             returns.setdefault(cell.variant, array("d")).append(row.return_)
         else:
-            self.lost[cell.task] += 1
+            self.lost.setdefault(cell.task, Counter())[cell.variant] += 1
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -291,12 +291,15 @@ def _check_quotas(
         most = phase[key]
         count = connection.scalar(counted.where(only)) or 0
         if most is not None and count >= most:
-            words = f"phase {phase['name']} allows a team {most} submissions {what}; {team.name} has "
+            words = (
+                f"phase {phase['name']} allows a team {most} submissions {what}; {team.name} has "
+            )
             if key == "at_once":
                 names = connection.scalars(counted.where(only).with_only_columns(its.name))
                 listed = ", ".join(map(repr, names))
                 raise EntryRefused(
-                    f"{words}{listed}: wait until one has ended, or join by its name to go on with it"
+                    f"{words}{listed}: wait until one has ended, or join by its name to go on "
+                    "with it"
                 )
             raise EntryRefused(f"{words}{count}")
 

@@ -180,15 +180,15 @@ def test_a_peer_looks_for_its_glue_for_as_long_as_the_glue_says(
     start: Play_, transport: Transport, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Its connect timeout is for joining: a server's outage is longer than that."""
-    with GlueServer(reconnect_window_s=3600.0, transport=transport) as server:
-        with proxy_to(server) as way:
-            left = start(Counting(), way.address, server.tokens["agent"], connect_timeout_s=5.0)
-            port = seated(server)
-            way.cut()
-            port.send(TextMessage("hello"))
-            assert port.receive(PATIENCE_S) == TextMessage("1: hello")
-            port.close("bye")
-            assert left.result(PATIENCE_S) == "bye"
+    asked: Any = {"reconnect_window_s": 3600.0, "transport": transport}
+    with GlueServer(**asked) as server, proxy_to(server) as way:
+        left = start(Counting(), way.address, server.tokens["agent"], connect_timeout_s=5.0)
+        port = seated(server)
+        way.cut()
+        port.send(TextMessage("hello"))
+        assert port.receive(PATIENCE_S) == TextMessage("1: hello")
+        port.close("bye")
+        assert left.result(PATIENCE_S) == "bye"
     lost = next(each for each in caplog.records if each.msg.startswith("lost the connection"))
     assert isinstance(lost.args, tuple)
     assert lost.args[0] == 3600.0

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from reglue_competition.definition import PlayLimits
 
-
 _OURS = "; while this server is away no time counts, and the submission waits for its agent"
 
 
