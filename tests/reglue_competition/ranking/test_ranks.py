@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from reglue_bench import evaluate
+from reglue_bench.results.learning import with_failed_runs
 from reglue_bench.results.result import Result
 from reglue_bench.statistics.compare import compare
 from reglue_competition.ranking import Benchmark, Comparisons, Entry, chosen, rank
@@ -265,3 +266,17 @@ def test_a_team_whose_agent_only_fails_shares_no_rank_with_one_that_scores_more(
     assert failing.total([RETURNS]) == (0.0, None)
     assert ranks([failing, scoring], [RETURNS]) == {"B": 1, "A": 2}
     assert ranks([failing, paid("C", tmp_path, 10)], [RETURNS]) == {"A": 1, "C": 1}
+
+
+def test_runs_that_a_failed_submission_did_not_play_count_as_the_worst() -> None:
+    """Else it would have no score, and with it no rank."""
+    begun = learned(Learned(label="A", missing=4, fault=-1000.0))
+    assert begun.score == (None, None)
+    failed = with_failed_runs(begun)
+    assert failed.online is not None
+    performances = [run.performance for run in failed.online.runs]
+    assert performances.count(-1000.0) == 4
+    assert failed.score[0] == pytest.approx(np.mean(np.array(performances, float)))
+    entries = [entry("A", failed, has_failed=True), entry("B", learned(Learned(label="B")))]
+    assert ranks(entries, [RETURNS]) == {"B": 1, "A": 2}
+    assert with_failed_runs(learned(Learned(missing=4))).score == (None, None)

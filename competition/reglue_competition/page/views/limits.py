@@ -27,8 +27,8 @@ def limits(play: PlayLimits) -> Sequence[tuple[str, str, str]]:
     if play.round_every_s is not None:
         every = _duration(play.round_every_s)
         found.insert(0, ("rounds", f"every {every}", "what was entered before one plays in it"))
-    if play.run_s is not None:
-        found.insert(2, ("a run, in all", _duration(play.run_s), failed))
+    run = "by its episodes" if play.run_s is None else _duration(play.run_s)
+    found.insert(2, ("a run, in all", run, failed))
     if play.turn_grid_s is not None:
         found.append(("answers", f"every {play.turn_grid_s:g} s", "so that timing tells nothing"))
     return found
