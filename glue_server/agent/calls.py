@@ -6,9 +6,10 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NoReturn
 
+from glue_server.agent.actions import Slots
 from glue_server.agent.port import AgentPort
 from glue_server.agent.time_budget import TimeBudget
 from glue_server.processes.event_loop import sleep
@@ -142,6 +143,10 @@ class AgentCalls:
             check_stop(self._stop)
             sleep(_LOOK_S)
         return None
+
+    def note_held(self, asked: Slots, held: Collection[int]) -> None:
+        """Which slots of the turn that was answered last the agent holds: their time goes on."""
+        self._budget.note_held(asked, held)
 
     def _received(self, timeout_s: float) -> Reply | None:
         if self._stop is None:

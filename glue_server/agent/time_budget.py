@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+from glue_server.agent.actions import Slots
 from glue_server.timeouts import Timeouts
 from reglue.errors import AgentTimeout
 from reglue.messages.agent import Adapt, AdaptBegin, AgentInit, Budget, Call, Phase, Turn
@@ -13,6 +16,9 @@ class TimeBudget:
     A call may take its step's time and what the bank still holds; what it takes beyond
     its step's time is drawn from the bank. Adaptation calls of a wave, and all calls of a
     run, share what is set for them. A run begins at AgentInit, with all of it.
+
+    A slot that the agent holds has one step's time from when it was first asked for, however many
+    turns that takes: by holding slots an agent gains no time. Loops that train hold as they like.
     """
 
     def __init__(self, timeouts: Timeouts) -> None:
@@ -21,6 +27,8 @@ class TimeBudget:
         self._bank_s: float
         self._adapt_s: float | None
         self._run_s: float | None
+        self._held_s: dict[int, float] = {}  # by slot, the agent's time since it was asked for
+        self._spent_s = 0.0  # by the last answer
         self._told_s: tuple[float | None, ...] = ()  # what `_told` says
         self._told: Budget
         self._renew()
@@ -31,14 +39,14 @@ class TimeBudget:
             self._begin(call)
         if self._run_s == 0 or self._adapt_s == 0:
             self._check(call)
-        left_s = (self._step_s(call), self._bank_s, self._adapt_s, self._run_s)
+        left_s = (self._left_s(call), self._bank_s, self._adapt_s, self._run_s)
         if left_s != self._told_s:
             self._told_s, self._told = left_s, self._budget(*left_s)
         return self._told
 
     def wait_s(self, call: Call) -> float:
         """How long an answer to `call` is waited for, seconds."""
-        limit_s = self._step_s(call) + self._bank_s
+        limit_s = self._left_s(call) + self._bank_s
         if self._run_s is not None:
             limit_s = min(limit_s, self._run_s)
         if self._adapt_s is not None and _adapts(call):
@@ -47,15 +55,33 @@ class TimeBudget:
 
     def spend(self, call: Call, spent_s: float) -> None:
         """Take the time that an answer took from what remains."""
-        over_s = spent_s - self._step_s(call)
+        over_s = spent_s - self._left_s(call)
         if over_s > 0.0:
             self._bank_s = max(0.0, self._bank_s - over_s)
+        self._spent_s = spent_s
         if self._run_s is not None:
             self._run_s = max(0.0, self._run_s - spent_s)
         if self._adapt_s is not None and _adapts(call):
             self._adapt_s = max(0.0, self._adapt_s - spent_s)
         if isinstance(call, Turn):
             self._is_first_turn = False
+
+    def note_held(self, asked: Slots, held: Collection[int]) -> None:
+        """Which slots of the turn that was answered last the agent holds."""
+        if not held and not self._held_s:
+            return
+        ages = {slot: age_s + self._spent_s for slot, age_s in self._held_s.items()}
+        new = dict.fromkeys(held, self._spent_s)
+        done = {*asked.tolist()} - {*held}
+        self._held_s = {slot: s for slot, s in {**new, **ages}.items() if slot not in done}
+
+    def _left_s(self, call: Call) -> float:
+        """What is left of a step's time to the slot of the call that was asked for first."""
+        step_s = self._step_s(call)
+        if not self._held_s or not isinstance(call, Turn) or call.phase is Phase.TRAIN:
+            return step_s
+        slots = (*call.steps.slots.tolist(), *call.starts.slots.tolist())
+        return max(0.0, step_s - max((self._held_s.get(slot, 0.0) for slot in slots), default=0.0))
 
     def _budget(
         self, step_s: float, bank_s: float, adapt_s: float | None, run_s: float | None
@@ -69,6 +95,7 @@ class TimeBudget:
 
     def _renew(self) -> None:
         self._is_first_turn = True
+        self._held_s = {}
         self._bank_s = self._timeouts.bank_s
         self._adapt_s = self._timeouts.adapt_s
         self._run_s = self._timeouts.run_s

@@ -79,14 +79,14 @@ class SlotAgent:
 
         The agent is told if it does not fit, or a row of it.
         """
-        asked = self._asked.popleft()
+        asked, waiting = self._asked.popleft(), NOBODY
         try:
             reply = self.calls.answer()
             if reply is None:
                 return Answer(asked, self.checks.default(len(asked)))
             if not isinstance(reply, Actions):
                 raise BadReply("WRONG_KIND", got=type(reply).__name__, wanted="Actions")
-            abandoned = waiting = NOBODY
+            abandoned = NOBODY
             if reply.abandon or reply.held:
                 abandoned = given_up(reply.abandon, asked)
                 waiting = held(reply.held, asked, abandoned)
@@ -98,6 +98,8 @@ class SlotAgent:
             refused = BadAgentReply.of(bad)
             self.calls.refuse(refused)
             return Answer(asked, None, dict.fromkeys(asked.tolist(), refused), refused)
+        finally:
+            self.calls.note_held(asked, waiting)
         if abandoned or waiting or checked.refused:
             return self._partial(asked, checked, abandoned, waiting)
         return Answer(asked, checked)

@@ -11,7 +11,7 @@ Play the agent or the environment until the glue says farewell; returns its word
 - `ca`: the path of a PEM file: speak TLS and trust this authority alone; `tls_name`: the name on the
   glue's certificate.
 - `name`: what it is called in reports; its type's name without it.
-- `connect_timeout_s`: how long to wait for a glue that is not up, or is gone.
+- `connect_timeout_s`: how long to wait for a glue that is not up. One that was joined says how long it is looked for when it is gone.
 - `transport`: `:auto` (the Unix socket of a glue on the same host if it can be opened), `:grpc`, `:unix`.
 
 A connection that breaks is made again as long as the glue allows, and every call is carried out once.

@@ -42,7 +42,8 @@ def connect(  # noqa: PLR0913 - all that a peer may say of how it comes in
             then uses TLS, and never goes on without it.
         tls_name: name in the glue's certificate, if it differs from the address.
         name: what the peer calls itself; by default its class.
-        connect_timeout_s: seconds to wait for a glue that is not up, or is gone.
+        connect_timeout_s: seconds to wait for a glue that is not up. One that was joined says how
+            long it is looked for when it is gone.
         transport: on the glue's own host, `unix` demands a Unix socket, `grpc` uses none, and
             `auto` uses one that can be opened.
 

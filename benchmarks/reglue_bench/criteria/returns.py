@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from rich.table import Table
 
@@ -22,6 +24,7 @@ from reglue_bench.criteria.criterion import (
 from reglue_bench.criteria.success import evaluated
 from reglue_bench.report.views import ComparisonView, Plot
 from reglue_bench.report.words import plural
+from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Interval, Result
 from reglue_bench.statistics.compare import Pairs, Units, same_plan
 from reglue_bench.statistics.intervals import FloatArray, averaged_by_goal, student
@@ -43,26 +46,92 @@ def _per_task(result: Result) -> dict[str, TaskScore]:
     }
 
 
-def _read(result: Result) -> dict[str, FloatArray]:
-    goals: dict[str, dict[int, list[float]]] = {}
+Episode: TypeAlias = tuple[int, ...]  # a variant, and numbers that name one of its episodes
+
+
+@dataclass(frozen=True, slots=True)
+class Returns:
+    """A run's returns; an episode that was not played to its end has the worst."""
+
+    by_task: Mapping[str, Mapping[Episode, float]]  # of episodes that were begun
+    worst: Mapping[str, float]  # of each task
+
+    def values(
+        self, task: str, episodes: Sequence[Episode], planned: Mapping[int, int]
+    ) -> FloatArray:
+        """Of these episodes, and the worst for the rest of what was `planned`.
+
+        A goal's are averaged; of a task with one goal it is a value an episode.
+        """
+        goals: dict[int, list[float]] = {variant: [] for variant in planned}
+        for each in episodes:
+            goals.setdefault(each[0], []).append(self._of(task, each))
+        for variant, count in planned.items():
+            if rest := count - len(goals[variant]):
+                goals[variant] += [self.worst[task]] * rest
+        return averaged_by_goal({task: goals})[task]
+
+    def _of(self, task: str, episode: Episode) -> float:
+        found = self.by_task.get(task, {}).get(episode)
+        return self.worst[task] if found is None else found
+
+
+def read_returns(result: Result, number: Callable[[EpisodeRow], int]) -> Returns:
+    """The returns of a run, whose episodes of one goal have those numbers.
+
+    Raises UsageError if some have no return, and nobody can say what those are worth.
+    """
+    played: dict[str, dict[Episode, float]] = {}
+    lost: list[tuple[str, Episode]] = []
+    places: Counter[tuple[str, int, int]] = Counter()  # each run plays its cells in its own order
     for row in evaluated(result):
-        goals.setdefault(row.task, {}).setdefault(row.variant, []).append(row.return_)
-    return averaged_by_goal(goals)
+        goal = (row.task, row.variant, number(row))
+        episode = (*goal[1:], places[goal])
+        places[goal] += 1
+        if row.status == "ok":
+            played.setdefault(row.task, {})[episode] = row.return_
+        else:
+            lost.append((row.task, episode))
+    declared = result.parameters.get("worst_performance")
+    worst: dict[str, float] = {}
+    if not is_whole(result):
+        if not isinstance(declared, int | float):
+            raise UsageError(
+                f"{result.agent.label} did not play every episode to its end, and what those are "
+                "worth is not known: declare it with --worst-performance"
+            )
+        for task in result.coverage.episodes_planned:
+            worst[task] = min([float(declared), *played.get(task, {}).values()])
+    for task, episode in lost:
+        played.setdefault(task, {})[episode] = worst[task]
+    return Returns(played, worst)
+
+
+def is_whole(result: Result) -> bool:
+    """Whether every episode was played to its end."""
+    return set(result.status_counts) == {"ok"}
 
 
 def _pair(run: Units, reference: Units) -> Pairs:
-    both = (run.result, reference.result)
-    if not same_plan(both):
+    if not same_plan((run.result, reference.result)):
         raise UsageError("returns are compared on one plan, episode by episode")
-    if any(set(each.status_counts) != {"ok"} for each in both):
-        raise UsageError("returns are compared where every episode was played to its end")
-    return {task: (ours, reference.scores[task]) for task, ours in run.scores.items()}
+    return paired_on_one_plan(run, reference)
+
+
+def paired_on_one_plan(run: Units, reference: Units) -> Pairs:
+    """By every planned episode, also those that neither has played."""
+    ours, theirs = run.scores, reference.scores
+    pairs = {}
+    for task, planned in run.result.coverage.episodes_planned.items():
+        known = sorted({*ours.by_task.get(task, {}), *theirs.by_task.get(task, {})})
+        pairs[task] = (ours.values(task, known, planned), theirs.values(task, known, planned))
+    return pairs
 
 
 def _apart(run: Named, first: Named) -> str:
     return (
-        f"{run[0]} and {first[0]} did not play the same episodes to their end, and are shown and "
-        f"not compared{what_differs(run, first)}."
+        f"{run[0]} and {first[0]} have other plans, or have episodes whose worth is not known: "
+        f"they are shown and not compared{what_differs(run, first)}."
     )
 
 
@@ -130,7 +199,7 @@ RETURN = Criterion(
     per_task=_per_task,
     per_task_caption="Mean return of a task's planned episodes, those of a goal averaged "
     "first, with its 95 % interval.",
-    read=_read,
+    read=lambda result: read_returns(result, lambda row: row.repeat),
     pair=_pair,
     infer=student,
     apart=_apart,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,65 +18,58 @@ from reglue_bench.criteria.criterion import (
     score_table,
     what_differs,
 )
-from reglue_bench.criteria.returns import RETURN
+from reglue_bench.criteria.returns import RETURN, Returns, paired_on_one_plan, read_returns
 from reglue_bench.criteria.success import evaluated
 from reglue_bench.report.views import ComparisonView, Plot
 from reglue_bench.report.words import percent, percents, plural
+from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Result
 from reglue_bench.statistics.compare import Pairs, Units, same_plan
-from reglue_bench.statistics.intervals import FloatArray, averaged_by_goal
 from reglue_bench.terminal.words import number
-
-Episode = tuple[int, int]  # variant, and the seed; where a secret keys seeds, the repeat
 
 
 @dataclass(frozen=True, slots=True)
-class _Returns:
-    """The returns of a run by task and episode."""
+class _Seeded:
+    """The returns of a run, by seed; where a secret keys seeds, by the repeat."""
 
-    by_task: Mapping[str, Mapping[Episode, float]]
-    is_keyed: bool  # a secret keys the seeds
+    returns: Returns
+    is_keyed: bool
 
 
-def _read(result: Result) -> _Returns:
-    found: dict[str, dict[Episode, float]] = {}
-    is_keyed = False
-    for row in evaluated(result):
-        is_keyed |= row.seed is None
-        place = row.repeat if row.seed is None else row.seed
-        found.setdefault(row.task, {})[row.variant, place] = row.return_
-    return _Returns(found, is_keyed)
+def _read(result: Result) -> _Seeded:
+    seeds = {row.seed for row in evaluated(result)}
+
+    def number(row: EpisodeRow) -> int:
+        return row.repeat if row.seed is None else row.seed
+
+    return _Seeded(read_returns(result, number), None in seeds)
 
 
 def _pair(run: Units, reference: Units) -> Pairs:
-    both = (run, reference)
-    if len({each.result.goals_sha256 for each in both}) > 1:
+    both = [run.result, reference.result]
+    if len({each.goals_sha256 for each in both}) > 1:
         raise UsageError("the runs played other environments and cannot be compared")
-    if any(each.scores.is_keyed for each in both) and not same_plan([e.result for e in both]):
+    ours, theirs = run.scores.returns, reference.scores.returns
+    if same_plan(both):
+        units = [replace(each, scores=each.scores.returns) for each in (run, reference)]
+        return paired_on_one_plan(*units)
+    if run.scores.is_keyed or reference.scores.is_keyed:
         raise UsageError("seeds that a secret keys are compared on one plan")
-    if any(set(each.result.status_counts) != {"ok"} for each in both):
-        raise UsageError("returns are compared where every episode was played to its end")
-    pairs: dict[str, tuple[FloatArray, FloatArray]] = {}
-    for task, ours in run.scores.by_task.items():
-        theirs = reference.scores.by_task.get(task, {})
-        shared = sorted(ours.keys() & theirs.keys())
+    if any("missing" in each.status_counts for each in both):
+        raise UsageError("runs of different plans are compared once all of both is played")
+    pairs = {}
+    for task in run.result.coverage.episodes_planned:
+        shared = sorted(ours.by_task[task].keys() & theirs.by_task.get(task, {}).keys())
         if not shared:
             raise UsageError(f"the runs have no seed of {task} in common and cannot be compared")
-        pairs[task] = (_by_goal(ours, shared), _by_goal(theirs, shared))
+        pairs[task] = (ours.values(task, shared, {}), theirs.values(task, shared, {}))
     return pairs
-
-
-def _by_goal(returns: Mapping[Episode, float], shared: Sequence[Episode]) -> FloatArray:
-    of: dict[int, list[float]] = {}
-    for episode in shared:
-        of.setdefault(episode[0], []).append(returns[episode])
-    return averaged_by_goal({"": of})[""]
 
 
 def _apart(run: Named, first: Named) -> str:
     for name, result in (run, first):
-        if set(result.status_counts) != {"ok"}:
-            return f"{name} did not play every episode to its end, and is not compared."
+        if result.score[0] is None:
+            return f"{name} has no score, and is not compared."
     return (
         f"{run[0]} and {first[0]} have no episode in common, and are shown and not compared"
         f"{what_differs(run, first)}."

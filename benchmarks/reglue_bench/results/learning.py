@@ -66,6 +66,33 @@ def score_online(procedure: Online, played: Played) -> Result:
     )
 
 
+def with_failed_runs(result: Result) -> Result:
+    """The result of an agent that has failed for good: runs that it did not play are its failures.
+
+    They count as the worst performance, where that is known; another result stays as it is.
+    """
+    online = result.online
+    worst = None if online is None else result.parameters.get("worst_performance")
+    if online is None or not isinstance(worst, int | float) or online.performance is not None:
+        return result
+    least = min([float(worst), *(r.performance for r in online.runs if r.performance is not None)])
+    runs = [
+        run.model_copy(update={"performance": least}) if run.status == "missing" else run
+        for run in online.runs
+    ]
+    performances = [run.performance for run in runs if run.performance is not None]
+    if len(performances) < len(runs):  # an environment failed
+        return result
+    changed = {
+        "runs": runs,
+        "performance": mean_in_order(performances),
+        "interval95": t_interval95(performances),
+        "withheld": "",
+        "worst_performance": least,
+    }
+    return result.model_copy(update={"online": online.model_copy(update=changed)})
+
+
 def measured(metric: str, quota: int) -> int:
     """How many episodes, or steps, at the end of a run count: all, or N of `final:N`.
 

@@ -10,6 +10,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal
 
 from glue_server import CRASHED
@@ -146,7 +147,7 @@ class _Folded:
         self.played = GoalCounts()  # judged cells that were played to their end
         self.before = GoalCounts()
         self.returns: dict[str, dict[int, array[float]]] = {}  # of the played, by task, variant
-        self.lost: dict[str, Counter[int]] = {}  # judged cells without a return, as `returns`
+        self.lost: dict[str, Counter[int]] = {}  # judged cells without a return, by task, variant
         self.statuses: Counter[str] = Counter()  # of the judged
         self.is_complete = True
         self.succeeded = 0  # of the played
@@ -168,26 +169,37 @@ class _Folded:
         An episode not played to its end counts as the worst performance, so that leaving those
         that go badly does not raise the mean. None if that is not known.
         """
-        played, lost = self.returns[task], self.lost[task]
-        returns = [each for of_goal in played.values() for each in of_goal]
-        if lost and self._worst is None:
+        filled = self._filled(task)
+        if filled is None:
             return None
-        worst = min([float(self._worst), *returns]) if lost else math.nan
-        goals = [[*played.get(g, ()), *[worst] * lost[g]] for g in {*played, *lost}]
+        goals = [*filled.values()]
         if len({len(goal) for goal in goals}) == 1:  # exactly rounded, however many episodes
             return _mean([each for goal in goals for each in goal])
         return _mean([math.fsum(goal) / len(goal) for goal in goals])
 
     @property
     def return_intervals95(self) -> Intervals | None:
-        """None if an episode was not played to its end, as its return is no sample."""
-        if self.statuses.keys() != {"ok"}:
+        """With the worst performance for each episode that was not played to its end.
+
+        None where that is not known.
+        """
+        filled = {task: self._filled(task) for task in self.returns}
+        known = {task: each for task, each in filled.items() if each is not None}
+        return return_intervals95(averaged_by_goal(known)) if len(known) == len(filled) else None
+
+    def _filled(self, task: str) -> Mapping[int, Sequence[float]] | None:
+        """The returns of all planned episodes by variant; None if one is not known."""
+        returns, lost = self.returns[task], self.lost.get(task)
+        if lost is None:
+            return returns
+        if self._worst is None:
             return None
-        return return_intervals95(averaged_by_goal(self.returns))
+        worst = min([float(self._worst), *chain.from_iterable(returns.values())])
+        variants = sorted({*returns, *lost})
+        return {each: [*returns.get(each, ()), *[worst] * lost[each]] for each in variants}
 
     def _judge(self, cell: PlanCell, row: Row | None, *, success: bool) -> None:
         returns = self.returns.setdefault(cell.task, {})
-        lost = self.lost.setdefault(cell.task, Counter())
         self.judged.add(cell, success=success)
         self.statuses[row.status if row else "missing"] += 1
         if row is not None and row.status == "ok":
@@ -195,7 +207,7 @@ class _Folded:
             self.succeeded += success
             returns.setdefault(cell.variant, array("d")).append(row.return_)
         else:
-            lost[cell.variant] += 1
+            self.lost.setdefault(cell.task, Counter())[cell.variant] += 1
 
 
 def _mean(values: Sequence[float]) -> float | None:

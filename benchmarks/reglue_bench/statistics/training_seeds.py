@@ -60,7 +60,7 @@ def over_training_seeds(
             least to the most.
 
     Raises UsageError for fewer than two runs, runs of different plans, and of returns also where
-    an episode was not played to its end.
+    an episode was not played to its end and no worst performance is known.
     """
     if len(results) < 2 or not same_plan(results):
         raise UsageError("training seeds are compared over two runs or more of one plan")

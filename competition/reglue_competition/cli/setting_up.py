@@ -102,6 +102,12 @@ def check(
         for each in drawn:
             units = sum(each.plan.variants.values())
             say(f"  {each.entry.benchmark}: {len(each.plan.variants)} tasks, {units} goals")
+        if drawn:
+            hours = sum(each.place_s for each in drawn) / 3600
+            say(
+                f"  one submission may hold a place for up to {hours:.1f} h of its agent's time, "
+                "and its environments' (play.run_s)"
+            )
 
 
 def admit(

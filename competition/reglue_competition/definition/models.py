@@ -105,7 +105,7 @@ class PlayLimits(_Table):
     step_s: Seconds = 10.0  # for a turn
     first_step_s: Seconds = 120.0  # for init, adapt and the first turn
     bank_s: Amount = 60.0  # that slow turns may use beyond step_s, in each run
-    run_s: Seconds | None = None  # that an agent may take in each run, in all
+    run_s: Seconds | None = None  # that an agent may take in each run, in all; see below
     reconnect_window_s: Amount = 120.0  # for an agent whose connection broke to come back
     connect_timeout_s: Seconds = 120.0  # for an agent whose turn it is to begin
     late: Literal["default action", "fault"] = "default action"  # what a step too late costs

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue.errors import UsageError
+from reglue.spec import TaskSpec
 from reglue_bench.plans.file import read_custom
 from reglue_bench.plans.keys import cell_key
 from reglue_bench.plans.names import BenchmarkName, is_custom
@@ -18,6 +19,7 @@ from reglue_bench.settings import AGENT_WAIT, Settings, as_keys, read_settings
 from reglue_competition.definition import BenchmarkEntry, Definition, PhaseDefinition
 from reglue_competition.phases.code import code_sha256
 from reglue_competition.phases.secrets import Secrets
+from reglue_competition.phases.time_limits import place_s, run_s
 
 _BESIDES = 65_536  # bytes that an agent's message may have besides its actions
 
@@ -39,6 +41,12 @@ class Drawn:
     def code(self) -> str:
         """The SHA-256 of its environments' code, hexadecimal; empty if all are Reglue's."""
         return code_sha256(self.plan, self.settings)
+
+    @property
+    def place_s(self) -> float:
+        """Seconds that a submission's agent may take for it, in all."""
+        assert self.settings.run_budget is not None
+        return place_s(self.plan, self.settings.run_budget)
 
 
 def plans_of(
@@ -64,7 +72,11 @@ def _drawn(
     with as_keys(place, entry.options):
         settings = _settings(definition, entry, secret, folder)
         plan = make_plan(settings)
-    _check_actions(place, plan, settings)
+        spec = suite_of(plan, settings).build().spec
+        seconds = run_s(plan, definition.play, horizon=spec.horizon)
+    settings = settings.model_copy(update={"run_budget": seconds})
+    _check_actions(place, plan, spec)
+    _check_failure(place, plan)
     if shows_tasks(plan) and not definition.agents_see.tasks:
         raise UsageError(
             f"{place}: shows agents which task they play, but agents_see.tasks is false: give "
@@ -73,10 +85,21 @@ def _drawn(
     return Drawn(entry, settings, plan)
 
 
-def _check_actions(place: str, plan: Plan, settings: Settings) -> None:
+def _check_failure(place: str, plan: Plan) -> None:
+    """Raise UsageError where nobody can say what an episode is worth that the agent failed in."""
+    is_by_return = plan.is_by_return or not PROCEDURES[plan.procedure].judges_success
+    if is_by_return and "worst_performance" not in plan.parameters:
+        raise UsageError(
+            f"{place}: is judged by returns, and what an episode is worth that an agent did not "
+            "finish is not known, so a failed submission would have no score: give "
+            "options.worst_performance"
+        )
+
+
+def _check_actions(place: str, plan: Plan, spec: TaskSpec) -> None:
     """Raise UsageError where an answer of all slots is larger than what the server takes."""
-    actions = suite_of(plan, settings).build().spec.actions
-    a_slot, most = sum(each.row_bytes for each in actions), AgentGateway.most_received_bytes
+    a_slot = sum(each.row_bytes for each in spec.actions)
+    most = AgentGateway.most_received_bytes
     if plan.slots * a_slot > most - _BESIDES:
         raise UsageError(
             f"{place}: options.slots: got {plan.slots} slots, each with an action of {a_slot} "
@@ -105,7 +128,6 @@ def _settings(
         bank=play.bank_s,
         late="fault" if play.late == "fault" else "default-action",
         turn_every=play.turn_grid_s or 0.0,
-        run_budget=play.run_s,
     )
     name = BenchmarkName.parse(asked.benchmark)
     told: dict[str, bool] = {}

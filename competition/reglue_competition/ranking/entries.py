@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from reglue_bench.results.result import Interval, Result
 
 Spread = tuple[float, Interval | None]
 """A score and its 95 % interval; None: too little is known of how it varies."""
+
+NOTHING_PLAYED: Spread = (0.0, (0.0, 0.0))
+"""A rate of which nothing was played: every planned episode counts as failure, for certain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,7 @@ class Entry:
     submission: str  # its id
     order: float  # when it was entered, seconds: which of a team's is the last
     results: Mapping[int, Result]
+    tries: int = 1  # submissions of its team that it was chosen from as the best
     has_failed: bool = False  # its own fault ended it: what is missing counts as failure
     may_know: frozenset[str] = frozenset()  # what benchmarks hide and this phase tells everybody
 
@@ -44,17 +49,11 @@ class Entry:
         is_privileged = not all(self.may_know.issuperset(each.privileged) for each in plays)
         return bool(plays) and is_whole and not is_privileged
 
-    @property
-    def has_faults(self) -> bool:
-        """Whether its agent failed, in one episode or for good."""
-        plays = self.results.values()
-        return self.has_failed or any(set(each.status_counts) != {"ok"} for each in plays)
-
     def score(self, place: int, benchmark: Benchmark) -> tuple[float | None, Interval | None]:
         """On one benchmark; None if nobody can say what its missing episodes are worth."""
         if (result := self.results.get(place)) is not None:
             return result.score
-        return (0.0 if benchmark.is_rate and self.has_failed else None), None
+        return NOTHING_PLAYED if benchmark.is_rate and self.has_failed else (None, None)
 
     def total(self, benchmarks: Sequence[Benchmark]) -> tuple[float | None, Interval | None]:
         """The weighted mean over benchmarks, see `weighted_mean`."""
@@ -88,13 +87,17 @@ def chosen(
 ) -> list[Entry]:
     """One entry of each team: its best, the earliest of equals, or its last."""
     found: dict[str, Entry] = {}
+    tries = Counter[str]()
     for entry in sorted(entries, key=lambda each: each.order):
         if not entry.is_ranked:
             continue
+        tries[entry.team] += 1
         rival = found.get(entry.team)
         if rival is None or choose == "last" or _above(entry, rival, benchmarks):
             found[entry.team] = entry
-    return list(found.values())
+    if choose == "last":
+        return list(found.values())
+    return [replace(entry, tries=tries[team]) for team, entry in found.items()]
 
 
 def _above(entry: Entry, rival: Entry, benchmarks: Sequence[Benchmark]) -> bool:

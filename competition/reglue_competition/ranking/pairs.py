@@ -142,16 +142,16 @@ def _unpaired(
     """The difference of two scores and its standard error, from the sides of their intervals
     that face each other (Zou & Donner 2008, Statistics in Medicine 27:1693).
 
-    It is wider than that of paired cells. A score without an interval counts as known; None if
-    neither has one.
+    It is wider than that of paired cells. None if either score has no interval: how it varies is
+    unknown then, and so is how the difference does.
     """
     if one[0] is None or other[0] is None:
         raise UsageError("one of the two has no score")
-    difference, reaches = one[0] - other[0], []
-    for (score, interval), is_higher in ((one, difference > 0), (other, difference <= 0)):
-        if score is not None and interval is not None:
-            reaches.append(score - interval[0] if is_higher else interval[1] - score)
-    return difference, math.hypot(*reaches) / Z95 if reaches else None
+    difference = one[0] - other[0]
+    (above, of_above), (below, of_below) = (one, other) if difference > 0 else (other, one)
+    if above is None or below is None or of_above is None or of_below is None:
+        return difference, None
+    return difference, math.hypot(above - of_above[0], of_below[1] - below) / Z95
 
 
 def _p_value(difference: float, error: float) -> float | None:

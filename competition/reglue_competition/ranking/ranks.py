@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import combinations
 
-from reglue_bench.report.pairs import is_beaten
+from reglue.errors import UsageError
 from reglue_bench.results.result import Interval
-from reglue_bench.statistics.compare import Difference, over_pairs
+from reglue_bench.statistics.compare import Difference
 from reglue_competition.ranking.entries import Benchmark, Entry
 from reglue_competition.ranking.pairs import Comparisons
 
+LEVEL = 0.05
+"""Of two teams that are alike, one is called better this rarely."""
+
 RULE = (
     "A team's rank is one more than the number of teams that are significantly better, so teams "
-    "that cannot be told apart share a rank. No team ranks above one with a higher score. "
-    "“Significantly better” is judged on the cells that both played, with p < 0.05 after Holm's "
-    "correction for all pairs of teams. Where faults of an agent's own leave nothing to test, the "
-    "higher score is better."
+    "that cannot be told apart share a rank; within it they stand by score. No team ranks above "
+    "one with a higher score. Whether one team is significantly better than another depends on "
+    "these two alone, whoever else takes part: p < 0.05, from the cells that both played, where an "
+    "episode that was not played to its end counts as the worst. Where a team's best submission "
+    "counts, its p is first multiplied by the number of the team's scored submissions, as the best "
+    "of many tries is partly luck."
 )
 """How ranks are made, for people."""
 
@@ -38,11 +45,9 @@ def rank(
     totals = [entry.total(benchmarks) for entry in entries]
     scores = {place: score for place, (score, _) in enumerate(totals) if score is not None}
     scored = [entries[place] for place in scores]
-    found = over_pairs(scored, lambda one, other: compared.compare(one, other, benchmarks))
+    found = _compared(scored, benchmarks, compared)
     values, places = list(scores.values()), range(len(scored))
-    better = [
-        sum(_is_better(other, place, scored, values, found) for other in places) for place in places
-    ]
+    better = [sum(_is_better(other, place, scored, found) for other in places) for place in places]
     ranks = dict(zip(scores, _ranks(values, better), strict=True))
     ranked = [
         Ranked(rank=ranks.get(place), entry=entry, score=score, interval95=interval)
@@ -51,20 +56,29 @@ def rank(
     return sorted(ranked, key=_order)
 
 
+def _compared(
+    entries: Sequence[Entry], benchmarks: Sequence[Benchmark], compared: Comparisons
+) -> dict[tuple[int, int], Difference]:
+    """Every later one minus every earlier one, by their places, where they can be compared."""
+    found = {}
+    for earlier, later in combinations(range(len(entries)), 2):
+        with suppress(UsageError):
+            found[later, earlier] = compared.compare(entries[later], entries[earlier], benchmarks)
+    return found
+
+
 def _is_better(
-    one: int,
-    other: int,
-    entries: Sequence[Entry],
-    scores: Sequence[float],
-    found: Mapping[tuple[int, int], Difference],
+    one: int, other: int, entries: Sequence[Entry], found: Mapping[tuple[int, int], Difference]
 ) -> bool:
-    """Whether entry `one` is better than the `other`, by their places."""
+    """Whether entry `one` is better than the `other`, by their places.
+
+    Its p-value is corrected for the tries of which it is the best (Bonferroni), and for nothing
+    that other teams do: else teams that add nothing would make a lead insignificant.
+    """
     pair = found.get((max(one, other), min(one, other)))
-    if pair is None:
+    if pair is None or pair.p_value is None or (pair.difference > 0) != (one > other):
         return False
-    if pair.p_value is None:
-        return entries[other].has_faults and scores[one] > scores[other]
-    return is_beaten(pair, by_later=one > other)
+    return pair.p_value * entries[one].tries < LEVEL
 
 
 def _ranks(scores: Sequence[float], better: Sequence[int]) -> list[int]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from reglue_bench.criteria import Criterion
 from reglue_bench.results.episodes import Episodes
+from reglue_bench.results.learning import with_failed_runs
 from reglue_bench.results.result import Interval, Result
 from reglue_bench.runs.ledger import FILE as LEDGER
 from reglue_competition.definition import Definition
@@ -114,6 +115,8 @@ def _results(
         if run.submission not in found or not run.result:
             continue
         result = Result.model_validate_json(run.result)
+        if submissions[run.submission].status == "failed":
+            result = with_failed_runs(result)
         folder = runs_folder / run.submission / str(run.index)
         if (folder / LEDGER).is_file():
             result = result.with_episodes(Episodes(folder))

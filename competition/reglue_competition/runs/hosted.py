@@ -45,7 +45,7 @@ class Hosted:
         """What is published when a phase opens. Raises UsageError."""
         return commitment(self.drawn(phase), self.secrets.salt(phase))
 
-    def told(self, submission: Submission, *, lost: str = "") -> Told:
+    def told(self, submission: Submission, *, lost: str = "", waits: bool = False) -> Told:
         """What a submission's process is told, except for tokens. Raises UsageError.
 
         One that waits is played on the organiser's or its team's word: faults that its ledgers
@@ -65,6 +65,7 @@ class Hosted:
             reconnect_window_s=self.reconnect_window_s,
             connect_timeout_s=self.definition.play.connect_timeout_s,
             lost=lost,
+            waits=waits,
             forgives=submission.status == "waiting",
             logs_json=self.logs_json,
         )

@@ -20,7 +20,7 @@ from reglue_competition.runs.entries import StoreEntries
 from reglue_competition.runs.hosted import Hosted
 from reglue_competition.runs.metrics import Metrics
 from reglue_competition.runs.submission import SubmissionProcess
-from reglue_competition.store import UNFINISHED, Run, Status, Store, Submission
+from reglue_competition.store import FINAL, UNFINISHED, Run, Status, Store, Submission
 
 log = logging.getLogger("reglue")
 
@@ -56,7 +56,7 @@ class _Playing:
 
     submission: Submission
     process: SubmissionProcess
-    is_lost: bool  # its agent will not come back
+    is_alone: bool  # without its agent
     news: deque[dict[str, Any]] = field(default_factory=deque)  # that is not taken down yet
     failures: int = 0  # of ours, one after another, over it
     is_silent: bool = False  # its process has ended, and all that it said is in `news`
@@ -71,8 +71,9 @@ class _Playing:
 class Queue:
     """Plays a competition's submissions, as of its store. `tick` is to be called again and again.
 
-    One thread calls it. After a restart it goes on with what was playing: an agent that does not
-    come back within its window has lost.
+    One thread calls it. After a restart it goes on with what was playing. Nobody knows then whether
+    an agent that does not come back left, or looked for a server that was away for too long: its
+    submission waits for it, and keeps what was played.
     """
 
     def __init__(
@@ -97,8 +98,7 @@ class Queue:
         self._leaving: list[_Playing] = []
         self._tries: Counter[str] = Counter()  # processes that failed, by submission
         self._not_before: dict[str, float] = {}  # when the next try begins
-        # Those of the server before us, whose agents are looking for it.
-        self._awaited = {each.id for each in store.submissions(statuses=UNFINISHED)}
+        # Until then agents of the server before us look for it.
         self._awaited_until = time.monotonic() + hosted.reconnect_window_s + _MARGIN_S
         self._untold = self._perhaps_untold()
         entries.expect(self._untold.values(), self._awaited_until)
@@ -161,7 +161,7 @@ class Queue:
             if submission.cancel_asked:
                 self._cancel(submission)
             elif submission.id not in self._playing and starts:
-                if self._has_left(submission):
+                if self._entries.has_left(submission.id):
                     self._give_up(submission)
                 elif self._entries.is_here(submission.id):
                     if submission.status == "waiting":
@@ -169,6 +169,8 @@ class Queue:
                             waiting.append(submission)
                     else:
                         self._start(submission)
+                elif submission.status == "playing" and time.monotonic() > self._awaited_until:
+                    self._start(submission, waits=True)
         self._metrics.count(unfinished)
         self._metrics.queue.set(len(waiting))
         self._give_places(waiting, count)
@@ -206,11 +208,6 @@ class Queue:
                 playing[chosen.team] += 1
                 free -= 1
 
-    def _has_left(self, submission: Submission) -> bool:
-        is_late = submission.id in self._awaited and time.monotonic() > self._awaited_until
-        is_here = self._entries.is_here(submission.id)
-        return self._entries.has_left(submission.id) or (is_late and not is_here)
-
     def _give_up(self, submission: Submission) -> None:
         """Its agent does not come back."""
         window_s = self._hosted.reconnect_window_s
@@ -220,12 +217,15 @@ class Queue:
             self._store.set_status(submission.id, "withdrawn", _WITHDRAWN, _WAITING)
             self._forget(submission, "withdrawn", _WITHDRAWN)
 
-    def _start(self, submission: Submission, *, lost: str = "") -> bool:
-        """Give it a process, and its place. Returns whether it has one."""
+    def _start(self, submission: Submission, *, lost: str = "", waits: bool = False) -> bool:
+        """Give it a process, and its place. Returns whether it has one.
+
+        With `lost` or `waits` that process is without its agent: it takes down how the runs ended.
+        """
         if time.monotonic() < self._not_before.get(submission.id, 0.0):
             return False
         try:
-            told = self._hosted.told(submission, lost=lost)
+            told = self._hosted.told(submission, lost=lost, waits=waits)
             if submission.status == "waiting":
                 if not self._store.set_status(submission.id, "playing", "", _WAITING):
                     return False
@@ -236,7 +236,7 @@ class Queue:
         except (OSError, UsageError) as error:  # a file of the environment is gone, or memory
             self._failed(submission, str(error))
             return False
-        self._playing[submission.id] = _Playing(submission, process, is_lost=bool(lost))
+        self._playing[submission.id] = _Playing(submission, process, is_alone=waits or bool(lost))
         self._log(submission, "goes on" if submission.status == "playing" else "begins")
         return True
 
@@ -244,7 +244,7 @@ class Queue:
         """Take in what its process says. It needs no database."""
         playing.is_silent = playing.process.is_silent()
         for news in playing.process.news():
-            if "join_string" in news and not playing.is_lost:
+            if "join_string" in news and not playing.is_alone:
                 self._gateway.assign(playing.submission.id, playing.process)
             playing.news.append(news)
         if playing.cancelled_at and time.monotonic() > playing.cancelled_at + _CANCEL_S:
@@ -312,7 +312,8 @@ class Queue:
             self._failed(submission, detail)
         else:
             self._store.set_status(submission.id, status, detail, _PLAYING)
-            playing.farewell = self._forget(submission, status, detail)
+            if status in FINAL:
+                playing.farewell = self._forget(submission, status, detail)
         self._let_go(playing)
 
     def _let_go(self, playing: _Playing) -> None:
@@ -373,7 +374,6 @@ class Queue:
     def _forget(self, submission: Submission, status: str, detail: str = "") -> str:
         """It has ended; returns the words for its agent."""
         self._entries.forget(submission.id)
-        self._awaited.discard(submission.id)
         self._not_before.pop(submission.id, None)
         del self._tries[submission.id]
         self._metrics.ended.labels(status).inc()

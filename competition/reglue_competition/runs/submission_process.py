@@ -51,6 +51,11 @@ _BUSY_POLL_S = 0.1
 
 _LIMITS = "; step_s, first_step_s, bank_s and run_s of the competition file say how long it may"
 
+_AWAY = (
+    "the server was away, and the agent has not come back yet: it goes on where it was when the "
+    "agent joins again under this name"
+)
+
 AGENT, ENVIRONMENT = "agent", "environment"
 """Owners of faults."""
 
@@ -95,6 +100,10 @@ def _serve(told: Told, parent: Parent) -> None:
         server.close()
 
 
+class _AgentAway(Exception):
+    """The rest waits for its agent."""
+
+
 class _Submission:
     """Plays the benchmarks in turn."""
 
@@ -119,6 +128,8 @@ class _Submission:
                     ending = result.ended_early
                     detail = ending.what if ending else _environment_faults(result)
                     return Ended("broken", f"{result.benchmark}: {detail}")
+        except _AgentAway:
+            return Ended("waiting", _AWAY)
         except ReglueError as error:  # a full disk, a damaged ledger, another version: not theirs
             log.error("the submission stops: %s", error)
             return Ended("broken", str(error), again=True)
@@ -147,13 +158,15 @@ class _Submission:
         with _opened(folder, request) as ledger:
             if not self._told.forgives:
                 self._fault = self._fault or _fault_of(ledger)
+            if self._told.waits and self._fault is None and not score_of(ledger).complete:
+                raise _AgentAway
             return self._carry_out(folder, ledger, request, watcher)
 
     def _carry_out(
         self, folder: Path, ledger: Ledger, request: Request, watcher: _Progress
     ) -> Result:
-        """Play what is left, unless the agent has failed before."""
-        if self._fault is not None:
+        """Play what is left, unless the agent has failed before, or is away."""
+        if self._fault is not None or self._told.waits:
             return conclude(folder, ledger, None if score_of(ledger).complete else self._fault)
         try:
             result = carry_out(folder, ledger, request, watcher)

@@ -32,6 +32,7 @@ class Told:
     connect_timeout_s: float
     token: str = ""  # between the gateway and this process
     lost: str = ""  # why its agent does not come back: nothing more is played
+    waits: bool = False  # its agent is away since a server was: what is left waits for it
     forgives: bool = False  # the organiser has the rest played after an agent's fault
     logs_json: bool = False
 
@@ -48,7 +49,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a submission ended: `finished`, `failed`, `cancelled` or `broken`."""
+    """How a submission ended: `finished`, `failed`, `cancelled` or `broken`; `waiting`: not yet."""
 
     status: str
     detail: str = ""

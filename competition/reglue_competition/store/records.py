@@ -15,6 +15,8 @@ Status: TypeAlias = Literal[
 STATUSES: tuple[Status, ...] = get_args(Status)
 
 UNFINISHED: tuple[Status, ...] = ("waiting", "playing")
+FREE: tuple[Status, ...] = ("broken", "withdrawn")
+"""Those that count against no quota: the team withdrew it, or it broke by a failure of ours."""
 FINAL: tuple[Status, ...] = tuple(status for status in STATUSES if status not in UNFINISHED)
 
 

@@ -14,7 +14,7 @@ from reglue.errors import BadArgument, EntryRefused, UnknownName, UsageError, br
 from reglue_competition.store import tables
 from reglue_competition.store.database import Transaction
 from reglue_competition.store.events import Events
-from reglue_competition.store.records import FINAL, UNFINISHED, Run, Status, Submission, Team
+from reglue_competition.store.records import FINAL, FREE, UNFINISHED, Run, Status, Submission, Team
 
 MOST_NAME = 100  # characters of a submission's name
 MOST_DETAIL = 2000
@@ -277,24 +277,31 @@ def _phase_to_enter(connection: sa.Connection, now: datetime) -> sa.RowMapping:
 def _check_quotas(
     connection: sa.Connection, team: Team, phase: sa.RowMapping, now: datetime
 ) -> None:
-    """Raise EntryRefused where one more would be too many. Those that were withdrawn are free."""
+    """Raise EntryRefused where one more would be too many. What was withdrawn or broke is free."""
     its = tables.submissions.c
     counted = sa.select(sa.func.count()).select_from(tables.submissions)
     counted = counted.where(its.team_id == team.id, its.phase_id == phase["id"])
-    counted = counted.where(its.status != "withdrawn")
+    counted = counted.where(its.status.not_in(FREE))
     today = datetime.combine(now.astimezone(UTC).date(), time(), UTC)
     for key, only, what in (
-        ("at_once", its.status.in_(UNFINISHED), "that wait or play: wait until one has ended"),
+        ("at_once", its.status.in_(UNFINISHED), "that wait or play"),
         ("a_day", its.queued_at >= today, "entered today (UTC): the next day begins at 00:00 UTC"),
         ("in_all", sa.true(), "in this phase"),
     ):
         most = phase[key]
         count = connection.scalar(counted.where(only)) or 0
         if most is not None and count >= most:
-            raise EntryRefused(
+            words = (
                 f"phase {phase['name']} allows a team {most} submissions {what}; {team.name} has "
-                f"{count}"
             )
+            if key == "at_once":
+                names = connection.scalars(counted.where(only).with_only_columns(its.name))
+                listed = ", ".join(map(repr, names))
+                raise EntryRefused(
+                    f"{words}{listed}: wait until one has ended, or join by its name to go on "
+                    "with it"
+                )
+            raise EntryRefused(f"{words}{count}")
 
 
 def _minute(date: datetime) -> str:

@@ -176,24 +176,41 @@ def test_who_does_not_come_back_in_time_is_lost(start: Play_, transport: Transpo
             left.result(PATIENCE_S)
 
 
-def test_a_connect_timeout_shorter_than_the_reconnect_window_ends_the_session_sooner(
+def test_a_peer_looks_for_its_glue_for_as_long_as_the_glue_says(
+    start: Play_, transport: Transport, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its connect timeout is for joining: a server's outage is longer than that."""
+    asked: Any = {"reconnect_window_s": 3600.0, "transport": transport}
+    with GlueServer(**asked) as server, proxy_to(server) as way:
+        left = start(Counting(), way.address, server.tokens["agent"], connect_timeout_s=5.0)
+        port = seated(server)
+        way.cut()
+        port.send(TextMessage("hello"))
+        assert port.receive(PATIENCE_S) == TextMessage("1: hello")
+        port.close("bye")
+        assert left.result(PATIENCE_S) == "bye"
+    lost = next(each for each in caplog.records if each.msg.startswith("lost the connection"))
+    assert isinstance(lost.args, tuple)
+    assert lost.args[0] == 3600.0
+
+
+def test_a_peer_whose_glue_does_not_come_back_leaves_after_the_reconnect_window(
     start: Play_, transport: Transport
 ) -> None:
-    """A glue that was killed does not come back, however long its reconnect window is."""
-    with GlueServer(reconnect_window_s=1e6, transport=transport) as server, proxy_to(server) as way:
-        left = start(Counting(), way.address, server.tokens["agent"], connect_timeout_s=2.0)
+    with GlueServer(reconnect_window_s=1.0, transport=transport) as server, proxy_to(server) as way:
+        left = start(Counting(), way.address, server.tokens["agent"], connect_timeout_s=3600.0)
         seated(server)
         way.close()
         with pytest.raises(SessionLost):
             left.result(PATIENCE_S)
 
 
-def test_a_programs_connect_timeout_bounds_reconnecting_too(
+def test_a_program_whose_glue_does_not_come_back_leaves_after_the_reconnect_window(
     start: Play_, transport: Transport
 ) -> None:
-    asked: Any = {"reconnect_window_s": 1e6, "transport": transport, "places": {"experiment": 1}}
+    asked: Any = {"reconnect_window_s": 1.0, "transport": transport, "places": {"experiment": 1}}
     with GlueServer(**asked) as server, proxy_to(server, "experiment") as way:
-        program = Experiment(way.address, server.tokens["experiment"], connect_timeout_s=2.0)
+        program = Experiment(way.address, server.tokens["experiment"], connect_timeout_s=3600.0)
         with ThreadPoolExecutor(1) as threads:
             said = threads.submit(program.agent_message, "hello")
             assert server.next("experiment", PATIENCE_S) is not None

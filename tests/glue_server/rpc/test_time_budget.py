@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import select
 import time
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from glue_server import EpisodeRunner, LocalPort
@@ -81,6 +83,32 @@ def test_all_calls_of_a_run_share_what_it_has(purse: TimeBudget) -> None:
     with pytest.raises(AgentTimeout, match="its time for the run"):
         purse.budget(a_turn())
     assert take(purse, AgentInit(SPEC), 0.0).run_us == 100_000_000
+
+
+def steps_of(*slots: int, phase: Phase = Phase.EVALUATE) -> Turn:
+    none, rows = no_rows(SPEC), no_rows(SPEC)
+    return turn_of(SPEC, phase, ends=none, steps=replace(rows, slots=np.array(slots)), starts=none)
+
+
+def test_a_slot_that_is_held_has_one_steps_time_in_all(purse: TimeBudget) -> None:
+    """An agent that holds all slots but one does not have a step's time for each."""
+    take(purse, a_turn(), 0.0)
+    slots = np.arange(4)
+    for count, (wait_s, bank_us) in enumerate([(7.0, 5e6), (5.5, 5e6), (4.0, 4e6), (2.5, 2.5e6)]):
+        turn = steps_of(*range(4 - count))
+        assert purse.wait_s(turn) == wait_s
+        assert take(purse, turn, 1.5).bank_us == bank_us
+        purse.note_held(slots[: 4 - count], frozenset(range(3 - count)))
+    assert purse.wait_s(steps_of(0, 1, 2, 3)) == 3.0  # of the bank 1 s is left
+
+
+def test_loops_that_train_hold_slots_as_they_like(purse: TimeBudget) -> None:
+    take(purse, a_turn(), 0.0)
+    turn = steps_of(0, 1, phase=Phase.TRAIN)
+    for _ in range(3):
+        take(purse, turn, 1.5)
+        purse.note_held(np.arange(2), {1})
+    assert purse.wait_s(turn) == 7.0
 
 
 def test_what_is_not_limited_is_not_told() -> None:

@@ -62,6 +62,30 @@ def test_phases_and_competitions_draw_other_goals_and_cells(
     assert len({each.cell_key for each in found}) == len(found)
 
 
+def test_a_run_has_time_by_its_episodes_unless_the_file_says(
+    secrets: Secrets, tmp_path: Path
+) -> None:
+    """A tenth of step_s for each turn, besides init, first turn and bank."""
+    play = {"step_s": 10.0, "first_step_s": 100.0, "bank_s": 60.0}
+    for slots, turns in ((1, 20 * 500 + 500), (10, 20 * 500 / 10 + 500)):
+        found = drawn(secrets, tmp_path, options={"num_episodes": 20, "slots": slots}, play=play)
+        assert found.settings.run_budget == found.place_s == 2 * 100 + 60 + turns
+    online = {"runs": 3, "episodes": 50, "episode_limit": 200}
+    found = drawn(secrets, tmp_path, "online:mountain-car", options=online, play=play)
+    assert found.settings.run_budget == 2 * 100 + 60 + 50 * 200 + 200
+    assert found.place_s == 3 * found.settings.run_budget
+
+
+def test_returns_need_a_worst_performance(secrets: Secrets, tmp_path: Path) -> None:
+    """Else a submission that fails has no score at all."""
+    endless = {"episode_limit": 100}
+    name = "evaluate:tests.reglue_bench.procedures.test_evaluate:Steps"
+    with pytest.raises(UsageError, match="worst_performance"):
+        drawn(secrets, tmp_path, name, options=endless)
+    given = drawn(secrets, tmp_path, name, options=endless | {"worst_performance": -2000.0})
+    assert given.plan.parameters["worst_performance"] == -2000.0
+
+
 def test_the_files_limits_are_those_of_its_runs(secrets: Secrets, tmp_path: Path) -> None:
     limits = {"step_s": 3.0, "first_step_s": 40.0, "bank_s": 5.0, "run_s": 600.0}
     limits |= {"turn_grid_s": 0.05}

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from reglue_bench import evaluate
+from reglue_bench.results.learning import with_failed_runs
 from reglue_bench.results.result import Result
 from reglue_bench.statistics.compare import compare
 from reglue_competition.ranking import Benchmark, Comparisons, Entry, chosen, rank
@@ -166,7 +167,7 @@ def test_a_teams_best_or_last_submission_is_chosen() -> None:
         for order, rate in enumerate((0.5, 0.9, 0.7))
     )
     entries = [last, first, best]
-    assert chosen(entries, ONE, "best") == [best]
+    assert chosen(entries, ONE, "best") == [replace(best, tries=3)]
     assert chosen(entries, ONE, "last") == [last]
 
 
@@ -197,12 +198,12 @@ def test_many_teams_have_the_ranks_that_comparing_them_goal_by_goal_gives() -> N
     found = [rank(teams, benchmarks, Comparisons()) for benchmarks in (ONE, two)]
     order = [[int(each.entry.team[1:]) for each in ranked] for ranked in found]
     assert order == [
-        [17, 14, 11, 8, 5, 2, 19, 16, 13, 10, 4, 7, 1, 18, 15, 12, 9, 6, 3, 0],
+        [17, 14, 11, 8, 5, 2, 19, 16, 13, 4, 10, 7, 1, 18, 15, 12, 9, 6, 3, 0],
         [14, 17, 11, 8, 5, 2, 16, 19, 13, 4, 10, 7, 1, 18, 15, 12, 6, 9, 3, 0],
     ]
     assert [[each.rank for each in ranked] for ranked in found] == [
-        [1, 1, 1, 1, 3, 4, 5, 5, 6, 6, 7, 7, 8, 13, 14, 14, 14, 14, 15, 17],
-        [1, 1, 1, 1, 1, 3, 5, 6, 6, 7, 7, 7, 7, 14, 14, 14, 14, 14, 14, 15],
+        [1, 1, 1, 3, 4, 5, 6, 6, 7, 7, 8, 9, 10, 14, 15, 15, 15, 15, 15, 20],
+        [1, 1, 1, 1, 3, 5, 7, 7, 7, 7, 7, 7, 9, 14, 15, 15, 15, 15, 15, 20],
     ]
 
 
@@ -265,3 +266,17 @@ def test_a_team_whose_agent_only_fails_shares_no_rank_with_one_that_scores_more(
     assert failing.total([RETURNS]) == (0.0, None)
     assert ranks([failing, scoring], [RETURNS]) == {"B": 1, "A": 2}
     assert ranks([failing, paid("C", tmp_path, 10)], [RETURNS]) == {"A": 1, "C": 1}
+
+
+def test_runs_that_a_failed_submission_did_not_play_count_as_the_worst() -> None:
+    """Else it would have no score, and with it no rank."""
+    begun = learned(Learned(label="A", missing=4, fault=-1000.0))
+    assert begun.score == (None, None)
+    failed = with_failed_runs(begun)
+    assert failed.online is not None
+    performances = [run.performance for run in failed.online.runs]
+    assert performances.count(-1000.0) == 4
+    assert failed.score[0] == pytest.approx(np.mean(np.array(performances, float)))
+    entries = [entry("A", failed, has_failed=True), entry("B", learned(Learned(label="B")))]
+    assert ranks(entries, [RETURNS]) == {"B": 1, "A": 2}
+    assert with_failed_runs(learned(Learned(missing=4))).score == (None, None)

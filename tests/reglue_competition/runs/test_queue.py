@@ -23,6 +23,7 @@ from reglue_competition.runs import calendar, queue
 from reglue_competition.runs.told import run_folder
 from tests.leftovers import child_processes, nothing_left
 from tests.reglue_bench.agents import Pausing, Raises, Seeded
+from tests.reglue_bench.bakeoffs import count_rows
 from tests.reglue_competition.competitions import CLOSES, OPENS, phase
 from tests.reglue_competition.runs.hosting import corridor, hosting
 from tests.reglue_competition.runs.submissions import joined, joined_process, of_folder
@@ -277,22 +278,64 @@ def test_an_agent_that_was_away_when_its_submission_broke_is_told(
         assert len(server.store.submissions()) == 1
 
 
-def test_agents_of_a_server_that_is_gone_come_back_or_have_lost(
+def test_submissions_wait_for_agents_that_are_away_since_their_server_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queue, "_MARGIN_S", 0.0)
+    """They keep what was played, hold no place, and go on when their agents join again."""
+    monkeypatch.setattr(queue, "_MARGIN_S", -5.0)
+    long = phase(benchmarks=[corridor(num_episodes=20)])
+    with hosting(tmp_path, long, play={"places": 1}) as server:
+        server.team("new")
+        server.store.enter(server.store.team("new"), "Seeded", datetime.now(UTC))
+        with joined_process(server.team("away"), "Pausing"):
+            server.runs_until_status("playing", "away")
+            run = run_folder(server.folder(server.submission("away")), 0)
+            server.runs_until(lambda: count_rows(run) >= 2, "it has played some")
+            server.queue.close(10.0)
+        assert server.submission("away").status == "playing"
+        played = count_rows(run)
+    with hosting(tmp_path, long, play={"places": 1}) as server:
+        server.runs_until_status("waiting", "away", "new")
+        assert len(server.store.runs()) == 0
+        token = {team: server.store.new_token(server.store.team(team)) for team in ("away", "new")}
+        where = {team: JoinString(server.gateway.address, each) for team, each in token.items()}
+        with joined(where["new"], Seeded()):
+            server.runs_until_status("finished", "new")
+        assert server.submission("away").status == "waiting"
+        with joined(where["away"], Seeded(), name="Pausing"):
+            server.runs_until_status("finished", "away")
+        away = server.submission("away")
+        assert 2 <= played < 40
+        assert of_folder(server.folder(away), 1) == server.alone(tmp_path / "x", Seeded(), away)
+        assert len(server.store.submissions()) == 2
+
+
+def test_a_fault_before_an_outage_is_not_forgiven(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server was killed after the fault was committed, and before the status was."""
+    monkeypatch.setattr(queue, "_MARGIN_S", -5.0)
     with hosting(tmp_path) as server:
-        for name in ("playing", "waiting"):
-            server.team(name)
-            server.store.enter(server.store.team(name), "agent", datetime.now(UTC))
-        server.store.set_status(server.submission("playing").id, "playing")
+        with joined(server.team("ours"), Raises()):
+            server.runs_until_status("failed", "ours")
+        of = server.submission("ours").id
+        server.store.set_status(of, "playing", from_statuses=("failed",))
     with hosting(tmp_path) as server:
-        server.runs_until_status("withdrawn", "waiting")
-        server.runs_until_status("failed", "playing")
-        found = server.submission("playing")
-        assert found.detail == "agent_disconnected: the agent did not come back within 5 s"
-        (run,) = server.store.runs()
-        assert (run.status, run.owner, run.score) == ("agent_disconnected", "agent", 0.0)
+        server.runs_until_status("failed", "ours")
+        assert server.submission("ours").detail.startswith("agent_error")
+
+
+def test_what_was_played_to_its_end_before_an_outage_waits_for_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue, "_MARGIN_S", -5.0)
+    with hosting(tmp_path) as server:
+        with joined(server.team("ours"), Seeded()):
+            server.runs_until_status("finished", "ours")
+        of = server.submission("ours").id
+        server.store.set_status(of, "playing", from_statuses=("finished",))
+    with hosting(tmp_path) as server:
+        server.runs_until_status("finished", "ours")
 
 
 def test_an_agent_that_was_not_told_how_it_ended_enters_no_other_submission(

@@ -69,7 +69,7 @@ def ended(store: Store, team: Team, name: str, now: datetime, status: Status) ->
 def test_a_quota_of_a_day_begins_anew_at_midnight_utc(store: Store) -> None:
     team = opened(store, a_day=2)
     ended(store, team, "a", NOON, "finished")
-    ended(store, team, "b", NOON, "broken")
+    ended(store, team, "b", NOON, "cancelled")
     with pytest.raises(EntryRefused, match=r"2 submissions entered today \(UTC\)"):
         store.enter(team, "c", NOON + timedelta(hours=11))
     store.enter(team, "c", NOON + timedelta(hours=12))
@@ -84,9 +84,10 @@ def test_a_quota_at_once_is_free_again_when_one_has_ended(store: Store) -> None:
     store.enter(team, "b", NOON)
 
 
-def test_what_was_withdrawn_counts_for_no_quota(store: Store) -> None:
+@pytest.mark.parametrize("status", ["withdrawn", "broken"])
+def test_what_was_withdrawn_or_broke_counts_for_no_quota(store: Store, status: Status) -> None:
     team = opened(store, a_day=1, at_once=1, in_all=1)
-    ended(store, team, "a", NOON, "withdrawn")
+    ended(store, team, "a", NOON, status)
     ended(store, team, "a", NOON, "failed")
     with pytest.raises(EntryRefused):
         store.enter(team, "a", NOON)

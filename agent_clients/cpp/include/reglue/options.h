@@ -21,7 +21,8 @@ struct Options {
   std::string tls_name;  ///< of the glue's certificate; empty: the join string's or the address's
   std::string name;  ///< what the peer calls itself; empty: what it says of itself
 
-  /// How long to wait for a glue that is not up, or is gone.
+  /// How long to wait for a glue that is not up. One that was joined says how long it is looked for
+  /// when it is gone.
   std::chrono::milliseconds connect_timeout{60'000};
   Transport transport = Transport::Auto;
 

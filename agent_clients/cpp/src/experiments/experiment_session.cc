@@ -130,7 +130,7 @@ void ExperimentSession::reconnect(const StreamEnded& end, ReconnectWait& reconne
     if (end.code != grpc::StatusCode::UNAUTHENTICATED || !was_admitted) end.throw_meaning();
     throw SessionLost("the glue does not know this session any more");
   }
-  const std::chrono::microseconds most = route_.reconnect_window(connect_timeout_);
+  const std::chrono::microseconds most = route_.reconnect_window();
   const auto pause = reconnect_wait.pause(most);
   if (!pause || Clock::now() + *pause > until) end.throw_meaning();
   outage_.begin(end.what(), most);

@@ -261,7 +261,7 @@ void AnsweringSession<Wire>::reconnect(const StreamEnded& end) {
       end.throw_meaning();
     return join_anew(end);
   }
-  const std::chrono::microseconds most = route_->reconnect_window(connect_timeout_);
+  const std::chrono::microseconds most = route_->reconnect_window();
   const auto pause = reconnect_wait_.pause(most);
   if (!pause) {
     if (!route_->ticket.address().empty()) return join_anew(end);  // the run is gone, not its hub

@@ -70,8 +70,7 @@ class GlueSession:
         self._is_known = False  # to the glue, by an earlier stream
         self._answered = 0  # number of the last call whose answer was sent, or came
         self._answered_before = 0  # the present stream
-        window_s = self._ticket.reconnect_window_us / 1e6
-        self._reconnect_wait = ReconnectWait(min(window_s, self._connect_timeout_s))
+        self._reconnect_wait = ReconnectWait(self._ticket.reconnect_window_us / 1e6)
 
     def _opened(self) -> Stream:
         """The stream, which is opened if it is not up. Raises SessionLost, Refused, UsageError."""

@@ -180,7 +180,7 @@ def _add_where(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=60.0,
         metavar="SECONDS",
-        help="seconds to wait for a glue that is not up yet, or is gone (default: 60)",
+        help="seconds to wait for a glue that is not up yet (default: 60)",
     )
     parser.add_argument(
         "--transport",

@@ -108,10 +108,7 @@ export class AskingSession {
     bytes: Uint8Array,
     until: number,
   ): Promise<{ reply: ExperimentReply; size: number }> {
-    const mostMs = Math.min(
-      Number(this.ticket.reconnectWindowUs) / 1000,
-      this.playing.connectTimeoutMs,
-    );
+    const mostMs = Number(this.ticket.reconnectWindowUs) / 1000;
     const reconnectWait = new ReconnectWait(mostMs);
     for (;;) {
       try {

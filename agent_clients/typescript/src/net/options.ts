@@ -23,7 +23,7 @@ const KINDS = {
 export interface ConnectOptions extends Given {
   /** The peer's name, for people; by default its class's. */
   readonly name?: string | undefined;
-  /** How long to wait for a glue that is not up, or is gone, seconds; 60 by default. */
+  /** How long to wait for a glue that is not up, seconds; 60 by default. */
   readonly connectTimeoutS?: number | undefined;
   /** `unix` or `grpc` alone; `auto` is a Unix socket if it can be opened, else gRPC. */
   readonly transport?: Transport | undefined;

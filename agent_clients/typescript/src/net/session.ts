@@ -107,10 +107,7 @@ class Session<Message extends AgentCall | EnvironmentCall> {
 
   /** Stream after stream. Throws Forgotten if the glue does not know the session any more. */
   async play(): Promise<string> {
-    const mostMs = Math.min(
-      Number(this.ticket.reconnectWindowUs) / 1000,
-      this.playing.connectTimeoutMs,
-    );
+    const mostMs = Number(this.ticket.reconnectWindowUs) / 1000;
     const reconnectWait = new ReconnectWait(mostMs);
     for (;;) {
       const heard = this.#taken;

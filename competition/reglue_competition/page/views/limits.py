@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from reglue_competition.definition import PlayLimits
 
+_OURS = "; while this server is away no time counts, and the submission waits for its agent"
+
 
 def limits(play: PlayLimits) -> Sequence[tuple[str, str, str]]:
     """Each limit, its size, and what happens there."""
@@ -19,14 +21,14 @@ def limits(play: PlayLimits) -> Sequence[tuple[str, str, str]]:
         ("a turn", _duration(play.step_s), "time beyond it is taken from the bank"),
         ("the bank, in each run", _duration(play.bank_s), f"once it is empty, {late}"),
         ("init and the first turn", _duration(play.first_step_s), failed),
-        ("a lost connection", _duration(play.reconnect_window_s), failed),
+        ("a lost connection", _duration(play.reconnect_window_s), f"{failed}{_OURS}"),
         ("beginning when its turn comes", _duration(play.connect_timeout_s), failed),
     ]
     if play.round_every_s is not None:
         every = _duration(play.round_every_s)
         found.insert(0, ("rounds", f"every {every}", "what was entered before one plays in it"))
-    if play.run_s is not None:
-        found.insert(2, ("a run, in all", _duration(play.run_s), failed))
+    run = "by its episodes" if play.run_s is None else _duration(play.run_s)
+    found.insert(2, ("a run, in all", run, failed))
     if play.turn_grid_s is not None:
         found.append(("answers", f"every {play.turn_grid_s:g} s", "so that timing tells nothing"))
     return found

@@ -10,12 +10,12 @@ from reglue_bench.report.words import STATUSES, count, percent, percents, value,
 from reglue_bench.results.result import Interval
 
 MEANINGS = {
-    "waiting": "It is in the queue, and begins when a place is free.",
+    "waiting": "It is in the queue, and begins or goes on when its agent is here and a place free.",
     "playing": "It plays the benchmarks of its phase, one after another.",
     "finished": "It has played all that was planned.",
     "failed": "Its agent failed. What it did not play counts as failure.",
-    "broken": "An environment or this server failed. It is not scored; the organiser can have it "
-    "played again.",
+    "broken": "An environment or this server failed. It is not scored, and counts against no "
+    "quota; the organiser can have it played again.",
     "cancelled": "The organiser cancelled it. It is not scored.",
     "withdrawn": "The team left before it began. It is not scored, and counts against no quota.",
 }

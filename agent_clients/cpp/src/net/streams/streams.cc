@@ -114,9 +114,10 @@ std::unique_ptr<Stream> Route::open(const google::protobuf::MessageLite& hello,
   return std::make_unique<GrpcStream>(*this, hello);
 }
 
-std::chrono::microseconds Route::reconnect_window(std::chrono::milliseconds most) const {
+std::chrono::microseconds Route::reconnect_window() const {
   // Compared without a sign, as a glue may send any number.
-  const auto most_us = static_cast<std::uint64_t>(std::chrono::microseconds(most).count());
+  const std::chrono::microseconds most = limited(std::chrono::milliseconds::max());
+  const auto most_us = static_cast<std::uint64_t>(most.count());
   return std::chrono::microseconds(std::min(ticket.reconnect_window_us(), most_us));
 }
 

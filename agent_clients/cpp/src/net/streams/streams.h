@@ -95,8 +95,8 @@ struct Route {
   std::unique_ptr<Stream> open(const google::protobuf::MessageLite& hello, std::uint64_t answered,
                                bool is_back) const;
 
-  /// For how long the glue waits for a peer whose stream broke, but `most` at most.
-  std::chrono::microseconds reconnect_window(std::chrono::milliseconds most) const;
+  /// For how long the glue waits for a peer whose stream broke.
+  std::chrono::microseconds reconnect_window() const;
   /// In either direction, bytes.
   std::size_t max_message_bytes() const;
   /// Where the ticket says that gRPC's streams are opened.
