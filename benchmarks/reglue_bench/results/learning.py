@@ -16,6 +16,7 @@ from reglue.errors import UsageError
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures.online import Online
 from reglue_bench.results.result import (
+    NO_SCORE,
     Coverage,
     Curve,
     Interval,
@@ -44,7 +45,7 @@ def score_online(procedure: Online, played: Played) -> Result:
     online = _online(procedure, runs, played)
     return Result(
         **what_was_run(played, counts),
-        complete=all(run.status != "missing" for run in runs),
+        complete=all(run.status not in NO_SCORE for run in runs),
         mean_success_rate=None,
         mean_returns=None,
         success_rate_per_task={},

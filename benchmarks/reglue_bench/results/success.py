@@ -15,6 +15,7 @@ from typing import Any, Literal
 from reglue_bench.plans.plan import Plan, PlanCell
 from reglue_bench.procedures.procedure import Procedure
 from reglue_bench.results.result import (
+    NO_SCORE,
     AgentIdentity,
     Coverage,
     FaultCount,
@@ -60,7 +61,7 @@ def score(procedure: Procedure, played: Played) -> Result:
     success_intervals = intervals95(success) if told else None
     return Result(
         **what_was_run(played, counts),
-        complete=folded.is_complete,
+        complete=folded.is_complete and NO_SCORE.isdisjoint(folded.statuses),
         mean_success_rate=rates.mean_success_rate if told else None,
         success_rate_per_task=rates.success_rate_per_task if told else {},
         mean_returns=_mean(known) if len(known) == len(means) else None,
@@ -269,7 +270,7 @@ class RowCounts:
             self.cut_off += row.steps >= self._limit
             self.retried += row.attempt > 0
             if row.status != "ok":
-                self._faults[row.status, _brief(row.detail)] += 1
+                self._faults[row.status, brief_cause(row.detail)] += 1
             yield row
 
     @property
@@ -281,7 +282,7 @@ class RowCounts:
         ]
 
 
-def _brief(detail: str) -> str:
+def brief_cause(detail: str) -> str:
     """The most telling line: the first, or the last of a traceback."""
     lines = detail.strip().splitlines() or [""]
     return lines[-1 if lines[0].startswith("Traceback ") else 0][:200]
