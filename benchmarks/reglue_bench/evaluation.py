@@ -14,6 +14,7 @@ from reglue.errors import (
     EnvironmentFault,
     UsageError,
 )
+from reglue.tools.loading import check_guarded
 from reglue_bench.options import AgentOptions
 from reglue_bench.plans.declared import Declared
 from reglue_bench.plans.names import BenchmarkName
@@ -77,6 +78,7 @@ def evaluate(
     NotAnEnvironment; AgentFault and EnvironmentFault, see `raise_faults`, and the latter if the
     environment of a new run does not connect.
     """
+    check_guarded("an evaluation")
     if agent is None and not options.get("agent_cmd"):
         raise UsageError("got agent None, wanted an agent object, its name, or agent_cmd=")
     named = {"agent": agent} if isinstance(agent, str) else {}

@@ -9,6 +9,7 @@ from typing import Self, Unpack
 
 from glue_server import EnvironmentCalls
 from reglue.errors import UsageError
+from reglue.tools.loading import check_guarded
 from reglue_bench.evaluation import check_faults, start
 from reglue_bench.options import Options
 from reglue_bench.plans.names import BenchmarkName
@@ -41,6 +42,7 @@ class Evaluator:
 
         Raises UsageError, NotAnEnvironment.
         """
+        check_guarded("an evaluation")
         if given := {"agent", "agent_cmd", "agent_args"} & options.keys():
             raise UsageError(
                 f"got {given.pop()}, wanted no agent yet: pass it in each call, evaluator(agent)"

@@ -346,8 +346,9 @@ class AgentSettings(_Group):
     agent: Annotated[
         str | None,
         _flag(
-            "file.py:Class, package.module:Class, file.py:function of observations, an example "
-            "(random, expert, reach_adapt), or `wait` for one that connects by itself"
+            "file.py:Class, package.module:Class, file.py:function, an example (random, expert, "
+            "reach_adapt), or `wait` for one that connects by itself. A function of one required "
+            "parameter, a batch of observations, returns actions; one of none, an agent"
         ),
     ] = None
     agent_cmd: Annotated[

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -123,3 +126,51 @@ def test_an_agent_that_is_lost_between_episodes_is_raised_too() -> None:
     ending = Ending(status=AgentTimeout.status, what="the agent did not answer within 9 s")
     with pytest.raises(AgentTimeout, match="within 9 s"):
         check_faults(whole.model_copy(update={"ended_early": ending}))
+
+
+SCRIPT = """
+import gymnasium, numpy as np, reglue
+
+class Mine(gymnasium.Env):
+    observation_space = action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, **_):
+        return 0, {}
+
+    def step(self, action):
+        return 0, 1.0, True, False, {}
+
+class Still(reglue.Agent):
+    def turn(self, turn):
+        return np.zeros(len(turn.steps) + len(turn.starts), np.int64)
+
+"""
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "'evaluate:mine.py:Mine', agent='random', workers=1",
+        "'evaluate:mine:Mine', agent='random', workers=1",
+        "'evaluate:gymnasium:CartPole-v1', agent='mine.py:Still', workers=0",
+    ],
+    ids=["file", "module", "agent"],
+)
+def test_a_script_that_evaluates_what_it_defines_is_told_to_guard_it(
+    tmp_path: Path, asked: str
+) -> None:
+    line = f"print(reglue.evaluate({asked}, num_episodes=1))\n"
+    done = script(tmp_path, SCRIPT + line)
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert '`if __name__ == "__main__":`' in last
+    done = script(tmp_path, f"{SCRIPT}\nif __name__ == '__main__':\n    {line}")
+    assert done.returncode == 0, done.stderr
+
+
+def script(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
+    (folder / "mine.py").write_text(code)
+    command = [sys.executable, "mine.py"]
+    return subprocess.run(
+        command, check=False, cwd=folder, capture_output=True, text=True, timeout=120
+    )
