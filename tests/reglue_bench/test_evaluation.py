@@ -128,6 +128,12 @@ def test_an_agent_that_is_lost_between_episodes_is_raised_too() -> None:
         check_faults(whole.model_copy(update={"ended_early": ending}))
 
 
+def test_a_function_of_one_observation_is_told_that_they_come_in_batches() -> None:
+    with pytest.raises(AgentFault) as caught:
+        play(CART_POLE, lambda seen: int(seen[2] > 0), workers=0)
+    assert "batch, (3, 4)" in str(caught.value)
+
+
 SCRIPT = """
 import gymnasium, numpy as np, reglue
 

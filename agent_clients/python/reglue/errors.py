@@ -25,6 +25,11 @@ def brief(value: object) -> str:
     return short.repr(value)
 
 
+def in_words(error: BaseException) -> str:
+    """`KeyError: 'coffee'`, with the error's notes."""
+    return "; ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
+
+
 _HIDDEN = re.compile(
     "[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"

@@ -283,6 +283,7 @@ class RowCounts:
 
 
 def brief_cause(detail: str) -> str:
-    """The most telling line: the first, or the last of a traceback."""
+    """The most telling line: the first, or instead of a traceback its last."""
     lines = detail.strip().splitlines() or [""]
-    return lines[-1 if lines[0].startswith("Traceback ") else 0][:200]
+    before, found, _ = lines[0].partition("Traceback (most recent call last):")
+    return (before + lines[-1] if found else lines[0])[:200]

@@ -248,7 +248,7 @@ def test_bench_leaves_with_1_when_a_run_was_lost(tmp_path: Path) -> None:
     arguments += ["--agent-arg", "how=exits", "--runs", "2", "--episodes", "3"]
     done = reglue("bench", *ONLINE, *arguments, "--out", str(tmp_path / "run"))
     assert done.returncode == 1, done.stderr
-    assert "PARTIAL: 1 agent_disconnected, of 2 runs" in done.stdout
+    assert "not played to their end: 1 agent_disconnected, of 2 runs" in done.stdout
     assert "no score: the agent's own fault ended 1 of 2 runs" in done.stdout
     assert "the 1 completed run alone: " in done.stdout
 

@@ -231,7 +231,7 @@ def test_an_environment_that_keeps_failing_is_its_own_fault(tmp_path: Path) -> N
     result = play(tmp_path / "run", plan, Seeded(), workers=1)
     assert result.status_counts == {"environment_error": 1}
     assert next(iter(result.episodes)).attempt == 2
-    assert result.complete
+    assert not result.complete
 
 
 class Recurrent:
