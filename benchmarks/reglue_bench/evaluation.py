@@ -13,6 +13,7 @@ from reglue.errors import (
     AgentTimeout,
     EnvironmentFault,
     UsageError,
+    setting,
 )
 from reglue.tools.loading import check_guarded
 from reglue_bench.options import AgentOptions
@@ -219,7 +220,7 @@ def resume(
         if not (settings.agent or settings.agent_cmd):
             raise UsageError(
                 f"{folder} was begun with an agent object: continue it from Python with "
-                "evaluate(…, resume=True), or name an agent with --agent"
+                f"evaluate(…, resume=True), or name an agent by {setting('agent')}"
             )
         same = all(getattr(before, name) == getattr(settings, name) for name in _OF_PLANS)
         # Unless something is asked for anew, the stored plan spares drawing the goals again; but

@@ -51,7 +51,7 @@ class Command:
         sys.exit(OK)
 
     def _fail(self, error: ReglueError, code: int) -> NoReturn:
-        print(f"reglue {self.name}: {error}", file=sys.stderr)
+        print(f"reglue {self.name}: {error.with_flags()}", file=sys.stderr)
         sys.exit(code)
 
 

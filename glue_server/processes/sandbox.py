@@ -22,7 +22,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from glue_server.processes.bubblewrap import bubblewrap_words, needed_paths, probe_words
 from glue_server.processes.children import bound
-from reglue.errors import UsageError
+from reglue.errors import UsageError, setting
 
 Isolation: TypeAlias = Literal["none", "user", "bubblewrap", "container"]
 SandboxName: TypeAlias = Literal["auto", "none", "user", "bubblewrap", "container"]
@@ -70,7 +70,7 @@ def choose_sandbox(
         raise UsageError(f"the agent's program cannot be started: {lack}")
     for path in launch.readable:
         if not path.exists():
-            raise UsageError(f"--sandbox-read {path}: there is no such file or folder")
+            raise UsageError(f"{setting('sandbox_read', path)}: there is no such file or folder")
     known: dict[str, Sandbox] = {
         "container": Container(image),
         "bubblewrap": Bubblewrap(),
@@ -79,7 +79,7 @@ def choose_sandbox(
     }
     if name != "auto":
         if lack := known[name].lacks(launch):
-            raise UsageError(f"--sandbox {name}: {lack}")
+            raise UsageError(f"{setting('sandbox', name)}: {lack}")
         return known[name]
     if image is None:
         del known["container"]
@@ -125,7 +125,8 @@ class OtherUser:
             if not is_hidden and (closed := _closed_to_others(path)):
                 return (
                     f"the agent needs {path}, and other users may not read {closed}: open it "
-                    "(chmod o+rX), put the program elsewhere, or use --sandbox bubblewrap"
+                    "(chmod o+rX), put the program elsewhere, or use "
+                    f"{setting('sandbox', 'bubblewrap')}"
                 )
         return None
 
@@ -191,7 +192,7 @@ class Container:
     def lacks(self, launch: Launch) -> str | None:
         """An image, or an engine that answers."""
         if self._image is None:
-            return "name the image with --sandbox-image"
+            return f"name the image with {setting('sandbox_image')}"
         if (engine := _engine()) is None:
             return "there is neither docker nor podman"
         return _does_not_work(Path(engine).name, [engine, "version"])

@@ -12,7 +12,7 @@ from itertools import groupby, pairwise
 
 import numpy as np
 
-from reglue.errors import UsageError
+from reglue.errors import UsageError, setting
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures.online import Online
 from reglue_bench.results.result import (
@@ -68,10 +68,13 @@ def measured(metric: str, quota: int) -> int:
         return quota
     kind, _, number = metric.partition(":")
     if kind != "final" or not number.isdecimal() or int(number) < 1:
-        raise UsageError(f"got --metric {metric}, wanted all, or final:N such as final:100")
+        raise UsageError(
+            f"got {setting('metric', metric)}, wanted all, or final:N such as final:100"
+        )
     if int(number) > quota:
         raise UsageError(
-            f"got --metric {metric}, but a run has only {quota}: give final:{quota} or less"
+            f"got {setting('metric', metric)}, but a run has only {quota}: give final:{quota} or "
+            "less"
         )
     return int(number)
 
