@@ -125,8 +125,7 @@ class OtherUser:
             if not is_hidden and (closed := _closed_to_others(path)):
                 return (
                     f"the agent needs {path}, and other users may not read {closed}: open it "
-                    "(chmod o+rX), put the program elsewhere, or use "
-                    f"{setting('sandbox', 'bubblewrap')}"
+                    "(chmod o+rX), put the program elsewhere, or use the sandbox bubblewrap"
                 )
         return None
 

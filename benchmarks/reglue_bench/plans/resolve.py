@@ -313,7 +313,8 @@ def _check_playable(
     if found.continuing and not own.keys() & procedure_type.endless.keys():
         raise UsageError(
             f"{found.told.get('environment', called)} is a continuing task, one episode that "
-            f"never ends: give {setting('steps')} (online benchmarks), which is how long a run is"
+            f"never ends: give {setting('steps', 'N')} (online benchmarks), which is how long a "
+            "run is"
         )
     if found.counts_steps and not procedure_type.counts_steps:
         raise UsageError(

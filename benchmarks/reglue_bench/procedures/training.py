@@ -72,7 +72,7 @@ class Training(Procedure):
         if steps is None:
             raise UsageError(
                 f"training belongs to a benchmark that judges what was learned: give "
-                f"{setting('train_steps')} with MT10, multi-task:ENVIRONMENT or the like"
+                f"{setting('train_steps', 'N')} with MT10, multi-task:ENVIRONMENT or the like"
             )
         if every is None:
             return {"train_steps": steps}

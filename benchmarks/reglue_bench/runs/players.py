@@ -99,7 +99,7 @@ def _why_one(request: Request) -> str:
         return (
             "the agent that learns plays all of a run (--at-once plays --training-seeds together)"
         )
-    return f"one agent plays all of this run ({setting('agents')} would have it copied)"
+    return f"one agent plays all of this run ({setting('agents', 'N')} would have it copied)"
 
 
 def _connects(request: Request) -> bool:
