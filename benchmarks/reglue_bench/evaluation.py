@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import Unpack
 
 from env_adapters.suites import is_schedule
-from reglue.errors import UsageError
+from reglue.errors import (
+    AgentDisconnected,
+    AgentFault,
+    AgentTimeout,
+    EnvironmentFault,
+    UsageError,
+    setting,
+)
+from reglue.tools.loading import check_guarded
 from reglue_bench.options import AgentOptions
 from reglue_bench.plans.declared import Declared
 from reglue_bench.plans.names import BenchmarkName
@@ -15,6 +23,7 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.episodes import in_temporary_folder
 from reglue_bench.results.result import Result
+from reglue_bench.results.success import brief_cause
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.objects import opened
 from reglue_bench.runs.run import Request, Retry, begin, carry_out, check_same
@@ -33,6 +42,7 @@ def evaluate(
     agent: object,
     out: str | Path | None = None,
     resume: bool = False,
+    raise_faults: bool = True,
     watcher: Observer | None = None,
     **options: Unpack[AgentOptions],
 ) -> Result:
@@ -58,14 +68,18 @@ def evaluate(
             which is started as a process of its own.
         out: The run's folder; without one its ledger is deleted with the result.
         resume: Continue the run in `out`.
+        raise_faults: Raise if the agent or the environment failed in an episode, when all is
+            played and scored. False returns the result, whose text names the faults.
         watcher: Is told how the run goes.
         options: The flags of `reglue bench` with underscores, see Settings.
 
-    Returns: The score. A fault of the agent does not raise: the result is partial and says so.
+    Returns: The score. After Ctrl-C its `ended_early` says so.
 
     Raises UsageError (unknown benchmark or option, RunExists, PlanDiffers, RunBusy), NotAnAgent,
-    NotAnEnvironment, and EnvironmentFault if the environment of a new run does not connect.
+    NotAnEnvironment; AgentFault and EnvironmentFault, see `raise_faults`, and the latter if the
+    environment of a new run does not connect.
     """
+    check_guarded("an evaluation")
     if agent is None and not options.get("agent_cmd"):
         raise UsageError("got agent None, wanted an agent object, its name, or agent_cmd=")
     named = {"agent": agent} if isinstance(agent, str) else {}
@@ -81,21 +95,52 @@ def evaluate(
     if not isinstance(benchmark, str):
         with opened(benchmark, {**named, **options}) as held:
             request = Request(held.settings, held.plan, agent=there, environment=held.calls)
-            return _played(
+            result = _played(
                 out,
                 lambda folder: start(folder, request, watcher),
                 (lambda _ledger: request) if resume else None,
                 watcher,
             )
-    settings = read_settings(benchmark=benchmark, **named, **options)
-    return _played(
-        out,
-        lambda folder: plan_and_start(folder, settings, watcher, agent=there),
-        (lambda ledger: Request(settings, _plan_again(ledger, settings, watcher), agent=there))
-        if resume
-        else None,
-        watcher,
+    else:
+        settings = read_settings(benchmark=benchmark, **named, **options)
+        result = _played(
+            out,
+            lambda folder: plan_and_start(folder, settings, watcher, agent=there),
+            (lambda ledger: Request(settings, _plan_again(ledger, settings, watcher), agent=there))
+            if resume
+            else None,
+            watcher,
+        )
+    if raise_faults:
+        check_faults(result)
+    return result
+
+
+_RAISED: dict[str, type[AgentFault | EnvironmentFault]] = {
+    each.status: each for each in (AgentFault, AgentTimeout, AgentDisconnected, EnvironmentFault)
+}
+"""Errors by status. An episode that the agent gave up, or that it made the environment fail in,
+is a failure that counts, and nothing to mend."""
+
+
+def check_faults(result: Result) -> None:
+    """Raise AgentFault or EnvironmentFault if one of them failed, with the first cause."""
+    ending = result.ended_early
+    if any(fault.status in _RAISED for fault in result.faults):
+        first = next(row for row in result.episodes if row.status in _RAISED)
+        status, cause = first.status, first.detail
+        count = sum(fault.count for fault in result.faults if fault.status == status)
+        said = f"{count} × {status}"
+    elif ending is not None and ending.status in _RAISED:  # it failed between episodes
+        said, status, cause = ending.status, ending.status, ending.what
+    else:
+        return
+    error = _RAISED[status](
+        f"{result.benchmark}: {said}: {brief_cause(cause)}; raise_faults=False returns the result"
     )
+    if len(cause.splitlines()) > 1:
+        error.add_note(cause)
+    raise error
 
 
 def _played(
@@ -175,7 +220,7 @@ def resume(
         if not (settings.agent or settings.agent_cmd):
             raise UsageError(
                 f"{folder} was begun with an agent object: continue it from Python with "
-                "evaluate(…, resume=True), or name an agent with --agent"
+                f"evaluate(…, resume=True), or name an agent by {setting('agent')}"
             )
         same = all(getattr(before, name) == getattr(settings, name) for name in _OF_PLANS)
         # Unless something is asked for anew, the stored plan spares drawing the goals again; but

@@ -9,7 +9,8 @@ from typing import Self, Unpack
 
 from glue_server import EnvironmentCalls
 from reglue.errors import UsageError
-from reglue_bench.evaluation import start
+from reglue.tools.loading import check_guarded
+from reglue_bench.evaluation import check_faults, start
 from reglue_bench.options import Options
 from reglue_bench.plans.names import BenchmarkName
 from reglue_bench.plans.plan import Plan
@@ -41,6 +42,7 @@ class Evaluator:
 
         Raises UsageError, NotAnEnvironment.
         """
+        check_guarded("an evaluation")
         if given := {"agent", "agent_cmd", "agent_args"} & options.keys():
             raise UsageError(
                 f"got {given.pop()}, wanted no agent yet: pass it in each call, evaluator(agent)"
@@ -59,11 +61,17 @@ class Evaluator:
         self._folder = tempfile.TemporaryDirectory(prefix="reglue-")
 
     def __call__(
-        self, agent: object, *, out: str | Path | None = None, watcher: Observer | None = None
+        self,
+        agent: object,
+        *,
+        out: str | Path | None = None,
+        raise_faults: bool = True,
+        watcher: Observer | None = None,
     ) -> Result:
         """Evaluate `agent`, an object as in `evaluate`; `out` keeps the run in a folder.
 
-        Raises RunExists, NotAnAgent, UsageError (closed).
+        Raises RunExists, NotAnAgent, UsageError (closed); AgentFault and EnvironmentFault, unless
+        `raise_faults` is False, as in `evaluate`.
         """
         if self._is_closed:
             raise UsageError("this Evaluator is closed; call it within its `with` block")
@@ -90,6 +98,8 @@ class Evaluator:
         finally:
             if ended_early:  # in the midst of something: the next evaluation has new ones
                 self._close_environment()
+        if raise_faults:
+            check_faults(result)
         return result
 
     def close(self) -> None:

@@ -15,9 +15,6 @@ import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback, EventCallback
 
 from reglue.agents.adaptation import ModelAgent
-from reglue.agents.agent import Chosen
-from reglue.errors import AgentFault
-from reglue.messages.agent import Turn
 from reglue_bench.evaluator import Evaluator
 from reglue_bench.options import Options
 from reglue_bench.results.result import Result
@@ -38,7 +35,8 @@ class EvalCallback(EventCallback):  # type: ignore[misc] # SB3 is large, and myp
             `gymnasium.Env`.
         eval_freq: calls of the training environment's `step`, each of which is a step in every
             environment of its vector.
-        best_model_save_path: folder for `best_model.zip`, the model of the highest mean return.
+        best_model_save_path: folder for `best_model.zip`, the model of the highest mean return,
+            and `vecnormalize.pkl`, the statistics of its VecNormalize, if there is one.
         deterministic: whether the model plays its most likely actions.
         callback_on_new_best: called after `best_mean_reward` rose.
         callback_after_eval: called after every evaluation.
@@ -99,6 +97,8 @@ class EvalCallback(EventCallback):  # type: ignore[misc] # SB3 is large, and myp
                 folder = Path(self.best_model_save_path)
                 folder.mkdir(parents=True, exist_ok=True)
                 self.model.save(folder / "best_model")
+                if (normalization := self.model.get_vec_normalize_env()) is not None:
+                    normalization.save(str(folder / "vecnormalize.pkl"))
             if self.callback_on_new_best is not None:
                 goes_on = self.callback_on_new_best.on_step()
         if self.callback is not None:
@@ -112,12 +112,8 @@ class EvalCallback(EventCallback):  # type: ignore[misc] # SB3 is large, and myp
 
     def _evaluated(self) -> Result:
         assert self._evaluator is not None, "the training has started"
-        normalization = self.model.get_vec_normalize_env()
-        agent = _Normalized(self.model, normalization, deterministic=self.deterministic)
+        agent = ModelAgent(self.model, deterministic=self.deterministic)
         self.last_result = result = self._evaluator(agent)
-        if result.faults:
-            fault = result.faults[0]
-            raise AgentFault(f"{result.benchmark}: {fault.status}: {fault.detail}")
         return result
 
     def _log(self, result: Result, mean: float) -> None:
@@ -132,23 +128,3 @@ class EvalCallback(EventCallback):  # type: ignore[misc] # SB3 is large, and myp
             self.logger.record(f"eval/{name}", value)
         self.logger.record("time/total_timesteps", self.num_timesteps, exclude="tensorboard")
         self.logger.dump(self.num_timesteps)
-
-
-class _Normalized(ModelAgent):
-    """Sees what the training's VecNormalize would make of each observation."""
-
-    def __init__(self, model: Any, normalization: Any, *, deterministic: bool) -> None:
-        super().__init__(model, deterministic=deterministic)
-        self._normalization = normalization  # None without one
-
-    def turn(self, turn: Turn) -> Chosen:
-        """As a ModelAgent."""
-        if self._normalization is None or not len(turn.steps) + len(turn.starts):
-            return super().turn(turn)
-        seen = turn.observations
-        raw = next(iter(seen.values())) if len(seen) == 1 else dict(seen)
-        scaled = self._normalization.normalize_obs(raw)
-        told = scaled if len(seen) > 1 else {next(iter(seen)): scaled}
-        return super().turn(
-            Turn(turn.phase, turn.ends, turn.steps, turn.starts, turn.rewards, told)
-        )

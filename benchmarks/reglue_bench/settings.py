@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
@@ -29,7 +29,7 @@ from glue_server.commands.command import got_and_wanted
 from glue_server.processes.sandbox import SandboxName
 from glue_server.routines.seeds import check_secret
 from glue_server.timeouts import Timeouts
-from reglue.errors import BadArgument, UnknownName, UsageError
+from reglue.errors import BadArgument, UnknownName, UsageError, setting
 from reglue.net.join_string import Transport
 
 Count = Annotated[int, Field(ge=1)]
@@ -346,8 +346,9 @@ class AgentSettings(_Group):
     agent: Annotated[
         str | None,
         _flag(
-            "file.py:Class, package.module:Class, file.py:function of observations, an example "
-            "(random, expert, reach_adapt), or `wait` for one that connects by itself"
+            "file.py:Class, package.module:Class, file.py:function, an example (random, expert, "
+            "reach_adapt), or `wait` for one that connects by itself. A function of one required "
+            "parameter, a batch of observations, returns actions; one of none, an agent"
         ),
     ] = None
     agent_cmd: Annotated[
@@ -567,43 +568,53 @@ class Settings(SecuritySettings, ListenSettings, ExecutionSettings, AgentSetting
     @model_validator(mode="after")
     def _one_agent(self) -> Self:
         if self.agent and self.agent_cmd:
-            raise ValueError("give --agent or --agent-cmd, not both")
+            raise ValueError(f"give {setting('agent')} or {setting('agent_cmd')}, not both")
         return self
 
     @model_validator(mode="after")
     def _one_cluster(self) -> Self:
         if LOCAL not in (self.environments, self.engine):
             raise ValueError(
-                f"--environments {self.environments}: got --engine {self.engine} too, whose agents "
-                "have their environments beside them; omit one of them"
+                f"got {setting('environments', self.environments)} and "
+                f"{setting('engine', self.engine)}, whose agents have their environments beside "
+                "them; omit one of them"
             )
         if self.environments != LOCAL and self.workers == 0:
-            raise ValueError("--workers: got 0, wanted 1 or more with --environments ray")
+            raise ValueError(
+                f"{setting('workers')}: got 0, wanted 1 or more with "
+                f"{setting('environments', self.environments)}"
+            )
         return self
 
     @model_validator(mode="after")
     def _trains(self) -> Self:
         for name in ("eval_every", "eval_episodes"):
             if getattr(self, name) is not None and self.train_steps is None:
-                raise ValueError(f"{flag(name)} goes with --train-steps N")
+                raise ValueError(f"{setting(name)} goes with {setting('train_steps')}")
         if self.eval_episodes is not None and self.eval_every is None:
-            raise ValueError("--eval-episodes goes with --eval-every N")
+            raise ValueError(f"{setting('eval_episodes')} goes with {setting('eval_every')}")
         return self
 
     @model_validator(mode="after")
     def _copied(self) -> Self:
         if self.agents is not None and self.train_steps is not None:
-            raise ValueError("--agents: got it with --train-steps, wanted one agent: it learns")
+            raise ValueError(
+                f"{setting('agents')}: got it with {setting('train_steps')}, wanted one agent: it "
+                "learns"
+            )
         if self.agents is not None and self.estimator == "metaworld":
-            raise ValueError("--agents: got it with --estimator metaworld, which has one agent")
+            raise ValueError(
+                f"{setting('agents')}: got it with {setting('estimator', 'metaworld')}, which has "
+                "one agent"
+            )
         return self
 
     @model_validator(mode="after")
     def _image_of_a_container(self) -> Self:
         if self.sandbox_image and self.sandbox is None and self.chosen_sandbox == "none":
             raise ValueError(
-                f"--sandbox-image: got {self.sandbox_image} and no sandbox, wanted --sandbox "
-                "container or auto with it"
+                f"{setting('sandbox_image')}: got {self.sandbox_image} and no sandbox, wanted "
+                f"{setting('sandbox', 'container')} or auto with it"
             )
         return self
 
@@ -642,7 +653,7 @@ class Settings(SecuritySettings, ListenSettings, ExecutionSettings, AgentSetting
 
 
 def read_settings(**fields: object) -> Settings:
-    """Settings from fields. Raises BadArgument that names the flag, what it got and wants."""
+    """Settings from fields. Raises BadArgument that names the setting, what it got and wants."""
     for name in fields.keys() - Settings.model_fields.keys():
         raise UnknownName("setting", name, Settings.model_fields)
     try:
@@ -651,27 +662,18 @@ def read_settings(**fields: object) -> Settings:
         raise BadArgument("; ".join(_words(each) for each in error.errors())) from error
 
 
-def flag(name: str) -> str:
-    """The flag of a field: `num_episodes` is `--num-episodes`, `agent_args` is `--agent-arg`."""
-    one = name.removesuffix("s") if name.endswith("_args") else name
-    return f"--{one.replace('_', '-')}"
-
-
 @contextmanager
-def as_keys(place: str, names: Iterable[str]) -> Iterator[None]:
-    """Has UsageErrors about the flags of fields that a file holds name these, and the file."""
+def as_keys(place: str, names: Collection[str]) -> Iterator[None]:
+    """Has UsageErrors about settings that a file holds show them as its keys, and name the file."""
     try:
         yield
     except UsageError as error:
-        told = str(error)
-        for name in names:
-            told = re.sub(rf"{flag(name)}(?![\w-])", name, told)
-        if told == str(error):
+        if error.settings.isdisjoint(names):
             raise
-        raise UsageError(f"{place}: {told}") from error
+        raise UsageError(f"{place}: {error.with_keys(names)}") from error
 
 
 def _words(problem: object) -> str:
     assert isinstance(problem, dict)
-    place = f"{flag(str(problem['loc'][0]))}: " if problem["loc"] else ""
+    place = f"{setting(str(problem['loc'][0]))}: " if problem["loc"] else ""
     return f"{place}{got_and_wanted(problem)}"

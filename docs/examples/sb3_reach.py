@@ -1,6 +1,7 @@
 """Stable-Baselines3's PPO learns to reach, on MT1's training goals through the Gymnasium view.
 
     python docs/examples/sb3_reach.py
+    python docs/examples/sb3_reach.py --evaluate  # the best model again, from its files
 
 The benchmark judges it while it trains, on 20 of its goals. A policy that knows nothing reaches one
 or two of them; 80,000 steps, about five minutes of two busy cores, later it reached about half.
@@ -9,6 +10,7 @@ or two of them; 80,000 steps, about five minutes of two busy cores, later it rea
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 import torch
 from stable_baselines3 import PPO
@@ -16,6 +18,7 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 import reglue
+from reglue_bench import Result
 from reglue_bench.sb3 import EvalCallback
 
 BENCHMARK = "MT1:reach-v3"
@@ -49,13 +52,23 @@ def train(
     return callback
 
 
+def evaluate(folder: str, *, goals: int = 20, seed: int = 0) -> Result:
+    """Judge the best model that `train` saved, with the statistics that it saved beside it."""
+    model = PPO.load(Path(folder) / "best_model", device="cpu")
+    agent = reglue.ModelAgent(model, vec_normalize=Path(folder) / "vecnormalize.pkl")
+    return reglue.evaluate(BENCHMARK, agent=agent, num_episodes=goals, seed=seed, workers=0)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=100_000)
     parser.add_argument("--evaluate-every", type=int, default=10_000)
     parser.add_argument("--folder", default="models")
+    parser.add_argument("--evaluate", action="store_true")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    found = train(arguments.steps, arguments.evaluate_every, arguments.folder)
-    assert found.last_result is not None
-    print(found.last_result)
+    if arguments.evaluate:
+        print(evaluate(arguments.folder))
+    else:
+        found = train(arguments.steps, arguments.evaluate_every, arguments.folder)
+        print(found.last_result)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from env_adapters.gymnasium.suite import OneEnvironment
+from reglue.errors import UsageError
 from reglue.tools.loading import check_arguments
 
 
@@ -40,7 +41,18 @@ def suite_made_by(make: Callable[..., Any], config: Mapping[str, Any]) -> Any:
     first = [made := make(**config)]
     if not isinstance(made, _env_class()):
         return made
-    return OneEnvironment(_name(made), lambda: first.pop() if first else make(**config), config)
+
+    def another() -> Any:
+        if first:
+            return first.pop()
+        if (again := make(**config)) is made:
+            raise UsageError(
+                f"got the same {type(made).__name__} from two calls of what makes it, wanted a new "
+                "one from each"
+            )
+        return again
+
+    return OneEnvironment(_name(made), another, config)
 
 
 class _ObjectSuite(OneEnvironment):

@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 
 from reglue.agents.agent import Agent
 from reglue.agents.dispatch import hello, play
-from reglue.errors import AgentFault, BadReply, raise_interrupt
+from reglue.errors import AgentFault, BadReply, in_words, raise_interrupt
 from reglue.messages.agent import UNLIMITED, AgentHello, Budget, Call, Reply
 from reglue.version import sdk
 
@@ -122,7 +122,7 @@ class LocalPort(_InProcess):
         except Exception as error:
             raise_interrupt(error)
             log.exception("the agent failed")
-            raise AgentFault(f"{type(error).__name__}: {error}") from error
+            raise AgentFault(in_words(error)) from error
         assert reply is not None, "only calls that are answered are sent"
         self._replies.append(reply)
 

@@ -52,7 +52,7 @@ class Command:
         sys.exit(OK)
 
     def _fail(self, error: ReglueError, code: int) -> NoReturn:
-        print(printable(f"reglue {self.name}: {error}"), file=sys.stderr)
+        print(printable(f"reglue {self.name}: {error.with_flags()}"), file=sys.stderr)
         sys.exit(code)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from typer import Option
 
-from reglue.errors import UsageError
+from reglue.errors import UsageError, setting
 from reglue.net.join_string import Transport, split_address
 
 if TYPE_CHECKING:
@@ -127,7 +127,10 @@ def server_tls(
 
         return private_authority(listen, advertise)
     if cert is None or key is None:
-        raise UsageError("--tls-cert, --tls-key and --ca go together: the first two at least")
+        raise UsageError(
+            f"{setting('tls_cert')}, {setting('tls_key')} and {setting('ca')} go together: the "
+            "first two at least"
+        )
     from glue_server.rpc.tls import own_certificate
 
     return own_certificate(cert, key, ca)
@@ -142,6 +145,7 @@ def _check_loopback(listen: str) -> None:
         is_loopback = host == "localhost"
     if not is_loopback:
         raise UsageError(
-            f"got --listen {host} without TLS, so others could read everything, also tokens: "
-            "give --tls, or --tls-cert and --tls-key, or --insecure to allow it"
+            f"got {setting('listen', host)} without TLS, so others could read everything, also "
+            f"tokens: give {setting('tls')}, or {setting('tls_cert')} and {setting('tls_key')}, or "
+            f"{setting('insecure')} to allow it"
         )

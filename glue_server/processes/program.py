@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from glue_server.processes.children import exit_words
-from reglue.errors import UsageError, printable
+from reglue.errors import UsageError, printable, setting
 
 _KILL_S = 5.0  # how long the kernel may take to end what was killed
 
@@ -119,9 +119,11 @@ def agent_environment(passed: Iterable[str] = ()) -> dict[str, str]:
     given = {name: value for name, value in os.environ.items() if _is_needed(name)}
     for name in passed:
         if name.startswith("REGLUE_"):
-            raise UsageError(f"--agent-env {name}: Reglue sets that one itself, wanted another")
+            raise UsageError(
+                f"{setting('agent_env', name)}: Reglue sets that one itself, wanted another"
+            )
         if name not in os.environ:
-            raise UsageError(f"--agent-env {name}: that variable is not set")
+            raise UsageError(f"{setting('agent_env', name)}: that variable is not set")
         given[name] = os.environ[name]
     return given
 

@@ -24,7 +24,7 @@ from glue_server.processes import loopback
 from glue_server.processes.bubblewrap import bubblewrap_words, shown_paths, within
 from glue_server.processes.children import bound
 from glue_server.processes.needed_paths import needed_paths, python_paths
-from reglue.errors import UsageError
+from reglue.errors import UsageError, setting
 from reglue.net.join_string import join_string, split_address
 
 Isolation: TypeAlias = Literal["none", "user", "bubblewrap", "container"]
@@ -73,7 +73,7 @@ def choose_sandbox(
         raise UsageError(f"the agent's program cannot be started: {lack}")
     for path in launch.readable:
         if not path.exists():
-            raise UsageError(f"--sandbox-read {path}: there is no such file or folder")
+            raise UsageError(f"{setting('sandbox_read', path)}: there is no such file or folder")
     known: dict[str, Sandbox] = {
         "container": Container(image),
         "bubblewrap": Bubblewrap(),
@@ -82,7 +82,7 @@ def choose_sandbox(
     }
     if name != "auto":
         if lack := known[name].lacks(launch):
-            raise UsageError(f"--sandbox {name}: {lack}")
+            raise UsageError(f"{setting('sandbox', name)}: {lack}")
         return known[name]
     if image is None:
         del known["container"]
@@ -123,7 +123,7 @@ class OtherUser:
         if shutil.which("setpriv") is None:
             return "there is no setpriv: apt-get install util-linux"
         closed = _closed_to_others(launch, lambda _: True)
-        return f"{closed}, or use --sandbox bubblewrap" if closed else None
+        return f"{closed}, or use the sandbox bubblewrap" if closed else None
 
     @contextmanager
     def enclosed(self, launch: Launch) -> Iterator[Launch]:
@@ -173,7 +173,9 @@ class Bubblewrap:
         if os.getuid() == 0 and (
             closed := _closed_to_others(launch, lambda path: bool(within(shown, [path])))
         ):
-            raise UsageError(f"--sandbox bubblewrap: {closed}, or start Reglue as another user")
+            raise UsageError(
+                f"{setting('sandbox', 'bubblewrap')}: {closed}, or start Reglue as another user"
+            )
         words = bubblewrap_words(
             shown, hidden=launch.hidden, folder=launch.folder, has_network=launch.sockets is None
         )
@@ -200,7 +202,7 @@ class Container:
     def lacks(self, launch: Launch) -> str | None:
         """An image, or an engine that answers."""
         if self._image is None:
-            return "name the image with --sandbox-image"
+            return f"name the image with {setting('sandbox_image')}"
         if (engine := _engine()) is None:
             return "there is neither docker nor podman"
         return _does_not_work(Path(engine).name, [engine, "version"])

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 
 from reglue.environments.world import Cell
-from reglue.errors import BadArgument
+from reglue.errors import BadArgument, setting
 from reglue.messages.agent import Phase
 
 _MIN_SECRET = 16  # characters: shorter ones can be found by trying
@@ -16,8 +16,8 @@ def check_secret(secret: str | None) -> None:
     """Raise BadArgument for one that can be found by trying; the message does not repeat it."""
     if secret is not None and len(secret) < _MIN_SECRET:
         raise BadArgument(
-            f"--secret (REGLUE_SECRET): got {len(secret)} characters, wanted {_MIN_SECRET} or more "
-            "that nobody can guess, such as `openssl rand -hex 16` prints"
+            f"{setting('secret')} (REGLUE_SECRET): got {len(secret)} characters, wanted "
+            f"{_MIN_SECRET} or more that nobody can guess, such as `openssl rand -hex 16` prints"
         )
 
 

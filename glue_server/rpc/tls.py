@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from reglue.errors import UsageError
+from reglue.errors import UsageError, setting
 from reglue.net.join_string import read_authority, split_address, split_der
 
 TLS_NAME = "reglue"
@@ -251,7 +251,8 @@ def _authority(chain: list[x509.Certificate], path: Path, given: Path | None) ->
         if not _is_signed_by(last, last):
             raise UsageError(
                 f"{path} lacks the authority that peers are to trust: give the certificate of the "
-                f"authority that signed it, {last.issuer.rfc4514_string()} (--ca FILE)"
+                f"authority that signed it, {last.issuer.rfc4514_string()} "
+                f"({setting('ca', 'FILE')})"
             )
         return last.public_bytes(_DER)
     trusted = read_authority(given)

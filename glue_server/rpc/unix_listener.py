@@ -23,7 +23,7 @@ from glue_server.rpc.admission import Denied, Lobbies
 from glue_server.rpc.connection import UnixConnection
 from glue_server.rpc.grpc_streams import HELLO_S
 from glue_server.rpc.roles import SERVICES
-from reglue.errors import UsageError
+from reglue.errors import UsageError, setting
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.unix_socket import (
     FOLDER_PREFIX,
@@ -224,7 +224,7 @@ def _made(place: Path, name_length: int, mode: int) -> Path:
     except OSError as error:
         raise UsageError(
             f"no folder for Unix sockets can be made in {place} ({error.strerror}): set "
-            f"{UNIX_SOCKET_DIR}, or --transport grpc"
+            f"{UNIX_SOCKET_DIR}, or {setting('transport', 'grpc')}"
         ) from error
     return folder
 

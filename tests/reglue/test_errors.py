@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 
 from reglue import Agent, TaskSpec, TensorSpec, connect
-from reglue.errors import AgentFault, BadAgentReply, BadReply, EnvironmentFault, ReglueError
+from reglue.errors import (
+    AgentFault,
+    BadAgentReply,
+    BadReply,
+    EnvironmentFault,
+    MissingExtra,
+    ReglueError,
+    UsageError,
+    setting,
+)
 from reglue.net.join_string import join_string
 
 
@@ -40,6 +49,16 @@ def test_a_reply_that_does_not_fit_is_nobodys_fault_before_its_reader_says_whose
     agents = BadAgentReply.of(bad)
     assert isinstance(agents, AgentFault)
     assert (agents.code, agents.got, agents.wanted) == ("WRONG_SIZE", "3 rows", "4")
+
+
+def test_a_setting_is_a_keyword_a_flag_or_a_key() -> None:
+    error = UsageError(f"got {setting('train_steps', 9)} with {setting('agent_args')}: omit it")
+    assert str(error) == "got train_steps=9 with agent_args: omit it"
+    assert error.with_flags() == "got --train-steps 9 with --agent-arg: omit it"
+    assert error.settings == {"train_steps", "agent_args"}
+    mixed = UsageError(f"it.toml: {error.with_keys({'train_steps'})}")
+    assert mixed.with_flags() == "it.toml: got train_steps = 9 with --agent-arg: omit it"
+    assert str(MissingExtra(setting("engine", "ray"), "ray", "x")).startswith("engine=ray needs x")
 
 
 def test_benchmarks_without_their_extra_name_it() -> None:

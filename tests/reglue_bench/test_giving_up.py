@@ -73,7 +73,7 @@ class LeavesAtOnce(LeavesBadRuns):
 
 
 def evaluated(agent: Agent, **options: Any) -> Result:
-    asked: dict[str, Any] = {"runs": 4, "episodes": 3} | options
+    asked: dict[str, Any] = {"runs": 4, "episodes": 3, "raise_faults": False} | options
     return evaluate(WALK, agent=agent, **asked)
 
 
@@ -129,6 +129,7 @@ def test_a_process_that_is_lost_loses_its_run(tmp_path: Path, how: str) -> None:
             WALK,
             agent=f"{AGENTS}:FailsOnce",
             agent_args={"fuse": str(fuse), "how": how},
+            raise_faults=False,
             step_timeout=2,
             runs=2,
             episodes=3,

@@ -17,7 +17,8 @@ from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import VecNormalize
 
 import reglue
-from reglue.errors import AgentFault, UnknownName
+from reglue.agents.adaptation import ModelAgent, agent_of
+from reglue.errors import AgentFault, CannotLoad, UnknownName
 from reglue_bench.sb3 import EvalCallback
 
 NAME = "evaluate:gymnasium:CartPole-v1"
@@ -75,6 +76,58 @@ def test_it_sees_what_the_training_normalizes() -> None:
     trained.learn(64, callback=callback())
     env.close()
     assert max(map(abs, seen[:4])) > 0.1  # starts of CartPole are below 0.05
+
+
+def judged(agent: Any) -> list[float]:
+    result = reglue.evaluate(NAME, agent=agent, num_episodes=5, workers=0)
+    return [row.return_ for row in result.episodes]
+
+
+@pytest.fixture
+def normalized() -> Any:
+    """A model and the VecNormalize that it was trained under."""
+    env = VecNormalize(make_vec_env("CartPole-v1", seed=0), norm_reward=False)
+    trained = model(env).learn(640)
+    yield trained, env
+    env.close()
+
+
+def test_a_model_is_judged_on_normalized_observations_and_its_statistics_stay(
+    normalized: Any,
+) -> None:
+    trained, env = normalized
+    counted = env.obs_rms.count
+    by_hand = judged(lambda seen: trained.predict(env.normalize_obs(seen), deterministic=True))
+    raw = judged(lambda seen: trained.predict(seen, deterministic=True))
+    assert judged(trained) == by_hand != raw
+    assert env.obs_rms.count == counted
+    agent = agent_of(trained.predict)
+    assert isinstance(agent, ModelAgent)
+    assert not agent.deterministic
+
+
+def test_a_saved_model_gets_its_statistics_from_a_file(normalized: Any, tmp_path: Path) -> None:
+    trained, env = normalized
+    trained.save(tmp_path / "model")
+    env.save(str(tmp_path / "vecnormalize.pkl"))
+    saved = PPO.load(tmp_path / "model", device="cpu")
+    agent = reglue.ModelAgent(saved, vec_normalize=tmp_path / "vecnormalize.pkl")
+    assert judged(agent) == judged(trained)
+    with pytest.raises(CannotLoad, match=r"nothing\.pkl, wanted a file"):
+        reglue.ModelAgent(saved, vec_normalize=tmp_path / "nothing.pkl")
+
+
+def test_the_best_model_is_kept_with_its_statistics(tmp_path: Path) -> None:
+    env = VecNormalize(make_vec_env("CartPole-v1", seed=0), norm_reward=False)
+    watching = callback(best_model_save_path=tmp_path)
+    model(env).learn(256, callback=watching)
+    env.close()
+    best = reglue.ModelAgent(
+        PPO.load(tmp_path / "best_model", device="cpu"),
+        vec_normalize=tmp_path / "vecnormalize.pkl",
+    )
+    again = reglue.evaluate(NAME, agent=best, num_episodes=3, workers=0)
+    assert again.mean_return == watching.best_mean_reward
 
 
 def test_callbacks_of_its_own_are_called() -> None:

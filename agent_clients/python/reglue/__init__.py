@@ -18,6 +18,7 @@ What an extra brings is here too, and is loaded when it is first used: `reglue.e
 
 from typing import TYPE_CHECKING
 
+from reglue.agents.adaptation import ModelAgent
 from reglue.agents.agent import Agent, Policy
 from reglue.agents.episode import AgentEpisode, EpisodeAgent
 from reglue.client import connect
@@ -74,6 +75,7 @@ __all__ = [
     "EpisodeAgent",
     "Experiment",
     "IllegalAction",
+    "ModelAgent",
     "MultiBinary",
     "MultiDiscrete",
     "Phase",

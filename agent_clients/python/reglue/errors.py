@@ -11,11 +11,56 @@ from __future__ import annotations
 import difflib
 import re
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+
+_SETTING = re.compile("\ue000(\\w+)(?: ([^\ue001]*))?\ue001")
+"""What `setting` writes, between two characters of private use."""
+
+
+def setting(name: str, value: object = None) -> str:
+    """A setting in the message of an error, with a value that it got or may get.
+
+    `str(error)` shows the keyword, `num_episodes=3`; a command shows the flag, `--num-episodes 3`;
+    and a file's settings are keys, `num_episodes = 3`.
+    """
+    return f"\ue000{name}\ue001" if value is None else f"\ue000{name} {value}\ue001"
+
+
+def flag(name: str) -> str:
+    """The flag of a setting: `num_episodes` is `--num-episodes`, `agent_args` is `--agent-arg`."""
+    one = name.removesuffix("s") if name.endswith("_args") else name
+    return f"--{one.replace('_', '-')}"
 
 
 class ReglueError(Exception):
     """Root of the tree."""
+
+    def __str__(self) -> str:
+        """The message, in which settings are keywords."""
+        return _SETTING.sub(lambda found: "=".join(_parts(found)), super().__str__())
+
+    def with_flags(self) -> str:
+        """The message, in which settings are flags."""
+        return _SETTING.sub(
+            lambda found: " ".join([flag(found[1]), *_parts(found)[1:]]), super().__str__()
+        )
+
+    @property
+    def settings(self) -> set[str]:
+        """The names of the settings in the message."""
+        return {found[1] for found in _SETTING.finditer(super().__str__())}
+
+    def with_keys(self, names: Collection[str]) -> str:
+        """The message for another error, in which these settings are a file's keys."""
+        return _SETTING.sub(
+            lambda found: " = ".join(_parts(found)) if found[1] in names else found[0],
+            super().__str__(),
+        )
+
+
+def _parts(found: re.Match[str]) -> list[str]:
+    """The name, and the value if there is one."""
+    return [each for each in found.groups() if each is not None]
 
 
 def brief(value: object) -> str:
@@ -23,6 +68,11 @@ def brief(value: object) -> str:
     short = reprlib.Repr()
     short.maxstring = short.maxother = 80  # characters
     return short.repr(value)
+
+
+def in_words(error: BaseException) -> str:
+    """`KeyError: 'coffee'`, with the error's notes."""
+    return "; ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
 
 
 _HIDDEN = re.compile(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from glue_server.peers.hosts import PeerSource, how_to_join
 from glue_server.processes.interrupts import interruptible, uninterrupted
-from reglue.errors import PlanDiffers, RunExists, UsageError
+from reglue.errors import PlanDiffers, RunExists, UsageError, setting
 from reglue_bench.bakeoff.file import Entrant
 from reglue_bench.plans.names import BenchmarkName
 from reglue_bench.plans.resolve import make_plan
@@ -212,11 +212,13 @@ class Bakeoff:
         except RunExists as error:
             if not resume:
                 raise RunExists(
-                    f"{folder} holds a run already: continue it with --resume, or choose another "
-                    "--out"
+                    f"{folder} holds a run already: continue it with {setting('resume')}, or "
+                    f"choose another {setting('out')}"
                 ) from error
         with Ledger(folder) as ledger:
-            way_out = "change it back, give the agent another name, or choose another --out"
+            way_out = (
+                f"change it back, give the agent another name, or choose another {setting('out')}"
+            )
             try:
                 check_same(ledger, Request(entrant.settings, self._plan), way_out)
             except PlanDiffers as error:

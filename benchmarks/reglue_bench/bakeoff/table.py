@@ -39,7 +39,7 @@ def _cells(row: Row, result: Result, *, improves: bool) -> list[str]:
         _with(row.difference, row.difference_interval) or "–",
         *[row.improvement or "–"] * improves,
         row.p_value or "–",
-        (row.played or "all") if result.complete and not result.faults else "PARTIAL",
+        "PARTIAL" if not result.complete else "FAULTS" if result.faults else row.played or "all",
     ]
 
 

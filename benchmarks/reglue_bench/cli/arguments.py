@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from contextvars import ContextVar
 from functools import wraps
-from typing import Annotated, Any, TypeAlias, get_origin, get_type_hints
+from typing import Annotated, Any, TextIO, TypeAlias, get_origin, get_type_hints
 
-from typer import Option
+from typer import Context, Option
 from typer.models import OptionInfo
 
 from reglue.tools.join import pairs
@@ -23,9 +27,46 @@ TrustCode: TypeAlias = Annotated[
         rich_help_panel="Resuming a run",
     ),
 ]
+
+
+def _keep_stdout(context: Context, asked: bool) -> bool:
+    if asked:
+        context.with_resource(_kept_stdout())
+    return asked
+
+
 AsJson: TypeAlias = Annotated[
-    bool, Option("--json", help="print one JSON document on stdout, and everything else on stderr")
+    bool,
+    Option(
+        "--json",
+        help="print one JSON document on stdout, and everything else on stderr",
+        callback=_keep_stdout,
+    ),
 ]
+
+
+def print_document(text: str) -> None:
+    """Print the document of a command with `--json` on its stdout."""
+    print(text, file=_STDOUT.get(), flush=True)
+
+
+_STDOUT: ContextVar[TextIO | None] = ContextVar("_STDOUT", default=None)
+"""The file of the document."""
+
+
+@contextmanager
+def _kept_stdout() -> Iterator[None]:
+    """Keep stdout for the document: what is printed, also by child processes, goes to stderr."""
+    sys.stdout.flush()
+    own = os.dup(1)
+    os.dup2(2, 1)
+    with os.fdopen(own, "w", encoding="utf-8") as kept, redirect_stdout(sys.stderr):
+        token = _STDOUT.set(kept)
+        try:
+            yield
+        finally:
+            _STDOUT.reset(token)
+            os.dup2(own, 1)
 
 
 def takes(settings: Iterable[str]) -> Callable[[Callable[..., None]], Callable[..., None]]:

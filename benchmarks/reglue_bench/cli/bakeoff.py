@@ -17,7 +17,7 @@ from reglue_bench.bakeoff import REPORT, Bakeoff, Entrant, read_bakeoff
 from reglue_bench.bakeoff.bakeoff import is_interrupted
 from reglue_bench.bakeoff.file import BENCHMARK
 from reglue_bench.bakeoff.table import comparison_table
-from reglue_bench.cli.arguments import AsJson, takes
+from reglue_bench.cli.arguments import AsJson, print_document, takes
 from reglue_bench.cli.bench import exit_code, new_folder
 from reglue_bench.report.agents import names
 from reglue_bench.report.frames import first_frames
@@ -197,5 +197,5 @@ def _conclude(
             screen.say(line)
     screen.say(str(page.write(folder / REPORT)))
     if json:
-        print(page.document(folders, results))
+        print_document(page.document(folders, results))
     return OK if all(exit_code(result) == OK for result in results) else FAULTS

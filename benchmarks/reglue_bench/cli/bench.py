@@ -14,7 +14,7 @@ from typer import Argument, Exit, Option
 from glue_server.commands.command import FAULTS, INTERRUPTED, OK, Command, console
 from reglue.errors import UsageError
 from reglue_bench.bakeoff.seeds import holds_seeds, seeded, seeded_before
-from reglue_bench.cli.arguments import AsJson, TrustCode, takes
+from reglue_bench.cli.arguments import AsJson, TrustCode, print_document, takes
 from reglue_bench.evaluation import plan_and_start
 from reglue_bench.evaluation import resume as resume_run
 from reglue_bench.plans.names import is_custom
@@ -137,7 +137,7 @@ def bench(
         soft_wrap=True,
     )
     if json:
-        print((folder / "result.json").read_text(encoding="utf-8"))
+        print_document((folder / "result.json").read_text(encoding="utf-8"))
     raise Exit(exit_code(result))
 
 

@@ -19,7 +19,7 @@ from env_adapters.suites import FAMILIES
 from glue_server.commands.command import Command, console
 from reglue.errors import UsageError
 from reglue.spec import Box, Discrete, TaskSpec, TensorSpec
-from reglue_bench.cli.arguments import AsJson
+from reglue_bench.cli.arguments import AsJson, print_document
 from reglue_bench.plans.file import described
 from reglue_bench.plans.names import META_WORLD, BenchmarkName, is_custom
 from reglue_bench.plans.resolve import make_plan, resolve, suite_of
@@ -53,7 +53,7 @@ def benchmarks(
         print(_described(name), end="")
         return
     if json:
-        print(dumps(_facts(name) if name else _names()))
+        print_document(dumps(_facts(name) if name else _names()))
         return
     for table in _one(name) if name else (_all(), _environments(), _procedures()):
         console().print(table)

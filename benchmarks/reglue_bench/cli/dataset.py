@@ -14,7 +14,7 @@ from typer import Argument, Exit, Option
 
 from glue_server.commands.command import FAULTS, Commands, console, say
 from reglue.errors import UnknownName, UsageError
-from reglue_bench.cli.arguments import AsJson, TrustCode
+from reglue_bench.cli.arguments import AsJson, TrustCode, print_document
 from reglue_bench.datasets.folder import write_dataset
 from reglue_bench.datasets.minari_id import check_id, folder_of_id
 from reglue_bench.datasets.replaying import replayed
@@ -43,7 +43,7 @@ def info(dataset: _From, json: AsJson = False) -> None:
     """
     found = summarized(dataset)
     if json:
-        print(found.model_dump_json(indent=1))
+        print_document(found.model_dump_json(indent=1))
     else:
         console().print(_table(found))
 

@@ -10,7 +10,7 @@ from typer import Argument, Exit
 
 from glue_server.commands.command import FAULTS, OK, Command, console
 from reglue.errors import UsageError
-from reglue_bench.cli.arguments import AsJson, takes
+from reglue_bench.cli.arguments import AsJson, print_document, takes
 from reglue_bench.runs.rehearsal import rehearse
 from reglue_bench.settings import AgentSettings, Settings, read_settings
 from reglue_bench.terminal.progress import watcher
@@ -52,7 +52,7 @@ def try_(
     failed = any(check.passed is False for check in checks)
     shown.print("the run would fail" if failed else f"ready: reglue bench {benchmark} …")
     if json:
-        print(dumps({"ready": not failed, "checks": [asdict(check) for check in checks]}))
+        print_document(dumps({"ready": not failed, "checks": [asdict(check) for check in checks]}))
     raise Exit(FAULTS if failed else OK)
 
 

@@ -11,7 +11,7 @@ from typer import Argument, Option
 from glue_server.commands.command import Command, console
 from reglue.errors import UsageError
 from reglue_bench.bakeoff.seeds import runs_in
-from reglue_bench.cli.arguments import AsJson, TrustCode
+from reglue_bench.cli.arguments import AsJson, TrustCode, print_document
 from reglue_bench.criteria.criterion import Named
 from reglue_bench.report.agents import names
 from reglue_bench.report.frames import first_frames
@@ -94,7 +94,7 @@ def report(
     for written in _tables(list(zip(page.names, results, strict=True)), csv, latex):
         say(str(written))
     if json:
-        print(page.document(runs, results))
+        print_document(page.document(runs, results))
 
 
 def _tables(runs: Sequence[Named], csv: Path | None, latex: Path | None) -> Iterator[Path]:

@@ -128,8 +128,12 @@ def partial(name: str, result: Result) -> list[str]:
 
 
 def missing_words(result: Result) -> str:
-    """`PARTIAL: 3 missing, of 50 episodes`; empty if all were played to their end."""
+    """`PARTIAL: 3 missing, of 50 episodes`; without that word if all count, as failures.
+
+    Empty if all were played to their end.
+    """
     faults = {status: n for status, n in result.status_counts.items() if status != "ok"}
     counted = ", ".join(f"{n} {status}" for status, n in faults.items())
     what = result.criterion.planned.removeprefix("Planned ")
-    return f"PARTIAL: {counted}, of {result.coverage.cells_planned} {what}" if faults else ""
+    begin = "not played to their end" if result.complete else "PARTIAL"
+    return f"{begin}: {counted}, of {result.coverage.cells_planned} {what}" if faults else ""

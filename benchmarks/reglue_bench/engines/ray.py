@@ -19,7 +19,7 @@ from typing import Any
 from glue_server.processes.channel import ChannelProcess
 from glue_server.processes.frames import read_frame, write_frame
 from glue_server.processes.interrupts import check_stop, uninterrupted
-from reglue.errors import EnvironmentFault, MissingExtra, UsageError
+from reglue.errors import EnvironmentFault, MissingExtra, UsageError, setting
 from reglue_bench.engines.players import SHARD_PROCESS, Player, Players
 from reglue_bench.report.words import plural
 
@@ -44,23 +44,23 @@ class RayPlayers(Players):
         say: Callable[[str], None],
         stop: threading.Event | None = None,
         module: str = SHARD_PROCESS,
-        flag: str = "--engine",
+        asked_by: str = "engine",
     ) -> None:
         """`address` is `ray`, that of this machine, or `ray://HOST:PORT`.
 
-        `processes` None is one for each core; `module` is what they run. `flag` asked for the
-        cluster. A core that is free is waited for `timeout_s`, a cluster for a minute at most.
-        Raises MissingExtra.
+        `processes` None is one for each core; `module` is what they run. The setting
+        `asked_by` asked for the cluster. A core that is free is waited for `timeout_s`, a cluster
+        for a minute at most. Raises MissingExtra.
         """
         if find_spec("ray") is None:
-            raise MissingExtra(f"{flag} ray", "ray", "the package ray")
+            raise MissingExtra(setting(asked_by, "ray"), "ray", "the package ray")
         self._asked = {
             "address": "auto" if address == "ray" else address,
             "timeout_s": timeout_s,
             "log": str(folder / LOG),
             "module": module,
         }
-        self._flag = flag
+        self._asked_by = asked_by
         self._reach_s = min(_REACH_S, timeout_s)
         self._processes = processes
         self._cores = 0
@@ -121,7 +121,7 @@ class RayPlayers(Players):
             raise UsageError(
                 f"got no Ray cluster {where} after {time.monotonic() - began:.0f} s: "
                 f"{answer['unreached']}; start one with `ray start --head`, whose port for ray:// "
-                f"is 10001, or name another: {self._flag} ray://HOST:PORT"
+                f"is 10001, or name another: {setting(self._asked_by, 'ray://HOST:PORT')}"
             )
         return answer
 

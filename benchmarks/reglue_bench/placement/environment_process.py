@@ -19,7 +19,7 @@ from glue_server.processes.children import leave_after
 from glue_server.processes.frames import read_frame, write_frame
 from reglue import connect
 from reglue.environments.environment import Worlds
-from reglue.errors import ReglueError, UsageError
+from reglue.errors import ReglueError, UsageError, setting
 from reglue.net.join_string import join_string, split_address
 from reglue_bench.engines.files import check_facts, unpack
 from reglue_bench.placement.told import EnvironmentTold
@@ -71,8 +71,9 @@ def check_reached(address: str) -> None:
         socket.create_connection((host.strip("[]"), port), _DIAL_S).close()
     except OSError as error:
         raise UsageError(
-            f"the run cannot be reached at {address} from here ({error}): give --listen "
-            "0.0.0.0:PORT and --advertise HOST:PORT, with a HOST that each node of the cluster "
+            f"the run cannot be reached at {address} from here ({error}): give "
+            f"{setting('listen', '0.0.0.0:PORT')} and {setting('advertise', 'HOST:PORT')}, with a "
+            "HOST that each node of the cluster "
             "reaches"
         ) from error
 

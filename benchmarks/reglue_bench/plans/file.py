@@ -42,7 +42,7 @@ from pydantic import (
 from env_adapters import Suite, SuiteName
 from env_adapters.fitted_tensors import Fit
 from env_adapters.suites import suite_name
-from reglue.errors import UnknownName, UsageError
+from reglue.errors import UnknownName, UsageError, setting
 from reglue_bench.plans.keys import goal_key
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.toml_file import TomlFile
@@ -248,7 +248,8 @@ def _check_split(path: Path, about: Benchmark, given: Settings) -> None:
     is_split = any(task.variants and "" not in task.variants for task in about.tasks.values())
     if not is_split and given.split not in (None, about.settings.get("split")):
         raise UsageError(
-            f"got --split {given.split}, but no task of {path} has variants that are split, as "
+            f"got {setting('split', given.split)}, but no task of {path} has variants that are "
+            "split, as "
             'variants = { train = "0-39", test = "40-49" }'
         )
 

@@ -13,7 +13,7 @@ from typing import Any
 from env_adapters import SuiteName
 from env_adapters.metaworld import TaskSet, task_set
 from env_adapters.suites import META_WORLD, suite_name
-from reglue.errors import UsageError
+from reglue.errors import UsageError, setting
 from reglue_bench.plans.declared import Declared
 from reglue_bench.plans.file import Custom, custom_suite, read_custom
 from reglue_bench.plans.keys import cell_key, commitment, goal_key
@@ -29,7 +29,7 @@ from reglue_bench.procedures import (
     procedure_of,
 )
 from reglue_bench.procedures.procedure import Procedure, chosen
-from reglue_bench.settings import MetaWorldSettings, Settings, ToldSettings, flag
+from reglue_bench.settings import MetaWorldSettings, Settings, ToldSettings
 
 DEFAULT_SLOTS = 10
 
@@ -203,12 +203,14 @@ def _hidden(settings: Settings, procedure: type[Procedure]) -> dict[str, Paramet
     """What agents are not told. Raises UsageError where they could not play, or are told anyway."""
     if settings.hide_rewards and not procedure.hides_rewards:
         raise UsageError(
-            f"got {flag('hide_rewards')} for {settings.benchmark}, whose agents learn from rewards "
+            f"got {setting('hide_rewards')} for {settings.benchmark}, whose agents learn from "
+            "rewards "
             "while they are judged: omit it"
         )
     if settings.hide_rewards and settings.recurrent_info:
         raise UsageError(
-            f"got {flag('hide_rewards')} and {flag('recurrent_info')}, which shows rewards in "
+            f"got {setting('hide_rewards')} and {setting('recurrent_info')}, which shows rewards "
+            "in "
             "observations: give one of them"
         )
     return {name: True for name in ToldSettings.model_fields if getattr(settings, name)}
@@ -283,8 +285,8 @@ def _check_parameters(settings: Settings, procedure: str) -> None:
             whose = [other for other, names in others.items() if name in names]
             theirs = " and ".join(whose) or "other packages'"
             raise UsageError(
-                f"{flag(name)} belongs to {theirs} benchmarks; {settings.benchmark} is "
-                f"{procedure}, which takes {', '.join(map(flag, own))}"
+                f"{setting(name)} belongs to {theirs} benchmarks; {settings.benchmark} is "
+                f"{procedure}, which takes {', '.join(map(setting, own))}"
             )
 
 
@@ -292,27 +294,27 @@ def _check_settings(settings: Settings, name: BenchmarkName) -> None:
     """Raise UsageError for settings that other benchmarks take."""
     called = settings.benchmark
     if settings.environment_args and is_custom(called):
-        raise UsageError(f"--environment-arg: {called} holds them, as `arguments`")
+        raise UsageError(f"{setting('environment_args')}: {called} holds them, as `arguments`")
     if settings.environment_args and name.is_metaworld:
         raise UsageError(
-            f"--environment-arg is for PROCEDURE:ENVIRONMENT, such as online:mountain-car; "
-            f"{called} has flags of its own"
+            f"{setting('environment_args')} are for PROCEDURE:ENVIRONMENT, such as "
+            f"online:mountain-car; {called} has settings of its own"
         )
     if not name.is_metaworld:
         for only in MetaWorldSettings.model_fields:
             is_given = getattr(settings, only) != Settings.model_fields[only].default
             if is_given and not (only == "split" and is_custom(called)):
                 raise UsageError(
-                    f"{flag(only)} is for Meta-World's benchmarks; give {called} its "
-                    "environment's own arguments with --environment-arg KEY=VALUE"
+                    f"{setting(only)} is for Meta-World's benchmarks; give {called} its "
+                    f"environment's own arguments by {setting('environment_args')}"
                 )
     for only, given in (
-        ("environment_arg", settings.environment_args),
+        ("environment_args", settings.environment_args),
         ("workers", settings.workers is not None),
     ):
         if name.waits and given:
             raise UsageError(
-                f"{flag(only)} is for environments that are made here; {called} has one that "
+                f"{setting(only)} is for environments that are made here; {called} has one that "
                 "connects by itself"
             )
 
@@ -325,7 +327,8 @@ def _check_playable(
     if found.continuing and not own.keys() & procedure_type.endless.keys():
         raise UsageError(
             f"{found.told.get('environment', called)} is a continuing task, one episode that "
-            "never ends: give --steps N (online benchmarks), which is how long a run is"
+            f"never ends: give {setting('steps', 'N')} (online benchmarks), which is how long a "
+            "run is"
         )
     if found.counts_steps and not procedure_type.counts_steps:
         raise UsageError(

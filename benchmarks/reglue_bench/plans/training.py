@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from env_adapters import SuiteName
-from reglue.errors import UsageError
+from reglue.errors import UsageError, setting
 from reglue_bench.plans.file import COMPOSED
 from reglue_bench.plans.plan import Goals, Plan
 from reglue_bench.procedures import PROCEDURES, TRAINING, Training
 from reglue_bench.procedures.training import EVALUATED_BY
-from reglue_bench.settings import Settings, flag
+from reglue_bench.settings import Settings
 
 PREFIX = "train/"
 """Begins the names of tasks of the train split, where the test split is judged."""
@@ -24,7 +24,7 @@ def with_training(plan: Plan, settings: Settings, goals: Goals | None) -> Plan:
     kind = PROCEDURES[plan.procedure]
     if not kind.trains_first:
         raise UsageError(
-            f"got {flag('train_steps')} for {plan.benchmark}, which is {plan.procedure}: its "
+            f"got {setting('train_steps')} for {plan.benchmark}, which is {plan.procedure}: its "
             "agents are judged while they learn; omit it, or choose a benchmark that judges "
             "frozen agents, such as multi-task:ENVIRONMENT"
         )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from reglue.errors import UsageError
+from reglue.errors import UsageError, setting
 from reglue_bench.plans.plan import Plan, PlanCell
 from reglue_bench.procedures.meta_learning import GOALS, MetaLearning, Trial
 from reglue_bench.procedures.multi_task import MultiTask, order_key
@@ -103,9 +103,9 @@ class DrawnMetaLearning(MetaLearning):
         counts = {task: min(GOALS, count) for task, count in variants.items()}
         if left or any(count % max(1, share) for count in counts.values()):
             raise UsageError(
-                f"got --meta-batch-size {meta_batch_size} for {len(variants)} tasks of "
+                f"got {setting('meta_batch_size', meta_batch_size)} for {len(variants)} tasks of "
                 f"{' or '.join(sorted({str(count) for count in counts.values()}))} goals; "
-                "--estimator metaworld wants as many "
+                f"{setting('estimator', 'metaworld')} wants as many "
                 "sub-environments for each task, and as many goals for each of these"
             )
         self._in_lockstep = list(

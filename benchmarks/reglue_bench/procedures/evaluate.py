@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from reglue.errors import UsageError
+from reglue.errors import UsageError, setting
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.multi_task import MultiTask
 from reglue_bench.procedures.procedure import chosen
@@ -47,7 +47,8 @@ class Evaluate(MultiTask):
         last = chosen(settings.seed, 0) + episodes - 1
         if last >= _SEEDS and settings.secret is None:
             raise UsageError(
-                f"got --seed {settings.seed} and {episodes} episodes, whose last is reset with "
+                f"got {setting('seed', settings.seed)} and {episodes} episodes, whose last is "
+                "reset with "
                 f"seed {last}; wanted a seed below {_SEEDS - episodes + 1}"
             )
         return super().parameters(asked, variants)

@@ -15,7 +15,7 @@ from typing import ClassVar, Self
 from pydantic import BaseModel
 
 from glue_server import EpisodeRunner, Order, Outcome
-from reglue.errors import AgentFault, UsageError
+from reglue.errors import AgentFault, UsageError, setting
 from reglue.messages.agent import Phase
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.procedure import (
@@ -80,8 +80,9 @@ class MetaLearning(Procedure):
         batch = chosen(settings.meta_batch_size, DEFAULT_META_BATCH)
         if settings.slots not in (None, batch):
             raise UsageError(
-                f"got --slots {settings.slots}: a meta-learner plays a slot for each trial of its "
-                f"meta-batch; give --meta-batch-size {settings.slots}"
+                f"got {setting('slots', settings.slots)}: a meta-learner plays a slot for each "
+                "trial of its "
+                f"meta-batch; give {setting('meta_batch_size', settings.slots)}"
             )
         return batch
 

@@ -14,7 +14,7 @@ from typing import ClassVar, Self
 from pydantic import BaseModel
 
 from glue_server import Order
-from reglue.errors import UsageError
+from reglue.errors import UsageError, setting
 from reglue.messages.agent import Phase
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.procedure import (
@@ -31,7 +31,7 @@ from reglue_bench.procedures.procedure import (
     shows_tasks,
 )
 from reglue_bench.procedures.queues import ByTask, Queue, Shuffled
-from reglue_bench.settings import MultiTaskSettings, Settings, flag
+from reglue_bench.settings import MultiTaskSettings, Settings
 
 MOST_EPISODES = 10_000_000
 """Of a plan: each takes some bytes of memory before the first is played."""
@@ -59,7 +59,7 @@ class MultiTask(Procedure):
         if len(variants) * episodes > MOST_EPISODES:
             raise UsageError(
                 f"got a plan of {len(variants)} tasks × {episodes} episodes, wanted at most "
-                f"{MOST_EPISODES} in all: give {flag('num_episodes')} N"
+                f"{MOST_EPISODES} in all: give fewer by {setting('num_episodes')}"
             )
         asked = {"episode_limit": settings.episode_limit, "agents": settings.agents}
         given = {name: value for name, value in asked.items() if value is not None}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from pydantic import BaseModel
 
 from glue_server import Order, Outcome
-from reglue.errors import AgentFault, UsageError
+from reglue.errors import AgentFault, UsageError, setting
 from reglue.messages.agent import Phase
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.procedure import (
@@ -77,7 +77,9 @@ class Online(Procedure):
         from reglue_bench.results.learning import measured  # results know procedures
 
         if settings.episodes and settings.steps:
-            raise UsageError("got --episodes and --steps; a run is counted in one of them")
+            raise UsageError(
+                f"got {setting('episodes')} and {setting('steps')}; a run is counted in one of them"
+            )
         quota = settings.steps or chosen(settings.episodes, DEFAULT_EPISODES)
         metric = chosen(settings.metric, "all")
         measured(metric, quota)  # raises UsageError
@@ -93,7 +95,8 @@ class Online(Procedure):
         """One."""
         if settings.slots not in (None, 1):
             raise UsageError(
-                f"got --slots {settings.slots}: an agent that learns online plays one episode "
+                f"got {setting('slots', settings.slots)}: an agent that learns online plays one "
+                "episode "
                 "after another; omit it"
             )
         return 1

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import BaseModel
 
-from reglue.errors import AgentFault, UsageError
+from reglue.errors import AgentFault, UsageError, setting
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.procedure import (
     Agents,
@@ -33,7 +33,7 @@ from reglue_bench.procedures.procedure import (
 )
 from reglue_bench.procedures.training_cells import TrainingCells
 from reglue_bench.procedures.training_run import TrainingRun
-from reglue_bench.settings import Settings, TrainingSettings, flag
+from reglue_bench.settings import Settings, TrainingSettings
 
 if TYPE_CHECKING:
     from reglue_bench.criteria import Criterion
@@ -74,19 +74,19 @@ class Training(Procedure):
         if steps is None:
             raise UsageError(
                 f"training belongs to a benchmark that judges what was learned: give "
-                f"{flag('train_steps')} N with MT10, multi-task:ENVIRONMENT or the like"
+                f"{setting('train_steps', 'N')} with MT10, multi-task:ENVIRONMENT or the like"
             )
         if every is None:
             return {"train_steps": steps}
         if every > steps:
             raise UsageError(
-                f"got {flag('eval_every')} {every}, wanted at most the {steps} steps of training"
+                f"got {setting('eval_every', every)}, wanted at most the {steps} steps of training"
             )
         episodes = chosen(settings.eval_episodes, max(DEFAULT_EVAL_EPISODES, len(variants)))
         if (steps // every + 1) * episodes > MOST_CHECKPOINT_EPISODES:
             raise UsageError(
                 f"got {steps // every + 1} checkpoints × {episodes} episodes, wanted at most "
-                f"{MOST_CHECKPOINT_EPISODES} in all: give a larger {flag('eval_every')}"
+                f"{MOST_CHECKPOINT_EPISODES} in all: give a larger {setting('eval_every')}"
             )
         return {"train_steps": steps, "eval_every": every, "eval_episodes": episodes}
 

@@ -13,10 +13,11 @@ from itertools import groupby, pairwise
 import numpy as np
 
 from glue_server import CRASHED
-from reglue.errors import UsageError
+from reglue.errors import UsageError, setting
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures.online import Online
 from reglue_bench.results.result import (
+    NO_SCORE,
     Coverage,
     Curve,
     Interval,
@@ -52,7 +53,7 @@ def score_online(procedure: Online, played: Played) -> Result:
     online = _online(procedure, runs, played)
     return Result(
         **what_was_run(played, counts),
-        complete=all(run.status != "missing" for run in runs),
+        complete=all(run.status not in NO_SCORE for run in runs),
         mean_success_rate=None,
         mean_return=None,
         success_rate_per_task={},
@@ -102,10 +103,13 @@ def measured(metric: str, quota: int) -> int:
         return quota
     kind, _, number = metric.partition(":")
     if kind != "final" or not number.isdecimal() or int(number) < 1:
-        raise UsageError(f"got --metric {metric}, wanted all, or final:N such as final:100")
+        raise UsageError(
+            f"got {setting('metric', metric)}, wanted all, or final:N such as final:100"
+        )
     if int(number) > quota:
         raise UsageError(
-            f"got --metric {metric}, but a run has only {quota}: give final:{quota} or less"
+            f"got {setting('metric', metric)}, but a run has only {quota}: give final:{quota} or "
+            "less"
         )
     return int(number)
 

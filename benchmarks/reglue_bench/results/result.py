@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, PrivateAttr, ValidationError
 
-from reglue.errors import StorageFailed, UsageError
+from reglue.errors import EnvironmentFault, StorageFailed, UsageError
 from reglue_bench.plans.plan import difference, json_difference, with_arguments
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.results.episodes import EpisodeRow, Episodes
@@ -22,6 +22,10 @@ Interval = tuple[float, float]
 
 _PLAYED = {"benchmark", "environment_args", "procedure", "parameters", "seed", "slots"}
 """Fields of a result that say what was played."""
+
+NO_SCORE = frozenset({"missing", EnvironmentFault.status})
+"""Statuses of a planned cell of which nothing is known: it was not played, or an environment failed
+by itself. Any other that is not `ok` is a failure, and counts as one."""
 
 Isolation = Literal["in process", "none", "remote", "user", "bubblewrap", "container"]
 """What kept an agent from the benchmark's files and memory, the weakest first.
@@ -101,6 +105,10 @@ class FaultCount(_Record):
     status: str  # agent_error, agent_timeout, environment_error, crashed, …
     detail: str  # the first line of the error
     count: int  # of episodes
+
+    def __str__(self) -> str:
+        """`3 × environment_error: ZeroDivisionError: division by zero`."""
+        return f"{self.count} × {self.status}: {self.detail}"
 
 
 class Recorded(_Record):
@@ -230,7 +238,7 @@ class Result(_Record):
     plan_sha256: str  # runs of one plan share it, hexadecimal
     goals_sha256: str  # runs whose tasks have the same goals and horizon share it, hexadecimal
     agent: AgentIdentity  # which agent was judged
-    complete: bool  # every planned cell has a row
+    complete: bool  # every planned cell has a row, and no environment failed: see NO_SCORE
     ended_early: Ending | None = None  # what ended the run before its plan was played
     privileged: list[str]  # what the agent was told that the benchmark hides; empty: nothing
     mean_success_rate: float | None  # mean of `success_rate_per_task`; None if not judged by it
@@ -330,7 +338,7 @@ class Result(_Record):
         return self.score[1]
 
     def __str__(self) -> str:
-        """The headline: who, on what, the score and its interval."""
+        """The headline: who, on what, the score and its interval; then a line for each fault."""
         (score, interval), criterion = self.score, self.criterion
         told = "no score" if score is None else criterion.amount(score)
         words = f"{self.agent.label} on {self.title}: {criterion.name} {told}"
@@ -339,8 +347,10 @@ class Result(_Record):
         coverage = self.coverage
         what = criterion.planned.removeprefix("Planned ")
         if coverage.cells_completed < coverage.cells_planned:
-            return f"{words} ({coverage.cells_completed} of {coverage.cells_planned} {what} played)"
-        return f"{words} ({coverage.cells_planned} {what})"
+            words += f" ({coverage.cells_completed} of {coverage.cells_planned} {what} played)"
+        else:
+            words += f" ({coverage.cells_planned} {what})"
+        return "\n".join([words, *map(str, self.faults)])
 
     @property
     def success(self) -> Success:

@@ -17,6 +17,7 @@ from glue_server import CRASHED
 from reglue_bench.plans.plan import Plan, PlanCell
 from reglue_bench.procedures.procedure import Procedure
 from reglue_bench.results.result import (
+    NO_SCORE,
     AgentIdentity,
     Coverage,
     FaultCount,
@@ -62,7 +63,7 @@ def score(procedure: Procedure, played: Played) -> Result:
     success_intervals = intervals95(success) if told else None
     return Result(
         **what_was_run(played, counts),
-        complete=folded.is_complete,
+        complete=folded.is_complete and NO_SCORE.isdisjoint(folded.statuses),
         mean_success_rate=rates.mean_success_rate if told else None,
         success_rate_per_task=rates.success_rate_per_task if told else {},
         mean_return=_mean(known) if len(known) == len(means) else None,
@@ -292,7 +293,7 @@ class RowCounts:
             self.cut_off += row.steps >= self._limit
             self.retried += row.attempt > 0
             if row.status != "ok":
-                self._faults[row.status, _brief(row.detail)] += 1
+                self._faults[row.status, brief_cause(row.detail)] += 1
             yield row
 
     @property
@@ -304,7 +305,8 @@ class RowCounts:
         ]
 
 
-def _brief(detail: str) -> str:
-    """The most telling line: the first, or the last of a traceback."""
+def brief_cause(detail: str) -> str:
+    """The most telling line: the first, or instead of a traceback its last."""
     lines = detail.strip().splitlines() or [""]
-    return lines[-1 if lines[0].startswith("Traceback ") else 0][:200]
+    before, found, _ = lines[0].partition("Traceback (most recent call last):")
+    return (before + lines[-1] if found else lines[0])[:200]

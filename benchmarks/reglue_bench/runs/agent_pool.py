@@ -26,7 +26,7 @@ from glue_server.peers.hosts import (
 )
 from glue_server.processes.interrupts import uninterrupted
 from glue_server.processes.program import agent_environment
-from reglue.errors import AgentDisconnected, AgentFault, UsageError
+from reglue.errors import AgentDisconnected, AgentFault, UsageError, setting
 from reglue.spec import TaskSpec
 from reglue_bench.runs.ledger import FILE as LEDGER
 from reglue_bench.settings import AGENT_WAIT, Settings
@@ -221,17 +221,22 @@ def _program(settings: Settings, log_file: Path) -> Program | None:
         try:
             command = shlex.split(settings.agent_cmd)
         except ValueError as error:
-            raise UsageError(f"--agent-cmd {settings.agent_cmd!r}: {error}") from error
+            raise UsageError(
+                f"{setting('agent_cmd', repr(settings.agent_cmd))}: {error}"
+            ) from error
         if not command:
             raise UsageError(
-                "got an empty --agent-cmd, wanted a program that connects to $REGLUE_ADDRESS"
+                f"got an empty {setting('agent_cmd')}, wanted a program that connects to "
+                "$REGLUE_ADDRESS"
             )
         is_ours = False
     elif settings.agent == AGENT_WAIT:
         _check_no_sandbox(settings)
         return None
     elif settings.agent is None:
-        raise UsageError("no agent: give --agent NAME, --agent-cmd PROGRAM, or --agent wait")
+        raise UsageError(
+            f"no agent: give {setting('agent')}, its name or wait, or {setting('agent_cmd')}"
+        )
     else:
         command, is_ours = join_command(settings.agent, settings.agent_args), True
     return Program(
@@ -253,8 +258,10 @@ def _check_no_sandbox(settings: Settings) -> None:
     if sandbox in (None, "none") or (sandbox == "auto" and settings.secret is not None):
         return
     raise UsageError(
-        f"--agent wait: got --sandbox {sandbox}, wanted none: a sandbox holds a program that this "
-        "command starts, and this agent is started elsewhere; its host must isolate it"
+        f"{setting('agent', AGENT_WAIT)}: got {setting('sandbox', sandbox)}, wanted none: a "
+        "sandbox "
+        "holds a program that is started here, and this agent is started elsewhere; its host must "
+        "isolate it"
     )
 
 

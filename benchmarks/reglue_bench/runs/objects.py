@@ -1,16 +1,21 @@
-"""An environment object, or a class of `gymnasium.Env`, as a benchmark of this process."""
+"""An environment object, or what makes one, as a benchmark of this process."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from env_adapters.gymnasium.env_objects import suite_made_by
+from env_adapters.gymnasium.suite import OneEnvironment
 from glue_server import EnvironmentCalls, LocalEnvironmentPort
 from reglue.environments.adaptation import environment_of
 from reglue.errors import NotAnEnvironment, UsageError
+from reglue.tools.loading import check_arguments
 from reglue_bench.plans.declared import Declared
 from reglue_bench.plans.names import WAIT
 from reglue_bench.plans.plan import Plan
@@ -34,8 +39,8 @@ class OpenObject:
 def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject]:
     """The environment with its plan, closed afterwards; an object of somebody's stays open.
 
-    `options` as in `evaluate`; `environment_args` are those of a class. Raises NotAnEnvironment;
-    UsageError, also for `workers`, as another process has no copy of the object.
+    `options` as in `evaluate`; `environment_args` are those of a class or function. Raises
+    NotAnEnvironment; UsageError, also for `workers`, as another process has no copy of the object.
     """
     given = dict(options)
     arguments = given.pop("environment_args", None) or {}
@@ -44,16 +49,20 @@ def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject
             f"workers: got {workers} for an object, wanted an environment's name, such as "
             f"{PROCEDURE}:file.py:Class, that other processes can make too"
         )
-    if arguments and not isinstance(candidate, type):
+    made = candidate
+    if inspect.isroutine(candidate) or isinstance(candidate, functools.partial):
+        check_arguments("the function that makes the environment", candidate, arguments)
+        made = suite_made_by(candidate, arguments)
+    elif arguments and not isinstance(candidate, type):
         raise UsageError("environment_args: got an object with them, wanted its class, or no args")
-    environment = environment_of(candidate, arguments)
+    environment = environment_of(made, arguments)
     if environment is None:
         raise NotAnEnvironment(
-            f"got {candidate!r} as the benchmark, wanted its name, such as "
-            f"{PROCEDURE}:gymnasium:CartPole-v1, or a gymnasium.Env, a suite of worlds or a "
-            "reglue.Environment"
+            f"got {made!r} as the benchmark, wanted its name, such as "
+            f"{PROCEDURE}:gymnasium:CartPole-v1; or a gymnasium.Env, a suite of worlds, a "
+            "reglue.Environment, or a function without parameters that makes one"
         )
-    name, told = _name(candidate), json.loads(json.dumps(arguments, sort_keys=True, default=repr))
+    name, told = _name(made), json.loads(json.dumps(arguments, sort_keys=True, default=repr))
     declared = f"{name} {json.dumps(told)}" if told else name  # as no suite in the plan has them
     settings = read_settings(**given, benchmark=f"{PROCEDURE}:{WAIT}")
     calls = EnvironmentCalls(LocalEnvironmentPort(environment, declared))
@@ -88,6 +97,8 @@ def _name(candidate: Any) -> str:
     """The id of a `gymnasium.Env` that was made by one; else the class."""
     if isinstance(candidate, type):
         return candidate.__name__
+    if isinstance(candidate, OneEnvironment):
+        return next(iter(candidate.variants))
     made_by = getattr(getattr(candidate, "spec", None), "id", None)
     inner = getattr(candidate, "unwrapped", candidate)
     return made_by if isinstance(made_by, str) else type(inner).__name__

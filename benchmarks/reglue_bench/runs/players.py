@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from reglue.errors import UsageError
+from reglue.errors import UsageError, setting
 from reglue_bench.engines import LocalPlayers, Players, RayPlayers
 from reglue_bench.placement.told import PROCESS
 from reglue_bench.plans.declared import is_remote
@@ -26,15 +26,18 @@ def players_of(
     settings, procedure = request.settings, procedure_of(request.plan)
     asked, why = settings.processes, _why_here(request, folder)
     if settings.engine != LOCAL and why:
-        raise UsageError(f"got --engine {settings.engine}, wanted {LOCAL}: {why}; omit it")
+        raise UsageError(
+            f"got {setting('engine', settings.engine)}, wanted {LOCAL}: {why}; omit it"
+        )
     if not why and procedure.agents == 1:
         why = _why_one(request)
     if asked is not None and asked > 1 and why:
-        raise UsageError(f"got --processes {asked}, wanted 1: {why}; omit it")
+        raise UsageError(f"got {setting('processes', asked)}, wanted 1: {why}; omit it")
     if request.plan.parameters.get("agents", 1) != 1 and _connects(request):
         raise UsageError(
-            "got --agents with an agent that connects by itself, which cannot be copied; "
-            "omit it, or have the agent started here (--agent, --agent-cmd)"
+            f"got {setting('agents')} with an agent that connects by itself, which cannot be "
+            f"copied; omit it, or have the agent started here ({setting('agent')}, "
+            f"{setting('agent_cmd')})"
         )
     if settings.engine != LOCAL:
         return RayPlayers(
@@ -59,7 +62,8 @@ def environment_players(
         return None
     if request.environment is not None:
         raise UsageError(
-            f"got --environments {where}, wanted {LOCAL}: the environment is an object of this "
+            f"got {setting('environments', where)}, wanted {LOCAL}: the environment is an object "
+            "of this "
             "process; omit it"
         )
     return RayPlayers(
@@ -70,7 +74,7 @@ def environment_players(
         say=say,
         stop=request.stop,
         module=PROCESS,
-        flag="--environments",
+        asked_by="environments",
     )
 
 
@@ -83,9 +87,9 @@ def _why_here(request: Request, folder: Path) -> str:
     if is_remote(request.plan):
         return "the environment connects by itself, and cannot be copied"
     if request.settings.environments != LOCAL:
-        return "--environments places those of one agent, which plays here"
+        return f"{setting('environments')} places those of one agent, which plays here"
     if is_recorded(folder, request.settings):
-        return "one process records a dataset (--record)"
+        return f"one process records a dataset ({setting('record')})"
     return ""
 
 
@@ -95,7 +99,7 @@ def _why_one(request: Request) -> str:
         return (
             "the agent that learns plays all of a run (--at-once plays --training-seeds together)"
         )
-    return "one agent plays all of this run (--agents N would have it copied)"
+    return f"one agent plays all of this run ({setting('agents', 'N')} would have it copied)"
 
 
 def _connects(request: Request) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from glue_server.processes.interrupts import interruptible, uninterrupted
-from reglue.errors import PlanDiffers
+from reglue.errors import PlanDiffers, setting
 from reglue_bench.datasets.recording import write_recorded
 from reglue_bench.datasets.source import check_extra
 from reglue_bench.plans.keys import PUBLIC, Submission, cell_key, training_key
@@ -74,7 +74,7 @@ def begin(folder: Path, request: Request) -> Ledger:
 def check_same(
     ledger: Ledger,
     request: Request,
-    way_out: str = "resume it as it was begun, or begin another run with --out FOLDER",
+    way_out: str = f"resume it as it was begun, or begin another run, in another {setting('out')}",
 ) -> None:
     """Raise PlanDiffers, naming each difference, unless `request` continues the run."""
     about = ledger.about
@@ -88,7 +88,9 @@ def check_same(
             hint = " (changed code needs a new run)" * name.startswith(AGENT_FILE)
             lines.append(f"{name}: {before} before, {after} now{hint}")
     if lines and Plan.from_json(about["plan"]).cells != request.plan.cells:
-        lines.append("resume a run with the --secret (REGLUE_SECRET) that it was begun with")
+        lines.append(
+            f"resume a run with the {setting('secret')} (REGLUE_SECRET) that it was begun with"
+        )
     if lines:
         raise PlanDiffers(
             "this run was begun with other settings, agent or versions; "

@@ -10,10 +10,10 @@ from glue_server import EnvironmentCalls
 from glue_server.commands.options import server_tls
 from glue_server.peers.hosts import ListenOptions, PeerSource, ServedEnvironment, how_to_join
 from glue_server.processes.interrupts import uninterrupted
-from reglue.errors import UsageError
+from reglue.errors import UsageError, setting
 from reglue_bench.plans.declared import Declared
 from reglue_bench.procedures import PROCEDURES
-from reglue_bench.settings import AGENT_WAIT, LOCAL, Settings, flag
+from reglue_bench.settings import AGENT_WAIT, LOCAL, Settings
 
 if TYPE_CHECKING:
     from glue_server.rpc import GlueServer
@@ -45,7 +45,9 @@ class RunServer:
         elsewhere = settings.environments != LOCAL
         if environment and elsewhere:
             where = settings.environments
-            raise UsageError(f"got --environments {where}: the environment connects by itself")
+            raise UsageError(
+                f"got {setting('environments', where)}: the environment connects by itself"
+            )
         self._roles = ["agent", *(["environment"] if environment or elsewhere else [])]
         self._server: PeerSource | None = lobby
         self._shared = shared
@@ -85,7 +87,7 @@ class RunServer:
             if most and slots > most:
                 raise UsageError(
                     f"the environment {name} plays at most {most} slots at once, got {slots}: "
-                    f"give {flag(PROCEDURES[procedure].slots_setting)} {most}"
+                    f"give {setting(PROCEDURES[procedure].slots_setting, most)}"
                 )
             environment.init(slots)
             self._environment = environment

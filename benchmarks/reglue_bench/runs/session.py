@@ -13,7 +13,7 @@ from pathlib import Path
 from glue_server import AgentPort, EnvironmentCalls, Order, Outcome
 from glue_server.peers.hosts import AgentPeer, ObjectPeer
 from glue_server.processes.interrupts import interruptible
-from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers, ReglueError
+from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers, ReglueError, setting
 from reglue_bench.engines import (
     DealingEngine,
     Engine,
@@ -256,7 +256,9 @@ class Session:
 
     def _admit(self, name: str) -> None:
         if (named := self._ledger.name_agent(name)) != name:
-            raise PlanDiffers(f"this run is {named}'s; {name} needs one of its own (--out)")
+            raise PlanDiffers(
+                f"this run is {named}'s; {name} needs one of its own ({setting('out')})"
+            )
 
     def _play(self, todo: Todos, recorder: Recorder) -> None:
         plan = self._request.plan

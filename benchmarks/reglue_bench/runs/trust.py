@@ -19,7 +19,7 @@ from typing import Any
 
 from env_adapters.cache import cache_folder
 from env_adapters.suites import FAMILIES, SCHEDULE
-from reglue.errors import NotTrusted
+from reglue.errors import NotTrusted, setting
 from reglue.examples import EXAMPLES
 from reglue_bench.plans.file import COMPOSED
 from reglue_bench.plans.names import WAIT
@@ -117,7 +117,8 @@ def _check(folder: Path, about: Mapping[str, str], found: Any, *, trust_code: bo
     told = ", ".join(map(repr, named[:5])) + ", …" * (len(named) > 5)
     raise NotTrusted(
         f"{folder} was not begun here by this user, and names code or files that would be run or "
-        f"read: {told}; give --trust-code if you know what they do and trust who made the folder"
+        f"read: {told}; give {setting('trust_code')} if you know what they do and trust who made "
+        "the folder"
     )
 
 

@@ -74,7 +74,7 @@ def notes(result: Result) -> list[str]:
             f"{result.defaulted_steps} of {result.steps.counted} actions came too late, and "
             "defaults were played"
         )
-    lines += [f"{fault.count} × {fault.status}: {fault.detail}" for fault in result.faults[:5]]
+    lines += map(str, result.faults[:5])
     if result.episodes_retried:
         lines.append(f"episodes of a second or later try: {result.episodes_retried}")
     lines += [*not_repeatable(result), *events(result)]

@@ -16,6 +16,7 @@ from typer import Argument, Option
 from glue_server.commands.command import console, say
 from reglue.errors import BadArgument, StorageFailed, UsageError, printable
 from reglue.net.join_string import JoinString, split_address
+from reglue_bench.cli.arguments import print_document
 from reglue_competition.folder import CompetitionFolder
 from reglue_competition.phases.certificates import client_certificate, write_closed
 from reglue_competition.store.access import token_id
@@ -144,7 +145,7 @@ def print_token(
 
 def print_json(document: Any) -> None:
     """One JSON document on stdout."""
-    print(json.dumps(document, indent=1))
+    print_document(json.dumps(document, indent=1))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

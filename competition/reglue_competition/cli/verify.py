@@ -12,7 +12,7 @@ from typer import Argument, Exit, Option
 
 from glue_server.commands.command import FAULTS, Command, console, say
 from reglue.errors import UsageError
-from reglue_bench.cli.arguments import AsJson
+from reglue_bench.cli.arguments import AsJson, print_document
 from reglue_bench.runs.environments import cores
 from reglue_competition.phases import Revealed, check_reveal
 from reglue_competition.transcript import Verdict, check_plan
@@ -103,7 +103,7 @@ def verify(
     if revealed is not None:
         verdict = check_plan(verdict, revealed)
     if json:
-        print(json_text.dumps(_told(verdict, revealed), indent=1))
+        print_document(json_text.dumps(_told(verdict, revealed), indent=1))
     else:
         _print(verdict, revealed)
     if not verdict.stands:

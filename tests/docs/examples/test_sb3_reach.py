@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from docs.examples.sb3_reach import train
+from docs.examples.sb3_reach import evaluate, train
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -21,4 +21,5 @@ def test_a_short_run_trains_and_is_judged(tmp_path: Path) -> None:
     assert found.last_result is not None
     assert found.last_result.complete
     assert found.best_mean_reward > 0
-    assert (tmp_path / "best_model.zip").exists()
+    again = evaluate(str(tmp_path), goals=2)
+    assert again.mean_return == found.best_mean_reward

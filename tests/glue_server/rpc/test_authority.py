@@ -202,7 +202,7 @@ def test_an_authority_that_did_not_sign_is_refused(server: Certificate, tmp_path
 def test_a_certificate_whose_authority_nobody_says_is_refused(
     server: Certificate, tmp_path: Path
 ) -> None:
-    assert "signed it, CN=root (--ca FILE)" in refused(tmp_path, server.pem, server.key_pem())
+    assert "signed it, CN=root (ca=FILE)" in refused(tmp_path, server.pem, server.key_pem())
 
 
 @pytest.mark.parametrize(("begins", "ends"), [(-2 * DAY, -DAY), (DAY, 2 * DAY)])

@@ -190,7 +190,7 @@ def test_the_token_is_wanted_under_tls_too(server: GlueServer) -> None:
 def test_without_an_authority_one_is_told_to_give_it(server: GlueServer) -> None:
     assert told(server.address, server.token) == (
         f"the glue at {server.address} speaks TLS: give its whole join string, or the "
-        "certificate of its authority (--ca FILE)"
+        "certificate of its authority (ca=FILE)"
     )
 
 

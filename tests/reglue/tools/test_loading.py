@@ -66,6 +66,49 @@ def test_a_function_of_observations_is_a_policy(write: Write) -> None:
     assert agent_name(policy) == "lean"
 
 
+@pytest.mark.parametrize("head", ["o", "obs, /", "observation, gain=1", "batch, *, gain=1"])
+def test_any_function_of_one_required_parameter_is_a_policy(write: Write, head: str) -> None:
+    write("lean.py", f"def lean({head}):\n    return 7\n")
+    assert load("lean.py:lean").function(np.zeros(1)) == 7
+
+
+def test_the_arguments_of_a_policy_are_keywords_of_its_function(write: Write) -> None:
+    write("lean.py", "def lean(seen, gain, shift=0):\n    return gain * seen + shift\n")
+    policy = load("lean.py:lean", gain="2", shift="1")
+    assert policy.function(3) == 7
+    assert agent_name(policy) == "lean"
+
+
+@pytest.mark.parametrize(
+    ("head", "arguments"), [("", {}), ("rate=1", {}), ("rate", {"rate": "1"}), ("*rates", {})]
+)
+def test_a_function_that_wants_nothing_more_makes_the_agent(
+    write: Write, head: str, arguments: dict[str, str]
+) -> None:
+    write("mine.py", f"def make({head}):\n    return {{}}\n")
+    assert load("mine.py:make", **arguments) == {}
+
+
+def test_a_function_without_its_argument_is_told_what_it_takes(write: Write) -> None:
+    write("mine.py", "def make(checkpoint):\n    return {}\n")
+    with pytest.raises(CannotLoad, match=r"takes \(checkpoint\)"):
+        load("mine.py:make", chekpoint="1")
+
+
+@pytest.mark.parametrize("name", ["mine.py:Mine", "mine:Mine"])
+def test_a_script_that_uses_itself_is_told_to_guard_what_it_does(write: Write, name: str) -> None:
+    code = "from reglue.tools.loading import load\nclass Mine: ...\nload('NAME')\n"
+    path = write("mine.py", code.replace("NAME", name))
+    with pytest.raises(CannotLoad) as caught:
+        load(name)
+    assert "__main__" in str(caught.value)
+    guarded = code.replace("load('", "if __name__ == '__main__':\n    load('")
+    path.write_text(guarded.replace("NAME", name), encoding="utf-8")
+    importlib.invalidate_caches()
+    sys.modules.pop("mine", None)
+    assert type(load(name)).__name__ == "Mine"
+
+
 def test_the_examples_are_listed() -> None:
     assert example_names() == [
         *("constant", "expert", "q_learning", "random", "reach_adapt", "sarsa")

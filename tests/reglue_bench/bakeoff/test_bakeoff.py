@@ -138,7 +138,7 @@ def test_runs_that_are_there_are_left_as_they_are(tmp_path: Path) -> None:
     path = write(tmp_path, agent("seeded"), STILL)
     bake(path)
     before = (tmp_path / "out" / "seeded" / "result.json").read_bytes()
-    with pytest.raises(RunExists, match="--resume"):
+    with pytest.raises(RunExists, match="resume"):
         bake(path)
     assert (tmp_path / "out" / "seeded" / "result.json").read_bytes() == before
 
@@ -168,7 +168,7 @@ def test_a_run_s_copies_of_an_agent_play_at_the_same_time(tmp_path: Path, at_onc
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ({"processes": 2}, "got --processes 2, wanted 1: one agent plays all of this run"),
+        ({"processes": 2}, "got processes=2, wanted 1: one agent plays all of this run"),
         ({"engine": "ray", "connect_timeout": 3.0}, r"got no .*Ray cluster"),
         ({"environments": "ray", "connect_timeout": 3.0}, r"got no .*Ray cluster"),
     ],
@@ -246,7 +246,7 @@ def test_a_key_that_does_not_fit_is_told_as_the_file_s(
 def test_a_flag_that_does_not_fit_is_told_as_the_flag(tmp_path: Path) -> None:
     done = run(write(tmp_path, agent("seeded"), STILL), "--processes", "2")
     assert done.returncode == 2
-    assert "[benchmark]: got --processes 2, wanted 1: one agent" in done.stderr
+    assert "[benchmark]: got processes=2, wanted 1: one agent" in done.stderr
 
 
 def test_resume_names_the_folder(tmp_path: Path) -> None:

@@ -113,13 +113,13 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 
 def test_a_mistake_on_the_command_line_is_told_as_its_flag(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"^--reconnect-window: "):
+    with pytest.raises(UsageError, match=r"^reconnect_window: "):
         read_bakeoff(write(tmp_path, TWO), {"reconnect_window": -1.0})
 
 
 def test_a_flag_that_contradicts_the_file_is_told(tmp_path: Path) -> None:
     path = write(tmp_path, agent("one"), agent("other"))
-    with pytest.raises(UsageError, match=r"bakeoff.toml: .*--workers: got 0, wanted 1 or more"):
+    with pytest.raises(UsageError, match=r"bakeoff.toml: .*workers: got 0, wanted 1 or more"):
         read_bakeoff(path, {"environments": "ray"})
 
 

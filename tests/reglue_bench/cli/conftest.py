@@ -16,7 +16,7 @@ Say: TypeAlias = Callable[..., CompletedProcess[str]]
 
 
 @pytest.fixture
-def say(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Say]:
+def say(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Iterator[Say]:
     """Runs a command, in a folder, and tells how it left and what it printed."""
     before = signal.getsignal(signal.SIGTERM)
 
@@ -25,7 +25,7 @@ def say(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
             monkeypatch.chdir(folder)
         with pytest.raises(SystemExit) as left:
             main(words)
-        told = capsys.readouterr()
+        told = capfd.readouterr()
         return CompletedProcess(words, int(str(left.value.code)), told.out, told.err)
 
     yield say

@@ -253,7 +253,7 @@ def test_bench_leaves_with_1_when_a_run_was_lost(tmp_path: Path) -> None:
     arguments += ["--agent-arg", "how=exits", "--runs", "2", "--episodes", "3"]
     done = reglue("bench", *ONLINE, *arguments, "--out", str(tmp_path / "run"))
     assert done.returncode == 1, done.stderr
-    assert "PARTIAL: 1 agent_disconnected, of 2 runs" in done.stdout
+    assert "not played to their end: 1 agent_disconnected, of 2 runs" in done.stdout
     assert "no score: the agent's own fault ended 1 of 2 runs" in done.stdout
     assert "the 1 completed run alone: " in done.stdout
 
@@ -279,6 +279,43 @@ def test_a_program_reads_one_json_document(say: Say, tmp_path: Path) -> None:
     known = json.loads(say("benchmarks", "--json").stdout)
     assert known["benchmarks"]["ML10"] == "meta-learning"
     assert "gymnasium:<id>" in known["environments"]
+
+
+PRINTS = """
+import os
+import gymnasium, numpy as np
+
+print("banner of a simulator")
+
+class Prints(gymnasium.Env):
+    observation_space = action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, **_):
+        print("reset")
+        return 0, {}
+
+    def step(self, action):
+        print("step", flush=True)
+        os.write(1, b"raw")
+        return 0, 1.0, True, False, {}
+
+def still(seen):
+    print("thinking")
+    return np.zeros(len(seen), np.int64)
+"""
+
+
+@pytest.mark.parametrize("workers", ["0", "1"])
+def test_what_user_code_prints_does_not_spoil_the_document(tmp_path: Path, workers: str) -> None:
+    file = tmp_path / "prints.py"
+    file.write_text(PRINTS)
+    words = [f"evaluate:{file}:Prints", "--agent", f"{file}:still", "--workers", workers, "--json"]
+    played = reglue("bench", *words, "--num-episodes", "2", "--out", str(tmp_path / "run"))
+    assert json.loads(played.stdout)["complete"] is True
+    assert "banner" in played.stderr
+    assert json.loads(reglue("try", *words).stdout)["ready"] is True
+    told = reglue("benchmarks", f"evaluate:{file}:Prints", "--json")
+    assert json.loads(told.stdout)["name"] == f"evaluate:{file}:Prints"
 
 
 def test_help_shows_ten_flags_that_most_people_need_first(say: Say) -> None:

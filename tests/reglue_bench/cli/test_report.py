@@ -15,12 +15,12 @@ from tests.reglue_bench.made_results import Play, make_result
 from tests.reglue_bench.toys import corridor_plan, play
 
 
-def printed(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+def printed(capfd: pytest.CaptureFixture[str], *words: str) -> Any:
     """The document that `reglue report WORDS --json` prints."""
     with pytest.raises(SystemExit) as left:
         main([*words, "--json"])
     assert left.value.code == 0
-    return json.loads(capsys.readouterr().out)
+    return json.loads(capfd.readouterr().out)
 
 
 @pytest.fixture
@@ -33,9 +33,9 @@ def folders(tmp_path: Path) -> list[str]:
 
 
 def test_a_run_is_its_result_json_and_there_is_no_comparison(
-    folders: list[str], capsys: pytest.CaptureFixture[str]
+    folders: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    found = printed(capsys, folders[0])
+    found = printed(capfd, folders[0])
     assert found == {
         "runs": [
             {
@@ -51,10 +51,10 @@ def test_a_run_is_its_result_json_and_there_is_no_comparison(
 
 
 def test_runs_are_compared_as_on_the_page(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     runs = [play(tmp_path / name, corridor_plan(), Seeded(), label=name) for name in ("one", "two")]
-    found = printed(capsys, *(str(tmp_path / name) for name in ("one", "two")))
+    found = printed(capfd, *(str(tmp_path / name) for name in ("one", "two")))
     view = comparison_view([(each.agent.label, each) for each in runs], seed=0)
     [pair] = found["comparisons"]
     assert (pair["run"], pair["reference"]) == ("two", "one")

@@ -346,14 +346,12 @@ class Removes(NullObserver):
 def test_what_cannot_play_elsewhere_is_refused(
     tmp_path: Path, settings: dict[str, Any], words: str
 ) -> None:
-    with pytest.raises(UsageError, match=f"got --engine ray, wanted local: .*{words}"):
+    with pytest.raises(UsageError, match=f"got engine=ray, wanted local: .*{words}"):
         play(tmp_path, online_plan(), engine="ray", **settings)
 
 
 def test_an_agent_object_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(
-        UsageError, match="got --engine ray, wanted local: an object of this process"
-    ):
+    with pytest.raises(UsageError, match="got engine=ray, wanted local: an object of this process"):
         play(tmp_path, corridor_plan(), Seeded(), engine="ray")
 
 

@@ -97,10 +97,10 @@ def test_meta_learning_shares_goals_between_sub_environments() -> None:
 
 
 def test_a_meta_batch_that_does_not_divide_is_refused() -> None:
-    with pytest.raises(UsageError, match="got --meta-batch-size 3 for 1 tasks of 40 goals"):
+    with pytest.raises(UsageError, match="got meta_batch_size=3 for 1 tasks of 40 goals"):
         plan("ML1:reach-v3", meta_batch_size=3)
 
 
 def test_other_environments_have_no_such_estimator() -> None:
-    with pytest.raises(UsageError, match="--estimator is for Meta-World's benchmarks"):
+    with pytest.raises(UsageError, match="estimator is for Meta-World's benchmarks"):
         plan("multi-task:mountain-car")

@@ -185,7 +185,7 @@ def test_no_free_core_is_said_and_given_up(tmp_path: Path, cluster: RayCluster) 
 def test_an_address_that_a_node_cannot_reach_says_what_to_give(
     tmp_path: Path, cluster: RayCluster
 ) -> None:
-    words = r"cannot be reached at 127.0.0.1:1 .*--listen 0.0.0.0:PORT and --advertise HOST:PORT"
+    words = r"cannot be reached at 127.0.0.1:1 .*listen=0.0.0.0:PORT and advertise=HOST:PORT"
     with pytest.raises(UsageError, match=words):
         check_reached("127.0.0.1:1")
     with pytest.raises(UsageError, match=words):
@@ -203,12 +203,12 @@ def test_a_cluster_that_is_not_there_is_given_up(
 def test_a_missing_ray_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.path", [])
     monkeypatch.delitem(sys.modules, "ray", raising=False)
-    with pytest.raises(MissingExtra, match=r"--environments ray.*pip install 'reglue\[ray\]'"):
+    with pytest.raises(MissingExtra, match=r"environments=ray.*pip install 'reglue\[ray\]'"):
         placed(tmp_path, corridor_plan())
 
 
 def test_an_environment_that_connects_by_itself_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="got --environments ray: the environment connects"):
+    with pytest.raises(UsageError, match="got environments=ray: the environment connects"):
         evaluate("online:wait", agent="random", environments="ray", out=tmp_path / "run")
 
 

@@ -264,18 +264,20 @@ def test_a_file_that_there_is_not(tmp_path: Path) -> None:
         plan_of(tmp_path / "none.toml")
 
 
-def test_flags_are_told_as_flags_and_keys_as_keys(file: Path, tmp_path: Path) -> None:
+def test_keywords_are_told_as_keywords_and_keys_as_keys(file: Path, tmp_path: Path) -> None:
     (tmp_path / "it.toml").write_text(MINE)
-    with pytest.raises(UsageError, match=r"^got --split train, but no task of .*it.toml"):
+    with pytest.raises(UsageError, match=r"^got split=train, but no task of .*it.toml"):
         plan_of(tmp_path / "it.toml", split="train")
-    with pytest.raises(UsageError, match=r"--runs belongs to online .*takes num_episodes"):
+    with pytest.raises(UsageError, match=r"runs belongs to online .*takes num_episodes"):
         plan_of(file, runs=2)
     (tmp_path / "it.toml").write_text(MINE + 'metric = "final:9"\n')
-    with pytest.raises(UsageError, match=r"^/.*it.toml: got metric final:9, but a run has only 4"):
+    with pytest.raises(
+        UsageError, match=r"^/.*it.toml: got metric = final:9, but a run has only 4"
+    ):
         plan_of(tmp_path / "it.toml")
-    with pytest.raises(UsageError, match=r"^got --metric final:8, but a run has only 4"):
+    with pytest.raises(UsageError, match=r"^got metric=final:8, but a run has only 4"):
         plan_of(tmp_path / "it.toml", metric="final:8")
-    with pytest.raises(UsageError, match=r"--environment-arg: .* holds them, as `arguments`"):
+    with pytest.raises(UsageError, match=r"environment_args: .* holds them, as `arguments`"):
         plan_of(file, environment_args={"x": 1})
 
 

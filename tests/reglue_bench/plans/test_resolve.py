@@ -101,7 +101,7 @@ def test_a_benchmark_that_is_named_with_its_own_procedure_is_that_benchmark(name
     own = name.partition(":")[2]
     named, plain = planned(name, one_hot=True), planned(own, one_hot=True)
     assert (named.benchmark, named.sha256) == (own, plain.sha256)
-    with pytest.raises(UsageError, match="has flags of its own"):
+    with pytest.raises(UsageError, match="has settings of its own"):
         planned(name, environment_args={"seed": 3})
 
 
@@ -127,11 +127,11 @@ def test_how_a_run_is_carried_out_is_not_in_its_plan() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"num_evals": 3}, "--num-evals belongs to meta-learning"),
-        ({"seed": -1}, "--seed"),
+        ({"num_evals": 3}, "num_evals belongs to meta-learning"),
+        ({"seed": -1}, "seed"),
         ({"seed": 2**32}, "wanted 0 to"),
-        ({"step_timeout": 0.0}, "--step-timeout"),
-        ({"observation_dtype": "float16"}, "--observation-dtype"),
+        ({"step_timeout": 0.0}, "step_timeout"),
+        ({"observation_dtype": "float16"}, "observation_dtype"),
         ({"colour": "red"}, "there is no setting 'colour'"),
     ],
 )
@@ -244,18 +244,18 @@ def test_a_goal_of_meta_world_with_less_time_is_another_goal() -> None:
         ),
         ("online:tests.worlds:Corridor", {"metric": "best"}, "wanted all, or final:N"),
         ("online:tests.worlds:Corridor", {"metric": "final:201"}, "give final:200"),
-        ("online:tests.worlds:Corridor", {"runs": 0}, "--runs"),
-        ("online:tests.worlds:Corridor", {"one_hot": True}, "--one-hot is for Meta-World's"),
-        ("online:tests.worlds:Corridor", {"episode_horizon": 50}, "--episode-horizon is for"),
+        ("online:tests.worlds:Corridor", {"runs": 0}, "runs"),
+        ("online:tests.worlds:Corridor", {"one_hot": True}, "one_hot is for Meta-World's"),
+        ("online:tests.worlds:Corridor", {"episode_horizon": 50}, "episode_horizon is for"),
         ("online:tests.worlds:Corridor", {"environment_args": {}}, "missing a required argument"),
         ("online:tests.worlds:Unbuildable", {}, "the plans are lost"),
         ("online:nothing.py:World", {}, "no file"),
-        ("online:tests.reglue_bench.worlds:Treadmill", {}, "give --steps N"),
+        ("online:tests.reglue_bench.worlds:Treadmill", {}, "give steps=N"),
         ("multi-task:tests.reglue_bench.worlds:Treadmill", {}, "continuing task"),
-        ("multi-task:tests.worlds:Corridor", {"runs": 3}, "--runs belongs to online"),
-        ("MT1:reach-v3", {"metric": "all"}, "--metric belongs to online"),
-        ("MT1:reach-v3", {"procedure_args": {"x": 1}}, "--procedure-arg belongs to other"),
-        ("MT1:reach-v3", {"environment_args": {"x": 1}}, "--environment-arg is for"),
+        ("multi-task:tests.worlds:Corridor", {"runs": 3}, "runs belongs to online"),
+        ("MT1:reach-v3", {"metric": "all"}, "metric belongs to online"),
+        ("MT1:reach-v3", {"procedure_args": {"x": 1}}, "procedure_args belongs to other"),
+        ("MT1:reach-v3", {"environment_args": {"x": 1}}, "environment_args are for"),
     ],
 )
 def test_what_cannot_be_played_so_is_refused(

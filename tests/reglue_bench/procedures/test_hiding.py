@@ -89,10 +89,10 @@ def test_what_is_hidden_is_in_the_plan_and_else_the_plan_is_as_it_was() -> None:
 
 
 def test_an_agent_that_learns_online_is_told_its_rewards() -> None:
-    with pytest.raises(UsageError, match=r"--hide-rewards for online:.*learn from rewards"):
+    with pytest.raises(UsageError, match=r"hide_rewards for online:.*learn from rewards"):
         planned("online:tests.worlds:Corridor", hide_rewards=True)
 
 
 def test_rewards_are_not_hidden_where_observations_show_them() -> None:
-    with pytest.raises(UsageError, match="--hide-rewards and --recurrent-info"):
+    with pytest.raises(UsageError, match="hide_rewards and recurrent_info"):
         planned("MT1:reach-v3", hide_rewards=True, recurrent_info=True)

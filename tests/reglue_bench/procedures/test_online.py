@@ -347,6 +347,7 @@ def test_a_run_whose_actions_crash_the_environment_counts_as_the_worst() -> None
         agent=agent,
         environment_args={"breaks": 3, "times": 2},
         runs=2,
+        raise_faults=False,
         episodes=1,
         worst_performance=-7.0,
     )

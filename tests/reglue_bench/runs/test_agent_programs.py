@@ -72,7 +72,7 @@ def test_a_variable_that_cannot_be_passed_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("REGLUE_SECRET", "the-hosts-own")
-    with pytest.raises(UsageError, match=f"--agent-env {name}"):
+    with pytest.raises(UsageError, match=f"agent_env={name}"):
         play(tmp_path, corridor_plan(), agent_cmd="true", agent_env=[name])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import reglue
-from reglue.errors import NotAnEnvironment, PlanDiffers, UsageError
+from reglue.errors import CannotLoad, EnvironmentFault, NotAnEnvironment, PlanDiffers, UsageError
 from reglue_bench.replay.recorded import read_episode
 from tests.reglue_bench.procedures.test_evaluate import Steps
 from tests.reglue_bench.toys import Interrupts, rows
@@ -56,6 +57,39 @@ def test_the_keywords_of_a_class_are_environment_args() -> None:
     assert plain.goals_sha256 != result.goals_sha256
 
 
+def test_a_function_that_makes_an_environment_plays_in_many_slots() -> None:
+    def wrapped(limit: int) -> Any:
+        return gymnasium.wrappers.TimeLimit(gymnasium.make("CartPole-v1"), limit)
+
+    result = reglue.evaluate(lambda: wrapped(3), agent=zeros, num_episodes=12)
+    assert (result.benchmark, result.slots) == ("evaluate:CartPole-v1", 10)
+    assert [row.steps for row in result.episodes] == [3] * 12
+    asked: dict[str, Any] = {"num_episodes": 2, "environment_args": {"limit": 4}}
+    with reglue.Evaluator(wrapped, **asked) as evaluator:
+        assert [row.steps for row in evaluator(zeros).episodes] == [4, 4]
+    result = reglue.evaluate(functools.partial(wrapped, 2), agent=zeros, num_episodes=1)
+    assert [row.steps for row in result.episodes] == [2]
+
+
+def test_a_function_that_makes_a_suite_is_a_benchmark() -> None:
+    agent = reglue.Policy(lambda seen: np.zeros((len(seen), 1), np.float32))
+    made = reglue.evaluate(lambda: Corridor(solved={"walk": [3, 0]}), agent=agent, num_episodes=4)
+    assert made.mean_success_rate == 0.5
+
+
+def test_a_function_that_gives_out_one_object_again_is_refused() -> None:
+    env = gymnasium.make("CartPole-v1")
+    with pytest.raises(EnvironmentFault, match="wanted a new one"):
+        reglue.evaluate(lambda: env, agent=zeros, num_episodes=2)
+
+
+def test_a_function_that_makes_no_environment_or_wants_arguments_is_refused() -> None:
+    with pytest.raises(NotAnEnvironment, match="got 3"):
+        reglue.evaluate(lambda: 3, agent=zeros)
+    with pytest.raises(CannotLoad, match=r"takes \(limit\)"):
+        reglue.evaluate(lambda limit: limit, agent=zeros)
+
+
 def test_a_suite_of_worlds_is_a_benchmark() -> None:
     suite = Corridor(solved={"walk": [3, 0]})
     agent = reglue.Policy(lambda seen: np.zeros((len(seen), 1), np.float32))
@@ -78,7 +112,7 @@ def test_a_run_over_an_object_can_go_on(tmp_path: Path) -> None:
 def test_an_evaluator_plays_an_object_again_and_again() -> None:
     with reglue.Evaluator(Steps, num_episodes=14) as evaluator:
         first = rows(evaluator(zeros))
-        assert not evaluator(lambda seen: None).complete  # the agent's fault
+        assert evaluator(lambda seen: None, raise_faults=False).faults
         assert rows(evaluator(zeros)) == first
 
 

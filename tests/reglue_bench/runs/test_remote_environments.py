@@ -260,7 +260,7 @@ def test_the_plan_is_made_of_what_was_declared(tmp_path: Path) -> None:
 def test_an_environment_that_plays_fewer_slots_is_told_and_nothing_is_left(tmp_path: Path) -> None:
     with (
         dialling(f"{WORLDS}:Narrow") as (watcher, started),
-        pytest.raises(UsageError, match="at most 2 slots at once, got 10: give --slots 2"),
+        pytest.raises(UsageError, match="at most 2 slots at once, got 10: give slots=2"),
     ):
         evaluate("multi-task:wait", agent=Seeded(), watcher=watcher, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
@@ -315,7 +315,7 @@ def test_what_cannot_be_is_refused_before_the_wait(options: dict[str, Any], word
 
 def test_more_variants_than_a_plan_can_hold_are_refused() -> None:
     """They take nothing to declare; a plan of some of them can be made."""
-    with pytest.raises(UsageError, match=r"1 tasks × 4294967295 episodes.*--num-episodes N"):
+    with pytest.raises(UsageError, match=r"1 tasks × 4294967295 episodes.*num_episodes"):
         remote("multi-task", "Endless", agent=Seeded())
     assert remote("multi-task", "Endless", agent=Seeded(), num_episodes=3).complete
 

@@ -288,7 +288,7 @@ def test_a_program_that_is_not_executable_is_told_from_one_that_there_is_not(
 
 
 def test_an_image_needs_a_sandbox_that_has_one() -> None:
-    with pytest.raises(UsageError, match="--sandbox-image: got mine and no sandbox, wanted"):
+    with pytest.raises(UsageError, match="sandbox_image: got mine and no sandbox, wanted"):
         read_settings(benchmark="MT10", agent="random", sandbox_image="mine")
 
 

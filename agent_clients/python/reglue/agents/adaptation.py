@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from reglue.agents.agent import Agent, Chosen, Policy, check_agent
 from reglue.agents.metaworld import MetaWorldAgent
-from reglue.errors import NotAnAgent
+from reglue.errors import CannotLoad, NotAnAgent
 from reglue.messages.agent import Turn
 from reglue.spec import Array, TaskSpec
 
@@ -23,8 +24,8 @@ def agent_of(candidate: object) -> Agent:
 
     Args:
         candidate: an Agent; a function of a batch of observations, as Policy takes; a model or
-            policy of Stable-Baselines3, which plays deterministically; or an object with
-            Meta-World's `eval_action` and `reset`.
+            policy of Stable-Baselines3, which plays deterministically; its method `predict`, which
+            samples; or an object with Meta-World's `eval_action` and `reset`.
 
     Raises NotAnAgent, which says what is missing.
     """
@@ -40,6 +41,9 @@ def agent_of(candidate: object) -> Agent:
         return MetaWorldAgent(candidate)
     if is_model(candidate):
         return ModelAgent(candidate)
+    model = getattr(candidate, "__self__", None)
+    if is_model(model) and candidate == model.predict:  # type: ignore[union-attr]
+        return ModelAgent(model, deterministic=False)
     if callable(candidate):
         return Policy(candidate)
     raise NotAnAgent(
@@ -64,16 +68,30 @@ class ModelAgent(Agent):
     """Plays a model of Stable-Baselines3, or one like it, which keeps a state for each slot if it
     is recurrent.
 
+    It sees observations as the VecNormalize around its training's environments makes them, whose
+    statistics do not change.
+
     Args:
         model: has `predict(observation, state, episode_start, deterministic)`, which returns
             actions and the next state, None or a tuple of arrays. It is not seeded, and does not
             learn.
         deterministic: whether it plays its most likely action, as `evaluate_policy` does.
+        vec_normalize: the file that `VecNormalize.save` wrote, for a saved model, which comes
+            without its statistics. The file is unpickled, and so runs whatever it holds.
+
+    Raises CannotLoad if there is no such file.
     """
 
-    def __init__(self, model: Any, *, deterministic: bool = True) -> None:
+    def __init__(
+        self,
+        model: Any,
+        *,
+        deterministic: bool = True,
+        vec_normalize: str | Path | None = None,
+    ) -> None:
         self.model = model
         self.deterministic = deterministic
+        self._kept = None if vec_normalize is None else _statistics(Path(vec_normalize), model)
 
     def agent_init(self, spec: TaskSpec) -> None:
         """Forget the states of all episodes."""
@@ -90,7 +108,7 @@ class ModelAgent(Agent):
         starts = np.arange(len(slots)) >= len(turn.steps)
         observation = next(iter(seen.values())) if len(seen) == 1 else seen
         actions, states = self.model.predict(
-            observation,
+            self._normalized(observation),
             state=self._of(slots),
             episode_start=starts,
             deterministic=self.deterministic,
@@ -98,6 +116,11 @@ class ModelAgent(Agent):
         self._keep(slots, states)
         chosen: Chosen = actions
         return chosen
+
+    def _normalized(self, observation: Any) -> Any:
+        find = getattr(self.model, "get_vec_normalize_env", None)
+        found = self._kept or (find() if find else None)
+        return found.normalize_obs(observation) if found else observation
 
     def _of(self, slots: npt.NDArray[np.uint32]) -> tuple[Array, ...] | None:
         """The states of some slots; None before the first answer, and of models without."""
@@ -117,6 +140,18 @@ class ModelAgent(Agent):
             )
         for kept, state in zip(self._states, states, strict=True):
             np.moveaxis(kept, self._axis, 0)[slots] = np.moveaxis(state, self._axis, 0)
+
+
+def _statistics(path: Path, model: Any) -> Any:
+    """The VecNormalize in a file, around nothing but the model's spaces."""
+    import gymnasium
+    from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+
+    if not path.is_file():
+        raise CannotLoad(f"got vec_normalize={path}, wanted a file that VecNormalize.save wrote")
+    spaces: gymnasium.Env[Any, Any] = gymnasium.Env()
+    spaces.observation_space, spaces.action_space = model.observation_space, model.action_space
+    return VecNormalize.load(str(path), DummyVecEnv([lambda: spaces]))
 
 
 def _with_rows(shape: tuple[int, ...], axis: int, rows: int) -> tuple[int, ...]:

@@ -150,7 +150,12 @@ class Policy(Agent):
             return {}
         observations = _rows(turn, len(turn.ends), None)
         seen = next(iter(observations.values())) if len(observations) == 1 else observations
-        answer: Any = self.function(seen)
+        try:
+            answer: Any = self.function(seen)
+        except (TypeError, ValueError, IndexError) as error:  # as of code for one observation
+            shapes = ", ".join(str(rows.shape) for rows in observations.values())
+            error.add_note(f"observations come as a batch, {shapes}: a row for each episode")
+            raise
         if isinstance(answer, tuple) and len(answer) == 2 and answer[1] is None:
             answer = answer[0]
         chosen: Chosen = answer

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from reglue.errors import BadArgument, UsageError
+from reglue.errors import BadArgument, UsageError, setting
 
 SCHEME = "reglue"
 
@@ -76,7 +76,7 @@ def join_string(
     if whole.tls_name and not whole.authority:
         raise BadArgument(
             f"got TLS name {whole.tls_name!r} and no authority to trust: give the whole join "
-            "string, or the authority's certificate (--ca FILE)"
+            f"string, or the authority's certificate ({setting('ca', 'FILE')})"
         )
     return whole
 

@@ -22,6 +22,7 @@ from reglue.errors import (
     WrongTls,
     WrongToken,
     WrongVersion,
+    setting,
 )
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, channel_options, grpc
 from reglue.net.join_string import JoinString, own_certificate, split_address, to_pem
@@ -201,7 +202,7 @@ def tls_trouble(join_string: JoinString, timeout_s: float) -> WrongTls | None:
         return None
     return WrongTls(
         f"the glue at {join_string.address} speaks TLS: give its whole join string, or the "
-        "certificate of its authority (--ca FILE)"
+        f"certificate of its authority ({setting('ca', 'FILE')})"
     )
 
 
@@ -269,13 +270,13 @@ def _of_certificate(error: ssl.SSLCertVerificationError, join_string: JoinString
         case code if code in _OTHER_AUTHORITY:
             return (
                 f"{whose} is not signed by the authority that you trust: ask the host for its "
-                "present join string (or --ca FILE), or somebody else answers there"
+                f"present join string (or {setting('ca', 'FILE')}), or somebody else answers there"
             )
         case code if code in _OTHER_NAME:
             name = join_string.tls_name or split_address(join_string.address)[0]
             return (
                 f"{whose} is not made out to {name!r}: give the name that it is made out to "
-                "(--tls-name NAME), or use the host's join string"
+                f"({setting('tls_name', 'NAME')}), or use the host's join string"
             )
         case code if code in (_EXPIRED, _NOT_YET_VALID):
             when = "has expired" if code == _EXPIRED else "is not valid yet"

@@ -17,6 +17,7 @@ from reglue.errors import (
     SessionLost,
     SpecError,
     UsageError,
+    in_words,
     printable,
     raise_interrupt,
 )
@@ -259,7 +260,7 @@ class Session(GlueSession):
                 raise_interrupt(error)
                 self.has_failed = True
                 log.exception("the peer failed")  # first: the program that started us reads it now
-                what = printable(f"{type(error).__name__}: {error}")
+                what = printable(in_words(error))
                 self._leave(self._role.encode(seq, Fault(what)), FAREWELL_S)
                 raise
             self._answered = seq

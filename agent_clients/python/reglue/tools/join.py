@@ -32,10 +32,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (UsageError, Refused) as error:
         if error.__cause__ is not None and isinstance(error, CannotLoad):
             traceback.print_exception(error.__cause__)  # the author's own mistake, where it is
-        print(f"reglue join: {error}", file=sys.stderr)
+        print(f"reglue join: {error.with_flags()}", file=sys.stderr)
         return 2
     except ReglueError as error:
-        print(f"reglue join: {error}", file=sys.stderr)
+        print(f"reglue join: {error.with_flags()}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

@@ -14,7 +14,8 @@ import importlib.util
 import inspect
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,6 +26,9 @@ from reglue.agents.metaworld import MetaWorldAgent
 from reglue.environments.adaptation import adapted_suite
 from reglue.errors import CannotLoad, raise_interrupt, suggestion
 from reglue.examples import EXAMPLES
+
+_LOADING: ContextVar[tuple[str, ...]] = ContextVar("_LOADING", default=())
+"""The files and modules of others that are being loaded, the outermost first."""
 
 
 def example_names() -> list[str]:
@@ -37,7 +41,8 @@ def load(name: str, arguments: Mapping[str, str] | None = None) -> object:
 
     `arguments` are its constructor's keywords. One that is JSON is parsed (`3`, `0.5`, `true`,
     `null`, `[1, 2]`, `"3"`), any other stays a string. A class of `gymnasium.Env` becomes a
-    suite, and a function of `observations` alone a Policy. A file's folder, or the working
+    suite. A function with one required parameter besides them is a Policy: that parameter is the
+    observations. Any other function makes the agent or environment. A file's folder, or the working
     directory for a module, goes to the front of `sys.path`. Each call runs a file again.
 
     Raises CannotLoad if there is no such file, class or argument, or if the
@@ -45,8 +50,8 @@ def load(name: str, arguments: Mapping[str, str] | None = None) -> object:
     """
     make = find(EXAMPLES.get(name, name))
     keywords = {key: parsed(value) for key, value in (arguments or {}).items()}
-    if inspect.isfunction(make) and [*inspect.signature(make).parameters] == ["observations"]:
-        make = functools.partial(Policy, make)
+    if inspect.isfunction(make) and _is_policy(inspect.signature(make), keywords):
+        return Policy(functools.partial(make, **keywords) if keywords else make)
     check_arguments(name, make, keywords)
     return adapted_suite(make, keywords) or make(**keywords)
 
@@ -109,6 +114,31 @@ def parsed(value: str) -> Any:
         return value
 
 
+def _is_policy(signature: inspect.Signature, keywords: Mapping[str, Any]) -> bool:
+    """Whether a function wants one argument besides its keywords."""
+    return not _binds(signature, **keywords) and _binds(signature, None, **keywords)
+
+
+def _binds(signature: inspect.Signature, *given: object, **keywords: Any) -> bool:
+    try:
+        signature.bind(*given, **keywords)
+    except TypeError:
+        return False
+    return True
+
+
+def check_guarded(what: str) -> None:
+    """Raise CannotLoad if a file or module calls this while Reglue loads it.
+
+    Every process that loads it would begin `what` again.
+    """
+    if loading := _LOADING.get():
+        raise CannotLoad(
+            f"{loading[-1]} begins {what} while Reglue loads it for what it defines: put what it "
+            'does as a program below `if __name__ == "__main__":`'
+        )
+
+
 def _without_class(name: str) -> str:
     """The message for a name that has no class and is no example."""
     path = Path(name.removesuffix(":"))
@@ -146,34 +176,48 @@ def _load_file(target: str) -> ModuleType:
         raise CannotLoad(f"{target} is not a Python file")
     _make_importable(path.parent)
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # before it runs: dataclasses look their module up
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        del sys.modules[spec.name]
-        raise _failed(target, error) from error
+    with _while_loading(str(path), target):
+        sys.modules[spec.name] = module  # before it runs: dataclasses look their module up
+        try:
+            spec.loader.exec_module(module)
+        except Exception:
+            del sys.modules[spec.name]
+            raise
     return module
 
 
 def _load_module(target: str) -> ModuleType:
     if not target.startswith("reglue."):
         _make_importable(Path.cwd())
-    try:
-        return importlib.import_module(target)
-    except ModuleNotFoundError as error:
-        if error.name is not None and f"{target}.".startswith(f"{error.name}."):
+    with _while_loading(target, target):
+        try:
+            return importlib.import_module(target)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{target}.".startswith(f"{error.name}."):
+                raise
             raise CannotLoad(
                 f"there is no module {error.name} in {Path.cwd()} or installed; "
                 f"for a file write {target.replace('.', '/')}.py:Class"
             ) from None
-        raise _failed(target, error) from error
+
+
+@contextlib.contextmanager
+def _while_loading(code: str, target: str) -> Iterator[None]:
+    """Turns the author's errors into CannotLoad; also raises it for code that loads itself."""
+    if code in _LOADING.get():
+        check_guarded("to load itself")
+    token = _LOADING.set((*_LOADING.get(), code))
+    try:
+        yield
+    except CannotLoad:
+        raise
     except Exception as error:
-        raise _failed(target, error) from error
-
-
-def _failed(target: str, error: Exception) -> CannotLoad:
-    raise_interrupt(error)
-    return CannotLoad(f"{target} could not be loaded: {type(error).__name__}: {error}")
+        raise_interrupt(error)
+        raise CannotLoad(
+            f"{target} could not be loaded: {type(error).__name__}: {error}"
+        ) from error
+    finally:
+        _LOADING.reset(token)
 
 
 def _make_importable(folder: Path) -> None:

@@ -19,7 +19,7 @@ from sqlalchemy.dialects import sqlite
 
 from glue_server import Outcome
 from glue_server.processes.interrupts import uninterrupted
-from reglue.errors import RunBusy, RunDamaged, RunExists, StorageFailed, UsageError
+from reglue.errors import RunBusy, RunDamaged, RunExists, StorageFailed, UsageError, setting
 from reglue_bench.runs.ledger import digests, tables
 from reglue_bench.runs.ledger.reader import (
     AGENT_NAME,
@@ -93,11 +93,11 @@ class Ledger(LedgerReader):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(
-                f"{folder} cannot be made: {error.strerror}; choose another --out"
+                f"{folder} cannot be made: {error.strerror}; choose another {setting('out')}"
             ) from error
         file = folder / FILE
         if file.is_dir():
-            raise UsageError(f"{file} is a folder; choose another --out")
+            raise UsageError(f"{file} is a folder; choose another {setting('out')}")
         ledger = cls.__new__(cls)
         ledger._open(folder, mode="rwc")
         is_new = not file.exists() or not file.stat().st_size
@@ -111,7 +111,8 @@ class Ledger(LedgerReader):
             if isinstance(error, StorageFailed):
                 raise StorageFailed(
                     f"{folder}: no run was begun, as its disk cannot be written to: "
-                    f"{words_of(error.__cause__)}; make room there, or choose another --out"
+                    f"{words_of(error.__cause__)}; make room there, or choose another "
+                    f"{setting('out')}"
                 ) from error
             raise
         return ledger
@@ -355,7 +356,7 @@ class _Written:
 
 def _exists(folder: Path) -> RunExists:
     return RunExists(
-        f"{folder} holds a run already: continue it with --resume {folder}, "
+        f"{folder} holds a run already: continue it with {setting('resume')}, "
         "or choose another folder"
     )
 

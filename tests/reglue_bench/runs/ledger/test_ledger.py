@@ -105,7 +105,7 @@ def test_a_closed_ledger_lets_the_next_writer_in(tmp_path: Path) -> None:
 def test_a_folder_that_holds_a_run_is_not_begun_again(tmp_path: Path) -> None:
     with Ledger.create(tmp_path, {"plan": "first"}):
         pass
-    with pytest.raises(RunExists, match="--resume"):
+    with pytest.raises(RunExists, match="resume"):
         Ledger.create(tmp_path, {"plan": "second"})
     with Ledger(tmp_path) as ledger:
         assert ledger.about["plan"] == "first"
