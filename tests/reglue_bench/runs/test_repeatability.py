@@ -41,10 +41,10 @@ def test_an_environment_that_is_no_function_of_its_cell_is_named(tmp_path: Path,
     assert result.complete
     assert result.repeatable is False
     [line] = [each for each in notes(result) if each.startswith("not repeatable")]
-    assert "by the environment" in line
+    assert "because of the environment" in line
     assert read_result(tmp_path / "run").repeat == result.repeat
     page = draw_report([("run", result)]).write(tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "Not repeatable, by the environment" in page
+    assert "Not repeatable, because of the environment" in page
 
 
 @pytest.mark.parametrize("procedure", ["multi-task", "meta-learning", "online"])
