@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from numbers import Integral, Real
 
-from reglue.errors import UsageError
+from reglue.errors import BadArgument
 
 DRAWS = {"render_mode": "rgb_array"}
 """Gymnasium's keyword for environments whose `render` returns pictures."""
@@ -14,23 +14,23 @@ DRAWS = {"render_mode": "rgb_array"}
 def check_integer(name: str, given: object, least: int) -> None:
     """Raise UsageError unless `given` is an integer of at least `least`."""
     if isinstance(given, bool) or not isinstance(given, Integral) or int(given) < least:
-        raise UsageError(f"got {name} {given!r}, wanted an integer from {least}")
+        raise BadArgument(f"got {name} {given!r}, wanted an integer from {least}")
 
 
 def check_number(name: str, given: object) -> None:
     """Raise UsageError unless `given` is a finite number."""
     if isinstance(given, bool) or not isinstance(given, Real) or not math.isfinite(given):
-        raise UsageError(f"got {name} {given!r}, wanted a number")
+        raise BadArgument(f"got {name} {given!r}, wanted a number")
 
 
 def check_positive(name: str, given: object) -> None:
     """Raise UsageError unless `given` is a finite number above 0."""
     check_number(name, given)
     if not given > 0:  # type: ignore[operator]
-        raise UsageError(f"got {name} {given!r}, wanted a number above 0")
+        raise BadArgument(f"got {name} {given!r}, wanted a number above 0")
 
 
 def check_flag(name: str, given: object) -> None:
     """Raise UsageError unless `given` is a bool: a word such as "no" would count as true."""
     if not isinstance(given, bool):
-        raise UsageError(f"got {name} {given!r}, wanted true or false")
+        raise BadArgument(f"got {name} {given!r}, wanted true or false")

@@ -12,8 +12,8 @@ from env_adapters.composed_world import ComposedWorld, KeptWorld, Sources
 from env_adapters.fitted_tensors import FITS, Fit, View, fitted
 from env_adapters.names import SuiteName
 from reglue.environments.world import Restorable, Suite, World
-from reglue.errors import UnknownName, UsageError
-from reglue.spec import TaskSpec
+from reglue.errors import BadArgument, UnknownName
+from reglue.spec import Arrays, TaskSpec
 
 
 class Composed:
@@ -53,6 +53,8 @@ class Composed:
             raise UnknownName("fit", fit, FITS)
         if fit != "equal" and specs:
             specs, self._views = fitted(specs, fit)
+        if self.raw_actions:
+            self._views = {name: self._clipping(name, view) for name, view in self._views.items()}
         self._spec = _common(specs)
         told = json.dumps([suites, tasks, horizon, sees, fit], sort_keys=True, default=repr)
         self._mark = hashlib.sha256(told.encode()).hexdigest()
@@ -85,6 +87,11 @@ class Composed:
         return any(getattr(suite, "tells_success", True) for suite in self._suites)
 
     @property
+    def raw_actions(self) -> bool:
+        """Whether a suite wants actions as they are: those of the others are clipped here."""
+        return any(map(_is_raw, self._suites))
+
+    @property
     def counts_steps(self) -> bool:
         """Whether some suite's cells need the run's steps."""
         return any(getattr(suite, "counts_steps", False) for suite in self._suites)
@@ -97,6 +104,22 @@ class Composed:
             return ComposedWorld(self._views, self._horizon, worlds, self._sources)
         return KeptWorld(self._views, self._horizon, worlds, self._sources, mark=self._mark)
 
+    def _clipping(self, name: str, view: View) -> View:
+        suite = self._suites[self._sources[name][0]]
+        if _is_raw(suite):
+            return view
+        tensors = {tensor.name: tensor for tensor in suite.spec.actions}
+
+        def act(actions: Arrays) -> Arrays:
+            own = view.act(actions)
+            return {name: tensors[name].clipped(values) for name, values in own.items()}
+
+        return replace(view, act=act)
+
+
+def _is_raw(suite: Suite) -> bool:
+    return bool(getattr(suite, "raw_actions", False))
+
 
 def _check_variants(name: str, suite: Suite, task: str, numbers: Sequence[int]) -> None:
     if task not in suite.variants:
@@ -104,9 +127,9 @@ def _check_variants(name: str, suite: Suite, task: str, numbers: Sequence[int]) 
     most = suite.variants[task] - 1
     for number in numbers:
         if not 0 <= number <= most:
-            raise UsageError(f"{name}: got variant {number}, wanted 0 to {most}")
+            raise BadArgument(f"{name}: got variant {number}, wanted 0 to {most}")
     if not numbers:
-        raise UsageError(f"{name}: got no variants, wanted some of 0 to {most}")
+        raise BadArgument(f"{name}: got no variants, wanted some of 0 to {most}")
 
 
 def _spec(name: str, spec: TaskSpec, horizon: int, sees: Sequence[str] | None) -> TaskSpec:
@@ -128,7 +151,7 @@ def _selection(spec: TaskSpec) -> View:
 def _common(specs: Mapping[str, TaskSpec]) -> TaskSpec:
     """The spec that all tasks share; their tensors must be equal."""
     if not specs:
-        raise UsageError("got no tasks, wanted at least one")
+        raise BadArgument("got no tasks, wanted at least one")
     first, wanted = next(iter(specs.items()))
     for name, spec in specs.items():
         for what in ("observations", "actions", "discount", "continuing", "rewards_in_evaluation"):
@@ -136,7 +159,7 @@ def _common(specs: Mapping[str, TaskSpec]) -> TaskSpec:
             if got != other:
                 hint = '; fit = "pad" or "superset" combines them' * isinstance(got, tuple)
                 words = f"got as {what} {_words(got, other)} as in {first}{hint}"
-                raise UsageError(f"{name}: {words}")
+                raise BadArgument(f"{name}: {words}")
     lows, highs = zip(*(spec.reward_range for spec in specs.values()), strict=True)
     horizons = [spec.horizon for spec in specs.values()]
     return replace(

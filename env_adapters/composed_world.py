@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from env_adapters.fitted_tensors import View
 from env_adapters.states import seal, unseal
 from reglue.environments.world import Cell, Rendered, Step, World
-from reglue.errors import UnknownName, UsageError
+from reglue.errors import BadArgument, UnknownName, UsageError
 from reglue.spec import Array, Arrays
 
 Sources: TypeAlias = dict[str, tuple[int, str, Sequence[int]]]
@@ -40,7 +40,7 @@ class ComposedWorld:
         place, task, numbers = self._sources[cell.task]
         if not 0 <= cell.variant < len(numbers):
             wanted = f"0 to {len(numbers) - 1}"
-            raise UsageError(f"{cell.task}: got variant {cell.variant}, wanted {wanted}")
+            raise BadArgument(f"{cell.task}: got variant {cell.variant}, wanted {wanted}")
         first = self._worlds[place].start(replace(cell, task=task, variant=numbers[cell.variant]))
         return self._go_on(cell.task, 0).observe(first)
 
@@ -114,8 +114,8 @@ class KeptWorld(ComposedWorld):
             header = json.loads(head)
             mark, task, steps = header["mark"], header["task"], int(header["steps"])
         except (ValueError, TypeError, KeyError) as error:
-            raise UsageError(f"got a state that cannot be read: {error!r}") from error
+            raise BadArgument(f"got a state that cannot be read: {error!r}") from error
         if mark != self._mark or task not in self._sources:
-            raise UsageError("got a state of other suites, tasks, horizon or tensors than these")
+            raise BadArgument("got a state of other suites, tasks, horizon or tensors than these")
         self._worlds[self._sources[task][0]].set_state(inner)
         self._go_on(task, steps)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reglue.errors import UsageError
+from reglue.errors import BadArgument, UsageError
 
 Floats = npt.NDArray[np.float64]
 
@@ -71,7 +71,7 @@ def make_renderer(model: Any, height: int, width: int) -> Any:
                 _check_display()
             return Renderer(model, height, width)
     except ValueError as error:  # larger than the model's own limit
-        raise UsageError(f"got pictures of {height} × {width}: {error}") from error
+        raise BadArgument(f"got pictures of {height} × {width}: {error}") from error
     except Exception as error:  # the edge of somebody's library
         raise UsageError(f"MuJoCo cannot draw: {error}; {how_to_draw()}") from error
 

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from reglue.environments.world import Cell
-from reglue.errors import UsageError
+from reglue.errors import BadArgument, UsageError
 from reglue.messages.agent import Phase
 from reglue.spec import DTYPES, Array, Arrays
 
@@ -91,10 +91,10 @@ def seal(mark: bytes, body: bytes) -> bytes:
 def unseal(mark: bytes, sealed: bytes, wanted: str, *, what: str = "state") -> bytes:
     """The body. Raises UsageError, which names what was `wanted`, unless `seal` wrote it."""
     if not sealed.startswith(mark):
-        raise UsageError(f"got {sealed[:60]!r}…, wanted {wanted}")
+        raise BadArgument(f"got {sealed[:60]!r}…, wanted {wanted}")
     digest, body = sealed[len(mark) :][:_DIGEST_BYTES], sealed[len(mark) + _DIGEST_BYTES :]
     if hashlib.sha256(body).digest() != digest:
-        raise UsageError(f"got a damaged {what} of {len(sealed)} bytes, wanted it as it was saved")
+        raise BadArgument(f"got a damaged {what} of {len(sealed)} bytes, wanted it as it was saved")
     return body
 
 
@@ -105,7 +105,7 @@ def _reading(what: str) -> Iterator[None]:
     except (AttributeError, KeyError, TypeError, ValueError, struct.error) as error:
         if isinstance(error, UsageError):
             raise
-        raise UsageError(
+        raise BadArgument(
             f"got a {what} that cannot be read: {error!r}; wanted it as it was saved"
         ) from error
 

@@ -17,7 +17,7 @@ from env_adapters.arguments import check_integer
 from env_adapters.metaworld import ALL_TASKS, catalogue, draw_goals, task_set
 from env_adapters.names import Asked, Family, SuiteName
 from env_adapters.registry import Registry
-from reglue.errors import UnknownName, UsageError
+from reglue.errors import BadArgument, UnknownName
 from reglue.tools.loading import find
 
 _GYMNASIUM = "env_adapters.gymnasium:Gymnasium"
@@ -90,7 +90,7 @@ def _family(name: str) -> tuple[Family, str] | None:
         return None
     family = FAMILIES[prefix]
     if family.rest and not rest:
-        raise UsageError(f"got {name!r}, wanted {family.form(prefix)}")
+        raise BadArgument(f"got {name!r}, wanted {family.form(prefix)}")
     return None if colon and not family.rest else (family, rest)
 
 

@@ -5,13 +5,14 @@ from glue_server.environment.calls import EnvironmentCalls
 from glue_server.environment.port import EnvironmentPort, LocalEnvironmentPort
 from glue_server.environment.workers import WorkersPort
 from glue_server.episodes.loop import NextOrder, Spent
-from glue_server.episodes.recording import Order, Outcome
+from glue_server.episodes.recording import CRASHED, Order, Outcome
 from glue_server.episodes.runner import EpisodeRunner
 from glue_server.routines.glue import Glue
 from glue_server.routines.state_machine import StateMachine
 from glue_server.timeouts import Timeouts
 
 __all__ = [
+    "CRASHED",
     "AgentPort",
     "EnvironmentCalls",
     "EnvironmentPort",

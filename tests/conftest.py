@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import resource
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
@@ -34,3 +36,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for name, told in report.user_properties:
             if name == "transcript":
                 terminalreporter.write_line(f"{name} {told}")
+
+
+@pytest.fixture
+def more_than_1024_descriptors() -> Iterator[None]:
+    """Others are open: what opens next is beyond 1023, where select.select fails."""
+    wanted, limits = 4096, resource.getrlimit(resource.RLIMIT_NOFILE)
+    if resource.RLIM_INFINITY != limits[1] < wanted:
+        pytest.skip(f"at most {limits[1]} descriptors here")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, limits[1]))
+    opened = [os.open(os.devnull, os.O_RDONLY) for _ in range(1024)]
+    yield
+    for descriptor in opened:
+        os.close(descriptor)
+    resource.setrlimit(resource.RLIMIT_NOFILE, limits)

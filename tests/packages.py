@@ -107,7 +107,7 @@ class FirstGoals(MultiTask):
         return Tally(self, begun, clock)
 
     def score(self, played):
-        return super().score(played).model_copy(update={"mean_returns": None})
+        return super().score(played).model_copy(update={"mean_return": None})
 '''
 
 

@@ -83,6 +83,14 @@ class Walk:
         return {"observation": np.array(seen)}
 
 
+class Unnumbered(Corridor):
+    """A corridor that does not standardize its randomness."""
+
+    def __init__(self, **corridor: object) -> None:
+        super().__init__(**corridor)  # type: ignore[arg-type]
+        self.standardizes = False
+
+
 class Trapdoor(Corridor):
     """A corridor whose process is killed at step 3, as long as the file `fuse` has marks.
 

@@ -5,26 +5,37 @@ The entry points of the group `reglue.training`, by which the SDK's Gymnasium vi
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
-from contextlib import closing
+import warnings
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from env_adapters.metaworld import ALL_TASKS, catalogue
 from env_adapters.suites import EXAMPLES, META_WORLD, is_known
-from glue_server import EnvironmentCalls, Order
+from glue_server import EnvironmentCalls, LocalEnvironmentPort, Order
 from glue_server.agent.calls import AgentCalls
 from glue_server.agent.port import ProgramPort
 from glue_server.agent.turns import SlotAgent
 from glue_server.episodes.loop import EpisodeLoop, Spent
 from glue_server.timeouts import Timeouts
-from reglue.errors import BadArgument, EnvironmentFault, UsageError
+from reglue.environments.environment import Worlds
+from reglue.environments.world import Rendered
+from reglue.errors import (
+    AgentAbandoned,
+    BadArgument,
+    EnvironmentFault,
+    NotAnEnvironment,
+    UsageError,
+)
 from reglue.messages.agent import AgentInit, Numbered, Phase, Reply
 from reglue.spec import TaskSpec
 from reglue_bench.plans.names import BenchmarkName
 from reglue_bench.plans.training_stream import TrainingStream, training_stream
-from reglue_bench.procedures.procedure import MAX_TRIES
+from reglue_bench.replay.pictures import Picture, drawn_by, with_pictures
 from reglue_bench.runs.environments import cores, make_environment
+
+_MOST_FAILURES = 3  # of starts, one after another; then the environment is lost
 
 
 def calls(
@@ -32,26 +43,44 @@ def calls(
     slots: int | None = None,
     *,
     workers: int | None = None,
+    raise_faults: bool = True,
+    render_mode: str | None = None,
     **options: Any,
-) -> Generator[Numbered, Reply | None, str]:
-    """What a glue would ask an agent that trains, without end; is sent the agent's replies.
+) -> LocalTraining:
+    """Play a benchmark's training episodes, without end.
 
     Args:
         benchmark: A benchmark, or an environment by its name.
         slots: How many episodes are played at once; by default one for each task.
         workers: Processes; by default one for each core for Meta-World in several slots, else 0.
+        raise_faults: Raise EnvironmentFault where an environment fails; else its episode is void.
+        render_mode: "rgb_array" for environments that can be drawn, in this process.
         options: Settings as of `reglue_bench.evaluate`: `seed` (of goals and episodes),
             `training_seed` (of their order), and those of the environments. The episodes are those
             of `reglue bench BENCHMARK --train-steps N` with the same.
 
-    Raises UsageError, EnvironmentFault.
+    Raises UsageError, NotAnEnvironment (it cannot draw), EnvironmentFault.
     """
+    if render_mode not in (None, "rgb_array"):
+        raise BadArgument(f"got render_mode {render_mode!r}, wanted 'rgb_array' or None")
+    if render_mode and workers:
+        raise BadArgument(f"got {workers} workers, wanted 0: pictures are drawn in this process")
     stream = _stream(benchmark, options)
     slots = len(stream.cells.variants) if slots is None else slots
     stream = replace(stream, cells=replace(stream.cells, slots=slots))
+    if render_mode:
+        worlds = Worlds(with_pictures(stream.suite))
+        if not isinstance(worlds.world(0), Rendered):
+            raise NotAnEnvironment(f"{benchmark} cannot draw: make it with render_mode=None")
+        port = LocalEnvironmentPort(worlds, stream.suite.factory)
+        environment = EnvironmentCalls(port).opened(slots)
+        return LocalTraining(
+            benchmark, environment, stream, raise_faults=raise_faults, worlds=worlds
+        )
     if workers is None:
         workers = cores() if stream.suite.factory == META_WORLD and slots > 1 else 0
-    return _calls(make_environment(stream.suite, slots, workers=workers), stream)
+    environment = make_environment(stream.suite, slots, workers=workers)
+    return LocalTraining(benchmark, environment, stream, raise_faults=raise_faults)
 
 
 def spec(benchmark: str, **options: Any) -> TaskSpec:
@@ -65,42 +94,137 @@ def names() -> list[str]:
     return [*forms, *(f"{kind}:{task}" for kind in ("MT1", "ML1") for task in ALL_TASKS), *EXAMPLES]
 
 
-def _calls(
-    environment: EnvironmentCalls, stream: TrainingStream
-) -> Generator[Numbered, Reply | None, str]:
-    with closing(environment):
-        yield Numbered(1, AgentInit(environment.spec))
-        begun = [0] * environment.spec.slots  # episodes
+class LocalTraining:
+    """Training episodes, as a glue in this process plays them for a program.
+
+    `calls` yields what a glue would ask an agent that trains, and is sent the agent's replies.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        environment: EnvironmentCalls,
+        stream: TrainingStream,
+        *,
+        raise_faults: bool,
+        worlds: Worlds | None = None,
+    ) -> None:
+        """`worlds` are the environment's, if they can be drawn."""
+        self.calls = self._calls()
+        self._name = name
+        self._environment = environment
+        self._stream = stream
+        self._first = 0  # the number of each slot's first episode
+        self._copied = ""  # what makes two environments copies, once it is chosen
+        self._raise_faults = raise_faults
+        self._worlds = worlds
+        self._is_drawn = False  # somebody looks
+        self._last: dict[int, Picture | None] = {}  # of the slots' last episodes
+
+    def choose(self, seed: int | None) -> None:
+        """Before the first episode: play those of training seed `seed`.
+
+        A slot's first task is number `seed` then, so that copies with seeds in a row share the
+        tasks. None leaves the episodes as they are. Warns of a copy in this process.
+        """
+        if self._copied:
+            return
+        if seed is not None:
+            self._stream = self._stream.with_training_seed(seed)
+            cells = self._stream.cells
+            self._first = seed % len(cells.variants) * cells.trial
+        stream = self._stream
+        words = (stream.suite, stream.plan.training_key, stream.cells.slots, self._first)
+        self._copied = repr(words)
+        if _PLAYED[self._copied]:
+            warnings.warn(
+                f"another environment of this program plays the same episodes of "
+                f"{self._name}: give each a seed of its own, by reset(seed=…) before "
+                f"its first episode or by training_seed=…",
+                stacklevel=4,
+            )
+        _PLAYED[self._copied] += 1
+
+    def picture(self, slot: int, *, is_over: bool) -> Picture:
+        """A slot's episode as it is now, or the last moment of one that is over.
+
+        Raises UsageError if there is none.
+        """
+        self._is_drawn = True
+        picture = self._last.get(slot) if is_over else self._drawn(slot)
+        if picture is None:
+            raise UsageError(
+                f"{self._name} draws nothing in slot {slot}: reset() first; or "
+                "it cannot draw, and render_mode=None is for it"
+            )
+        return picture
+
+    def _drawn(self, slot: int) -> Picture | None:
+        assert self._worlds is not None, "it was made to draw"
+        return drawn_by(self._worlds.world(slot))
+
+    def _calls(self) -> Generator[Numbered, Reply | None, str]:
+        environment = self._environment
+        try:
+            yield Numbered(1, AgentInit(environment.spec))
+            port = ProgramPort("program")
+            clips = not environment.ready.raw_actions
+            agent = SlotAgent(AgentCalls(port, Timeouts()), environment.spec, clips=clips)
+            order = self._orders()
+            loop = EpisodeLoop(agent, environment, Phase.TRAIN, order, spent=Spent())
+            failures = 0  # of starts, one after another
+            for seq, outcome in enumerate(loop.turns()):
+                if outcome is None:
+                    failures = 0
+                    port.answer((yield Numbered(seq + 2, port.call)))
+                elif outcome.status not in ("ok", AgentAbandoned.status):
+                    failures += not outcome.steps
+                    if self._raise_faults or failures == _MOST_FAILURES:
+                        raise self._fault(outcome.detail)
+        finally:
+            if self._copied:
+                _PLAYED[self._copied] -= 1
+            environment.close()
+        return "the environments are closed"
+
+    def _orders(self) -> Callable[[int], Order]:
+        """What a slot plays next. Its world is drawn before, as that ends what was played there."""
+        begun = [self._first] * self._environment.spec.slots
 
         def next_order(slot: int) -> Order:
+            if self._is_drawn:
+                self._last[slot] = self._drawn(slot)
             begun[slot] += 1
-            return stream.order(slot, begun[slot] - 1)
+            return self._stream.order(slot, begun[slot] - 1)
 
-        port = ProgramPort("program")
-        agent = SlotAgent(AgentCalls(port, Timeouts()), environment.spec)
-        loop = EpisodeLoop(agent, environment, Phase.TRAIN, next_order, spent=Spent())
-        failures = 0  # of starts, one after another
-        for seq, outcome in enumerate(loop.turns()):
-            if outcome is None:
-                failures = 0
-                port.answer((yield Numbered(seq + 2, port.call)))
-            elif outcome.status == EnvironmentFault.status and not outcome.steps:
-                failures += 1
-                if failures == MAX_TRIES:
-                    raise EnvironmentFault(outcome.detail)
-    return "the environments are closed"
+        return next_order
+
+    def _fault(self, detail: str) -> EnvironmentFault:
+        """The last line of a traceback, which is its note."""
+        lines = detail.strip().splitlines() or [""]
+        cause = lines[-1 if lines[0].startswith("Traceback ") else 0]
+        advice = "; raise_faults=False goes on with the next episode" * self._raise_faults
+        fault = EnvironmentFault(f"{self._name}: {cause}{advice}")
+        if len(lines) > 1:
+            fault.add_note(detail)
+        return fault
+
+
+_PLAYED = Counter[str]()
+"""The streams that are played in this process now: it alone can know of copies."""
 
 
 def _stream(benchmark: str, options: Mapping[str, Any]) -> TrainingStream:
     """Raises UsageError."""
     if not isinstance(benchmark, str):
         raise BadArgument(f"got the benchmark {benchmark!r}, wanted a name")
+    name = None
     try:
         name = BenchmarkName.parse(benchmark)
     except UsageError:
         if not (is_known(benchmark) or ":" in benchmark):
             raise
-        # An environment. Online benchmarks play any; nobody asks how long a run is.
+    if name is None:  # an environment: online benchmarks play any, and nobody asks how long
         return training_stream(f"online:{benchmark}", **{"steps": 1, **options})
     if name.waits:
         raise UsageError(f"{benchmark} waits for an environment to connect: name one to play here")

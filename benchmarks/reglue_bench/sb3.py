@@ -67,7 +67,7 @@ class EvalCallback(EventCallback):  # type: ignore[misc] # SB3 is large, and myp
         self.callback_on_new_best = callback_on_new_best
         if callback_on_new_best is not None:
             callback_on_new_best.parent = self
-        self.best_mean_reward = -np.inf
+        self.best_mean_reward = self.last_mean_reward = -np.inf
         self.last_result: Result | None = None
         self._benchmark, self._options = benchmark, options
         self._evaluator: Evaluator | None = None
@@ -90,6 +90,7 @@ class EvalCallback(EventCallback):  # type: ignore[misc] # SB3 is large, and myp
             self._on_training_end()
             raise
         assert result.mean_return is not None, "a run without a fault has one"
+        self.last_mean_reward = result.mean_return
         self._log(result, result.mean_return)
         goes_on = True
         if result.mean_return > self.best_mean_reward:

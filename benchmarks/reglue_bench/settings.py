@@ -389,10 +389,10 @@ class AgentSettings(_Group):
         SandboxName | None,
         _flag(
             "bubblewrap: the program sees the system, its folder and the files that it is given, "
-            "and writes only to its home; user: it runs as a user who owns nothing (needs root), "
-            "and only file permissions hide files; container; auto: the strongest of these that "
-            "works; none: it runs as you, for code that you trust (default: auto with a secret, "
-            "else none)",
+            "writes only to its home, and has no network but the glue (unless over gRPC); user: "
+            "it runs as a user who owns nothing (needs root), and only file permissions hide "
+            "files; container; auto: the strongest of these that works; none: it runs as you, for "
+            "code that you trust (default: auto with a secret, else none)",
             _SANDBOX,
         ),
     ] = None
@@ -407,7 +407,7 @@ class AgentSettings(_Group):
     sandbox_read: Annotated[
         list[Path],
         _flag(
-            "a file or folder in your home or /tmp that the program may read in bubblewrap or a "
+            "another file or folder that the program may read in bubblewrap or a "
             "container; repeat for more",
             _SANDBOX,
             metavar="PATH",

@@ -96,7 +96,7 @@ def _check(
     if result.ended_early is not None or score is None:
         why = "it has no score" if result.ended_early is None else result.ended_early.what
         return Check(False, f"{agent} did not play all of it: {why}")
-    told = f"{agent} scores {score:.3g}"
+    told = f"{agent} scores {score:z.3g}"
     if below is not None:
         return Check(score < below, f"{told}, wanted less than {below:g}")
     if at_least is not None:

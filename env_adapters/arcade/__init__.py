@@ -1,8 +1,8 @@
 """Arcade: small games of one engine, each a config of the same sections.
 
-Importing this registers the Gymnasium ids `Reglue/Arcade-v0` and, for the original Meta Arcade
-where it is installed, `Reglue/MetaArcade-v0`. Raises reglue.errors.MissingExtra where gymnasium
-or pydantic is not installed.
+Importing this registers the Gymnasium ids `Reglue/Arcade-v0`, `Reglue/ArcadeInterpolate-v0` and,
+for the original Meta Arcade where it is installed, `Reglue/MetaArcade-v0`. Raises
+reglue.errors.MissingExtra where gymnasium or pydantic is not installed.
 """
 
 from reglue.errors import MissingExtra
@@ -19,4 +19,7 @@ except ModuleNotFoundError as error:
 __all__ = ["GAMES", "Arcade", "MetaArcade", "make_config"]
 
 gymnasium.register("Reglue/Arcade-v0", entry_point="env_adapters.arcade:Arcade")
+gymnasium.register(
+    "Reglue/ArcadeInterpolate-v0", entry_point="env_adapters.curricula.make:interpolation"
+)
 gymnasium.register("Reglue/MetaArcade-v0", entry_point="env_adapters.arcade:MetaArcade")

@@ -26,10 +26,14 @@ GAMES = tuple(sorted(path.stem for path in _FOLDER.glob("*.json")))
 
 
 class Config(dict[str, JSON]):
-    """A dict whose `copy` is deep: Meta Arcade's examples change copies."""
+    """A dict with the methods of Meta Arcade's configs."""
+
+    def parameter_dictionary(self) -> Config:
+        """The config itself: here it is the dict."""
+        return self
 
     def copy(self) -> Config:
-        """A deep copy."""
+        """A deep copy: Meta Arcade's examples change copies."""
         return deepcopy(self)
 
 

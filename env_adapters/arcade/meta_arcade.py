@@ -16,7 +16,7 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from env_adapters.environment_configs import JSON
-from reglue.errors import CannotLoad, SpecError, UnknownName, UsageError
+from reglue.errors import BadArgument, CannotLoad, SpecError, UnknownName, UsageError
 from reglue.spec import Array
 
 _SEEDS = 2**32  # NumPy's global generator takes no more
@@ -68,7 +68,7 @@ class MetaArcade(gymnasium.Env[Array, Any]):
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Play two ticks. An episode that ends without 100 points won or lost is truncated."""
         if not self.action_space.contains(action):
-            raise UsageError(f"got the action {action!r}, wanted one of {self.action_space}")
+            raise BadArgument(f"got the action {action!r}, wanted one of {self.action_space}")
         if not self._on:
             raise UsageError("no episode is running; call reset first")
         with self._alone():

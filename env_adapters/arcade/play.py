@@ -23,7 +23,7 @@ from env_adapters.arcade.rules import (
 )
 from env_adapters.arcade.scene import TICKS, Body, Events, Scene
 from env_adapters.arcade.sections import Game
-from reglue.errors import UsageError
+from reglue.errors import BadArgument
 from reglue.spec import Array, Arrays
 
 _FULL = 100.0 - 1e-9
@@ -122,7 +122,9 @@ def play_from(inside: Arrays) -> Play:
         walls = _numbers(inside["walls"], (-1, 4), _FAR)
         scene = _scene(game, walls, _numbers(inside["bodies"], (-1, 7), _FAR))
     except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise UsageError(f"got arrays that are no state of an arcade episode: {error!r}") from error
+        raise BadArgument(
+            f"got arrays that are no state of an arcade episode: {error!r}"
+        ) from error
     return Play(scene, score=score, steps=int(steps))
 
 

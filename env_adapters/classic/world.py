@@ -11,7 +11,7 @@ import numpy as np
 
 from env_adapters.states import seal, unseal
 from reglue.environments.world import Cell, Step
-from reglue.errors import UnknownName, UsageError
+from reglue.errors import BadArgument, UnknownName, UsageError
 from reglue.rng import Rng
 from reglue.spec import Arrays, Discrete, TaskSpec
 
@@ -89,7 +89,7 @@ class ClassicWorld(Generic[State]):
             raise UnknownName("task in this suite", cell.task, variants)
         if not 0 <= cell.variant < variants[cell.task]:
             wanted = f"0 to {variants[cell.task] - 1}"
-            raise UsageError(f"{cell.task}: got variant {cell.variant}, wanted {wanted}")
+            raise BadArgument(f"{cell.task}: got variant {cell.variant}, wanted {wanted}")
         rng = Rng(cell.seed, cell.repeat)
         self._episode = _Episode(rng, self._model.begin(rng))
         return self._model.observe(self._episode.state)
@@ -124,7 +124,7 @@ class ClassicWorld(Generic[State]):
         try:
             self._episode = self._read(body)
         except (struct.error, ValueError) as error:
-            raise UsageError(f"got a state that cannot be of {self._model!r}: {error}") from error
+            raise BadArgument(f"got a state that cannot be of {self._model!r}: {error}") from error
 
     def get_random_seed(self) -> bytes:
         """The state of the episode's generator, as from `Rng.to_bytes`."""
@@ -146,7 +146,7 @@ class ClassicWorld(Generic[State]):
     def _chosen(self, action: Arrays) -> int:
         given = np.asarray(action.get("action"))
         if given.shape != () or given.dtype.kind not in "iu" or not 0 <= given < self._actions:
-            raise UsageError(f"got the action {given.tolist()}, wanted 0 to {self._actions - 1}")
+            raise BadArgument(f"got the action {given.tolist()}, wanted 0 to {self._actions - 1}")
         return int(given)
 
     def _read(self, body: bytes) -> _Episode[State]:

@@ -17,7 +17,7 @@ from env_adapters.curricula.timeline import Place, Timeline
 from env_adapters.environment_configs.environments import Env
 from env_adapters.environment_configs.values import is_whole
 from env_adapters.fitted_tensors import Fit
-from reglue.errors import UnknownName, UsageError
+from reglue.errors import BadArgument, UnknownName, UsageError
 from reglue.rng import Rng
 
 _SEEDS = 2**31  # some environments' own generators take no more
@@ -154,7 +154,7 @@ class Curriculum(gymnasium.Env[Any, Any]):
             if name not in ("episode", "steps"):
                 raise UnknownName("option of a curriculum", name, ("episode", "steps"))
             if not is_whole(value) or value < 0:
-                raise UsageError(f"{name}: got {value!r}, wanted an integer from 0")
+                raise BadArgument(f"{name}: got {value!r}, wanted an integer from 0")
         self._episodes = int(options.get("episode", self._episodes))
         self._steps = int(options.get("steps", self._steps))
 

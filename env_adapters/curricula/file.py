@@ -30,7 +30,7 @@ from env_adapters.curricula.sources import standing
 from env_adapters.environment_configs.environments import configured, read_config
 from env_adapters.environment_configs.lines import line_of
 from env_adapters.environment_configs.values import ConfigError, inside
-from reglue.errors import UnknownName, UsageError
+from reglue.errors import BadArgument, UnknownName, UsageError
 
 _TYPES: Mapping[str, tuple[type, str]] = {
     "schedule": (list, "a list of [what, duration]"),
@@ -56,13 +56,13 @@ def read_schedule(path: Path) -> dict[str, Any]:
     try:
         given = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: {error}") from error
+        raise BadArgument(f"{path}: {error}") from error
     try:
         arguments = _arguments(given, path.parent)
         make_curriculum(**made_of(arguments))[0].close()
     except ConfigError as error:
         line = line_of(text, _ENTRY.sub(r"\1[0]", error.path))  # `what` of [what, duration]
-        raise UsageError(f"{path}:{line}: {error}") from error
+        raise BadArgument(f"{path}:{line}: {error}") from error
     return arguments
 
 
@@ -83,7 +83,7 @@ def _arguments(given: Any, folder: Path) -> dict[str, Any]:
         if type(value) is not kind:
             raise ConfigError(key, f"got {value!r}, wanted {wanted}")
     for key in given.get("env_kwargs", {}):
-        if key in (*_TYPES, "key_readers"):
+        if key in (*_TYPES, "key_readers", "primary_interpreter"):
             raise ConfigError(
                 f"env_kwargs.{key}", "got a key of the file, wanted environments' keywords"
             )
@@ -145,7 +145,7 @@ def _config_in(file: Path) -> Any:
     try:
         configured(config, {})
     except UsageError as error:
-        raise UsageError(f"{file}: {error}") from error
+        raise BadArgument(f"{file}: {error}") from error
     return config
 
 
@@ -155,4 +155,4 @@ def _text(path: Path) -> str:
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
     except ValueError as error:
-        raise UsageError(f"{path} is no text: {error}") from error
+        raise BadArgument(f"{path} is no text: {error}") from error

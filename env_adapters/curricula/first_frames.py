@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from env_adapters.environment_configs.values import is_whole
 from env_adapters.gymnasium.world import without_window
-from reglue.errors import UsageError
+from reglue.errors import BadArgument, UsageError
 
 
 def get_first_frames(
@@ -34,9 +34,9 @@ def get_first_frames(
     the file cannot be written.
     """
     if not _are_whole(episodes, rows) or episodes < 1 or rows < 1:
-        raise UsageError(f"got {episodes} episodes in {rows} rows, wanted at least one of each")
+        raise BadArgument(f"got {episodes} episodes in {rows} rows, wanted at least one of each")
     if not _are_whole(after_steps) or after_steps < 0:
-        raise UsageError(f"got after_steps {after_steps!r}, wanted an integer from 0")
+        raise BadArgument(f"got after_steps {after_steps!r}, wanted an integer from 0")
     env.action_space.seed(seed)
     frames = [
         frame
@@ -79,7 +79,7 @@ def _picture(env: Any, observation: Any) -> npt.NDArray[np.uint8]:
         with without_window():
             observation = env.render()
     if not _is_picture(observation):
-        raise UsageError(
+        raise BadArgument(
             "got frames that are no pictures, wanted observations of (height, width, 3) uint8, "
             'or an environment made with render_mode="rgb_array"'
         )
@@ -96,7 +96,7 @@ def _sheet(
 ) -> npt.NDArray[np.uint8]:
     sizes = {frame.shape for frame in frames}
     if len(sizes) > 1:
-        raise UsageError(f"got frames of {sorted(sizes)}, wanted one size")
+        raise BadArgument(f"got frames of {sorted(sizes)}, wanted one size")
     height, width, _ = next(iter(sizes), (84, 84, 3))
     sheet = np.zeros((rows * height, columns * width, 3), np.uint8)
     for place, frame in enumerate(frames):

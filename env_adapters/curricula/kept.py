@@ -16,7 +16,7 @@ from env_adapters.curricula.named_env import NamedEnv
 from env_adapters.gymnasium.state_codec import StateCodec, state_codec
 from env_adapters.gymnasium.suite_env import SuiteEnv
 from reglue.environments.world import Restorable
-from reglue.errors import UsageError
+from reglue.errors import BadArgument
 from reglue.spec import Array, Arrays
 
 _TIME_LIMIT = "_elapsed_steps"  # the wrapper TimeLimit's counter
@@ -60,7 +60,7 @@ class _Restored:
 
     def write(self, env: Any, inside: Arrays) -> None:
         if "state" not in inside:
-            raise UsageError(f"got a state of {sorted(inside)}, wanted a world's state")
+            raise BadArgument(f"got a state of {sorted(inside)}, wanted a world's state")
         env.world.set_state(inside["state"].tobytes())
 
     def made_of(self, env: Any) -> Mapping[str, str]:
@@ -94,7 +94,7 @@ def _words(generator: np.random.Generator) -> Array:
 
 def _go_to(generator: np.random.Generator, words: Array) -> None:
     if words.shape != (_WORDS,) or words.dtype != np.uint64 or words[4] > 1 or words[5] >= 2**32:
-        raise UsageError(f"got {words.tolist()}, wanted the {_WORDS} words of a PCG64 generator")
+        raise BadArgument(f"got {words.tolist()}, wanted the {_WORDS} words of a PCG64 generator")
     high, low, high_inc, low_inc, has_half, half = words.tolist()
     state = {"state": (high << 64) + low, "inc": (high_inc << 64) + low_inc}
     generator.bit_generator.state = {

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from env_adapters.curricula.environment import Curriculum
-from env_adapters.curricula.schedule import Reader, Reading
+from env_adapters.curricula.schedule import Interpreter, Reader, Reading
 from env_adapters.environment_configs.values import ConfigError, is_whole
 from env_adapters.fitted_tensors import FITS, Fit
 from reglue.errors import UnknownName
@@ -14,9 +14,10 @@ from reglue.errors import UnknownName
 _SEEDS = 2**63
 
 
-def make_curriculum(
+def make_curriculum(  # noqa: PLR0913 - the original's, and ours
     schedule: Any,
     *,
+    primary_interpreter: Interpreter | None = None,
     episodic: bool = False,
     across_workers: int = 1,
     seed: int = 0,
@@ -30,6 +31,8 @@ def make_curriculum(
     `schedule` is a list of `[what, duration]`, see `env_adapters.curricula.schedule`.
     Durations count steps, or episodes if `episodic`. Each of `across_workers` copies gets its
     share of every duration, rounded down. All draws follow from `seed`.
+    `primary_interpreter(what, **env_kwargs)` makes the environment of each entry, and of each
+    member of a pool, from whatever the schedule has in its place; you close these environments.
     `key_readers` read entries of other keys. `fit` says how spaces that differ are combined
     (`env_adapters.curricula.spaces`). `task_id` shows numeric names in observations.
     `env_kwargs` are passed to every environment that is made here. Raises ConfigError, which says
@@ -41,15 +44,32 @@ def make_curriculum(
     _check_flag("task_id", task_id)
     if fit not in FITS:
         raise ConfigError("fit", str(UnknownName("fit", str(fit), FITS)))
+    if primary_interpreter is not None and not callable(primary_interpreter):
+        raise ConfigError(
+            "primary_interpreter", f"got {primary_interpreter!r}, wanted a function of an entry"
+        )
     readers = {} if key_readers is None else key_readers
     _check_readers(readers)
-    entries = Reading(episodic, across_workers, readers, env_kwargs).entries(schedule)
+    entries = Reading(episodic, across_workers, readers, env_kwargs, primary_interpreter).entries(
+        schedule
+    )
     if not entries:
         raise ConfigError("schedule", "got nothing to play, since every entry is repeated 0 times")
     env = Curriculum(
         entries, episodic=episodic, seed=int(seed), env_kwargs=env_kwargs, fit=fit, task_id=task_id
     )
     return env, sum(entry.duration for entry in entries)
+
+
+def interpolation(
+    config1: Any, config2: Any, duration: int, *, episodic: bool = False, **env_kwargs: Any
+) -> Curriculum:
+    """From one config to the other within `duration`, as Meta Arcade's `MetaArcadeInterpolate-v0`.
+
+    Raises ConfigError.
+    """
+    schedule = [[{"interpolate": [config1, config2]}, duration]]
+    return make_curriculum(schedule, episodic=episodic, **env_kwargs)[0]
 
 
 def _check_whole(name: str, given: object, least: int) -> None:

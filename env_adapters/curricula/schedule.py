@@ -1,5 +1,5 @@
 """A schedule: what is played, and for how long. It is read and checked before any environment is
-made.
+made, except by a `primary_interpreter` of the caller's.
 
 A schedule is a list of `[what, duration]`. `what` is an environment (see
 `env_adapters.environment_configs.environments`), or a dict of one key:
@@ -25,11 +25,17 @@ Reader: TypeAlias = Callable[..., Sequence[Any]]
 """`reader(data, duration, *, episodic, across_workers, **env_kwargs)` returns a schedule, in which
 it has divided durations among workers itself."""
 
+Interpreter: TypeAlias = Callable[..., Any]
+"""`interpreter(what, **env_kwargs)` returns an environment, or what describes one."""
+
 _MOST = 1_000_000
 """Entries, with repeats written out."""
 
 _DEEPEST = 50
 """How deep schedules and pools may be nested."""
+
+
+_KEYS = ("pool", "repeat", "interpolate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,7 @@ class Reading:
     across_workers: int
     readers: Mapping[str, Reader]
     env_kwargs: Mapping[str, Any]
+    interpreter: Interpreter | None = None
 
     def entries(self, schedule: Any, path: str = "schedule") -> list[Entry]:
         """Its entries, in their order. Raises ConfigError."""
@@ -81,12 +88,12 @@ class Reading:
             raise ConfigError(path, f"got {entry!r}, wanted [what, duration]")
         what, given = entry
         duration = _duration(given, path)
-        key = special_key(what, self.readers, path)
+        key = self._special_key(what, self.readers, path)
         if key == "repeat":
             return self._repeat(what[key], duration, path)
         if key in self.readers:
             return self._read(key, what[key], duration, path)
-        return [Entry(_meant(what, path), duration // self.across_workers, path)]
+        return [Entry(self._meant(what, path), duration // self.across_workers, path)]
 
     def _repeat(self, schedule: Any, times: int, path: str) -> list[Entry]:
         once = self.entries(schedule, f"{path}.repeat")
@@ -105,46 +112,47 @@ class Reading:
         whole = Reading(self.episodic, 1, self.readers, self.env_kwargs)
         return whole.entries(read, f"{path}.{key}")
 
+    def _special_key(self, what: Any, readers: Mapping[str, Reader], path: str) -> str:
+        """The key of an entry such as a pool; "" for an environment. Raises ConfigError."""
+        if path.count("[") > _DEEPEST:
+            raise ConfigError(path, f"got more than {_DEEPEST} nested schedules and pools")
+        if not isinstance(what, dict):
+            return ""
+        found = [key for key in what if key in _KEYS or key in readers]
+        if not found and self.interpreter is not None:
+            return ""
+        if not found and "env" not in what and "game_elements" not in what:
+            key = str(next(iter(what), ""))
+            unknown = UnknownName("scheduling key", key, [*_KEYS, *readers, "env"])
+            raise ConfigError(path, str(unknown))
+        if not found:
+            return ""
+        if len(what) > 1:
+            raise ConfigError(path, f"got the keys {', '.join(map(str, what))}, wanted one")
+        return str(found[0])
 
-_KEYS = ("pool", "repeat", "interpolate")
-
-
-def special_key(what: Any, readers: Mapping[str, Reader], path: str) -> str:
-    """The key of an entry such as a pool; "" for an environment. Raises ConfigError."""
-    if path.count("[") > _DEEPEST:
-        raise ConfigError(path, f"got more than {_DEEPEST} nested schedules and pools")
-    if not isinstance(what, dict):
-        return ""
-    found = [key for key in what if key in _KEYS or key in readers]
-    if not found and "env" not in what and "game_elements" not in what:
-        key = str(next(iter(what), ""))
-        unknown = UnknownName("scheduling key", key, [*_KEYS, *readers, "env"])
-        raise ConfigError(path, str(unknown))
-    if not found:
-        return ""
-    if len(what) > 1:
-        raise ConfigError(path, f"got the keys {', '.join(map(str, what))}, wanted one")
-    return str(found[0])
-
-
-def _meant(what: Any, path: str) -> Any:
-    """A Pool, an Interpolation, or an environment's description."""
-    key = special_key(what, {}, path)
-    if key == "pool":
-        members = what[key]
-        if not isinstance(members, list | tuple) or not members:
-            raise ConfigError(f"{path}.pool", f"got {members!r}, wanted a list of environments")
-        return Pool(
-            tuple(_meant(each, inside(f"{path}.pool", k)) for k, each in enumerate(members))
-        )
-    if key == "interpolate":
-        ends = what[key]
-        if not isinstance(ends, list | tuple) or len(ends) != 2:
-            raise ConfigError(f"{path}.interpolate", f"got {ends!r}, wanted [config, config]")
-        return Interpolation(*ends)
-    if key:
-        raise ConfigError(path, f"got a {key} in a pool, wanted environments")
-    return what
+    def _meant(self, what: Any, path: str) -> Any:
+        """A Pool, an Interpolation, or an environment's description."""
+        key = self._special_key(what, {}, path)
+        if key == "pool":
+            members = what[key]
+            if not isinstance(members, list | tuple) or not members:
+                raise ConfigError(f"{path}.pool", f"got {members!r}, wanted a list of environments")
+            return Pool(
+                tuple(
+                    self._meant(each, inside(f"{path}.pool", k)) for k, each in enumerate(members)
+                )
+            )
+        if key == "interpolate":
+            ends = what[key]
+            if not isinstance(ends, list | tuple) or len(ends) != 2:
+                raise ConfigError(f"{path}.interpolate", f"got {ends!r}, wanted [config, config]")
+            return Interpolation(*ends)
+        if key:
+            raise ConfigError(path, f"got a {key} in a pool, wanted environments")
+        if self.interpreter is None:
+            return what
+        return self.interpreter(what, **self.env_kwargs)
 
 
 def _duration(given: Any, path: str) -> int:

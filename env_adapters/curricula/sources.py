@@ -16,7 +16,7 @@ from env_adapters.environment_configs.distributions import extremes
 from env_adapters.environment_configs.environments import Configured, Env, configured
 from env_adapters.environment_configs.values import ConfigError
 from env_adapters.gymnasium.world import forget_physics
-from reglue.errors import CannotLoad, UsageError
+from reglue.errors import BadArgument, CannotLoad, UsageError
 
 Prepared: TypeAlias = tuple[Env, dict[str, Any]]
 """An environment, and the options of its reset."""
@@ -116,7 +116,7 @@ class Sources:
         """For an environment, a name, a path or a config. Raises UsageError."""
         if isinstance(what, gymnasium.Env):
             if getattr(what.unwrapped, "takes_progress", False):
-                raise UsageError("got a curriculum, wanted its schedule: `repeat` it once")
+                raise BadArgument("got a curriculum, wanted its schedule: `repeat` it once")
             return self._kept(f"given {id(what)}", Given(what))
         environment = configured(what, self._env_kwargs)
         return self._kept(json.dumps(environment.config), Described(environment))
@@ -130,7 +130,7 @@ class Sources:
 
     def _end(self, place: int, what: Any) -> Configured:
         if isinstance(what, gymnasium.Env):
-            raise UsageError(f"got {what}, wanted two configs: values of these change")
+            raise BadArgument(f"got {what}, wanted two configs: values of these change")
         with standing(f"[{place}]"):
             return configured(what, self._env_kwargs)
 

@@ -19,7 +19,7 @@ from gymnasium import spaces
 
 from env_adapters.environment_configs.values import ConfigError
 from env_adapters.fitted_tensors import Fit
-from reglue.errors import UsageError
+from reglue.errors import BadArgument
 
 Found: TypeAlias = Sequence[tuple[str, Any]]
 """Each environment's path in the schedule, and its space."""
@@ -54,7 +54,7 @@ class Actions:
             try:
                 own = action["action"][place]
             except (TypeError, KeyError, IndexError) as error:
-                raise UsageError(
+                raise BadArgument(
                     f"got the action {action!r}, wanted one of {self.space}"
                 ) from error
             return counted(own) if counted else own
@@ -144,7 +144,7 @@ def _counted(most: int, own: int) -> Native:
     def native(action: Any) -> int:
         number = np.asarray(action)
         if number.shape != () or number.dtype.kind not in "iub" or number < 0:
-            raise UsageError(f"got action {action!r}, wanted 0 to {most - 1}")
+            raise BadArgument(f"got action {action!r}, wanted 0 to {most - 1}")
         return int(number) if number < own else 0
 
     return native

@@ -9,7 +9,7 @@ from env_adapters.curricula import kept
 from env_adapters.gymnasium.spaces import Tensors
 from env_adapters.gymnasium.world import Episode, GymnasiumWorld
 from env_adapters.states import EpisodeState, read_episode_state
-from reglue.errors import UsageError
+from reglue.errors import BadArgument, UsageError
 
 
 class KeptWorld(GymnasiumWorld):
@@ -71,4 +71,4 @@ def _check_mark(got: Mapping[str, str], wanted: Mapping[str, str]) -> None:
     for name in sorted({*got, *wanted}):
         if got.get(name) != wanted.get(name):
             told = f"{name} {got.get(name)}, wanted {wanted.get(name)}"
-            raise UsageError(f"got a state saved with {told}")
+            raise BadArgument(f"got a state saved with {told}")

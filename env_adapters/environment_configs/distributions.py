@@ -41,13 +41,14 @@ class Draws(Protocol):
 def sample(config: JSON, generator: Draws) -> JSON:
     """A copy in which each distribution is replaced by a draw.
 
-    They are drawn in the config's order. The config must have passed
-    `check_distributions`.
+    They are drawn by the order of keys' names, as a table's own order means nothing. The config
+    must have passed `check_distributions`.
     """
     if is_distribution(config):
         return _KINDS[config[KEY]].draw(config, generator)
     if isinstance(config, dict):
-        return {key: sample(value, generator) for key, value in config.items()}
+        drawn = {key: sample(config[key], generator) for key in sorted(config)}
+        return {key: drawn[key] for key in config}
     if isinstance(config, list):
         return [sample(value, generator) for value in config]
     return config

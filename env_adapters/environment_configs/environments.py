@@ -31,7 +31,7 @@ from env_adapters.environment_configs.values import JSON, ConfigError, is_number
 from env_adapters.gymnasium.library import make
 from env_adapters.gymnasium.suite_env import SuiteEnv
 from env_adapters.suites import suite_name
-from reglue.errors import UnknownName, UsageError
+from reglue.errors import BadArgument, UnknownName, UsageError
 from reglue.tools.loading import check_arguments
 
 Env = gymnasium.Env[Any, Any]
@@ -85,9 +85,11 @@ def read_config(given: JSON) -> dict[str, JSON]:
     if isinstance(config, dict) and config.get("env") in GAMES:
         config = {**config, "env": f"{_ARCADE}{config['env']}"}
     if not isinstance(config, dict) or not isinstance(config.get("env"), str):
-        raise UsageError(f"got {given!r}, wanted an environment's name, or a dict with it as `env`")
+        raise BadArgument(
+            f"got {given!r}, wanted an environment's name, or a dict with it as `env`"
+        )
     if config["env"].endswith(".toml"):
-        raise UsageError(f"got the schedule {config['env']}, wanted an environment; `repeat` it")
+        raise BadArgument(f"got the schedule {config['env']}, wanted an environment; `repeat` it")
     return _as_json(config)
 
 
@@ -96,7 +98,7 @@ def _as_json(config: dict[str, JSON]) -> dict[str, JSON]:
     try:
         copy: dict[str, JSON] = json.loads(json.dumps(config))
     except (TypeError, ValueError) as error:
-        raise UsageError(f"got a config that is no JSON: {error}") from error
+        raise BadArgument(f"got a config that is no JSON: {error}") from error
     return copy
 
 
@@ -106,7 +108,7 @@ def _read_file(path: Path) -> JSON:
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
     except ValueError as error:
-        raise UsageError(f"{path} is no JSON: {error}") from error
+        raise BadArgument(f"{path} is no JSON: {error}") from error
 
 
 class _Arcade:

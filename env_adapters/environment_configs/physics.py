@@ -15,7 +15,7 @@ import numpy as np
 
 from env_adapters.environment_configs.values import JSON, ConfigError, inside, is_finite
 from env_adapters.gymnasium.library import mujoco
-from reglue.errors import UnknownName, UsageError
+from reglue.errors import BadArgument, UnknownName
 
 _VECTORS = ("gravity", "wind")
 _LEAST = 0.001
@@ -52,7 +52,7 @@ class Physics:
         """Raises UsageError for an environment that has no model of MuJoCo's."""
         model: Any = getattr(env.unwrapped, "model", None)
         if not hasattr(model, "opt"):
-            raise UsageError(f"{name}: got physics, wanted an environment of MuJoCo's")
+            raise BadArgument(f"{name}: got physics, wanted an environment of MuJoCo's")
         self._model: Any = model
         self._own = {
             field: np.array(getattr(self._model, field))

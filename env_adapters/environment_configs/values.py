@@ -6,13 +6,13 @@ import sys
 from numbers import Integral
 from typing import Any, TypeAlias, TypeGuard
 
-from reglue.errors import UsageError
+from reglue.errors import BadArgument
 
 JSON: TypeAlias = Any
 """None, bool, int, float, str, a list of JSON or a dict of str to JSON."""
 
 
-class ConfigError(UsageError):
+class ConfigError(BadArgument):
     """A mistake in a config or a schedule; `path` leads to it, such as `ball.color[2]`."""
 
     def __init__(self, path: str, what: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from reglue.errors import UsageError
+from reglue.errors import BadArgument
 from reglue.spec import Array
 
 Rollout: TypeAlias = Mapping[str, Any]
@@ -82,7 +82,7 @@ def get_contextual_diagnostics(
     Raises UsageError if a rollout has no context, or a state or goal is missing.
     """
     if len(rollouts) != len(contexts):
-        raise UsageError(f"got {len(contexts)} contexts, wanted one for each of {len(rollouts)}")
+        raise BadArgument(f"got {len(contexts)} contexts, wanted one for each of {len(rollouts)}")
     pairs = zip(rollouts, contexts, strict=True)
     distances = [_distances(rollout, context) for rollout, context in pairs]
     found = statistics(f"{_GOAL}/final/distance", _at(distances, -1))
@@ -122,7 +122,7 @@ def _distances(rollout: Rollout, context: Mapping[str, Any]) -> list[Any]:
         return [np.linalg.norm(seen[_STATE] - context[_GOAL]) for seen in rollout["observations"]]
     except KeyError as error:
         wanted = f"observations with {_STATE}, and a context with {_GOAL}"
-        raise UsageError(f"got a rollout without {error}, wanted {wanted}") from error
+        raise BadArgument(f"got a rollout without {error}, wanted {wanted}") from error
 
 
 def _values(rollouts: Sequence[Rollout], name: str) -> list[Array]:
@@ -135,9 +135,9 @@ def _values(rollouts: Sequence[Rollout], name: str) -> list[Array]:
             for infos in told
         ]
     except KeyError as error:
-        raise UsageError(f"got a rollout without {error}, wanted {wanted}") from error
+        raise BadArgument(f"got a rollout without {error}, wanted {wanted}") from error
     except TypeError as error:
-        raise UsageError(
+        raise BadArgument(
             f"got a rollout whose env_infos are neither a list of dicts nor a dict of arrays "
             f"({error}), wanted {wanted}"
         ) from error
@@ -156,7 +156,7 @@ def _numbers(rollouts: Sequence[Rollout], name: str) -> list[Array]:
     try:
         return [np.asarray(each[name], np.float64).ravel() for each in rollouts]
     except KeyError as error:
-        raise UsageError(f"got a rollout without {error}, wanted its {name}") from error
+        raise BadArgument(f"got a rollout without {error}, wanted its {name}") from error
 
 
 def _at(values: Sequence[Any], step: int) -> list[Any]:

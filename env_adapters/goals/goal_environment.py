@@ -16,7 +16,7 @@ from env_adapters.goals.diagnostics import (
     get_diagnostics,
     goal_conditioned_diagnostics,
 )
-from reglue.errors import UsageError
+from reglue.errors import BadArgument, UsageError
 from reglue.spec import Array
 
 Observation: TypeAlias = dict[str, Any]
@@ -116,7 +116,7 @@ class GoalEnvironment(gymnasium.Env[Observation, Any]):
             case [achieved, desired, info]:
                 return self.rewards(achieved, desired, info)
             case _:
-                raise UsageError(
+                raise BadArgument(
                     f"got {len(given)} arguments, wanted (action, observation) or "
                     "(achieved_goal, desired_goal, info)"
                 )
@@ -144,8 +144,16 @@ class GoalEnvironment(gymnasium.Env[Observation, Any]):
         """Distances of states to the goal of each rollout's context."""
         return get_contextual_diagnostics(rollouts, contexts)
 
-    def goal_conditioned_diagnostics(self, rollouts: Sequence[Rollout]) -> OrderedDict[str, Any]:
-        """Statistics of `diagnosed` and success, over all steps, the last and the first."""
+    def goal_conditioned_diagnostics(
+        self, rollouts: Sequence[Rollout], goals: Sequence[Any] | None = None
+    ) -> OrderedDict[str, Any]:
+        """Statistics of `diagnosed` and success, over all steps, the last and the first.
+
+        `goals` may be one for each rollout, as multiworld passes them; the infos hold the distances
+        to them already. Raises BadArgument for another number of goals.
+        """
+        if goals is not None and len(goals) != len(rollouts):
+            raise BadArgument(f"got {len(goals)} goals, wanted one for each of {len(rollouts)}")
         names = [name for name in dict.fromkeys((*self.diagnosed, self.success)) if name]
         return goal_conditioned_diagnostics(rollouts, names)
 
@@ -160,9 +168,9 @@ def read_goal(goal: Any, space: Any) -> Array:
     try:
         value = np.array(goal, space.dtype)
     except (TypeError, ValueError) as error:
-        raise UsageError(f"got the goal {goal!r}, wanted one of {space}") from error
+        raise BadArgument(f"got the goal {goal!r}, wanted one of {space}") from error
     if value.shape != space.shape or not np.isfinite(value).all() or not space.contains(value):
-        raise UsageError(f"got the goal {value.tolist()}, wanted one of {space}")
+        raise BadArgument(f"got the goal {value.tolist()}, wanted one of {space}")
     return value
 
 
@@ -170,7 +178,7 @@ def _state(observation: Mapping[str, Any], name: str) -> Any:
     for key in (f"state_{name}", name):
         if key in observation:
             return observation[key]
-    raise UsageError(f"got {sorted(observation)}, wanted state_{name} or {name} among them")
+    raise BadArgument(f"got {sorted(observation)}, wanted state_{name} or {name} among them")
 
 
 def _batch_of_one(value: Any) -> Any:
@@ -220,14 +228,14 @@ class GoalVariants:
         Raises UsageError if it has no set_goal, or a fixed goal.
         """
         if seed >= 2**128:
-            raise UsageError(f"got goal_seed {seed}, wanted 0 to 2**128 - 1")
+            raise BadArgument(f"got goal_seed {seed}, wanted 0 to 2**128 - 1")
         # As Rng(seed), but with all of Philox's key: hidden goals must not be guessed.
         bits = np.random.Philox(key=seed, counter=2**256 - 1)
         env.unwrapped.np_random = np.random.Generator(bits)
         env.reset()
         goals = found_in(env)
         if goals.fixed_goal is not None:
-            raise UsageError(f"got {number} goals and a fixed_goal, wanted one of the two")
+            raise BadArgument(f"got {number} goals and a fixed_goal, wanted one of the two")
         self._goals = [goals.check_goal(goal) for goal in _rows(goals, number)]
 
     def __len__(self) -> int:

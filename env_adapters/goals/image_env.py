@@ -13,7 +13,7 @@ from gymnasium.utils import RecordConstructorArgs
 from env_adapters.arguments import check_integer, check_positive
 from env_adapters.goals.goal_environment import PLAIN, Observation
 from env_adapters.goals.wrappers import GoalWrapper
-from reglue.errors import UnknownName, UsageError
+from reglue.errors import BadArgument, UnknownName
 from reglue.spec import Array
 
 _REWARDS = ("wrapped_env", "image_distance", "image_sparse")
@@ -121,7 +121,7 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
         """As wrapped, by state; raises UsageError for an image alone, whose state is unknown."""
         if isinstance(goal, Mapping):
             if "state_desired_goal" not in goal:
-                raise UsageError(f"got a goal of {sorted(goal)}, wanted state_desired_goal in it")
+                raise BadArgument(f"got a goal of {sorted(goal)}, wanted state_desired_goal in it")
             goal = goal["state_desired_goal"]
         return self.goals.check_goal(goal)
 
@@ -164,18 +164,18 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
         found = {}
         for name in ("state_desired_goal", "image_desired_goal"):
             if name not in goals:
-                raise UsageError(f"got presampled_goals of {sorted(goals)}, wanted {name} in it")
+                raise BadArgument(f"got presampled_goals of {sorted(goals)}, wanted {name} in it")
             rows, wanted = np.array(goals[name]), space[name]
             fits = rows.shape[1:] == wanted.shape and len(rows) > 0
             if not fits or not all(map(wanted.contains, rows.astype(wanted.dtype))):
-                raise UsageError(
+                raise BadArgument(
                     f"got presampled_goals whose {name} are {rows.dtype} of shape {rows.shape}, "
                     f"wanted one or more rows of {wanted}"
                 )
             found[name] = rows.astype(wanted.dtype)
         states, images = found.values()
         if len(states) != len(images):
-            raise UsageError(f"got {len(states)} states and {len(images)} images of goals")
+            raise BadArgument(f"got {len(states)} states and {len(images)} images of goals")
         return {**found, "desired_goal": images}
 
     def _reward(self, distance: Any) -> Any:
@@ -189,7 +189,7 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
         shape = space["desired_goal"].shape
         apart = np.subtract(one, other, dtype=np.float64)
         if apart.shape[apart.ndim - len(shape) :] != shape:
-            raise UsageError(f"got images of shape {apart.shape}, wanted (…, {shape})")
+            raise BadArgument(f"got images of shape {apart.shape}, wanted (…, {shape})")
         return np.sqrt(np.square(apart).sum(axis=tuple(range(-len(shape), 0))))
 
     def _desired(self) -> Array:

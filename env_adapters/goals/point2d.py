@@ -12,7 +12,7 @@ from gymnasium import spaces
 from env_adapters.arguments import check_flag, check_integer, check_number, check_positive
 from env_adapters.goals.goal_environment import PLAIN, GoalEnvironment, Observation
 from env_adapters.goals.walls import Wall, free_share, walls_of
-from reglue.errors import UnknownName, UsageError
+from reglue.errors import BadArgument, UnknownName, UsageError
 from reglue.spec import Array, Arrays
 
 _REWARDS = ("dense", "sparse", "vectorized_dense")
@@ -62,7 +62,7 @@ class Point2D(GoalEnvironment):
         if reward_type not in _REWARDS:
             raise UnknownName("reward_type", str(reward_type), _REWARDS)
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise UsageError(f"got render_mode {render_mode!r}, wanted rgb_array or none")
+            raise BadArgument(f"got render_mode {render_mode!r}, wanted rgb_array or none")
         check_number("action_scale", action_scale)
         check_positive("target_radius", target_radius)
         check_positive("boundary_dist", boundary_dist)
@@ -80,11 +80,13 @@ class Point2D(GoalEnvironment):
         self._boundary, self._ball_radius = boundary_dist, ball_radius
         self._walls = walls_of(walls, ball_radius, wall_thickness, inner_wall_max_dist)
         if self._walls and free_share(self._walls, boundary_dist) < _LEAST_FREE:
-            raise UsageError(f"got walls {walls!r}, which fill the square; wanted room to move")
+            raise BadArgument(f"got walls {walls!r}, which fill the square; wanted room to move")
         self._first = self.check_goal(fixed_init_position)
         if not randomize_position_on_reset and self._walled(self._first):
             start = self._first.tolist()
-            raise UsageError(f"got fixed_init_position {start}, which is in a wall; wanted another")
+            raise BadArgument(
+                f"got fixed_init_position {start}, which is in a wall; wanted another"
+            )
         self.fixed_goal = fixed_goal
         self._reward_type, self._scale, self._radius = reward_type, action_scale, target_radius
         self._starts_anywhere, self._shows_goal = randomize_position_on_reset, show_goal
@@ -136,9 +138,9 @@ class Point2D(GoalEnvironment):
         try:
             apart = np.subtract(achieved, desired, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise UsageError(f"got goals that do not compare, wanted (…, 2): {error}") from error
+            raise BadArgument(f"got goals that do not compare, wanted (…, 2): {error}") from error
         if apart.shape[-1:] != (2,):
-            raise UsageError(f"got goals of shape {apart.shape}, wanted (…, 2)")
+            raise BadArgument(f"got goals of shape {apart.shape}, wanted (…, 2)")
         match self._reward_type:
             case "dense":
                 return -_length(apart)
@@ -169,7 +171,7 @@ class Point2D(GoalEnvironment):
     def set_inside(self, arrays: Arrays) -> None:
         """Go on from such a state. Raises UsageError, with nothing changed, for anything else."""
         if set(arrays) != {"position", "goal"}:
-            raise UsageError(f"got {sorted(arrays)}, wanted position and goal")
+            raise BadArgument(f"got {sorted(arrays)}, wanted position and goal")
         position, goal = (self.check_goal(arrays[name]) for name in ("position", "goal"))
         self._position, self._goal = position, goal
 
@@ -243,7 +245,7 @@ def _two_numbers(action: Any) -> Array:
         given = np.asarray(action, np.float64)
         if given.shape == (2,) and np.isfinite(given).all():
             return given
-    raise UsageError(f"got action {action!r}, wanted two numbers")
+    raise BadArgument(f"got action {action!r}, wanted two numbers")
 
 
 def _named(goal: Array) -> Observation:

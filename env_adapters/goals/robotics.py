@@ -22,7 +22,7 @@ from env_adapters.goals.goal_environment import (
 from env_adapters.goals.pictures import GoalRenderer
 from env_adapters.gymnasium.library import mujoco
 from env_adapters.mujoco import IntegrationState
-from reglue.errors import UsageError
+from reglue.errors import BadArgument, UsageError
 from reglue.spec import Array
 
 # Found in the sources of gymnasium-robotics 1.4.2.
@@ -213,7 +213,7 @@ def family_of(env: Any) -> Family:
         return _HandManipulate(inner)
     if hasattr(inner, "_sample_goal"):
         return _HandReach(inner)
-    raise UsageError(
+    raise BadArgument(
         f"Reglue does not know where {env} keeps its goals; wanted a subclass of "
         "env_adapters.goals.GoalEnvironment, or Fetch, Hand, a maze or the kitchen of "
         "gymnasium-robotics"
@@ -231,7 +231,7 @@ def goal_environment(env: gymnasium.Env[Any, Any], *, fixed_goal: Any = None) ->
     without goals, one of an unknown family, or a goal outside its space.
     """
     if not isinstance(env, gymnasium.Env):
-        raise UsageError(f"got {env!r}, wanted a Gymnasium environment")
+        raise BadArgument(f"got {env!r}, wanted a Gymnasium environment")
     try:
         goals = found_in(env)
     except LookupError:
@@ -250,7 +250,7 @@ class Robotics(Forwarding, GoalEnvironment, RecordConstructorArgs):
         super().__init__(env)
         space = env.observation_space
         if not isinstance(space, spaces.Dict) or not set(PLAIN) <= set(space.spaces):
-            raise UsageError(
+            raise BadArgument(
                 f"{env} has no goals: its observations are {space}, wanted a Dict with "
                 f"{', '.join(PLAIN)}"
             )
@@ -310,7 +310,7 @@ class Robotics(Forwarding, GoalEnvironment, RecordConstructorArgs):
             achieved, desired = np.asarray(achieved), np.asarray(desired)
             if achieved.shape != desired.shape or achieved.shape[-1:] != wanted.shape:
                 got = f"{achieved.shape} and {desired.shape}"
-                raise UsageError(f"got goals of shapes {got}, wanted (…, {wanted.shape[0]})")
+                raise BadArgument(f"got goals of shapes {got}, wanted (…, {wanted.shape[0]})")
         return self._family.rewards(achieved, desired, info)
 
     def compute_terminated(self, achieved_goal: Any, desired_goal: Any, info: Any) -> bool:

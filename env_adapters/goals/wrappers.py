@@ -12,7 +12,7 @@ from gymnasium.utils import RecordConstructorArgs
 
 from env_adapters.goals.goal_environment import Forwarding, GoalEnvironment, Observation, found_in
 from env_adapters.goals.robotics import goal_environment
-from reglue.errors import UnknownName, UsageError
+from reglue.errors import BadArgument, UnknownName
 from reglue.spec import Array
 
 
@@ -104,7 +104,8 @@ class _Within(Forwarding):
 class FlatGoalEnv(Forwarding, RecordConstructorArgs):
     """Observations are the entries `obs_key` of the Dict, concatenated to one vector.
 
-    They contain the goal only if it is one of these entries, or with `append_goal_to_obs`.
+    They contain the goal only if it is one of these entries, or with `append_goal_to_obs`: once,
+    where both say so.
     `get_goal()` returns the entries `goal_key`, in `goal_space`. A key is a name or a list of
     names; the arguments may be called `obs_keys` and `goal_keys` too.
     """
@@ -119,7 +120,7 @@ class FlatGoalEnv(Forwarding, RecordConstructorArgs):
         obs_keys: str | Sequence[str] | None = None,
         goal_keys: str | Sequence[str] | None = None,
     ) -> None:
-        """Raises UsageError for unknown keys, and for a goal that would be observed twice."""
+        """Raises UnknownName and BadArgument for keys that cannot be."""
         RecordConstructorArgs.__init__(
             self,
             obs_key=obs_key,
@@ -132,13 +133,8 @@ class FlatGoalEnv(Forwarding, RecordConstructorArgs):
         known: Any = self.env.observation_space
         self._obs_keys = _keys("obs_key", obs_key, obs_keys, "observation", known)
         self._goal_keys = _keys("goal_key", goal_key, goal_keys, "desired_goal", known)
-        twice = set(self._obs_keys) & set(self._goal_keys) if append_goal_to_obs else None
-        if twice:
-            raise UsageError(
-                f"got {sorted(twice)} in obs_key and append_goal_to_obs, which would show it "
-                "twice; wanted one of the two"
-            )
-        self._seen_keys = [*self._obs_keys, *(self._goal_keys if append_goal_to_obs else ())]
+        appended = self._goal_keys if append_goal_to_obs else []
+        self._seen_keys = [*self._obs_keys, *(key for key in appended if key not in self._obs_keys)]
         self._spaces = {key: known[key] for key in (*self._obs_keys, *self._goal_keys)}
         self.observation_space = _space([self._spaces[key] for key in self._seen_keys])
         self.goal_space = _space([self._spaces[key] for key in self._goal_keys])
@@ -185,13 +181,13 @@ def _keys(
     known: Any,
 ) -> list[str]:
     if one is not None and other is not None:
-        raise UsageError(f"got {name} {one!r} and {name}s {other!r}, wanted one of the two")
+        raise BadArgument(f"got {name} {one!r} and {name}s {other!r}, wanted one of the two")
     given = one if one is not None else other if other is not None else default
     keys = [given] if isinstance(given, str) else given
     if not isinstance(keys, list | tuple) or not all(isinstance(key, str) for key in keys):
-        raise UsageError(f"got {name} {given!r}, wanted a name or a list of names")
+        raise BadArgument(f"got {name} {given!r}, wanted a name or a list of names")
     if not keys:
-        raise UsageError(f"got no {name}, wanted at least one")
+        raise BadArgument(f"got no {name}, wanted at least one")
     for key in keys:
         if key not in known.spaces:
             raise UnknownName(f"entry of the observations for {name}", key, known.spaces)
@@ -202,6 +198,6 @@ def _space(parts: Sequence[Any]) -> Any:
     flat = [spaces.flatten_space(part) for part in parts]
     for part, whole in zip(flat, parts, strict=True):
         if not isinstance(part, spaces.Box):
-            raise UsageError(f"got {whole}, wanted a space that can be a vector")
+            raise BadArgument(f"got {whole}, wanted a space that can be a vector")
     low, high = (np.concatenate([getattr(part, end) for part in flat]) for end in ("low", "high"))
     return spaces.Box(low, high, dtype=low.dtype.type)

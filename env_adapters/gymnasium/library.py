@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from env_adapters.mujoco import how_to_draw
-from reglue.errors import CannotLoad, MissingExtra, UnknownName, UsageError
+from reglue.errors import BadArgument, CannotLoad, MissingExtra, UnknownName, UsageError
 
 # Modules and environments as Any: we set what is no part of Gymnasium's interface. Tests
 # compare what we make of it with what plain Gymnasium plays.
@@ -53,7 +53,7 @@ def make(name: str, options: Mapping[str, Any]) -> Any:
     gym = gymnasium()
     if name.startswith("reglue/"):
         benchmark = name.removeprefix("reglue/")
-        raise UsageError(f"{name} is a view of the benchmark {benchmark}: name that itself")
+        raise BadArgument(f"{name} is a view of the benchmark {benchmark}: name that itself")
     with warnings.catch_warnings():
         # Gymnasium warns of old versions and loose bounds, which is fatal if warnings are errors.
         warnings.simplefilter("ignore")
@@ -62,7 +62,11 @@ def make(name: str, options: Mapping[str, Any]) -> Any:
             env = gym.make(name, disable_env_checker=True, **options)
         except (gym.error.UnregisteredEnv, gym.error.DeprecatedEnv) as error:
             known = [each for each in gym.registry if not each.startswith("reglue/")]
-            raise UnknownName("Gymnasium environment", name, known) from error
+            own = f"gymnasium:my_module:{name}"
+            hint = f" Where a module of yours registers it, name that too: {own}" * (
+                ":" not in name
+            )
+            raise UnknownName("Gymnasium environment", name, known, hint=hint) from error
         except UsageError:
             raise
         except Exception as error:  # the edge of somebody's environment

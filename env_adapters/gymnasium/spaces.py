@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from env_adapters.gymnasium.library import gymnasium
-from reglue.errors import UnknownName, UsageError
+from reglue.environments.validation import conforming_array
+from reglue.errors import BadArgument, IllegalAction, NotAnEnvironment, UnknownName, brief
 from reglue.spec import Array, Arrays, Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
 
-_KNOWN = "Box, Discrete, MultiBinary, MultiDiscrete from 0, Text, and Dict and Tuple of these"
+_KNOWN = "Box, Discrete, MultiBinary, MultiDiscrete, Text, and Dict and Tuple of these"
 
 _WHY_NOT: Mapping[str, str] = {
     "Graph": "its values differ in size",
     "Sequence": "its values differ in length",
     "OneOf": "its values differ in kind",
-    "MultiDiscrete": "it does not begin at 0",
 }
 
 
@@ -27,8 +27,9 @@ class Tensors:
     """The tensors of a space. A Dict's and a Tuple's entries are named by their path:
     `camera/left`, `joints/0`; any other space is one tensor, called `name`.
 
-    Text is UTF-8 in uint8, zeros behind it. Raises UsageError for spaces without tensors, and if
-    two would have the same name.
+    Text is UTF-8 in uint8, zeros behind it. A MultiDiscrete whose elements differ in their start
+    is one from 0: agents see and choose places in it. Raises UsageError for spaces without
+    tensors, and if two would have the same name.
     """
 
     def __init__(self, name: str, space: Any) -> None:
@@ -38,7 +39,7 @@ class Tensors:
         self._is_single = [leaf.path for leaf in self._leaves] == [()]  # most are, and are quicker
         names = [spec.name for spec in self.specs]
         if not names or len(set(names)) != len(names):
-            raise UsageError(
+            raise BadArgument(
                 f"the {name} space {space} has entries {names}, wanted a name for each"
             )
 
@@ -49,27 +50,37 @@ class Tensors:
             if name not in known:
                 raise UnknownName("tensor to see", name, known)
         if not names:
-            raise UsageError(f"got no tensors to see, wanted some of {sorted(known)}")
+            raise BadArgument(f"got no tensors to see, wanted some of {sorted(known)}")
         some = copy.copy(self)
         some._leaves = [leaf for name, leaf in known.items() if name in names]
         some.specs = tuple(leaf.tensor for leaf in some._leaves)
         return some
 
     def arrays(self, value: Any) -> Arrays:
-        """A value of the space as arrays, by name; copies."""
+        """A value of the space as arrays, by name; copies.
+
+        Raises NotAnEnvironment for a value that has no such arrays. Whether the space holds its
+        numbers is not looked at.
+        """
         if self._is_single:
             leaf = self._leaves[0]
             return {leaf.tensor.name: leaf.array(value)}
         found = {}
         for leaf in self._leaves:
             inner = value
-            for key in leaf.path:
-                inner = inner[key]
+            try:
+                for key in leaf.path:
+                    inner = inner[key]
+            except (KeyError, IndexError, TypeError):
+                wanted = f"one of {self.space}"
+                raise NotAnEnvironment(
+                    f"{leaf.what}: got {brief(value)}, wanted {wanted}"
+                ) from None
             found[leaf.tensor.name] = leaf.array(inner)
         return found
 
     def value(self, arrays: Arrays, *, clip: bool = False) -> Any:
-        """Arrays as the value of the space. Raises UsageError if they do not fit.
+        """Arrays as the value of the space. Raises IllegalAction if they do not fit.
 
         Numbers of a Box may be out of its bounds, unless they are to be clipped.
         """
@@ -84,24 +95,37 @@ class Tensors:
 class _Leaf:
     """A space that is one tensor, and the keys that lead to it."""
 
+    what: str  # for messages
     path: tuple[Any, ...]
     space: Any
     tensor: TensorSpec
-    is_box: bool  # known beforehand, as each step asks
+    dtype: np.dtype[Any]  # the tensor's; these are known beforehand, as each step asks
+    is_box: bool
     is_text: bool
+    start: Array | None  # of a MultiDiscrete that is shifted to 0
 
     def array(self, value: Any) -> Array:
-        if isinstance(value, str):
-            array = np.zeros(self.tensor.shape, np.uint8)
-            text = value.encode()
-            array[: len(text)] = np.frombuffer(text, np.uint8)
-            return array
-        # A copy: some environments go on computing with what they return.
-        return np.array(value, self.tensor.dtype)
+        """A copy: some environments go on computing with what they return."""
+        if type(value) is np.ndarray and value.dtype == self.dtype:
+            return value.copy() if self.start is None else value - self.start
+        if self.is_text:
+            return self._encoded(value)
+        array = conforming_array(self.what, value, self.dtype, copy=True)
+        return array if self.start is None else array - self.start
+
+    def _encoded(self, text: Any) -> Array:
+        if not self.space.contains(text):
+            raise NotAnEnvironment(f"{self.what}: got {brief(text)}, wanted one of {self.space}")
+        code = text.encode()
+        array = np.zeros(self.tensor.shape, np.uint8)
+        array[: len(code)] = np.frombuffer(code, np.uint8)
+        return array
 
     def value(self, array: Array, clip: bool) -> Any:
-        """A number where the shape is (). Raises UsageError."""
-        array = np.array(array, self.tensor.dtype)
+        """A number where the shape is (). Raises IllegalAction."""
+        array = np.array(array, self.dtype)
+        if self.start is not None:
+            array += self.start
         space = self.space
         if self.is_box:
             if array.shape == self.tensor.shape and np.isfinite(array).all():
@@ -112,7 +136,7 @@ class _Leaf:
                 return text
         elif space.contains(array[()]):
             return array[()]
-        raise UsageError(f"got the {self.tensor.name} {array.tolist()}, wanted one of {space}")
+        raise IllegalAction(f"got the {self.tensor.name} {array.tolist()}, wanted one of {space}")
 
 
 def _leaves(path: tuple[Any, ...], space: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
@@ -142,8 +166,19 @@ def _joined(space: Any, path: tuple[Any, ...], values: Mapping[tuple[Any, ...], 
 def _leaf(path: tuple[Any, ...], space: Any, name: str) -> _Leaf:
     called = "/".join(str(key) for key in path) or name
     spaces = gymnasium().spaces
-    is_box, is_text = isinstance(space, spaces.Box), isinstance(space, spaces.Text)
-    return _Leaf(path, space, _tensor(called, space), is_box, is_text)
+    tensor = _tensor(called, space)
+    return _Leaf(
+        what=f"{name} {called!r}",
+        path=path,
+        space=space,
+        tensor=tensor,
+        dtype=tensor.numpy_dtype,
+        is_box=isinstance(space, spaces.Box),
+        is_text=isinstance(space, spaces.Text),
+        start=space.start
+        if isinstance(tensor.domain, MultiDiscrete) and space.start.any()
+        else None,
+    )
 
 
 def _tensor(name: str, space: Any) -> TensorSpec:
@@ -153,7 +188,9 @@ def _tensor(name: str, space: Any) -> TensorSpec:
             domain: Any = Box(_bound(space.low, -np.inf), _bound(space.high, np.inf))
         case spaces.Discrete():
             domain = Discrete(int(space.n), int(space.start))
-        case spaces.MultiDiscrete() if not space.start.any():
+        case spaces.MultiDiscrete() if space.start.any() and _are_alike(space.nvec, space.start):
+            domain = Discrete(int(space.nvec.flat[0]), int(space.start.flat[0]))
+        case spaces.MultiDiscrete():
             domain = MultiDiscrete(tuple(space.nvec.ravel().tolist()))
         case spaces.MultiBinary():
             domain = MultiBinary()
@@ -161,14 +198,19 @@ def _tensor(name: str, space: Any) -> TensorSpec:
             return TensorSpec(name, "uint8", (_most_bytes(name, space),), Box((0,), (255,)))
         case _:
             why = _WHY_NOT.get(type(space).__name__, "there is none like it")
-            raise UsageError(f"the {name} space {space} has no tensor, as {why}; wanted {_KNOWN}")
+            raise BadArgument(f"the {name} space {space} has no tensor, as {why}; wanted {_KNOWN}")
     return TensorSpec(name, str(space.dtype), tuple(space.shape), domain)
+
+
+def _are_alike(*parts: Array) -> bool:
+    """Whether all elements of each are equal, so that one Discrete says what each may be."""
+    return all((part == part.flat[0]).all() for part in parts)
 
 
 def _most_bytes(name: str, space: Any) -> int:
     """Of a text, in UTF-8."""
     if "\0" in space.character_set:
-        raise UsageError(f"the {name} space {space} has the character NUL, which ends a text here")
+        raise BadArgument(f"the {name} space {space} has the character NUL, which ends a text here")
     return int(space.max_length) * max(len(each.encode()) for each in space.character_set)
 
 

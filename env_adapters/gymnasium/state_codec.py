@@ -19,7 +19,7 @@ import numpy as np
 
 from env_adapters.gymnasium.library import gymnasium, mujoco
 from env_adapters.mujoco import IntegrationState
-from reglue.errors import UsageError
+from reglue.errors import BadArgument, UsageError
 from reglue.spec import Array, Arrays
 
 
@@ -130,7 +130,7 @@ def _check_shapes(inside: Arrays, here: Arrays) -> None:
         {name: array.shape for name, array in arrays.items()} for arrays in (inside, here)
     )
     if got != wanted:
-        raise UsageError(f"got a state of shapes {got}, wanted {wanted}")
+        raise BadArgument(f"got a state of shapes {got}, wanted {wanted}")
 
 
 _PHYSICS = re.compile(r"gymnasium\.envs\.mujoco\.\w+_v[45]:\w+")
@@ -181,7 +181,7 @@ def generator_at(words: Array) -> np.random.Generator:
     last = words[10:].tolist()
     fits = words.shape == (_WORDS,) and words.dtype == np.uint64
     if not fits or any(word > most for word, most in zip(last, _MOST, strict=True)):
-        raise UsageError(f"got {words.tolist()}, wanted the {_WORDS} words of a Philox generator")
+        raise BadArgument(f"got {words.tolist()}, wanted the {_WORDS} words of a Philox generator")
     bits = np.random.Philox(key=0)
     bits.state = {
         "bit_generator": "Philox",

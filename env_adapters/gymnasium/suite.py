@@ -14,7 +14,7 @@ from env_adapters.gymnasium.spaces import Tensors
 from env_adapters.gymnasium.state_codec import state_codec
 from env_adapters.gymnasium.task_spec import horizon_of, reward_range, tells_success
 from env_adapters.gymnasium.world import ExactWorld, Goals, GymnasiumWorld
-from reglue.errors import UsageError
+from reglue.errors import BadArgument
 from reglue.spec import TaskSpec
 
 
@@ -86,6 +86,11 @@ class OneEnvironment:
         return self._tells_success
 
     @property
+    def raw_actions(self) -> bool:
+        """Always: worlds clip actions, or pass them on as Gymnasium does."""
+        return True
+
+    @property
     def standardizes(self) -> bool:
         """True if episodes are known to draw from `np_random` alone."""
         return self._codec is not None
@@ -154,14 +159,14 @@ def _names(sees: str | Sequence[str]) -> list[str]:
     names = [sees] if isinstance(sees, str) else sees
     if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
         return list(names)
-    raise UsageError(f"got sees {sees!r}, wanted a tensor's name, or a list of names")
+    raise BadArgument(f"got sees {sees!r}, wanted a tensor's name, or a list of names")
 
 
 def _check_reward(task: str, env: Any) -> None:
     """By the attribute in which MO-Gymnasium's, and Point2D, say what a reward is."""
     space = getattr(env.unwrapped, "reward_space", None)
     if space is not None and space.shape != ():
-        raise UsageError(f"{task} has rewards of {space.shape} numbers, wanted one: {space}")
+        raise BadArgument(f"{task} has rewards of {space.shape} numbers, wanted one: {space}")
 
 
 def _with_goals(make: Callable[[], Any]) -> Callable[[], Any]:

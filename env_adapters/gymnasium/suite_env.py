@@ -8,7 +8,7 @@ import gymnasium
 
 from env_adapters.gymnasium.spaces import Tensors
 from reglue.environments.world import Cell, Rendered, Suite
-from reglue.errors import UnknownName, UsageError
+from reglue.errors import BadArgument, NotAnEnvironment, UnknownName, brief
 from reglue.gymnasium.spaces import space_of
 from reglue.messages.agent import Phase
 from reglue.spec import TensorSpec
@@ -47,14 +47,19 @@ class SuiteEnv(gymnasium.Env[Any, Any]):
         drawn = int(self.np_random.integers(variants[task]))
         variant = asked.get("variant", drawn)
         if not isinstance(variant, int) or not 0 <= variant < variants[task]:
-            raise UsageError(f"{task}: got variant {variant}, wanted 0 to {variants[task] - 1}")
+            raise BadArgument(f"{task}: got variant {variant}, wanted 0 to {variants[task] - 1}")
         cell = Cell(task, variant, seed_of_cell, 0, Phase.TRAIN)
         first = self.world.start(cell)
         return self._observations.value(first), {"task": task, "variant": variant}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take one step."""
-        step = self.world.step(self._actions.arrays(action))
+        try:
+            chosen = self._actions.arrays(action)
+        except NotAnEnvironment as error:
+            wanted = f"one of {self.action_space}"
+            raise BadArgument(f"got the action {brief(action)}, wanted {wanted}") from error
+        step = self.world.step(chosen)
         observation = self._observations.value(step.observation)
         info = {"success": step.success}
         return observation, step.reward, step.terminated, step.truncated, info

@@ -20,8 +20,9 @@ from env_adapters.states import (
     read_episode_state,
     read_generator_state,
 )
+from reglue.environments.validation import conforming_flag, conforming_reward
 from reglue.environments.world import Cell, Step
-from reglue.errors import UnknownName, UsageError
+from reglue.errors import BadArgument, NotAnEnvironment, UnknownName, UsageError, brief
 from reglue.messages.agent import Phase
 from reglue.rng import Rng
 from reglue.spec import Array, Arrays
@@ -103,23 +104,25 @@ class GymnasiumWorld:
         return self._observations.arrays(observation)
 
     def step(self, action: Arrays) -> Step:
-        """Take one step. Raises UsageError, with nothing changed, for an illegal action.
+        """Take one step. Raises IllegalAction, with nothing changed.
 
         In EVALUATE an episode terminates at its first success.
         """
         live = self._live()
         chosen = self._actions.value(action, clip=self.clips)
-        observation, reward, terminated, truncated, info = self._env.step(chosen)
+        observation, reward, terminated, truncated, info = _parts("step", self._env.step(chosen))
         live.steps += 1
         success = _success(info)
-        terminated = bool(terminated) or (success and live.cell.phase == Phase.EVALUATE)
+        terminated = conforming_flag("terminated", terminated)
+        terminated = terminated or (success and live.cell.phase == Phase.EVALUATE)
+        truncated = conforming_flag("truncated", truncated)
         if terminated or truncated:
             self._episode = None
         return Step(
-            reward=float(reward),
+            reward=conforming_reward(reward),
             observation=self._observations.arrays(observation),
             terminated=terminated,
-            truncated=bool(truncated),
+            truncated=truncated,
             success=success,
         )
 
@@ -156,8 +159,8 @@ class GymnasiumWorld:
         seed = cell.seed if cell.seeds_reset else Rng(cell.seed, cell.repeat).below(_SEEDS)
         if getattr(env.unwrapped, "takes_progress", False):
             run = {"episode": cell.repeat, "steps": cell.steps}
-            return env.reset(seed=seed, options=run)[0]
-        return env.reset(seed=seed)[0]
+            return _parts("reset", env.reset(seed=seed, options=run))[0]
+        return _parts("reset", env.reset(seed=seed))[0]
 
     def _check_cell(self, cell: Cell) -> None:
         if cell.task != self._task:
@@ -165,7 +168,7 @@ class GymnasiumWorld:
         variants = 1 if self._goals is None else len(self._goals)
         if not 0 <= cell.variant < variants:
             wanted = f"0 to {variants - 1}" if variants > 1 else "0, the only one"
-            raise UsageError(f"{self._task}: got variant {cell.variant}, wanted {wanted}")
+            raise BadArgument(f"{self._task}: got variant {cell.variant}, wanted {wanted}")
 
     def _live(self) -> Episode:
         if self._episode is None:
@@ -183,12 +186,40 @@ def forget_physics(env: Any) -> None:
         mujoco().mj_resetData(env.model, data)
 
 
+_PARTS = {
+    "reset": ("observation", "info"),
+    "step": ("observation", "reward", "terminated", "truncated", "info"),
+}
+
+
+def _parts(routine: str, answer: Any) -> Any:
+    """What `reset` or `step` returned, if it is as Gymnasium says."""
+    wanted = _PARTS[routine]
+    if not isinstance(answer, (tuple, list)) or len(answer) != len(wanted):
+        raise NotAnEnvironment(
+            f"{routine}() returned {brief(answer)}, wanted ({', '.join(wanted)})"
+        )
+    info = answer[-1]
+    if type(info) is not dict and not isinstance(info, Mapping):
+        raise NotAnEnvironment(f"{routine}()'s info: got {brief(info)}, wanted a dict")
+    return answer
+
+
 def _success(info: Mapping[str, Any]) -> bool:
-    """The success flag, if the environment has one; Gymnasium has no standard name for it."""
-    for name in _SUCCESS:
-        if name in info:
-            return bool(np.all(info[name]))
-    return False
+    """The success flag, if the environment has one; Gymnasium has no standard name for it.
+
+    A flag that is absent or None is not known, and no success.
+    """
+    if not info or (info.get("is_success") is None and info.get("success") is None):
+        return False
+    told = {
+        name: conforming_flag(f"info[{name!r}]", info[name])
+        for name in _SUCCESS
+        if info.get(name) is not None
+    }
+    if len({*told.values()}) > 1:
+        raise NotAnEnvironment(f"info: got {told}, wanted one of them, or two that agree")
+    return any(told.values())
 
 
 _TIME_LIMIT = "_elapsed_steps"  # where the wrapper TimeLimit counts
@@ -243,7 +274,7 @@ class ExactWorld(GymnasiumWorld):
         if self._episode is None:  # the environment is new, or its episode has ended
             self._begin(env, saved.cell)
         if saved.steps < 0 or 0 < self._horizon <= saved.steps:
-            raise UsageError(f"got a state after {saved.steps} steps of {self._horizon}")
+            raise BadArgument(f"got a state after {saved.steps} steps of {self._horizon}")
         self._codec.write(env.unwrapped, saved.inside)
         env.unwrapped.np_random = generator
         if env.has_wrapper_attr(_TIME_LIMIT):
@@ -270,12 +301,12 @@ class ExactWorld(GymnasiumWorld):
 
     def _reset(self, env: Any, cell: Cell) -> Any:
         if cell.seeds_reset:
-            return env.reset(seed=cell.seed)[0]
+            return _parts("reset", env.reset(seed=cell.seed))[0]
         env.unwrapped.np_random = np.random.Generator(Rng(cell.seed, cell.repeat).bits)
-        return env.reset()[0]
+        return _parts("reset", env.reset())[0]
 
     def _check_mark(self, suite: Mapping[str, str]) -> None:
         for name in sorted({*suite, *self._mark}):
             got, wanted = suite.get(name, "none"), self._mark.get(name, "none")
             if got != wanted:
-                raise UsageError(f"got a state saved with {name} {got}, wanted {wanted}")
+                raise BadArgument(f"got a state saved with {name} {got}, wanted {wanted}")

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from env_adapters.metaworld.library import is_verified, metaworld
 from env_adapters.metaworld.task_sets import TaskSet
-from reglue.errors import UsageError
+from reglue.errors import BadArgument
 
 Goal: TypeAlias = tuple[float, ...]
 
@@ -173,7 +173,7 @@ def draw_goals(
     """
     most = SEEDS - 1 - max(stream.seed_offset for stream in tasks.streams)
     if not 0 <= seed <= most:
-        raise UsageError(f"{tasks.label}: got seed {seed}, wanted 0 to {most}")
+        raise BadArgument(f"{tasks.label}: got seed {seed}, wanted 0 to {most}")
     draw = _draw if is_verified() else draw_by_resets
     goals: dict[str, tuple[Goal, ...]] = {}
     for stream in tasks.streams:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from env_adapters.cache import DiskCache, cache_folder
 from env_adapters.metaworld.resets import SettledStates
 from env_adapters.metaworld.shared_env import Models, SharedEnvs
-from reglue.errors import UsageError
+from reglue.errors import BadArgument
 from reglue.spec import Arrays
 
 MAX_HORIZON = 500
@@ -50,10 +50,10 @@ class SimulatorState:
         """The state that gave these arrays. Raises UsageError if none can."""
         names = {"physics", "previous", *(arrays.keys() & {"first_distance"})}
         if arrays.keys() != names or any(array.dtype != np.float64 for array in arrays.values()):
-            raise UsageError(f"got a state of {sorted(arrays)}, wanted {sorted(names)} in float64")
+            raise BadArgument(f"got a state of {sorted(arrays)}, wanted {sorted(names)} in float64")
         first = arrays.get("first_distance")
         if first is not None and first.shape != ():
-            raise UsageError(f"got a first_distance of shape {first.shape}, wanted one number")
+            raise BadArgument(f"got a first_distance of shape {first.shape}, wanted one number")
         return cls(
             arrays["physics"], arrays["previous"], steps, None if first is None else float(first)
         )
@@ -94,7 +94,7 @@ class Simulator:
         """
         size = self._env._random_reset_space.low.size
         if len(goal) != size:
-            raise UsageError(f"{self.task}: got a goal of {len(goal)} numbers, wanted {size}")
+            raise BadArgument(f"{self.task}: got a goal of {len(goal)} numbers, wanted {size}")
         self._share.take()
         return self._shared.resets.start(goal, goal_visible=goal_visible)
 

@@ -14,7 +14,7 @@ from env_adapters.metaworld.library import metaworld, mujoco, version
 from env_adapters.metaworld.simulator import MAX_HORIZON, SimulatorPool
 from env_adapters.metaworld.task_sets import check_task
 from env_adapters.metaworld.world import ACTION, MetaWorldWorld, Observations, SuiteSettings
-from reglue.errors import UsageError
+from reglue.errors import BadArgument
 from reglue.spec import Box, TaskSpec, TensorSpec
 
 _FEW_TASKS = 10  # whose models take 240 MB; of more tasks perhaps only some are played
@@ -49,9 +49,9 @@ class MetaWorld:
     ) -> None:
         _check_goals(goals)
         if type(horizon) is not int or not 1 <= horizon <= MAX_HORIZON:
-            raise UsageError(f"got horizon {horizon!r}, wanted 1 to {MAX_HORIZON} steps")
+            raise BadArgument(f"got horizon {horizon!r}, wanted 1 to {MAX_HORIZON} steps")
         if observation_dtype not in ("float64", "float32"):
-            raise UsageError(f"got dtype {observation_dtype!r}, wanted float64 or float32")
+            raise BadArgument(f"got dtype {observation_dtype!r}, wanted float64 or float32")
         observations = Observations(
             tuple(goals), one_hot, recurrent_info, observation_dtype, reveal_tasks
         )
@@ -77,6 +77,11 @@ class MetaWorld:
     def variants(self) -> Mapping[str, int]:
         """How many goals each task has."""
         return {task: len(goals) for task, goals in self._settings.goals.items()}
+
+    @property
+    def raw_actions(self) -> bool:
+        """Always: its own arithmetic on what lies outside of the Box decides last bits."""
+        return True
 
     @property
     def standardizes(self) -> bool:
@@ -106,12 +111,12 @@ class MetaWorld:
 
 def _check_goals(goals: Mapping[str, Sequence[Sequence[float]]]) -> None:
     if not goals:
-        raise UsageError("got no goals, wanted at least one task")
+        raise BadArgument("got no goals, wanted at least one task")
     for task, variants in goals.items():
         check_task(task)
         if not variants:
-            raise UsageError(f"{task}: got no variants, wanted at least one goal")
+            raise BadArgument(f"{task}: got no variants, wanted at least one goal")
         for goal in variants:
             # 3 numbers, or 6 where an object's place is drawn too.
             if len(goal) not in (3, 6) or not all(math.isfinite(each) for each in goal):
-                raise UsageError(f"{task}: got the goal {goal}, wanted 3 or 6 finite numbers")
+                raise BadArgument(f"{task}: got the goal {goal}, wanted 3 or 6 finite numbers")

@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias, cast
 
 from env_adapters.metaworld.library import is_verified, metaworld, warn_if_unverified
 from reglue.agents.metaworld import ALL_TASKS, MT10, MT25, MT50
-from reglue.errors import UnknownName, UsageError
+from reglue.errors import BadArgument, UnknownName, UsageError
 
 BUILT_IN: dict[tuple[str, str], tuple[str, ...]] = {
     ("MT10", "train"): MT10,
@@ -167,7 +167,7 @@ def _split(name: str, family: Family, split: str | None) -> Split:
         return "train" if family == "MT" else "test"
     legal = ("train",) if family == "MT" else ("train", "test")
     if split not in legal:
-        raise UsageError(f"{name}: got split {split!r}, wanted {' or '.join(legal)}")
+        raise BadArgument(f"{name}: got split {split!r}, wanted {' or '.join(legal)}")
     return cast(Split, split)
 
 
@@ -181,9 +181,9 @@ def _built_in(name: str, family: Family, split: Split) -> tuple[str, ...]:
 def _tasks(name: str, listed: str, most: int | None = None) -> tuple[str, ...]:
     tasks = tuple(check_task(task.strip()) for task in listed.split(",") if task.strip())
     if not tasks or (most is not None and len(tasks) > most):
-        raise UsageError(f"{name}: got {len(tasks)} tasks, wanted {most or 'one or more'}")
+        raise BadArgument(f"{name}: got {len(tasks)} tasks, wanted {most or 'one or more'}")
     if len(set(tasks)) < len(tasks):
-        raise UsageError(f"{name}: a task is listed twice; name each once")
+        raise BadArgument(f"{name}: a task is listed twice; name each once")
     return tasks
 
 
@@ -193,10 +193,10 @@ def _side(name: str, listed: str, split: Split) -> tuple[str, ...]:
     for part in listed.split("+"):
         side, equals, tasks = part.partition("=")
         if not equals or side not in ("train", "test") or side in sides:
-            raise UsageError(f"got {name!r}, wanted {_LISTS['ML'][0]}")
+            raise BadArgument(f"got {name!r}, wanted {_LISTS['ML'][0]}")
         sides[side] = _tasks(name, tasks)
     if both := set(sides.get("train", ())) & set(sides.get("test", ())):
-        raise UsageError(f"{name}: {', '.join(sorted(both))} is in train and in test")
+        raise BadArgument(f"{name}: {', '.join(sorted(both))} is in train and in test")
     if split not in sides:
-        raise UsageError(f"{name} has no {split} tasks; give {split}=<task>,…")
+        raise BadArgument(f"{name} has no {split} tasks; give {split}=<task>,…")
     return sides[split]

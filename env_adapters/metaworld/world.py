@@ -15,7 +15,7 @@ from env_adapters.metaworld.simulator import Simulator, SimulatorPool, Simulator
 from env_adapters.states import EpisodeState, read_episode_state
 from reglue.agents.metaworld import ALL_TASKS
 from reglue.environments.world import Cell, Step
-from reglue.errors import UnknownName, UsageError
+from reglue.errors import BadArgument, UnknownName, UsageError
 from reglue.messages.agent import Phase
 from reglue.spec import Array, Arrays, Discrete, TensorSpec
 
@@ -104,7 +104,7 @@ class SuiteSettings:
             raise UnknownName("task in this suite", cell.task, self.goals)
         variants = self.goals[cell.task]
         if not 0 <= cell.variant < len(variants):
-            raise UsageError(
+            raise BadArgument(
                 f"{cell.task}: got variant {cell.variant}, wanted 0 to {len(variants) - 1}"
             )
         return variants[cell.variant]
@@ -156,7 +156,7 @@ class MetaWorldWorld:
         chosen = np.asarray(action["action"], np.float32)
         # No four finite float32 have an infinite sum in float64.
         if chosen.shape != (ACTION,) or not math.isfinite(sum(chosen.tolist())):
-            raise UsageError(f"got the action {chosen.tolist()}, wanted {ACTION} finite numbers")
+            raise BadArgument(f"got the action {chosen.tolist()}, wanted {ACTION} finite numbers")
         frames, reward, success = simulator.step(chosen)
         reward = float(reward)
         terminated = success and cell.phase == Phase.EVALUATE
@@ -184,13 +184,13 @@ class MetaWorldWorld:
         """
         saved = read_episode_state(state)
         if saved.suite != {"suite": self._suite}:
-            raise UsageError("got a state of a suite with another config or other versions")
+            raise BadArgument("got a state of a suite with another config or other versions")
         goal = self._settings.goal(saved.cell)
         inside = SimulatorState.from_arrays(saved.steps, saved.inside)
         simulator = self._pool.take(saved.cell.task)
         if not (simulator.fits(inside) and 0 <= saved.steps < self._settings.horizon):
             self._pool.give_back(simulator)
-            raise UsageError(f"got a state that does not fit {saved.cell.task}")
+            raise BadArgument(f"got a state that does not fit {saved.cell.task}")
         simulator.start(goal, goal_visible=self._settings.goal_visible)
         simulator.set_state(inside)
         self.close()

@@ -30,7 +30,7 @@ class Checked:
     """Actions that fit the spec in size, and which rows are legal."""
 
     arrays: Mapping[str, Array]  # in the spec's order: name -> (rows, *shape), contiguous
-    clipped: npt.NDArray[np.bool_]  # (rows,), an element lies out of its Box
+    clipped: npt.NDArray[np.bool_]  # (rows,), an element lay out of its Box
     refused: Mapping[int, BadReply] = field(default_factory=dict)  # by row
     defaulted: bool = False  # the agent chose none of them
 
@@ -43,8 +43,10 @@ class Checked:
 class ActionChecks:
     """Checks the actions of one TaskSpec."""
 
-    def __init__(self, spec: TaskSpec) -> None:
+    def __init__(self, spec: TaskSpec, *, clips: bool = True) -> None:
+        """`clips`: what lies outside of a Box is clipped; else it is wanted as it is."""
         self.spec = spec
+        self._clips = clips
         self._checks = [_TensorCheck(tensor) for tensor in spec.actions]
 
     def check(self, arrays: Arrays, rows: int) -> Checked:
@@ -63,6 +65,8 @@ class ActionChecks:
                     refused.setdefault(row, reply)
                 if isinstance(check.tensor.domain, Box):
                     clipped |= _outside(check.tensor, flat)
+                    if self._clips:
+                        shaped[check.tensor.name] = check.tensor.clipped(values)
         return Checked(shaped, clipped, refused)
 
     def default(self, rows: int) -> Checked:
@@ -79,24 +83,16 @@ def default_action(tensor: TensorSpec) -> Array:
 
     If the dtype holds no legal value, what it holds nearest to one.
     """
-    dtype = np.dtype(tensor.dtype)
-    values: list[float] = [0] * tensor.size
+    zero = tensor.empty(1)[0]
     match tensor.domain:
         case Box():
-            values = np.clip(np.zeros(tensor.shape), *_bounds(tensor, dtype)).ravel().tolist()
+            return tensor.clipped(zero)
         case Discrete(_, start):
-            values = [start] * tensor.size
+            limits = np.iinfo(tensor.dtype)
+            zero[...] = min(max(start, int(limits.min)), int(limits.max))
+            return zero
         case MultiDiscrete() | MultiBinary():
-            pass
-    if dtype.kind in "ui":
-        values = [_whole(value, np.iinfo(dtype.name)) for value in values]
-    return np.array(values, dtype).reshape(tensor.shape)
-
-
-def _whole(value: float, limits: np.iinfo[Any]) -> int:
-    """The integer within the limits that is next to it, away from zero."""
-    within = min(max(value, limits.min), limits.max)
-    return math.ceil(within) if within > 0 else math.floor(within)
+            return zero
 
 
 def packed(tensors: Iterable[Array]) -> npt.NDArray[np.uint8]:
@@ -206,7 +202,7 @@ def _within(tensor: TensorSpec) -> tuple[Array, Array] | None:
     match tensor.domain:
         case Box() if dtype.kind == "f":
             # Finite ones: what lies within is a finite number.
-            low, high = _bounds(tensor, dtype)
+            low, high = tensor.bounds()
             limits = np.finfo(dtype)
             return np.maximum(low, limits.min), np.minimum(high, limits.max)
         case Box() if dtype.kind == "b":
@@ -231,15 +227,6 @@ def _integer_bounds(
     if least < limits.min or max(most, default=0) > limits.max:
         return None
     return np.array(least, dtype), np.array(most, dtype).reshape(shape)
-
-
-def _bounds(tensor: TensorSpec, dtype: np.dtype[Any]) -> tuple[Array, Array]:
-    """Of each element, in its dtype if that is a float: an agent plays a bound in it."""
-    low, high = tensor.low(), tensor.high()
-    if dtype.kind != "f":
-        return low, high
-    with np.errstate(over="ignore"):  # a bound beyond it is none
-        return low.astype(dtype), high.astype(dtype)
 
 
 def _illegal(tensor: TensorSpec, flat: Array) -> dict[int, BadReply]:
@@ -273,5 +260,5 @@ def _in_domain(tensor: TensorSpec, flat: Array) -> npt.NDArray[np.bool_]:
 
 
 def _outside(tensor: TensorSpec, flat: Array) -> npt.NDArray[np.bool_]:
-    low, high = _bounds(tensor, flat.dtype)
+    low, high = tensor.bounds()
     return np.asarray(((flat < low.ravel()) | (flat > high.ravel())).any(axis=1))

@@ -14,7 +14,7 @@ from glue_server.agent.time_budget import TimeBudget
 from glue_server.processes.event_loop import sleep
 from glue_server.processes.interrupts import check_stop, wait_or_stop
 from glue_server.timeouts import Timeouts
-from reglue.errors import AgentDisconnected, AgentFault, AgentTimeout, BadReply
+from reglue.errors import AgentDisconnected, AgentFault, AgentTimeout, BadAgentReply, BadReply
 from reglue.messages.agent import AgentHello, AgentInit, Call, Reply, RoutineDone, TextMessage
 from reglue.spec import TaskSpec
 
@@ -65,15 +65,15 @@ class AgentCalls:
         return self._port.filenos()
 
     def call(self, call: Call) -> Reply:
-        """A routine other than a turn. Raises BadReply after telling the agent."""
+        """A routine other than a turn. Raises BadAgentReply after telling the agent."""
         wanted = TextMessage if isinstance(call, TextMessage) else RoutineDone
         try:
             self.send(call)
             reply = self.receive()
             if not isinstance(reply, wanted):
                 got = type(reply).__name__
-                raise BadReply("WRONG_KIND", got=got, wanted=wanted.__name__)
-        except BadReply as refused:
+                raise BadAgentReply("WRONG_KIND", got=got, wanted=wanted.__name__)
+        except BadAgentReply as refused:
             self._port.refuse(refused)
             raise
         return reply

@@ -62,7 +62,7 @@ class AgentPort(Protocol):
         None: one came that is late, to a call that is over, so the agent was busy until now.
 
         Raises AgentTimeout, AgentDisconnected, AgentFault (the agent said that it
-        failed) and BadReply (an answer that does not fit; the session goes on).
+        failed) and BadAgentReply (an answer that does not fit; the session goes on).
         """
 
     def filenos(self) -> Sequence[int]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from glue_server.agent.actions import NOBODY, ActionChecks, Checked, given_up, held
 from glue_server.agent.calls import AgentCalls
-from reglue.errors import AgentAbandoned, AgentFault, BadReply
+from reglue.errors import AgentAbandoned, AgentFault, BadAgentReply, BadReply
 from reglue.messages.agent import (
     NO_ENDS,
     NO_STARTS,
@@ -36,7 +36,7 @@ class Answer:
     slots: Slots  # that wanted an action, ascending within steps and within starts, (n,)
     checked: Checked | None  # their actions, (n, …); None where no row can be played
     faults: Mapping[int, AgentFault] = field(default_factory=dict)  # by slot
-    refused: BadReply | None = None  # what the agent was told of its answer
+    refused: BadAgentReply | None = None  # what the agent was told of its answer
     held: frozenset[int] = NOBODY  # slots to tell the same again
 
 
@@ -46,9 +46,10 @@ class SlotAgent:
     All raise AgentFault when the agent is lost.
     """
 
-    def __init__(self, calls: AgentCalls, spec: TaskSpec) -> None:
+    def __init__(self, calls: AgentCalls, spec: TaskSpec, *, clips: bool) -> None:
+        """`clips`: see ActionChecks."""
         self.calls = calls
-        self.checks = ActionChecks(spec)
+        self.checks = ActionChecks(spec, clips=clips)
         self._spec = spec
         self._asked: deque[Slots] = deque()  # whom the answers under way are about
 
@@ -93,7 +94,8 @@ class SlotAgent:
                     got, wanted = "held slots", "actions: a program calls the routines of this run"
                     raise BadReply("OUT_OF_DOMAIN", got=got, wanted=wanted)
             checked = self.checks.check(reply.arrays, len(asked))
-        except BadReply as refused:
+        except BadReply as bad:
+            refused = BadAgentReply.of(bad)
             self.calls.refuse(refused)
             return Answer(asked, None, dict.fromkeys(asked.tolist(), refused), refused)
         if abandoned or waiting or checked.refused:
@@ -105,15 +107,15 @@ class SlotAgent:
     ) -> Answer:
         """An answer of which some rows are not played. One refusal says enough."""
         faults: dict[int, AgentFault] = {}
-        told: BadReply | None = None
+        told: BadAgentReply | None = None
         for row, slot in enumerate(asked.tolist()):
             refused = checked.refused.get(row)
             if slot in abandoned:
                 faults[slot] = AgentAbandoned("the agent gave it up")
             elif refused is not None and slot not in held:
-                faults[slot] = refused
+                faults[slot] = BadAgentReply.of(refused)
                 got = f"{refused.got} in slot {slot}"
-                told = told or BadReply(refused.code, got=got, wanted=refused.wanted)
+                told = told or BadAgentReply(refused.code, got=got, wanted=refused.wanted)
         if told is not None:
             self.calls.refuse(told)
         return Answer(asked, checked, faults, told, held)

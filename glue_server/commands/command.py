@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from typer.core import TyperCommand
 
 from glue_server.processes.interrupts import interrupt
-from reglue.errors import ReglueError, UsageError, is_interrupt
+from reglue.errors import ReglueError, UsageError, is_interrupt, printable
 
 OK, FAULTS, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -51,7 +52,7 @@ class Command:
         sys.exit(OK)
 
     def _fail(self, error: ReglueError, code: int) -> NoReturn:
-        print(f"reglue {self.name}: {error}", file=sys.stderr)
+        print(printable(f"reglue {self.name}: {error}"), file=sys.stderr)
         sys.exit(code)
 
 
@@ -123,9 +124,20 @@ def got_and_wanted(problem: Any) -> str:
 _WANTED = "Input should be "  # pydantic's words
 
 
-def console() -> Console:
-    """The console for results, on stdout."""
-    return Console()
+class PrintableConsole(Console):
+    """Shows no control characters of others, whatever is printed: names may be a stranger's."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        """As rich does; its own control codes and styles stay."""
+        for each in super().render(renderable, options):
+            yield each if each.control else each._replace(text=printable(each.text))
+
+
+def console(*, stderr: bool = False) -> Console:
+    """The console for results, on stdout; for progress beside JSON, on stderr."""
+    return PrintableConsole(stderr=stderr)
 
 
 def say(words: str) -> None:

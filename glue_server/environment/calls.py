@@ -11,8 +11,11 @@ from collections.abc import Sequence
 from typing import Self, TypeVar
 
 from glue_server.environment.port import EnvironmentPort
+from glue_server.environment.recall import CallLog, Recall, SlotRoutine
+from glue_server.environment.replaying import MAX_REBUILDS, Replays
 from glue_server.processes.interrupts import check_stop, hurried, wait_or_stop
 from glue_server.timeouts import Timeouts
+from reglue.environments.environment import StandardRandomness
 from reglue.errors import (
     ROUTINE_REFUSALS,
     BadReply,
@@ -29,6 +32,7 @@ from reglue.messages.environment import (
     EnvironmentReply,
     Play,
     Played,
+    StandardizeRandomness,
 )
 from reglue.spec import TaskSpec
 
@@ -66,6 +70,12 @@ class EnvironmentCalls:
         self._most_late = most_late
         self._stop = stop
         self._under_way: deque[Play] = deque()
+        self._answers: deque[tuple[Play, Played]] = deque()  # that came while others played again
+        self._standard: StandardRandomness | None = None
+        self._log = CallLog() if port.renews else None
+        self._replays: Replays | None = None
+        if self._log is not None:
+            self._replays = Replays(port, self._log, self._exchange, self._change)
         self._since = -math.inf  # when it could begin with the oldest Play, monotonic seconds
         self._late = 0  # answers in a row
         self._steps = 0  # that were sent
@@ -84,12 +94,13 @@ class EnvironmentCalls:
 
     @property
     def executed(self) -> int:
-        """Steps simulated so far, replayed ones too."""
-        return self._steps + self._port.replayed
+        """Steps simulated so far, those that were played again too."""
+        return self._steps
 
     def init(self, slots: int) -> EnvironmentReady:
         """env_init. Raises RoutineRefused, too, and EnvironmentFault for an unplayable promise."""
         ready = self.ask(EnvironmentInit(slots), EnvironmentReady)
+        self._standard = None
         _check_ready(ready, slots)
         self.ready = ready
         return ready
@@ -112,38 +123,36 @@ class EnvironmentCalls:
         """Hand a Play over. Several may be under way; they are answered in their order."""
         if self._stop is not None:
             check_stop(self._stop)
-        if not self._under_way:
-            self._since = time.monotonic()
-        self._under_way.append(play)
-        self._port.send(play)
-        self._steps += len(play.slots)
+        play = self._numbered(play)
+        if self._replays is not None and self._port.blank:
+            for slot in play.slots.tolist():
+                self._replays.rebuild(slot)
+        if self._log is not None:
+            self._log.add(play)
+        self._post(play)
 
     def receive(self) -> Played:
         """Wait for the answer to the oldest Play.
 
-        The faults of single slots are in it. An answer that does not fit is the fault of
-        every slot that was asked.
+        Where the environment of a slot failed, its episode is played again in a fresh one, from
+        the recorded actions: see `recall_from`. If it comes through, that is the answer. The faults
+        that are left are in it. An answer that does not fit is the fault of every slot that was
+        asked.
         """
-        if self._stop is not None:
-            wait_or_stop(self.is_ready, self.filenos, self._stop)
-        play = self._under_way.popleft()
-        self._is_lost = True  # unless it answers
-        try:
-            played = self._received(self._timeout_s)
-            if not isinstance(played, Played):
-                raise BadReply("WRONG_KIND", got=type(played).__name__, wanted="Played")
-        except BadReply as refused:
-            self._port.refuse(refused)
-            played = self._faulty(play, f"the environment's answer does not fit: {refused}")
-        except EnvironmentTimeout as late:
-            self._late += 1
-            if self._late == self._most_late:
-                raise
-            return self._faulty(play, str(late))
-        self._late = 0
-        self._is_lost = False
-        self._since = time.monotonic()
+        play, played = self._answers.popleft() if self._answers else self._answered()
+        if played.faults and self._replays is not None:
+            played = self._replays.settled(play, played)
+        if self._log is not None:
+            self._log.answered(play, played)
         return played
+
+    def recall_from(self, recall: Recall) -> None:
+        """From now on `recall` remembers what is played, and nothing else is kept here.
+
+        Without it, episodes are remembered where workers play them.
+        """
+        self._log = None
+        self._replays = Replays(self._port, recall, self._exchange, self._change)
 
     def filenos(self) -> Sequence[int]:
         """One of them is readable when a part of the next answer waits; see the port."""
@@ -151,7 +160,7 @@ class EnvironmentCalls:
 
     def is_ready(self) -> bool:
         """Whether the next answer has come, or its time is up."""
-        return self._port.is_ready() or time.monotonic() >= self._since + self._timeout_s
+        return bool(self._answers) or self._is_answered()
 
     def ask(
         self, call: EnvironmentCall, kind: type[_Kind], *, timeout_s: float | None = None
@@ -161,9 +170,33 @@ class EnvironmentCalls:
         Raises RoutineRefused (or the kind of it that the environment named), after which
         nothing has changed, and EnvironmentFault for anything else.
         """
+        if isinstance(call, SlotRoutine):
+            return self._routine(call, kind)
+        reply = self._ask(call, kind, self._timeout_s if timeout_s is None else timeout_s)
+        if isinstance(call, StandardizeRandomness) and self._port.renews:
+            self._standard = StandardRandomness(call.seed)
+        return reply
+
+    def _routine(self, call: SlotRoutine, kind: type[_Kind]) -> _Kind:
+        """A routine of one slot; again where its process dies of it."""
+        for left in reversed(range(MAX_REBUILDS)):
+            if self._replays is not None:
+                self._replays.rebuild(call.slot)
+            try:
+                reply = self._ask(call, kind, self._timeout_s)
+            except EnvironmentFault:
+                if left and call.slot in self._port.blank:
+                    continue
+                raise
+            if self._log is not None and isinstance(reply, RoutineDone):
+                self._log.change(call)
+            return reply
+        raise AssertionError
+
+    def _ask(self, call: EnvironmentCall, kind: type[_Kind], timeout_s: float) -> _Kind:
         self._port.send(call)
         try:
-            reply = self._received(self._timeout_s if timeout_s is None else timeout_s)
+            reply = self._received(timeout_s)
             if isinstance(reply, Refusal):
                 refusal = ROUTINE_REFUSALS.get(reply.code, RoutineRefused)
                 raise refusal(got=reply.got, wanted=reply.wanted)
@@ -188,6 +221,59 @@ class EnvironmentCalls:
         except (EnvironmentFault, RoutineRefused) as error:
             log.debug("the environment was not cleaned up: %s", error)
         self._port.close("the run is over, thank you")
+
+    def _numbered(self, play: Play) -> Play:
+        """With standardized randomness, the n-th start draws from (seed, n): see Worlds.
+
+        Workers cannot count: each has some of the starts.
+        """
+        if self._standard is None or not play.starts:
+            return play
+        starts = {slot: self._standard.next(cell) for slot, cell in play.starts.items()}
+        return Play(play.slots, play.actions, starts)
+
+    def _post(self, play: Play) -> None:
+        if not self._under_way:
+            self._since = time.monotonic()
+        self._under_way.append(play)
+        self._port.send(play)
+        self._steps += len(play.slots)
+
+    def _exchange(self, play: Play) -> Played:
+        """Play something again, once what is under way has been answered."""
+        while self._under_way:
+            self._answers.append(self._answered())
+        self._post(play)
+        return self._answered()[1]
+
+    def _change(self, call: SlotRoutine) -> None:
+        self._ask(call, RoutineDone, self._timeout_s)
+
+    def _answered(self) -> tuple[Play, Played]:
+        """The oldest Play under way, and its answer as the environment gave it."""
+        if self._stop is not None:
+            wait_or_stop(self._is_answered, self.filenos, self._stop)
+        play = self._under_way.popleft()
+        self._is_lost, late = True, 0  # unless it answers, or may be late again
+        try:
+            played = self._received(self._timeout_s)
+            if not isinstance(played, Played):
+                raise BadReply("WRONG_KIND", got=type(played).__name__, wanted="Played")
+        except BadReply as refused:
+            self._port.refuse(refused)
+            played = self._faulty(play, f"the environment's answer does not fit: {refused}")
+        except EnvironmentTimeout as error:
+            late = self._late + 1
+            if late >= self._most_late:
+                raise
+            played = self._faulty(play, str(error))
+        self._is_lost, self._late = False, late
+        self._since = time.monotonic()
+        return play, played
+
+    def _is_answered(self) -> bool:
+        """Whether the oldest Play under way is, or its time is up."""
+        return self._port.is_ready() or time.monotonic() >= self._since + self._timeout_s
 
     def _received(self, timeout_s: float) -> EnvironmentReply:
         """The next answer; waits anew whenever the environment was busy with an earlier one."""

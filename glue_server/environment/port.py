@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -40,8 +40,12 @@ class EnvironmentPort(Protocol):
         """What the environment said of itself."""
 
     @property
-    def replayed(self) -> int:
-        """Steps simulated a second time, because a process died."""
+    def renews(self) -> bool:
+        """Whether a slot can get another process."""
+
+    @property
+    def blank(self) -> Collection[int]:
+        """The slots whose process was replaced, and which it has not been asked about since."""
 
     def send(self, call: EnvironmentCall) -> None:
         """Hand over a call that is answered. Raises EnvironmentFault."""
@@ -65,6 +69,13 @@ class EnvironmentPort(Protocol):
     def is_ready(self) -> bool:
         """Whether the whole next answer has come, or the environment is lost."""
 
+    def renew(self, slot: int) -> None:
+        """Give a slot, whose environment failed, a fresh process where that can be had.
+
+        Where it cannot, its next start is in a fresh world, or as fresh as the environment makes
+        it. No Play is under way.
+        """
+
     def refuse(self, refused: BadReply) -> None:
         """Tell the environment why its last answer was not taken."""
 
@@ -75,7 +86,8 @@ class EnvironmentPort(Protocol):
 class LocalEnvironmentPort:
     """An environment object in this process. Nothing limits the time that it takes."""
 
-    replayed = 0
+    renews = False
+    blank: Collection[int] = ()
 
     def __init__(self, environment: Environment, name: str) -> None:
         self._environment = environment
@@ -116,6 +128,9 @@ class LocalEnvironmentPort:
     def is_ready(self) -> bool:
         """Always."""
         return True
+
+    def renew(self, slot: int) -> None:
+        """Its worlds see to that: one that failed is made anew."""
 
     def refuse(self, refused: BadReply) -> None:
         """Log it for the environment's author."""

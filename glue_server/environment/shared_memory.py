@@ -13,7 +13,7 @@ import mmap
 import os
 import socket
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,7 +82,7 @@ class SharedArrays:
             for name, column in self._columns.items():
                 column[play.slots] = getattr(played, name)
 
-    def played(self, play: Play, faults: Mapping[int, str]) -> Played:
+    def played(self, play: Play, faults: Mapping[int, str], illegal: Set[int]) -> Played:
         """What came of it: copies."""
         rows = _rows(play)
         earned = {name: column[play.slots] for name, column in self._columns.items()}
@@ -93,6 +93,8 @@ class SharedArrays:
             earned["truncated"],
             earned["success"],
             faults,
+            frozenset(illegal),
+            is_fresh=True,
         )
 
 

@@ -83,8 +83,8 @@ class _Worker:
         assert self.worlds is not None, "init comes first"
         played = self.worlds.play(play)
         self._shared.put_played(play, played)
-        faults = {"faults": list(played.faults.items())} if played.faults else {}
-        write_frame(self._channel, faults)
+        faults = [(slot, what, slot in played.illegal) for slot, what in played.faults.items()]
+        write_frame(self._channel, {"faults": faults} if faults else {})
 
     def _carry_out(self, call: bytes) -> None:
         """A routine of one slot: its state, or its random seed."""
@@ -116,6 +116,7 @@ class _Worker:
                     "seeds": worlds.seeds,
                     "standardizes": worlds.standardizes,
                     "tells_success": worlds.tells_success,
+                    "raw_actions": worlds.raw_actions,
                 }
         except Exception as error:  # noqa: BLE001 - the edge of somebody's suite
             write_frame(self._channel, {"refused": _reason(self._suite, error)})

@@ -1,4 +1,4 @@
-"""One worker: its process, our end of its channel, and the log from which it is replaced."""
+"""One worker: its process, and our end of its channel."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
-
-import numpy as np
+from typing import Any, Protocol
 
 from env_adapters import SuiteName
 from glue_server.environment.shared_memory import write_play
@@ -25,22 +23,38 @@ from reglue.messages.environment import (
     EnvironmentCall,
     EnvironmentReady,
     EnvironmentReply,
-    GetRandomSeed,
-    GetState,
     Play,
-    SetRandomSeed,
-    SetState,
 )
 from reglue.v1 import environment_pb2 as pb
 from reglue.wire.environment import decode_environment_reply, encode_environment_call
 from reglue.wire.specs import spec_from_bytes
 
-SlotRoutine: TypeAlias = GetState | SetState | GetRandomSeed | SetRandomSeed
-"""What the worker of one slot carries out."""
-
 _STDERR = 2
 _DIES_S = 1.0  # how long one whose channel is closed may take to exit
 MOST_S = 1e8  # three years: sockets know no longer limit
+
+
+@dataclass(slots=True)
+class WorkerFaults:
+    """The faults of a Play; see Played."""
+
+    faults: dict[int, str] = field(default_factory=dict)
+    illegal: set[int] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, head: Mapping[str, Any]) -> WorkerFaults:
+        """Those of a frame's head, which has none as a rule."""
+        found = cls()
+        for slot, what, is_illegal in head.get("faults", ()):
+            found.faults[slot] = what
+            if is_illegal:
+                found.illegal.add(slot)
+        return found
+
+    def add(self, others: WorkerFaults) -> None:
+        """Those of another worker."""
+        self.faults |= others.faults
+        self.illegal |= others.illegal
 
 
 class Worker(Protocol):
@@ -73,7 +87,7 @@ class Worker(Protocol):
     def send(self, play: Play) -> None:
         """Ask for a Play, whose actions are in the shared arrays. Raises OSError: it is gone."""
 
-    def receive(self) -> dict[int, str]:
+    def receive(self) -> WorkerFaults:
         """The faults of the oldest Play. Raises EOFError or OSError: it is gone, or late."""
 
     def ask(self, call: EnvironmentCall) -> EnvironmentReply:
@@ -186,14 +200,14 @@ class WorkerProcess:
         self._silence.asked()
         write_play(self.channel, play)
 
-    def receive(self) -> dict[int, str]:
+    def receive(self) -> WorkerFaults:
         """The faults of the oldest Play; the rest is in the shared arrays.
 
         Raises EOFError or OSError if the worker is gone.
         """
         head, _ = read_frame(self.channel)
         self._silence.answered()
-        return dict(head.get("faults", ()))
+        return WorkerFaults.of(head)
 
     def ask(self, call: EnvironmentCall) -> EnvironmentReply:
         """Have a routine of one slot carried out. Raises EOFError or OSError: it is gone."""
@@ -225,62 +239,6 @@ class WorkerProcess:
     def _ask(self, head: Mapping[str, Any]) -> None:
         with contextlib.suppress(OSError):  # dead already: `ready` says so
             write_frame(self.channel, head)
-
-
-class ReplayLog:
-    """The calls since the oldest live episode began."""
-
-    def __init__(self) -> None:
-        self.deaths: dict[int, int] = {}  # by live slot: of workers that were playing it again
-        self._began: dict[int, int] = {}  # number of the call that it began with
-        self._calls: deque[Play | SlotRoutine] = deque()
-        self._first = 0  # number of the oldest call that is kept
-
-    @property
-    def slots(self) -> list[int]:
-        """Those whose episode is on, sorted."""
-        return sorted(self._began)
-
-    def add(self, play: Play) -> None:
-        """Take down what is asked."""
-        for slot in play.starts:
-            self._begin(slot)
-        self._calls.append(play)
-
-    def change(self, call: SlotRoutine) -> None:
-        """Take down a change of one slot. A state that is set begins an episode."""
-        if isinstance(call, SetState):
-            self._begin(call.slot)
-        self._calls.append(call)
-
-    def forget(self, slots: Iterable[int]) -> None:
-        """Their episodes are over."""
-        for slot in slots:
-            for told in (self._began, self.deaths):
-                told.pop(slot, None)
-        oldest = min(self._began.values(), default=self._first + len(self._calls))
-        while self._first < oldest:
-            self._calls.popleft()
-            self._first += 1
-
-    def of(self, slot: int) -> Iterator[Play | SlotRoutine]:
-        """What it began with, then its steps, each a Play of its own, and its changes."""
-        for number in range(self._began[slot] - self._first, len(self._calls)):
-            call = self._calls[number]
-            if not isinstance(call, Play):
-                if call.slot == slot:
-                    yield call
-                continue
-            if slot in call.starts:
-                yield Play(np.zeros(0, np.uint32), {}, {slot: call.starts[slot]})
-            rows = call.slots == slot
-            if rows.any():
-                actions = {name: values[rows] for name, values in call.actions.items()}
-                yield Play(call.slots[rows], actions, {})
-
-    def _begin(self, slot: int) -> None:
-        self._began[slot] = self._first + len(self._calls)
-        self.deaths[slot] = 0
 
 
 def _spawn(descriptor: int, log_file: Path | None) -> subprocess.Popen[bytes]:

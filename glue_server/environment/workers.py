@@ -6,26 +6,26 @@ import logging
 import math
 import os
 import select
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 from env_adapters import SuiteName
+from glue_server.environment.recall import SlotRoutine
 from glue_server.environment.shared_memory import SharedArrays, new_memory
 from glue_server.environment.worker_process import (
-    ReplayLog,
-    SlotRoutine,
     Worker,
+    WorkerFaults,
     WorkerProcess,
     end_at_once,
 )
+from glue_server.processes.children import end_together
 from glue_server.processes.interrupts import hurried
 from glue_server.timeouts import Timeouts
-from reglue.errors import BadReply, EnvironmentFault, UsageError
-from reglue.messages.agent import Cleanup, Fault, RoutineDone, TextMessage
+from reglue.errors import BadReply, EnvironmentFault, NotSupported, UsageError
+from reglue.messages.agent import Cleanup, Fault, Refusal, RoutineDone, TextMessage
 from reglue.messages.environment import (
     EnvironmentCall,
     EnvironmentHello,
@@ -45,11 +45,8 @@ from reglue.version import sdk
 
 log = logging.getLogger("reglue")
 
-MAX_REBUILDS = 3
-"""After how many deaths of a worker that plays it again an episode is given up.
-
-As often a worker that does not come up is started.
-"""
+MAX_STARTS = 3
+"""How often a worker that does not come up is started."""
 
 START_S = 300.0
 _Slot = TypeVar("_Slot", int, Slots)
@@ -64,15 +61,15 @@ class _UnderWay:
 
     play: Play
     places: set[int] = field(default_factory=set)
-    faults: dict[int, str] = field(default_factory=dict)
+    faults: WorkerFaults = field(default_factory=WorkerFaults)
 
 
 class WorkersPort:
     """A suite's worlds in at most `workers` processes, each the home of as many slots.
 
-    A worker that dies, or takes longer than `timeout_s` for an answer, is replaced; its live
-    episodes are played again from their recorded actions, and the caller gets the same answer.
-    To build its suite a worker may take `start_s`.
+    A worker that dies, or takes longer than `timeout_s` for an answer, is replaced: what it owed is
+    the fault of the slots that were asked, and all of its slots are `blank`. `EnvironmentCalls`
+    plays their episodes again. To build its suite a worker may take `start_s`.
     """
 
     def __init__(  # noqa: PLR0913 - all but two have defaults
@@ -92,19 +89,19 @@ class WorkersPort:
         `tell` is told that a worker is lost and replaced.
         """
         self.hello = EnvironmentHello(name or suite.factory, sdk())
-        self.replayed = 0
+        self.renews = True
+        self.blank: set[int] = set()
         self._most = workers
         self._start = start or (lambda: WorkerProcess(suite, log_file, timeout_s=timeout_s))
         self._start_s = start_s
         self._tell = tell
-        self._log = ReplayLog()
         self._call: EnvironmentCall | None = None  # other than a Play, to be answered
         self._under_way: deque[_UnderWay] = deque()
         self._workers: list[Worker] = []
         self._slots = 0
+        self._standardizes = False
         self._memory = -1
         self._shared: SharedArrays
-        self._standard: tuple[int, int] | None = None  # seed, starts so far
 
     @property
     def processes(self) -> list[int]:
@@ -120,8 +117,6 @@ class WorkersPort:
         match call:
             case EnvironmentInit(slots):
                 self._init(slots)
-            case StandardizeRandomness(seed):
-                self._standard = (seed, 0)
             case Cleanup():
                 for worker in self._workers:
                     worker.cleanup()
@@ -137,6 +132,9 @@ class WorkersPort:
                 return self._played()
             case EnvironmentInit():
                 return self._ready()
+            case StandardizeRandomness() if not self._standardizes:
+                got, wanted = "env_standardize_randomness", "an environment that standardizes"
+                return Refusal(0, NotSupported.code, got, wanted)
             case Cleanup() | StandardizeRandomness():
                 return RoutineDone()
             case TextMessage():
@@ -169,7 +167,8 @@ class WorkersPort:
         if self._under_way:  # a fault left them: nobody knows which answers are still to come
             self._under_way.clear()
             self._end()
-        self._slots, self._standard, self._log = slots, None, ReplayLog()
+        self._slots = slots
+        self.blank.clear()
         count = min(self._most, slots)
         for worker in self._workers[count:]:
             end_at_once(worker)
@@ -187,6 +186,7 @@ class WorkersPort:
         """What they promise, once all have started, and the memory that they share."""
         try:
             ready, *_ = [self._built(place) for place in range(len(self._workers))]
+            self._standardizes = ready.standardizes
             self._free()
             self._memory = new_memory()
             self._shared = SharedArrays(ready.spec, self._memory)
@@ -200,9 +200,7 @@ class WorkersPort:
     def _end(self) -> None:
         for worker in self._workers:
             worker.leave()
-        deadline = time.monotonic() + hurried(_LEAVE_S)
-        for worker in self._workers:
-            worker.end(max(0.0, deadline - time.monotonic()))
+        end_together(self._workers, within_s=hurried(_LEAVE_S))
         self._workers = []
         self._free()
 
@@ -212,8 +210,7 @@ class WorkersPort:
             self._memory = -1
 
     def _send(self, play: Play) -> None:
-        play = self._numbered(play)
-        self._log.add(play)
+        self.blank.difference_update(play.slots.tolist(), play.starts)
         self._shared.put_actions(play)
         under_way = _UnderWay(play)
         self._under_way.append(under_way)
@@ -221,41 +218,24 @@ class WorkersPort:
             under_way.places.add(place)
             self._hand_over(place, part)
 
-    def _numbered(self, play: Play) -> Play:
-        """With standardized randomness, the n-th start draws from (seed, n): see Worlds."""
-        if self._standard is None or not play.starts:
-            return play
-        seed, count = self._standard
-        self._standard = (seed, count + len(play.starts))
-        numbered = enumerate(play.starts.items(), count)
-        starts = {slot: replace(cell, seed=seed, repeat=n) for n, (slot, cell) in numbered}
-        return Play(play.slots, play.actions, starts)
-
     def _played(self) -> Played:
         while not self._is_answered():
             self._take(waits=True)
         done = self._under_way.popleft()
-        played = self._shared.played(done.play, done.faults)
-        over = done.play.slots[played.terminated | played.truncated].tolist()
-        self._log.forget([*over, *done.faults])
-        return played
+        return self._shared.played(done.play, done.faults.faults, done.faults.illegal)
 
     def _routine(self, call: SlotRoutine) -> EnvironmentReply:
-        """Have a slot's worker carry it out; what changes the slot is logged for a replacement."""
+        """Have a slot's worker carry it out. Raises EnvironmentFault; blank: its worker died."""
         place = self._home(call.slot)
-        for _ in range(MAX_REBUILDS):
-            try:
-                reply = self._workers[place].ask(call)
-            except (EOFError, OSError) as error:
-                self._replace(place, error)
-                continue
-            if isinstance(reply, Fault):
-                raise EnvironmentFault(reply.what)
-            if isinstance(reply, RoutineDone):
-                self._log.change(call)
-            return reply
-        what = f"{MAX_REBUILDS} workers died, or hung, in {type(call).__name__}"
-        raise EnvironmentFault(f"slot {call.slot}: {what}")
+        self.blank.discard(call.slot)
+        try:
+            reply = self._workers[place].ask(call)
+        except (EOFError, OSError) as error:
+            words = self._replace(place, error)
+            raise EnvironmentFault(f"slot {call.slot}: {words} in {type(call).__name__}") from error
+        if isinstance(reply, Fault):
+            raise EnvironmentFault(reply.what)
+        return reply
 
     def _parts(self, play: Play) -> Iterator[tuple[int, Play]]:
         """Each worker's part of a Play; its actions are in the shared arrays."""
@@ -301,7 +281,7 @@ class WorkersPort:
         ready = poll.poll(math.ceil(1000 * min(left_s, _LOOK_S)) if waits else 0)
         for place in dict.fromkeys(places[number] for number, _ in ready):
             try:
-                self._under_way[0].faults |= self._workers[place].receive()
+                self._under_way[0].faults.add(self._workers[place].receive())
                 self._under_way[0].places.remove(place)
             except (EOFError, OSError) as error:
                 self._replace(place, error)
@@ -310,45 +290,28 @@ class WorkersPort:
                 if self._workers[place].left_s == 0.0:
                     self._replace(place, TimeoutError())
 
-    def _replace(self, place: int, error: Exception) -> None:
-        """Play a lost worker's episodes again in a new one, up to what it was asked last."""
+    def renew(self, slot: int) -> None:
+        """Replace its worker, unless the slot has not been asked about since that was done."""
+        if slot not in self.blank:
+            self._renew(self._home(slot))
+
+    def _replace(self, place: int, error: Exception) -> str:
+        """Replace a lost worker. What it owed is the fault of its slots. Returns why."""
         worker, is_late = self._workers[place], isinstance(error, TimeoutError)
-        how = "did not answer" if is_late else f"died: {worker.death() or error}"
-        self._tell(f"{worker.name} {how}; its episodes are rebuilt")
-        mine = [slot for slot in self._log.slots if self._home(slot) == place]
-        while True:
-            self._renew(place)
-            faults: dict[int, str] = {}
-            for slot in mine:
-                try:
-                    faults |= self._replay(place, slot)
-                except (EOFError, OSError):
-                    self._log.deaths[slot] += 1
-                    break
-            else:
-                break
+        words = "did not answer" if is_late else f"died: {worker.death() or error}"
+        what = f"{worker.name} {words}"
+        self._tell(f"{what}; its episodes are rebuilt")
+        self._renew(place)
         for under_way in self._under_way:
             if place in under_way.places:
                 asked = {*under_way.play.slots.tolist(), *under_way.play.starts}
-                under_way.faults |= {slot: faults[slot] for slot in asked & faults.keys()}
+                under_way.faults.faults |= dict.fromkeys(asked & self._mine(place), what)
                 under_way.places.remove(place)
+        return what
 
-    def _replay(self, place: int, slot: int) -> dict[int, str]:
-        """Its fault, if there is one; the last answer is in the shared arrays."""
-        worker, deaths = self._workers[place], self._log.deaths[slot]
-        if deaths >= MAX_REBUILDS:
-            return {slot: f"{deaths} workers died, or hung, while they played this episode"}
-        for call in self._log.of(slot):
-            if not isinstance(call, Play):
-                worker.ask(call)
-                continue
-            self._shared.put_actions(call)
-            worker.send(call)
-            faults = worker.receive()
-            if faults:
-                return faults
-            self.replayed += len(call.slots)
-        return {}
+    def _mine(self, place: int) -> set[int]:
+        """The slots that live in a worker."""
+        return {slot for slot in range(self._slots) if self._home(slot) == place}
 
     def _renew(self, place: int) -> None:
         end_at_once(self._workers[place])
@@ -358,6 +321,7 @@ class WorkersPort:
         except UsageError as error:  # it could be built before: nobody asked for anything wrong
             raise EnvironmentFault(f"a worker cannot be replaced: {error}") from error
         self._workers[place].share(self._memory)
+        self.blank |= self._mine(place)
 
     def _started(self) -> Worker:
         worker = self._start()
@@ -366,7 +330,7 @@ class WorkersPort:
 
     def _built(self, place: int) -> EnvironmentReady:
         """What a worker promises; one that dies or hangs before that is started again."""
-        for left in reversed(range(MAX_REBUILDS)):
+        for left in reversed(range(MAX_STARTS)):
             try:
                 return self._workers[place].ready(self._start_s)
             except EnvironmentFault as fault:

@@ -20,8 +20,15 @@ import numpy as np
 from glue_server.agent.actions import Checked
 from glue_server.agent.turns import Answer, Rows, SlotAgent, ends_and_steps, no_rows
 from glue_server.environment.calls import EnvironmentCalls
+from glue_server.environment.recall import NO_SLOTS
 from glue_server.episodes.observed import ObservedParts
-from glue_server.episodes.recording import CUT_OFF, EpisodeRecording, Order, Outcome
+from glue_server.episodes.recording import (
+    CRASHED,
+    CUT_OFF,
+    EpisodeRecording,
+    Order,
+    Outcome,
+)
 from reglue.errors import AgentFault, EnvironmentFault
 from reglue.messages.agent import Phase
 from reglue.messages.environment import Flags, Play, Played, Slots
@@ -30,7 +37,6 @@ from reglue.spec import Array
 NextOrder: TypeAlias = Callable[[int], Order | None]
 """What a free slot plays next; None leaves it idle for this turn."""
 
-_NO_SLOTS = np.zeros(0, np.uint32)
 _MOST_GROUPS = 3
 _LOOK_MS = 200  # how often environments are asked whether they are late
 _FEW_SLOTS = 25  # of a group
@@ -86,6 +92,7 @@ class EpisodeLoop:
         self._spent = spent
         self._clock = clock
         self._recording = EpisodeRecording(environment.spec, observed_to)
+        environment.recall_from(self._recording)
         self._none = no_rows(environment.spec)
         self._has_failed = False  # an episode could not begin: its slot is asked again
         self._groups = [_Group(slots) for slots in self._divided()]
@@ -271,9 +278,10 @@ class EpisodeLoop:
             return self._none, steps
         for slot in ends.slots.tolist():
             fault = played.faults.get(slot)
-            status = "ok" if fault is None else EnvironmentFault.status
-            detail = CUT_OFF if slot in cut_off and fault is None else fault or ""
-            yield self._recording.outcome(slot, status, detail)
+            if fault is None:
+                yield self._recording.outcome(slot, detail=CUT_OFF if slot in cut_off else "")
+            else:
+                yield self._recording.outcome(slot, _status_of(slot, played), fault)
         return ends, steps
 
     def _land_rows(
@@ -301,7 +309,7 @@ class EpisodeLoop:
                 self._recording.begin(slot, order)
                 cells[slot] = order.cell
         if cells:
-            group.starting = Play(_NO_SLOTS, {}, cells)
+            group.starting = Play(NO_SLOTS, {}, cells)
             self._send(group.starting)
 
     def _begun(self, group: _Group) -> Generator[Outcome, None, Rows]:
@@ -341,3 +349,10 @@ class EpisodeLoop:
         played = self._environment.receive()
         self._spent.environment_s += self._clock() - began
         return played
+
+
+def _status_of(slot: int, played: Played) -> str:
+    """Of an episode in which something failed."""
+    if slot in played.crashed:
+        return CRASHED
+    return AgentFault.status if slot in played.illegal else EnvironmentFault.status

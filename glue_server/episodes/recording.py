@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from env_adapters import Cell
-from glue_server.agent.actions import Checked
+from glue_server.agent.actions import Checked, unpacked
+from glue_server.environment.recall import NO_SLOTS, Recalled
 from glue_server.episodes.observed import Observed, ObservedParts, ObservedSlots
 from reglue.messages.agent import ActionFlag
-from reglue.messages.environment import Flags, Played, Slots
+from reglue.messages.environment import Flags, Play, Played, Slots
 from reglue.spec import Arrays, TaskSpec
 
 
@@ -32,12 +34,13 @@ class Outcome:
     """What came of an order."""
 
     order: Order
-    status: str  # ok, or whose fault it was: see reglue_bench.results.result.EpisodeRow
+    status: str  # ok, CRASHED, or whose fault it was: see reglue_bench.results.result.EpisodeRow
     success: bool = False  # the task's flag was up at some step
     return_: float = 0.0  # sum of rewards in the order of steps, task units
     steps: int = 0
     clipped: int = 0  # steps whose action lay out of bounds
     defaulted: int = 0  # steps whose action came too late, so that a default was played
+    first_success: int = 0  # the step, from 1, at which the flag was first up; 0: no success
     actions: bytes = b""  # every action as on the wire, step by step
     rewards: bytes = b""  # every reward, little-endian float64, step by step
     detail: str = ""  # what happened, for people, where status is not ok
@@ -47,6 +50,10 @@ class Outcome:
 CUT_OFF = "truncated where its order ends"
 """The detail of an outcome whose environment would have gone on."""
 
+CRASHED = "crashed"
+"""The status of an episode whose environment failed, and failed again in the same place when the
+same actions were played again in a fresh one. Nobody is blamed; the episode counts as a failure."""
+
 _NO_LIMIT = np.iinfo(np.int64).max
 _FIRST_CAPACITY = 64  # steps; doubled when an episode is longer
 
@@ -55,6 +62,7 @@ class EpisodeRecording:
     """What each slot has earned: one row a slot, so that a turn over many slots stays cheap."""
 
     def __init__(self, spec: TaskSpec, observed_to: ObservedParts | None = None) -> None:
+        self._tensors = spec.actions
         slots = spec.slots
         row_bytes = sum(tensor.row_bytes for tensor in spec.actions)
         self.orders: dict[int, Order] = {}  # of the slots whose episode is on
@@ -66,7 +74,7 @@ class EpisodeRecording:
         self._truncates: set[int] = set()  # slots that are truncated there
         self._clipped = np.zeros(slots, np.int64)
         self._defaulted = np.zeros(slots, np.int64)
-        self._success = np.zeros(slots, np.bool_)
+        self._first_success = np.zeros(slots, np.int64)  # the step, from 1; 0: none yet
         self._actions = np.zeros((slots, _FIRST_CAPACITY, row_bytes), np.uint8)
         self._rewards = np.zeros((slots, _FIRST_CAPACITY))
         self._observed = None if observed_to is None else ObservedSlots(spec, observed_to)
@@ -77,7 +85,7 @@ class EpisodeRecording:
         self._most[slot] = order.max_steps or _NO_LIMIT
         if order.truncates:
             self._truncates.add(slot)
-        for column in (self._returns, self._steps, self._acted, self._success):
+        for column in (self._returns, self._steps, self._acted, self._first_success):
             column[slot] = 0
         self._clipped[slot] = self._defaulted[slot] = 0
 
@@ -122,7 +130,9 @@ class EpisodeRecording:
         self._returns[at] += rewards
         self._rewards[at, steps] = rewards
         self._steps[at] = steps + 1
-        self._success[at] |= success
+        if np.count_nonzero(success):
+            first = at[success & (self._first_success[at] == 0)]
+            self._first_success[first] = self._steps[first]
 
     def saw_start(self, slots: Slots, observations: Arrays) -> None:
         """Record what episodes began with."""
@@ -135,6 +145,18 @@ class EpisodeRecording:
             seen = {name: values[rows] for name, values in played.observations.items()}
             self._observed.step(slots[rows], seen, played.terminated[rows], played.truncated[rows])
 
+    def recalled(self, slot: int) -> Iterator[Recalled]:
+        """See Recall: the episode's start, and its steps."""
+        yield Recalled(Play(NO_SLOTS, {}, {slot: self.orders[slot].cell}))
+        acted, steps = int(self._acted[slot]), int(self._steps[slot])
+        actions = unpacked(self._actions[slot, :acted].tobytes(), self._tensors)
+        slots = np.array([slot], np.uint32)
+        for step in range(acted):
+            action = {name: rows[step : step + 1] for name, rows in actions.items()}
+            is_answered = step < steps
+            reward = float(self._rewards[slot, step]) if is_answered else None
+            yield Recalled(Play(slots, action, {}), reward, is_answered)
+
     def outcome(self, slot: int, status: str = "ok", detail: str = "") -> Outcome:
         """End the slot's episode and return what came of it.
 
@@ -143,6 +165,7 @@ class EpisodeRecording:
         order = self.orders.pop(slot)
         self._truncates.discard(slot)
         steps = int(self._steps[slot])
+        first_success = int(self._first_success[slot]) if status == "ok" else 0
         rewards = self._rewards[slot, :steps].astype("<f8", copy=False).tobytes()
         observed: Observed | None = None
         if self._observed is not None:
@@ -150,11 +173,12 @@ class EpisodeRecording:
         return Outcome(
             order=order,
             status=status,
-            success=bool(self._success[slot]) and status == "ok",
+            success=first_success > 0,
             return_=float(self._returns[slot]),
             steps=steps,
             clipped=int(self._clipped[slot]),
             defaulted=int(self._defaulted[slot]),
+            first_success=first_success,
             actions=self._actions[slot, : self._acted[slot]].tobytes(),
             rewards=rewards,
             detail=detail,

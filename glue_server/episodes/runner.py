@@ -114,7 +114,7 @@ class EpisodeRunner:
         agent is not told of an end, or where the order `truncates` of a TRUNCATED one.
         """
         loop = EpisodeLoop(
-            SlotAgent(self._agent, self.spec),
+            SlotAgent(self._agent, self.spec, clips=not self._environment.ready.raw_actions),
             self._environment,
             phase,
             next_order,

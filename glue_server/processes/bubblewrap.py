@@ -3,86 +3,78 @@
 from __future__ import annotations
 
 import os
-import shutil
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+_SYSTEM = "usr bin sbin lib lib32 lib64 libx32 sys nix/store gnu/store opt/rocm*".split()
+_ETC = (
+    "alternatives ld.so.* nsswitch.conf passwd group hosts host.conf resolv.conf gai.conf services "
+    "protocols localtime timezone locale.alias mime.types fonts python* java* R julia "
+    "ssl/openssl.cnf ssl/certs ca-certificates* pki/tls/certs pki/ca-trust OpenCL vulkan glvnd egl"
+).split()
+"""Patterns in /etc of how to find libraries, names, fonts, authorities and graphics."""
+
 _GRAPHICS = ("nvidia*", "dri", "kfd", "dxg")  # in /dev
-_PATHS = (
-    "PYTHONPATH LD_LIBRARY_PATH JULIA_DEPOT_PATH JULIA_PROJECT NODE_PATH REGLUE_LIBRARY "
-    "VIRTUAL_ENV CONDA_PREFIX".split()
-)
-"""Variables that name files and folders."""
 
 
-def probe_words() -> list[str]:
-    """The beginning of a command that shows whether bubblewrap works here."""
-    return [*_system(), *_private(_private_folders()), "--"]
+def shown_paths(needed: Iterable[Path], readable: Iterable[Path]) -> list[Path]:
+    """What a program sees but the system: a folder stands for all that it holds.
+
+    Folders that hold the user's home, or temporary files, are not shown because they are needed.
+    """
+    system, private = list(_system()), _private_folders()
+    asked = {path for path in map(_absolute, needed) if not within([path], private)}
+    shown: list[Path] = []
+    for path in sorted({*asked, *map(_absolute, readable)}):
+        is_of_system = within(system, [path]) and not within(private, [path])
+        if path.exists() and not is_of_system and not within(shown, [path]):
+            shown.append(path)
+    return shown
 
 
 def bubblewrap_words(
-    *, needed: Iterable[Path], readable: Iterable[Path], hidden: Iterable[Path]
+    shown: Sequence[Path], *, hidden: Iterable[Path] = (), folder: str = "/", has_network: bool
 ) -> list[str]:
-    """The beginning of bubblewrap's command; where it is and `--` are still to come.
+    """The beginning of bubblewrap's command; the home and `--` are still to come.
 
-    The system can be read, `needed` and `readable` wherever they are; /tmp, the user's home
-    and /run are empty otherwise. `hidden` is not seen, wherever it is. Nothing can be
-    written but what ends with it.
+    A program finds the system's libraries and what is `shown`, to be read, without what is
+    `hidden`, and a /tmp of its own. Without the network it has a loopback of its own, and the
+    abstract sockets of others are not there.
     """
-    private = _private_folders()
-    words = [*_system(), *_private(private)]
-    shown: list[Path] = []
-    for path in [*_within(private, needed), *map(_absolute, readable)]:
-        if not any(path.is_relative_to(each) for each in shown):
-            shown.append(path)
-            for above in reversed(_within(private, path.parents)):
-                words += ["--dir", str(above)]  # that others may enter, unlike those it makes
-            words += ["--ro-bind", str(path), str(path)]
-    for path in map(_absolute, hidden):
-        if path.is_dir():
-            words += ["--tmpfs", str(path)]
-        elif path.exists():
-            words += ["--ro-bind", "/dev/null", str(path)]
-    return words
-
-
-def needed_paths(command: Sequence[str], environment: Mapping[str, str], folder: str) -> list[Path]:
-    """What a program must read to run: itself, its folder, and the paths that it is given."""
-    program = shutil.which(command[0], path=environment.get("PATH"))
-    found = [Path(folder), *([_prefix(Path(folder, program))] if program else [])]
-    if program and Path(folder, program).exists():
-        found.append(_prefix(Path(folder, program).resolve()))
-    if command[0] == sys.executable:
-        found += map(Path, [sys.prefix, sys.base_prefix, *filter(None, sys.path)])
-    for name in _PATHS:
-        found += [
-            Path(folder, each) for each in environment.get(name, "").split(os.pathsep) if each
-        ]
-    for word in command[1:]:
-        found += _named(word, folder)
-    return [path for path in dict.fromkeys(map(_absolute, found)) if path.exists()]
-
-
-def _named(word: str, folder: str) -> list[Path]:
-    """Files that a word names: `w.npz`, `checkpoint=w.npz`, `file.py:Class` with its folder."""
-    value = word.partition("=")[2] or word
-    if (script := Path(folder, value.rpartition(":")[0] or value)).is_file():
-        return [script, script.parent] if script.suffix in {".py", ".jl", ".js"} else [script]
-    return [Path(folder, value)] if os.sep in value else []
-
-
-def _prefix(program: Path) -> Path:
-    """Where its libraries are: the folder that holds `bin`."""
-    return program.parent.parent if program.parent.name == "bin" else program
-
-
-def _system() -> list[str]:
-    """Everything as it is, to be read; processes, devices and messages are its own."""
     words = ["bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
-    words += ["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--cap-drop", "ALL"]
+    words += [*([] if has_network else ["--unshare-net"]), "--cap-drop", "ALL"]
     if os.getuid() == 0:  # to become another user, who has none
         words += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+    system = list(_system())
+    for path in system:
+        is_link = path.parent == Path("/") and path.is_symlink()  # /bin, to usr/bin
+        words += [*_above(path), *(_link(path) if is_link else _bind(path, path))]
+    words += ["--proc", "/proc", *_devices()]
+    for place in (Path("/tmp"), Path("/var/tmp"), *within(system, _private_folders())):
+        words += [*_above(place), "--perms", "1777", "--tmpfs", str(place)]
+    for path in shown:
+        words += [*_above(path), *_bind(path, path)]
+    for path in hidden:
+        for place in _places(path, [*system, *shown]):
+            is_folder = place.is_dir()
+            words += ["--tmpfs", str(place)] if is_folder else _bind(Path("/dev/null"), place)
+    words += [*_above(Path(folder, "-")), "--remount-ro", "/"]
+    return [*words, "--chdir", folder]
+
+
+def _system() -> Iterator[Path]:
+    """What belongs to the machine, and holds nothing of its users."""
+    root, etc = Path("/"), Path("/etc")
+    yield from (path for each in _SYSTEM for path in root.glob(each))
+    yield from (path for each in _ETC for path in etc.glob(each) if path.exists())
+    for file in etc.glob("ld.so.conf.d/*.conf"):  # libraries elsewhere, as in /opt
+        lines = file.read_text(encoding="utf-8", errors="replace").split()
+        yield from (path for path in map(Path, lines) if path.is_absolute() and path.is_dir())
+
+
+def _devices() -> list[str]:
+    """Those that every program has, shared memory, and graphics cards."""
+    words = ["--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm"]
     for pattern in _GRAPHICS:
         for device in sorted(Path("/dev").glob(pattern)):
             words += ["--dev-bind-try", str(device), str(device)]
@@ -96,21 +88,34 @@ def _private_folders() -> list[Path]:
     return [each for each in folders if each.is_dir() and each != Path("/")]
 
 
-def _private(folders: Iterable[Path]) -> list[str]:
-    words: list[str] = []
-    for folder in folders:
-        mode = "1777" if folder.name == "tmp" else "0755"
-        words += ["--perms", mode, "--tmpfs", str(folder)]
-    return words
+def _places(hidden: Path, shown: Iterable[Path]) -> Iterator[Path]:
+    """Where a hidden path, or what it holds, would be seen; folders may be shown by a link."""
+    real = hidden.resolve()
+    if not real.exists():
+        return
+    for each in shown:
+        if real.is_relative_to(each.resolve()):
+            yield each / real.relative_to(each.resolve())
+        elif each.resolve().is_relative_to(real):
+            yield each
 
 
-def _within(private: Sequence[Path], paths: Iterable[Path]) -> list[Path]:
-    """Those that must be shown again; never a private folder as a whole."""
-    return [
-        path
-        for path in paths
-        if any(path.is_relative_to(each) for each in private) and path not in private
-    ]
+def within(folders: Iterable[Path], paths: Iterable[Path]) -> list[Path]:
+    """Those that are in one of the folders, or are one."""
+    return [path for path in paths if any(path.is_relative_to(each) for each in folders)]
+
+
+def _above(path: Path) -> list[str]:
+    """The folders in which it is, open to all, unlike those that bubblewrap makes."""
+    return [word for each in reversed(path.parents[:-1]) for word in ("--dir", str(each))]
+
+
+def _bind(source: Path, place: Path) -> list[str]:
+    return ["--ro-bind", str(source), str(place)]
+
+
+def _link(path: Path) -> list[str]:
+    return ["--symlink", str(path.readlink()), str(path)]
 
 
 def _absolute(path: Path) -> Path:

@@ -7,6 +7,7 @@ binary body. Both ends are ours.
 from __future__ import annotations
 
 import json
+import select
 import socket
 import struct
 from collections.abc import Mapping
@@ -33,6 +34,21 @@ def read_frame_bytes(channel: socket.socket) -> bytes:
     """Wait for one frame, to pass it on as it is. Raises EOFError or OSError."""
     lengths = bytes(_read(channel, _LENGTHS.size))
     return lengths + bytes(_read(channel, sum(_LENGTHS.unpack(lengths))))
+
+
+def is_readable(channel: socket.socket) -> bool:
+    """Whether a frame has begun to come, or the end. Also beyond descriptor 1023, unlike select."""
+    poll = select.poll()
+    poll.register(channel, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def unknown_frame(head: Mapping[str, Any]) -> AssertionError:
+    """For a frame that its reader does not know: a mistake of ours, or ends of two versions."""
+    got = ", ".join(head) or "no head"
+    return AssertionError(
+        f"got a frame of {got}, wanted one that this process knows: are both ends of one version?"
+    )
 
 
 def _read(channel: socket.socket, size: int) -> memoryview:

@@ -98,7 +98,7 @@ class ProgramProcess:
 
 _NAMES = frozenset(
     "PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TERM TMPDIR LD_LIBRARY_PATH LD_PRELOAD "
-    "DYLD_LIBRARY_PATH VIRTUAL_ENV CONDA_PREFIX DISPLAY PYOPENGL_PLATFORM NODE_PATH SSL_CERT_FILE "
+    "DYLD_LIBRARY_PATH VIRTUAL_ENV CONDA_PREFIX PYOPENGL_PLATFORM NODE_PATH SSL_CERT_FILE "
     "SSL_CERT_DIR REGLUE_LIBRARY REGLUE_UNIX_SOCKET_DIR".split()
 )
 _BEGINNINGS = tuple(
@@ -106,7 +106,8 @@ _BEGINNINGS = tuple(
     "VECLIB_ BLIS_ MALLOC_ MUJOCO_ EGL_ MESA_ LIBGL_ GALLIUM_ TORCH_ PYTORCH_ TF_ XLA_ JAX_ "
     "JULIA_ GRPC_".split()
 )
-_SECRET = ("TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "KEY", "AUTH")
+_SECRET = ("TOKEN", "SECRET", "PASS", "CREDENTIAL", "KEY", "AUTH", "TF_VAR", "TF_CLI")
+"""Parts of names that are not passed. TF_ is TensorFlow's, and Terraform's, which holds secrets."""
 
 
 def agent_environment(passed: Iterable[str] = ()) -> dict[str, str]:

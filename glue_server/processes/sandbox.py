@@ -1,7 +1,7 @@
 """Isolates an agent's program: as another user, in bubblewrap, or in a container.
 
 Each way keeps it from the run's folder, the cache, the host's secrets and the driver's
-process. None closes the network, by which the program connects to the glue.
+process. Bubblewrap closes the network where the glue has Unix sockets.
 """
 
 from __future__ import annotations
@@ -20,9 +20,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
-from glue_server.processes.bubblewrap import bubblewrap_words, needed_paths, probe_words
+from glue_server.processes import loopback
+from glue_server.processes.bubblewrap import bubblewrap_words, shown_paths, within
 from glue_server.processes.children import bound
+from glue_server.processes.needed_paths import needed_paths, python_paths
 from reglue.errors import UsageError
+from reglue.net.join_string import join_string, split_address
 
 Isolation: TypeAlias = Literal["none", "user", "bubblewrap", "container"]
 SandboxName: TypeAlias = Literal["auto", "none", "user", "bubblewrap", "container"]
@@ -119,15 +122,8 @@ class OtherUser:
             return "only root can start programs as another user"
         if shutil.which("setpriv") is None:
             return "there is no setpriv: apt-get install util-linux"
-        path_alone = {"PATH": launch.environment.get("PATH", "")}  # not all that is set is needed
-        for path in needed_paths(launch.command, path_alone, launch.folder):
-            is_hidden = any(path.is_relative_to(each) for each in launch.hidden)
-            if not is_hidden and (closed := _closed_to_others(path)):
-                return (
-                    f"the agent needs {path}, and other users may not read {closed}: open it "
-                    "(chmod o+rX), put the program elsewhere, or use --sandbox bubblewrap"
-                )
-        return None
+        closed = _closed_to_others(launch, lambda _: True)
+        return f"{closed}, or use --sandbox bubblewrap" if closed else None
 
     @contextmanager
     def enclosed(self, launch: Launch) -> Iterator[Launch]:
@@ -157,22 +153,35 @@ class Bubblewrap:
         """Bubblewrap, or the right to make namespaces."""
         if shutil.which("bwrap") is None:
             return "there is no bwrap: apt-get install bubblewrap"
-        return _does_not_work("bwrap", [*probe_words(), *self._user_words(), "true"])
+        words = bubblewrap_words([], has_network=launch.sockets is None)
+        return _does_not_work("bwrap", [*words, "--", *self._user_words(), "true"])
 
     @contextmanager
     def enclosed(self, launch: Launch) -> Iterator[Launch]:
-        """With a /tmp and a home of its own, removed at its end."""
-        home = "/tmp/home"
+        """With a /tmp and a home of its own, removed at its end.
+
+        Raises UsageError for a file that root alone may read, if root starts it.
+        """
+        home, command, environment = "/tmp/home", [*launch.command], launch.environment
+        needed = needed_paths(launch.command, environment, launch.folder)
+        if launch.sockets is not None:
+            lobby = str(launch.sockets / loopback.LOBBY)
+            environment = _by_loopback(environment)
+            command = [sys.executable, "-IS", loopback.__file__, lobby, *command]
+            needed += [*python_paths(), Path(loopback.__file__)]
+        shown = shown_paths(needed, [*launch.readable, *filter(None, [launch.sockets])])
+        if os.getuid() == 0 and (
+            closed := _closed_to_others(launch, lambda path: bool(within(shown, [path])))
+        ):
+            raise UsageError(f"--sandbox bubblewrap: {closed}, or start Reglue as another user")
         words = bubblewrap_words(
-            needed=needed_paths(launch.command, launch.environment, launch.folder),
-            readable=[*launch.readable, *filter(None, [launch.sockets])],
-            hidden=launch.hidden,
+            shown, hidden=launch.hidden, folder=launch.folder, has_network=launch.sockets is None
         )
-        words += ["--perms", "1777", "--dir", home, "--chdir", launch.folder, "--"]
+        words += ["--perms", "1777", "--dir", home, "--"]
         yield replace(
             launch,
-            command=[*words, *self._user_words(), *launch.command],
-            environment=_at_home(launch.environment, home),
+            command=[*words, *self._user_words(), *command],
+            environment=_at_home(environment, home),
             folder="/",
         )
 
@@ -287,11 +296,26 @@ def _end_all_of(uid: int) -> None:
                 os.kill(int(folder.name), signal.SIGKILL)
 
 
-def _closed_to_others(path: Path) -> Path | None:
-    """What keeps a stranger from reading it: itself, or a folder above."""
-    found = path.resolve()
-    for above in reversed(found.parents):
-        if not above.stat().st_mode & 0o001:
-            return above
-    wanted = 0o005 if found.is_dir() else 0o004
-    return None if found.stat().st_mode & wanted == wanted else found
+def _closed_to_others(launch: Launch, is_seen: Callable[[Path], bool]) -> str | None:
+    """What another user could not read of the files that the command names; None if all."""
+    path_alone = {"PATH": launch.environment.get("PATH", "")}  # not all that is set is needed
+    for path in needed_paths(launch.command, path_alone, launch.folder):
+        if path == Path(launch.folder) or within(launch.hidden, [path]):
+            continue
+        for each in filter(is_seen, [*path.parents, *path.resolve().parents, path]):
+            wanted = 0o001 if each != path else 0o005 if path.is_dir() else 0o004
+            if each.stat().st_mode & wanted != wanted:
+                return (
+                    f"the agent needs {path}, and other users may not read {each}: open it "
+                    "(chmod o+rX), put the program elsewhere"
+                )
+    return None
+
+
+def _by_loopback(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a program that dials the glue at its own loopback."""
+    there = join_string(environment["REGLUE_ADDRESS"], environment["REGLUE_TOKEN"])
+    host, _ = split_address(there.address)
+    name = there.tls_name or (host.strip("[]") if there.authority else "")
+    here = replace(there, address=loopback.ADDRESS, tls_name=name)
+    return {**environment, "REGLUE_ADDRESS": str(here) if here.authority else here.address}

@@ -33,7 +33,7 @@ from glue_server.routines.state_machine import StateMachine
 from glue_server.timeouts import Timeouts
 from reglue.environments.adaptation import environment_of
 from reglue.environments.environment import Environment, Worlds
-from reglue.errors import AgentFault, BadArgument, BadReply, NotAnEnvironment, UsageError
+from reglue.errors import AgentFault, BadAgentReply, BadArgument, NotAnEnvironment, UsageError
 from reglue.experiments.routines import Routines
 from reglue.messages.experiment import Answer, ExperimentCall
 from reglue.net.join_string import Transport
@@ -132,7 +132,7 @@ class Glue(Routines):
             raise UsageError("this glue is not open; write `with Glue(…) as rl:`")
         try:
             return self._machine.run(call)
-        except BadReply:
+        except BadAgentReply:
             raise
         except AgentFault as fault:
             if (explained := self._host.explain(fault)) == str(fault):

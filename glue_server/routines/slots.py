@@ -11,6 +11,7 @@ import numpy.typing as npt
 from glue_server.agent.actions import Checked
 from glue_server.agent.turns import Rows, SlotAgent
 from glue_server.environment.calls import EnvironmentCalls
+from glue_server.environment.recall import NO_SLOTS
 from glue_server.routines.arguments import check_slots
 from glue_server.routines.seeds import Cells
 from reglue.errors import AgentFault, EnvironmentFault, OutOfOrder
@@ -98,7 +99,7 @@ class JoinedSlots:
     def begin(self, asked: Asked) -> Played:
         """env_start."""
         cells = {slot: self.cells.next(self.phase) for slot in asked.places.tolist()}
-        played = self._play(asked, Play(_NO_SLOTS, {}, cells))
+        played = self._play(asked, Play(NO_SLOTS, {}, cells))
         for slot in cells.keys() - played.faults.keys():
             self.live[slot] = True
             self.counts.begin(slot)
@@ -300,9 +301,6 @@ def raise_faults(faults: Mapping[int, str], agents: AgentFault | None = None) ->
 def _not_in(mask: npt.NDArray[np.bool_], places: Places) -> list[int]:
     found = mask[places]
     return [] if np.count_nonzero(found) == len(places) else places[~found].tolist()
-
-
-_NO_SLOTS: Slots = np.zeros(0, np.uint32)
 
 
 Places: TypeAlias = npt.NDArray[np.intp]

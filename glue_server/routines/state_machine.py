@@ -167,7 +167,7 @@ class StateMachine:
             secret=self._secret,
             nonce=self._nonce,
         )
-        half = SlotAgent(self._agent, ready.spec)
+        half = SlotAgent(self._agent, ready.spec, clips=not ready.raw_actions)
         self._joined = JoinedSlots(
             half,
             self._environment,

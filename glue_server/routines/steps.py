@@ -18,7 +18,7 @@ from glue_server.routines.arguments import (
     rewards_given,
 )
 from glue_server.routines.slots import Asked, JoinedSlots, failed, raise_faults
-from reglue.errors import OutOfDomain, OutOfOrder
+from reglue.errors import AgentFault, OutOfDomain, OutOfOrder
 from reglue.messages.agent import EndKind, RoutineDone
 from reglue.messages.environment import Played
 from reglue.messages.experiment import (
@@ -133,7 +133,10 @@ def _hear(joined: JoinedSlots, asked: Asked, played: Played) -> None:
     fault = joined.hear()
     if fault is not None:  # it does not act everywhere
         joined.live[asked.places] &= joined.acts[asked.places]
-    raise_faults(played.faults, fault)
+    if played.illegal and fault is None:
+        fault = AgentFault("; ".join(played.faults[slot] for slot in sorted(played.illegal)))
+    faults = {slot: what for slot, what in played.faults.items() if slot not in played.illegal}
+    raise_faults(faults, fault)
 
 
 def env_start(joined: JoinedSlots, call: RLEnvStart) -> Started:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from grpc_health.v1 import health_pb2
 
 from glue_server.processes.interrupts import hurried
+from glue_server.processes.loopback import LOBBY
 from glue_server.rpc.admission import JOIN, Denied, Lobbies, Lobby, Places, PrivateLobby, Terms
 from glue_server.rpc.grpc_streams import Streams
 from glue_server.rpc.handlers import Caller, Handlers, Sessions
@@ -107,10 +108,11 @@ class Listener:
         self,
         join: Callable[[lobby_pb2.JoinRequest, Caller], lobby_pb2.Ticket],
         streams: Mapping[str, Sessions],
+        folder: UnixSocketFolder | None = None,
     ) -> None:
         """Start. `streams` has the sessions of each role by their method's full name.
 
-        `join` gets the caller too.
+        `join` gets the caller too. With a folder, gRPC answers at a Unix socket in it as well.
         """
         names = {"", *(method.split("/")[1] for method in (JOIN, *streams))}
         unary = {
@@ -131,6 +133,9 @@ class Listener:
         )
         try:
             self.address = bind(self._server, self._listen, self._tls)
+            if folder is not None:
+                _add_port(self._server, f"unix:{folder.path(LOBBY)}", self._tls)
+                folder.open(LOBBY)
         except UsageError:
             self._handlers.close(wait=True)
             raise
@@ -192,7 +197,7 @@ class GlueServer(Listener):
             for role in counts
         }
         try:
-            self._serve(lambda request, _: self._lobbies.join(request), streams)
+            self._serve(lambda request, _: self._lobbies.join(request), streams, folder)
         except UsageError:
             self._close_unix_listener()
             raise

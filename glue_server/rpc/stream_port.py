@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NoReturn, Protocol
 
 from glue_server.rpc.connection import Connection, Wakeup
@@ -13,6 +13,7 @@ from reglue.errors import (
     AgentDisconnected,
     AgentFault,
     AgentTimeout,
+    BadAgentReply,
     BadReply,
     EnvironmentFault,
     EnvironmentTimeout,
@@ -62,7 +63,8 @@ class Codec(Protocol):
 class StreamPort(PeerSession):
     """Calls an agent or an environment. Keeps each call until its answer has come."""
 
-    replayed = 0  # steps: a remote environment simulates none twice
+    renews = False  # nobody but its owner can start a remote environment anew
+    blank: Collection[int] = ()
 
     def __init__(self, hello: Any, codec: Codec, *, reconnect_window_s: float = 0.0) -> None:
         super().__init__(hello, reconnect_window_s=reconnect_window_s)
@@ -131,6 +133,9 @@ class StreamPort(PeerSession):
         message = self._codec.encode(self._sent + 1, refusal, UNLIMITED)
         with self._lock:
             self._post(message)
+
+    def renew(self, slot: int) -> None:
+        """An environment of worlds makes one that failed anew."""
 
     def filenos(self) -> Sequence[int]:
         """Readable when an answer has come, or the beginning of one, or the stream broke."""
@@ -232,9 +237,12 @@ class AgentCodec:
         return message
 
     def decode(self, message: Any, call: Call) -> Reply:
-        """The answer. Raises BadReply, AgentFault."""
+        """The answer. Raises BadAgentReply, AgentFault."""
         rows = len(call.steps.slots) + len(call.starts.slots) if isinstance(call, Turn) else 0
-        reply = decode_reply(message, self._spec, rows)
+        try:
+            reply = decode_reply(message, self._spec, rows)
+        except BadReply as bad:
+            raise BadAgentReply.of(bad) from bad
         if isinstance(reply, Fault):
             raise AgentFault(reply.what)
         return reply

@@ -167,12 +167,11 @@ class UnixSocketFolder:
     def __init__(self, roles: Iterable[str], *, for_all: bool = False) -> None:
         """`for_all`: other users of this machine may connect. Raises UsageError."""
         roles = tuple(roles)
+        self._mode = 0o666 if for_all else 0o600
         self.folder = _new_folder(max(map(len, roles)), 0o711 if for_all else 0o700)
         self.sockets: Mapping[str, socket.socket] = {}
         try:
-            self.sockets = {
-                role: _listening(self.path(role), 0o666 if for_all else 0o600) for role in roles
-            }
+            self.sockets = {role: _listening(self.path(role), self._mode) for role in roles}
             _sweep(self.folder)
         except BaseException:
             self.close()
@@ -181,6 +180,10 @@ class UnixSocketFolder:
     def path(self, role: str) -> str:
         """The path of the role's socket."""
         return str(self.folder / role)
+
+    def open(self, name: str) -> None:
+        """Let the same users connect to a socket that somebody else made in it."""
+        Path(self.path(name)).chmod(self._mode)
 
     def close(self) -> None:
         """Remove the folder."""

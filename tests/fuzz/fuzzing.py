@@ -10,15 +10,13 @@ import tracemalloc
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.fuzz.mutations import MOST_BYTES, mutated
 from tests.fuzz.targets import ALLOWED, TARGETS, Target
 
 CORPUS = Path(__file__).with_name("corpus")
 
-_MOST_FOUND = 20  # at once: a corpus stays small
+_MOST_KEPT = 20  # at once: a corpus stays small
 
 _MOST_S = 20.0  # of one input, on a busy machine
-_MOST_MEMORY = 8 * 1024 * 1024  # bytes, for inputs of at most MOST_BYTES
 
 
 def corpus(name: str) -> list[bytes]:
@@ -39,7 +37,7 @@ def explore(name: str, *, seed: int, until: float) -> list[bytes]:
     known = {outcome(target, data) for data in (*target.seeds, *corpus(name))}
     found: list[bytes] = []
     for data in _mutations(name, seed, None):
-        if time.monotonic() > until or len(found) == _MOST_FOUND:
+        if time.monotonic() > until:
             break
         if (came := outcome(target, data)) not in known:
             known.add(came)
@@ -48,16 +46,16 @@ def explore(name: str, *, seed: int, until: float) -> list[bytes]:
 
 
 def keep(name: str, inputs: Sequence[bytes]) -> None:
-    """Add them to the corpus."""
+    """Add the first of them to the corpus."""
     folder = CORPUS / name
     folder.mkdir(parents=True, exist_ok=True)
-    for data in inputs:
+    for data in inputs[:_MOST_KEPT]:
         folder.joinpath(f"{hashlib.sha256(data).hexdigest()[:16]}.bin").write_bytes(data)
 
 
 def outcome(target: Target, data: bytes) -> str:
     """What came of it: the error without its numbers and names. Raises what is not ALLOWED."""
-    assert len(data) <= MOST_BYTES, "mutations are cut"
+    assert len(data) <= target.most_bytes, "mutations are cut"
     began = time.monotonic()
     tracemalloc.start()
     try:
@@ -66,7 +64,7 @@ def outcome(target: Target, data: bytes) -> str:
     finally:
         tracemalloc.stop()
     assert time.monotonic() - began < _MOST_S, f"slow: {data!r}"
-    assert most < _MOST_MEMORY, f"took {most} bytes: {data!r}"
+    assert most < target.most_memory, f"took {most} bytes: {data!r}"
     return came
 
 
@@ -79,7 +77,7 @@ def _outcome(target: Target, data: bytes) -> str:
         raise AssertionError(f"{type(error).__name__} of {data!r}") from error
     else:
         return "taken"
-    assert len(str(raised)) < 2 * MOST_BYTES, f"says too much: {data!r}"
+    assert len(str(raised)) < 2 * target.most_bytes, f"says too much: {data!r}"
     told = re.sub(r"\d+|'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\)", "", str(raised))
     return f"{type(raised).__name__} {' '.join(told.split()[:4])}"
 
@@ -90,4 +88,4 @@ def _mutations(name: str, seed: int, inputs: int | None) -> Iterator[bytes]:
     yield from corpus(name)
     while inputs is None or inputs > 0:
         inputs = None if inputs is None else inputs - 1
-        yield mutated(chance, seeds)
+        yield TARGETS[name].mutate(chance, seeds)

@@ -5,8 +5,9 @@ A target returns, or raises one of ALLOWED: whatever else it raises is a mistake
 
 from __future__ import annotations
 
+import random
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from io import BytesIO
@@ -66,6 +67,8 @@ from reglue_bench.settings import read_settings
 from reglue_competition.transcript import Transcript
 from reglue_competition.transcript.contents import Episode, Header, Score, read_content
 from reglue_competition.transcript.framing import MAGIC, Kind, Place, first_chain, write_record
+from tests.fuzz.mutations import MOST_BYTES, mutated
+from tests.fuzz.verification import mutated_contents, transcripts, verify_contents
 
 ALLOWED = (ReglueError, DecodeError, UnixSocketEnded)
 
@@ -106,14 +109,14 @@ _HEADER = b"".join(
 _EPISODE_JSON = (
     b'{"unit":0,"try":0,"k":0,"cell":{"task":"t","variant":0,"seed":1,"repeat":0,'
     b'"phase":"evaluate","start_seed":2,"steps_before":0,"max_steps":0},"status":"ok",'
-    b'"success":false,"return":1.5,"steps":2,"clipped":0,"detail":"","action_bytes":8,'
+    b'"success":false,"first_success":0,"return":1.5,"steps":2,"clipped":0,"detail":"","action_bytes":8,'
     b'"reward_bytes":16}'
 )
 _EPISODE = len(_EPISODE_JSON).to_bytes(4, "little") + _EPISODE_JSON + bytes(24)
 _SCORE = (
     b'{"episodes":1,"result":{"benchmark":"b","procedure":"evaluate","parameters":{},"seed":0,'
     b'"slots":1,"plan_sha256":"0","goals_sha256":"0","agent":{"name":"a","label":"a"},'
-    b'"privileged":[],"complete":true,"mean_success_rate":null,"mean_returns":1.5,'
+    b'"privileged":[],"complete":true,"mean_success_rate":null,"mean_return":1.5,'
     b'"success_rate_per_task":{},"returns_per_task":{"t":1.5},"intervals95":null,'
     b'"completed_only":null,"before_adaptation":null,"coverage":{"cells_planned":1,'
     b'"cells_completed":1,"goals_planned":1,"goals_total":1},"status_counts":{"ok":1},'
@@ -135,7 +138,15 @@ class Target:
     """One reader, and what it takes."""
 
     read: Callable[[bytes], object]
-    seeds: tuple[bytes, ...]
+    known: tuple[bytes, ...] | Callable[[], tuple[bytes, ...]]
+    mutate: Callable[[random.Random, Sequence[bytes]], bytes] = mutated
+    most_bytes: int = MOST_BYTES  # of an input
+    most_memory: int = 1 << 23  # bytes, for such inputs
+
+    @property
+    def seeds(self) -> tuple[bytes, ...]:
+        """What it takes as it is."""
+        return self.known() if callable(self.known) else self.known
 
 
 def _serialised(*messages: Message) -> tuple[bytes, ...]:
@@ -279,6 +290,9 @@ TARGETS: Mapping[str, Target] = {
     "transcript": Target(_transcript, (_transcript_bytes(),)),
     "transcript_content": Target(
         _transcript_content, (b"\1" + _HEADER, b"\2" + _EPISODE, b"\3" + _SCORE)
+    ),
+    "verification": Target(
+        verify_contents, transcripts, mutated_contents, most_bytes=1 << 14, most_memory=1 << 26
     ),
     "task_spec_string": Target(
         lambda data: task_spec_from_string(_words(data)),

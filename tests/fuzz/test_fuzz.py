@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,12 +16,14 @@ import pytest
 from glue_server.rpc import GlueServer
 from glue_server.rpc.roles import SERVICES
 from reglue import connect
+from reglue.errors import BadArgument
 from reglue.net.grpc_settings import grpc
 from reglue.net.lobby import hello_proof
 from reglue.v1 import lobby_pb2
-from tests.fuzz.fuzzing import corpus, fuzz, outcome
+from tests.fuzz import fuzzing
+from tests.fuzz.fuzzing import corpus, explore, fuzz, keep, outcome
 from tests.fuzz.mutations import mutated
-from tests.fuzz.targets import TARGETS
+from tests.fuzz.targets import TARGETS, Target
 from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.peers import ask
 
@@ -87,3 +92,22 @@ def test_nonsense_on_a_stream_is_read_and_keeps_nobody_out(
                 list(stream(iter(said), metadata=ticketed, timeout=10.0))
     assert "could not be read" in caplog.text
     assert "our own failure" not in caplog.text
+
+
+def test_a_target_is_fuzzed_for_all_of_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many inputs bring something new."""
+    clock = itertools.count()
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+
+    def read(data: bytes) -> None:
+        raise BadArgument(data.hex().translate(str.maketrans("0123456789", "ghijklmnop")))
+
+    monkeypatch.setattr(fuzzing, "TARGETS", {"all new": Target(read, (bytes(64),))})
+    found = explore("all new", seed=1, until=200 * 3)
+    assert len(found) > 100
+
+
+def test_a_corpus_stays_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fuzzing, "CORPUS", tmp_path)
+    keep("spec", [bytes([each]) for each in range(100)])
+    assert len(corpus("spec")) == 20

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reglue import Agent, TaskSpec, TensorSpec, connect
-from reglue.errors import ReglueError
+from reglue.errors import AgentFault, BadAgentReply, BadReply, EnvironmentFault, ReglueError
 from reglue.net.join_string import join_string
 
 
@@ -31,6 +31,15 @@ def test_a_bad_argument_is_pythons_own_error_too(
     with pytest.raises(kind) as error:
         mistake()
     assert isinstance(error.value, ReglueError)
+
+
+def test_a_reply_that_does_not_fit_is_nobodys_fault_before_its_reader_says_whose() -> None:
+    """An environment's can never be booked as the agent's."""
+    bad = BadReply("WRONG_SIZE", got="3 rows", wanted="4")
+    assert not isinstance(bad, (AgentFault, EnvironmentFault))
+    agents = BadAgentReply.of(bad)
+    assert isinstance(agents, AgentFault)
+    assert (agents.code, agents.got, agents.wanted) == ("WRONG_SIZE", "3 rows", "4")
 
 
 def test_benchmarks_without_their_extra_name_it() -> None:

@@ -51,7 +51,7 @@ def learned(what: Learned | None = None) -> Result:
         rewards[run] = drawn
         rows += _by_steps(run, drawn) if what.steps else _by_episodes(run, drawn)
         if lost:
-            rows.append(Row(run, 0, len(rows), "agent_timeout", False, 0.0, 3, 0, 0, "too slow"))
+            rows.append(Row(run, 0, len(rows), "agent_timeout", False, 0, 0.0, 3, 0, 0, "too slow"))
     totals = Totals(40.0, 25.0, 10.0, sum(row.steps for row in rows))
     versions = {"reglue": "0.1.0", "numpy": "2.4.6"}
     return scored(plan, rows, rewards, label=what.label, totals=totals, versions=versions)
@@ -59,10 +59,10 @@ def learned(what: Learned | None = None) -> Result:
 
 def _by_episodes(run: int, drawn: FloatArray) -> list[Row]:
     return [
-        Row(run, 0, k, "ok", False, float(each), max(1, math.floor(-each)), 0, 0, "")
+        Row(run, 0, k, "ok", False, 0, float(each), max(1, math.floor(-each)), 0, 0, "")
         for k, each in enumerate(drawn)
     ]
 
 
 def _by_steps(run: int, drawn: FloatArray) -> list[Row]:
-    return [Row(run, 0, 0, "ok", False, float(drawn.sum()), len(drawn), 0, 0, "")]
+    return [Row(run, 0, 0, "ok", False, 0, float(drawn.sum()), len(drawn), 0, 0, "")]

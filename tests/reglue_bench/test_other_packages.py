@@ -48,7 +48,7 @@ def test_a_fourth_procedure_brings_parameters_tally_score_summary_and_report_in_
     assert "the last walk took 1 steps" in shown
     result = json.loads((run / "result.json").read_text())
     assert (result["procedure"], result["parameters"]) == ("first-goals", {"times": 4})
-    assert (result["success_rate_per_task"], result["mean_returns"]) == ({"walk": 1.0}, None)
+    assert (result["success_rate_per_task"], result["mean_return"]) == ({"walk": 1.0}, None)
     assert "replayed exactly" in reglue(tmp_path, "watch", str(run), "--episode", "3")
     again = tmp_path / "again"
     reglue(tmp_path, "bench", *words, "--procedure-arg", "times=4", "--out", str(again))

@@ -48,7 +48,7 @@ def test_it_logs_the_score_and_keeps_the_best_model(tmp_path: Path) -> None:
     means = [float(row["eval/mean_reward"]) for row in logged]
     assert watching.best_mean_reward == max(means)
     assert float(logged[-1]["eval/mean_ep_length"]) == means[-1]  # 1 a step
-    assert watching.last_result.mean_return == means[-1]
+    assert watching.last_result.mean_return == watching.last_mean_reward == means[-1]
 
     best = PPO.load(tmp_path / "best_model")
     again = reglue.evaluate(NAME, agent=best, num_episodes=3, workers=0)

@@ -23,7 +23,7 @@ from reglue.agents.episode import AgentEpisode, EpisodeAgent
 from reglue.client import connect
 from reglue.environments.environment import Earned, Environment, Worlds
 from reglue.environments.world import Cell, Step, Suite, World
-from reglue.errors import ReglueError
+from reglue.errors import IllegalAction, ReglueError
 from reglue.experiments.experiment import Experiment
 from reglue.messages.agent import ActionFlag, Actions, EndKind, Ends, Phase, Starts, Steps, Turn
 from reglue.rng import Rng
@@ -73,6 +73,7 @@ __all__ = [
     "Environment",
     "EpisodeAgent",
     "Experiment",
+    "IllegalAction",
     "MultiBinary",
     "MultiDiscrete",
     "Phase",

@@ -1,9 +1,9 @@
 """All errors that Reglue raises.
 
 The branch says whose fault it is: the caller's (UsageError), a refused peer's (Refused), the
-agent's (AgentFault), the environment's (EnvironmentFault) or the connection's (SessionLost). An
-error for a bad argument is also a ValueError or TypeError, and one for a missing package an
-ImportError.
+agent's (AgentFault), the environment's (EnvironmentFault) or the connection's (SessionLost).
+BadReply is nobody's yet: who reads a reply knows whose it is. An error for a bad argument is also a
+ValueError or TypeError, and one for a missing package an ImportError.
 """
 
 from __future__ import annotations
@@ -84,8 +84,9 @@ class BadArgument(UsageError, ValueError):
 class UnknownName(BadArgument):
     """An unknown name; the message suggests similar ones."""
 
-    def __init__(self, what: str, got: str, known: Iterable[str]) -> None:
-        super().__init__(f"there is no {what} {got!r}; {suggestion(got, known)}")
+    def __init__(self, what: str, got: str, known: Iterable[str], *, hint: str = "") -> None:
+        """`hint` says what else may be done."""
+        super().__init__(f"there is no {what} {got!r}; {suggestion(got, known)}{hint}")
 
 
 class SpecError(BadArgument):
@@ -108,6 +109,13 @@ class NotAnEnvironment(CannotLoad, TypeError):
     """An environment lacks a method, or returns something that does not fit its TaskSpec."""
 
 
+class IllegalAction(UsageError, ValueError):
+    """An environment cannot play an action, which its TaskSpec does not exclude; nothing changed.
+
+    It is the error of the agent that chose it.
+    """
+
+
 class MissingExtra(UsageError, ImportError):
     """A package is not installed; the message names the extra to install."""
 
@@ -125,6 +133,10 @@ class NotAdmitted(UsageError):
     def __init__(self, what: str, *, step: int, field: str, got: str, wanted: str) -> None:
         super().__init__(f"{what}: {field} of step {step}: got {got}, wanted {wanted}")
         self.step, self.field, self.got, self.wanted = step, field, got, wanted
+
+
+class NotCopied(UsageError, TypeError):
+    """An object that holds a session cannot be copied or pickled."""
 
 
 class TrainingOver(UsageError):
@@ -237,6 +249,21 @@ class Busy(Refused):
     """The run has its agent already."""
 
 
+# A peer's: an agent's, an environment's or a program's.
+
+
+class BadReply(ReglueError):
+    """A message does not fit its call; the session can go on.
+
+    `code` is a name of the protocol's RefusalCode without its prefix.
+    """
+
+    def __init__(self, code: str, *, got: str, wanted: str) -> None:
+        """`got` may be the peer's own words."""
+        super().__init__(printable(f"got {got}, wanted {wanted}"))
+        self.code, self.got, self.wanted = code, got, wanted
+
+
 # The agent's.
 
 
@@ -273,15 +300,13 @@ class AgentDisconnected(AgentFault):
     status = "agent_disconnected"
 
 
-class BadReply(AgentFault):
-    """A reply does not fit its call; the session can go on.
+class BadAgentReply(BadReply, AgentFault):
+    """A reply of the agent's does not fit its call."""
 
-    `code` is a name of the protocol's RefusalCode without its prefix.
-    """
-
-    def __init__(self, code: str, *, got: str, wanted: str) -> None:
-        super().__init__(f"got {got}, wanted {wanted}")
-        self.code, self.got, self.wanted = code, got, wanted
+    @classmethod
+    def of(cls, bad: BadReply) -> BadAgentReply:
+        """The same, which came from an agent."""
+        return cls(bad.code, got=bad.got, wanted=bad.wanted)
 
 
 # The environment's.

@@ -6,7 +6,7 @@ Pure values over NumPy; the wire form is `proto/reglue/v1/spec.proto`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -30,6 +30,9 @@ MOST_AXES = 63
 
 MOST_ELEMENTS = 64 * 1024 * 1024
 """Of one row of a tensor: at a byte each, what a hub's largest message holds."""
+
+MOST_EXTRA = 4096
+"""Characters of a spec's free text."""
 
 DTYPES = "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float32 float64".split()
 
@@ -128,6 +131,31 @@ class TensorSpec:
         """Whether the wire's byte order is this machine's."""
         return self.wire_dtype.isnative
 
+    @cached_property
+    def limits(self) -> tuple[Array, Array] | None:
+        """The least and the greatest legal values in `dtype`, each of shape () or `shape`.
+
+        None if all that the dtype holds is legal. NaN lies within no limits.
+        """
+        dtype = self.numpy_dtype
+        match self.domain:
+            case Box(low, high):
+                ends: tuple[Sequence[float], Sequence[float]] = (
+                    low or (-math.inf,),
+                    high or (math.inf,),
+                )
+            case Discrete(n, start):
+                ends = ((start,), (start + n - 1,))
+            case MultiDiscrete(n):
+                ends = ((0,), tuple(each - 1 for each in n))
+            case MultiBinary():
+                ends = ((0,), (1,))
+        low = _in_dtype(ends[0], dtype, self.shape, math.ceil)
+        high = _in_dtype(ends[1], dtype, self.shape, math.floor)
+        if dtype.kind != "f" and (low == _least(dtype)).all() and (high == _most(dtype)).all():
+            return None
+        return low, high
+
     def low(self) -> npt.NDArray[np.float64]:
         """Lower bounds, shape `shape` (-inf for none)."""
         return self._bound(self.domain.low if isinstance(self.domain, Box) else (), -np.inf)
@@ -135,6 +163,34 @@ class TensorSpec:
     def high(self) -> npt.NDArray[np.float64]:
         """Upper bounds, shape `shape` (inf for none)."""
         return self._bound(self.domain.high if isinstance(self.domain, Box) else (), np.inf)
+
+    def bounds(self) -> tuple[Array, Array]:
+        """`low` and `high`, in its dtype if that is a float: an agent plays a bound in it."""
+        low, high = self.low(), self.high()
+        if self.numpy_dtype.kind != "f":
+            return low, high
+        with np.errstate(over="ignore"):  # a bound beyond it is none
+            return low.astype(self.numpy_dtype), high.astype(self.numpy_dtype)
+
+    def clipped(self, values: Array) -> Array:
+        """Values of its dtype, (…, *shape), clipped to its Box; as they are if it has none."""
+        return values if self._least_and_most is None else np.clip(values, *self._least_and_most)
+
+    @cached_property
+    def _least_and_most(self) -> tuple[Array, Array] | None:
+        """The values of its dtype that are next to the bounds of its Box, within them."""
+        if not isinstance(self.domain, Box):
+            return None
+        if self.numpy_dtype.kind == "f":
+            return self.bounds()
+        kind = np.iinfo(np.uint8 if self.dtype == "bool" else self.dtype)
+        least, most = (0, 1) if self.dtype == "bool" else (kind.min, kind.max)
+
+        def of(bounds: npt.NDArray[np.float64], rounded: Callable[[float], int]) -> Array:
+            flat = [rounded(min(max(each, least), most)) for each in bounds.ravel().tolist()]
+            return np.array(flat, self.numpy_dtype).reshape(self.shape)
+
+        return of(self.low(), math.ceil), of(self.high(), math.floor)
 
     def empty(self, rows: int) -> Array:
         """Zeros of shape `(rows, *shape)`."""
@@ -180,8 +236,35 @@ class TensorSpec:
         return np.full(self.shape, values[0] if values else missing)
 
     def _check_lengths(self, what: str, values: Sequence[float], legal: tuple[int, ...]) -> None:
+        if not isinstance(values, (tuple, list)):
+            wanted = "a tuple of numbers, such as (0,)"
+            raise SpecError(f"{self.name}: got {what} {brief(values)}, wanted {wanted}")
         if len(values) not in legal:
             raise SpecError(f"{self.name}: {what} has {len(values)} entries, wanted one of {legal}")
+
+
+def _in_dtype(
+    values: Sequence[float],
+    dtype: np.dtype[Any],
+    shape: tuple[int, ...],
+    whole: Callable[[float], int],
+) -> Array:
+    """Bounds in `dtype`, those beyond it at its ends: of shape (), or of `shape`."""
+    if dtype.kind == "f":
+        with np.errstate(over="ignore"):  # a bound beyond it is none
+            cast = np.array(values, np.float64).astype(dtype)
+    else:
+        least, most = _least(dtype), _most(dtype)
+        cast = np.array([whole(min(max(each, least), most)) for each in values], dtype)
+    return cast.reshape(() if len(values) == 1 else shape)
+
+
+def _least(dtype: np.dtype[Any]) -> int:
+    return 0 if dtype.kind == "b" else int(np.iinfo(dtype).min)
+
+
+def _most(dtype: np.dtype[Any]) -> int:
+    return 1 if dtype.kind == "b" else int(np.iinfo(dtype).max)
 
 
 def same_numbers(values: Array, dtype: np.dtype[Any]) -> Array | None:
@@ -228,6 +311,7 @@ class TaskSpec:
     continuing: bool = False  # one episode that goes on forever
     rewards_in_evaluation: bool = True  # else NaN while phase is EVALUATE
     slots: int = 1  # S, episodes played at once
+    extra: str = ""  # for people: EXTRA of RL-Glue's task spec string
 
     def __post_init__(self) -> None:
         for what, tensors in (("observations", self.observations), ("actions", self.actions)):
@@ -241,6 +325,9 @@ class TaskSpec:
                 )
         if not 0.0 <= self.discount <= 1.0:
             raise SpecError(f"got discount {self.discount}, wanted 0 to 1")
+        if not isinstance(self.extra, str) or len(self.extra) > MOST_EXTRA:
+            wanted = f"text of at most {MOST_EXTRA} characters"
+            raise SpecError(f"got extra {brief(self.extra)}, wanted {wanted}")
         if self.horizon < 0 or self.slots < 1:
             raise SpecError(f"got horizon {self.horizon} and {self.slots} slots")
 

@@ -15,7 +15,7 @@ from reglue_bench.results.result import Result
 def comparison_table(view: ComparisonView, results: Sequence[Result]) -> Table:
     """A row for each agent, in the order of `view`, with its difference to the first."""
     table = Table(
-        title=Text(f"{results[0].benchmark}, seed {results[0].seed}"),
+        title=Text(f"{results[0].title}, seed {results[0].seed}"),
         box=SIMPLE_HEAD,
         show_edge=False,
         pad_edge=False,

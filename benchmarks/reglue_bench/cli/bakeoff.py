@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,9 +18,10 @@ from reglue_bench.bakeoff.bakeoff import is_interrupted
 from reglue_bench.bakeoff.file import BENCHMARK
 from reglue_bench.bakeoff.table import comparison_table
 from reglue_bench.cli.arguments import AsJson, takes
-from reglue_bench.cli.bench import exit_code
+from reglue_bench.cli.bench import exit_code, new_folder
+from reglue_bench.report.agents import names
 from reglue_bench.report.frames import first_frames
-from reglue_bench.report.page import draw_report, names
+from reglue_bench.report.page import draw_report
 from reglue_bench.results.result import Result
 from reglue_bench.settings import ListenSettings, SecuritySettings, as_keys
 from reglue_bench.terminal.observer import Observer
@@ -121,8 +121,8 @@ def bakeoff(
     if resume and out:
         raise UsageError("--resume names the folder already: omit --out")
     entrants = read_bakeoff(file, asked)
-    folder = resume or out or Path("runs") / f"{file.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
-    shown = Console(stderr=True) if json else console()
+    folder = resume or out or new_folder(file.stem)
+    shown = console(stderr=json)
     screen = Screen(shown, entrants, together=at_once > 1)
     with Bakeoff(entrants, folder, screen.say, at_once=at_once) as played:
         with as_keys(f"{file}: [benchmark]", BENCHMARK - asked.keys()):

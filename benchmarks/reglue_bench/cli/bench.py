@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -98,7 +99,7 @@ def bench(
     Exit codes: 0 every planned episode was played; 1 finished with faults, or not complete; 2
     wrong usage; 130 interrupted.
     """
-    shown = Console(stderr=True) if json else console()
+    shown = console(stderr=json)
     retry: Retry = "all" if retry_faults else "environment" if retry_environment_faults else "none"
     retry_flag = "--retry-faults" if retry_faults else "--retry-environment-faults"
     if benchmark is not None:
@@ -165,7 +166,7 @@ def _play_seeds(
         assert count is not None
         settings = _settings(asked)
         entrants = seeded(settings, count)
-        folder = out or _new_folder(settings.benchmark, settings.agent or "program")
+        folder = out or new_folder(_name(settings))
     else:
         if out is not None or count is not None:
             given = "--out" if count is None else "--training-seeds"
@@ -186,11 +187,17 @@ def _start(asked: dict[str, Any], out: Path | None, shown: Console) -> tuple[Pat
     settings = _settings(asked)
     watching = watcher(shown)
     watching.say(f"loading {settings.benchmark} and its environments")  # which takes seconds
-    folder = out or _new_folder(settings.benchmark, settings.agent or "program")
+    folder = out or new_folder(_name(settings))
     return folder, plan_and_start(folder, settings, watching)
 
 
-def _new_folder(benchmark: str, agent: str) -> Path:
+def new_folder(name: str) -> Path:
+    """A run's in `runs`, named by the time; another for each that begins in the same second."""
+    begun = time.strftime("%Y%m%d-%H%M%S")
+    return Path("runs") / f"{name}-{begun}-{secrets.token_hex(3)}"
+
+
+def _name(settings: Settings) -> str:
+    benchmark = settings.benchmark
     played = Path(benchmark).stem if is_custom(benchmark) else benchmark
-    name = re.sub(r"[^\w.-]+", "-", f"{played}-{agent}")
-    return Path("runs") / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    return re.sub(r"[^\w.-]+", "-", f"{played}-{settings.agent or 'program'}")

@@ -44,9 +44,12 @@ def export(
     checkpoint or checkpoint_adapt.
 
     - `status` (text): ok, or what ended the episode: agent_error, agent_timeout,
-    agent_disconnected, agent_abandoned or environment_error.
+    agent_disconnected, agent_abandoned, environment_error, or crashed: the environment failed,
+    and again when the same actions were played in a fresh one, which counts as a failure.
 
     - `success` (true or false): whether the task's success flag was set at some step.
+
+    - `first_success` (integer): the step, from 1, that first set the flag; 0 without success.
 
     - `return` (64-bit float): the sum of rewards. `null` in JSON lines if it is not finite.
 

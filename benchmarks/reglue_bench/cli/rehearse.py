@@ -6,7 +6,6 @@ from dataclasses import asdict
 from json import dumps
 from typing import Annotated, Any
 
-from rich.console import Console
 from typer import Argument, Exit
 
 from glue_server.commands.command import FAULTS, OK, Command, console
@@ -44,7 +43,7 @@ def try_(
     """
     if not asked.get("agent") and not asked.get("agent_cmd"):
         raise UsageError("no agent: give --agent NAME, or --agent-cmd PROGRAM")
-    shown = Console(stderr=True) if json else console()
+    shown = console(stderr=json)
     settings = read_settings(**{"benchmark": benchmark, **_LIMITS, **asked})
     checks = rehearse(settings, watcher(shown))
     for check in checks:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from rich.console import Console
 from typer import Argument, Option
 
 from glue_server.commands.command import Command, console
@@ -14,8 +13,9 @@ from reglue.errors import UsageError
 from reglue_bench.bakeoff.seeds import runs_in
 from reglue_bench.cli.arguments import AsJson, TrustCode
 from reglue_bench.criteria.criterion import Named
+from reglue_bench.report.agents import names
 from reglue_bench.report.frames import first_frames
-from reglue_bench.report.page import draw_report, names
+from reglue_bench.report.page import draw_report
 from reglue_bench.report.tables import as_csv, as_latex, curve_rows, score_rows
 from reglue_bench.results.read_run import read_run
 from reglue_bench.results.whole_file import whole_file
@@ -67,7 +67,7 @@ def report(
 
     Exit codes: 0 the page is written; 1 it could not be; 2 wrong usage; 130 interrupted.
     """
-    shown = Console(stderr=True) if json else console()
+    shown = console(stderr=json)
 
     def say(words: str) -> None:
         shown.print(words, markup=False, highlight=False, soft_wrap=True)

@@ -48,7 +48,7 @@ def play_seeds(
 
 def _table(named: Sequence[tuple[str, Result]]) -> Table:
     first = named[0][1]
-    table = Table(title=f"{first.agent.label} on {first.benchmark}, seed {first.seed}")
+    table = Table(title=f"{first.agent.label} on {first.title}, seed {first.seed}")
     for heading in ("training seed", first.criterion.name, "95 % interval, this seed alone"):
         table.add_column(heading, justify="right")
     for _, result in named:

@@ -92,7 +92,7 @@ def score_table(
     total: Sequence[str],
 ) -> Table:
     """A table for the terminal, the first column to the left, the total in bold."""
-    title = Text(f"{result.agent.label} on {result.benchmark}, seed {result.seed}")  # no markup
+    title = Text(f"{result.agent.label} on {result.title}, seed {result.seed}")  # no markup
     table = Table(title=title, min_width=title.cell_len + 2)
     for place, column in enumerate(columns):
         table.add_column(column, justify="right" if place else "left")
@@ -114,6 +114,12 @@ def completed_words(result: Result) -> str:
     """`499 of 500 completed`."""
     coverage = result.coverage
     return f"{count(coverage.cells_completed)} of {count(coverage.cells_planned)} completed"
+
+
+def what_differs(run: Named, first: Named) -> str:
+    """`: seed: 3 in y, 4 in x`, of what two runs played; empty where nothing is known to differ."""
+    lines = first[1].differences(run[1], called=(f"in {first[0]}", f"in {run[0]}"))
+    return f": {'; '.join(lines)}" if lines else ""
 
 
 def partial(name: str, result: Result) -> list[str]:

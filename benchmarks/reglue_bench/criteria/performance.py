@@ -18,6 +18,7 @@ from reglue_bench.criteria.criterion import (
     completed_words,
     missing_words,
     score_table,
+    what_differs,
 )
 from reglue_bench.report.views import ComparisonView, Plot, Track
 from reglue_bench.report.words import count, plural, value, values
@@ -79,8 +80,8 @@ def _apart(run: Named, first: Named) -> str:
         if result.score[0] is None:
             return f"{name} has no score, and is not compared."
     return (
-        f"{run[0]} and {first[0]} did not measure the same (another environment, length of a run, "
-        "measure or worst performance): they are shown and not compared."
+        f"{run[0]} and {first[0]} did not measure the same, and are shown and not compared"
+        f"{what_differs(run, first)}."
     )
 
 

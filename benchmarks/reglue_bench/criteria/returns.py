@@ -17,6 +17,7 @@ from reglue_bench.criteria.criterion import (
     missing_words,
     partial,
     score_table,
+    what_differs,
 )
 from reglue_bench.criteria.success import evaluated
 from reglue_bench.report.views import ComparisonView, Plot
@@ -28,7 +29,7 @@ from reglue_bench.terminal.words import number
 
 
 def _score(result: Result) -> tuple[float | None, Interval | None]:
-    return result.mean_returns, result.intervals95.mean if result.intervals95 else None
+    return result.mean_return, result.intervals95.mean if result.intervals95 else None
 
 
 def _per_task(result: Result) -> dict[str, TaskScore]:
@@ -60,8 +61,8 @@ def _pair(run: Units, reference: Units) -> Pairs:
 
 def _apart(run: Named, first: Named) -> str:
     return (
-        f"{run[0]} and {first[0]} did not play the same episodes to their end: they are shown "
-        "and not compared."
+        f"{run[0]} and {first[0]} did not play the same episodes to their end, and are shown and "
+        f"not compared{what_differs(run, first)}."
     )
 
 
@@ -89,7 +90,7 @@ def _notes(result: Result) -> list[str]:
         f"environment does not report success{instead(result)}"
     ]
     if missing := missing_words(result):
-        known = "counts as the worst return" if result.mean_returns is not None else "has no return"
+        known = "counts as the worst return" if result.mean_return is not None else "has no return"
         lines.append(f"{missing}; each {known}")
     return lines
 
@@ -127,7 +128,8 @@ RETURN = Criterion(
     enough="two episodes",
     score=_score,
     per_task=_per_task,
-    per_task_caption="Mean return of a task's planned episodes, with its 95 % interval.",
+    per_task_caption="Mean return of a task's planned episodes, those of a goal averaged "
+    "first, with its 95 % interval.",
     read=_read,
     pair=_pair,
     infer=student,

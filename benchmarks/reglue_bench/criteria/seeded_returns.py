@@ -16,6 +16,7 @@ from reglue_bench.criteria.criterion import (
     episode_facts,
     missing_words,
     score_table,
+    what_differs,
 )
 from reglue_bench.criteria.returns import RETURN
 from reglue_bench.criteria.success import evaluated
@@ -77,8 +78,8 @@ def _apart(run: Named, first: Named) -> str:
         if set(result.status_counts) != {"ok"}:
             return f"{name} did not play every episode to its end, and is not compared."
     return (
-        f"{run[0]} and {first[0]} have no episode in common (another environment, other seeds or "
-        "another secret): they are shown and not compared."
+        f"{run[0]} and {first[0]} have no episode in common, and are shown and not compared"
+        f"{what_differs(run, first)}."
     )
 
 
@@ -132,7 +133,7 @@ def _notes(result: Result) -> list[str]:
         limit = result.parameters["episode_limit"]
         lines.append(f"{plural(cut_off, 'episode')} cut off after --episode-limit {limit} steps")
     if missing := missing_words(result):
-        known = "counts as the worst return" if result.mean_returns is not None else "has no return"
+        known = "counts as the worst return" if result.mean_return is not None else "has no return"
         lines.append(f"{missing}; each {known}")
     elif result.score[1] is None and result.coverage.cells_planned > 1:
         lines.append("no interval: the returns of all episodes are equal")

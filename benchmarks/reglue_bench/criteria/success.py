@@ -18,6 +18,7 @@ from reglue_bench.criteria.criterion import (
     missing_words,
     partial,
     score_table,
+    what_differs,
 )
 from reglue_bench.report.views import ComparisonView, Plot, Track
 from reglue_bench.report.words import percent, percents, plural, points
@@ -53,6 +54,19 @@ def _for_returns(result: Result) -> str:
     if procedure == "multi-task" and environment:
         return f"evaluate:{environment} is judged by its mean return"
     return "set tells_success = False, and the mean return is the score"
+
+
+def one_variant(result: Result) -> list[str]:
+    """A hint if no task has a second variant, so that its episodes count as one; else nothing."""
+    goals = [of.values() for of in result.coverage.episodes_planned.values()]
+    if not goals or any(len(of) > 1 for of in goals) or not any(max(of) > 1 for of in goals):
+        return []
+    procedure, _, environment = result.benchmark.partition(":")
+    own = f"evaluate:{environment}" if procedure == "multi-task" and environment else "evaluate:"
+    return [
+        f"the interval is over {plural(len(goals), 'goal')}, as no task has a second variant: all "
+        f"episodes of a goal count as one; {own} judges episodes, or give tasks more variants"
+    ]
 
 
 def evaluated(result: Result) -> Iterable[EpisodeRow]:
@@ -97,8 +111,8 @@ def _least_p(goals: int) -> float:
 
 def _apart(run: Named, first: Named) -> str:
     return (
-        f"{run[0]} and {first[0]} have no goal in common (another benchmark, split, seed or "
-        "horizon makes other goals of them): they are shown and not compared."
+        f"{run[0]} and {first[0]} have no goal in common, and are shown and not compared"
+        f"{what_differs(run, first)}."
     )
 
 
@@ -106,7 +120,7 @@ def _table(result: Result) -> Table:
     success = result.success
 
     def row(name: str, rate: float, interval: Interval, returns: float | None) -> list[str]:
-        mean = "–" if returns is None else f"{returns:.1f}"
+        mean = "–" if returns is None else f"{returns:z.1f}"
         return [name, f"{rate:.3f}", f"{interval[0]:.3f} – {interval[1]:.3f}", mean]
 
     return score_table(
@@ -116,7 +130,7 @@ def _table(result: Result) -> Table:
             row(task, rate, success.intervals95_per_task[task], result.returns_per_task[task])
             for task, rate in result.success_rate_per_task.items()
         ],
-        row("mean over tasks", success.rate, success.interval95, result.mean_returns),
+        row("mean over tasks", success.rate, success.interval95, result.mean_return),
     )
 
 
@@ -126,7 +140,7 @@ def _headline(result: Result) -> list[str]:
 
 
 def _notes(result: Result) -> list[str]:
-    notes = never_told(result)
+    notes = [*never_told(result), *one_variant(result)]
     if result.upstream is not None:
         notes.append(
             f"metaworld.evaluation counts {percent(result.upstream.mean_success_rate)} in these "

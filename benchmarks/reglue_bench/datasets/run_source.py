@@ -212,6 +212,7 @@ class RunSource(Source):
             "phase": row.phase,
             "status": row.status,
             "success": row.success,
+            "first_success": row.first_success,
             "return": row.return_,
             "steps": row.steps,
             "clipped": row.clipped,

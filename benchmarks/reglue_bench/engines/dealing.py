@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from glue_server import Spent
-from glue_server.processes.frames import read_frame, write_frame
+from glue_server.processes.children import end_together
+from glue_server.processes.frames import read_frame, unknown_frame, write_frame
 from glue_server.processes.interrupts import check_stop, hurried, uninterrupted
 from reglue.errors import (
     AgentAbandoned,
@@ -25,8 +26,12 @@ from reglue.errors import (
 from reglue_bench.engines.engine import Engine
 from reglue_bench.engines.players import Player, Players
 from reglue_bench.engines.shard import AsPlanned, ShardTold, outcome_of, played_of, todo_head
-from reglue_bench.procedures.procedure import MAX_TRIES, Record, Todos, Watch
+from reglue_bench.procedures.procedure import Begin, Record, Todo, Todos, Watch
 from reglue_bench.runs.agent_pool import Losses
+
+MAX_DEATHS = 3
+"""After how many deaths of processes, one after another, over one unit or before any, a run ends.
+"""
 
 _LOOK_MS = 200  # how often `stop` is looked at
 _FRAME_S = 60.0  # how long a process may take to say the rest of a frame
@@ -42,6 +47,7 @@ class _Shard:
     """Units that one agent plays."""
 
     todo: Todos
+    begun: set[int] = field(default_factory=set)  # units that are not recorded yet
     played: set[int] = field(default_factory=set)  # units that are recorded
     deaths: int = 0  # of processes that played it
 
@@ -64,8 +70,8 @@ class _Player:
 class DealingEngine(Engine):
     """Deals a plan's shards to processes, each with an agent and environments of its own.
 
-    What a process that dies had not said is played again by another. An agent that is lost ends
-    its process.
+    What a process that dies had not said is played again by another, as another try. An agent that
+    is lost ends its process.
     """
 
     def __init__(  # noqa: PLR0913 - what its session knows
@@ -126,11 +132,12 @@ class DealingEngine(Engine):
         """Get ready to begin processes: each begins when there is a shard for it."""
         self._begun.open()
 
-    def play(self, todo: Todos, *, record: Record, watch: Watch) -> None:
+    def play(self, todo: Todos, *, begin: Begin, record: Record, watch: Watch) -> None:
         """Give each process a shard, and another one when that is over.
 
         After what ends the run no process gets another; those at play finish theirs.
         """
+        self._begin = begin
         self._waiting.extend(map(_Shard, todo.dealt(self._agents)))
         ending: ReglueError | None = None
         while True:
@@ -155,8 +162,8 @@ class DealingEngine(Engine):
             with suppress(OSError):
                 write_frame(player.process.channel, {"farewell": reason})
             player.process.leave()
-        for player in self._players.values():
-            player.process.end(hurried(_LEAVE_S))
+        processes = [player.process for player in self._players.values()]
+        end_together(processes, within_s=hurried(_LEAVE_S))
         self._begun.close(hurried(_LEAVE_S))
         self._gone = self._each_spent()
         self._players.clear()
@@ -206,7 +213,9 @@ class DealingEngine(Engine):
                 self._end(number)
             raise
 
-    def _hear(self, number: int, record: Record, watch: Watch) -> None:
+    def _hear(  # noqa: PLR0915 - one flat match
+        self, number: int, record: Record, watch: Watch
+    ) -> None:
         """What a process says next. Raises what ends the run."""
         player = self._players[number]
         try:
@@ -223,8 +232,13 @@ class DealingEngine(Engine):
                 todo, outcomes = played_of(played, body, self._as_planned)
                 if not player.shard.played:
                     self._note_machine(todo.unit % self._agents, player.machine)
+                player.shard.begun.discard(todo.unit)
                 player.shard.played.add(todo.unit)
                 record(todo, outcomes)
+            case {"begun": [unit, attempt]}:
+                assert player.shard is not None
+                player.shard.begun.add(unit)
+                self._begin(Todo(unit, attempt))
             case {"over": _}:
                 player.shard = None
                 self._kept += 1
@@ -240,9 +254,10 @@ class DealingEngine(Engine):
                 self._isolate(isolation)
             case {"agent": name}:
                 self._admit(name)
-            case {"say": words} if words not in self._said:
-                self._said.add(words)  # the others say the same
-                self._say(words)
+            case {"say": words}:
+                if words not in self._said:  # the others say the same
+                    self._said.add(words)
+                    self._say(words)
             case {"lost": status, "what": words}:
                 self._lose(self._end(number), _FAULTS[status](words))
             case {"died": words}:
@@ -253,6 +268,10 @@ class DealingEngine(Engine):
                 raise EnvironmentFault(words)
             case {"wrong": words}:
                 raise UsageError(words)
+            case {"spent": _} if len(head) == 1:
+                pass
+            case _:
+                raise unknown_frame(head)
 
     def _lose(self, shard: _Shard | None, fault: AgentFault) -> None:
         """An agent is lost. Raises its fault unless it has played its shard."""
@@ -270,21 +289,22 @@ class DealingEngine(Engine):
         self._unplaced = 0  # its core may be free now
         if shard is None:
             self._never += not machine
-            if self._never == MAX_TRIES:
+            if self._never == MAX_DEATHS:
                 raise EnvironmentFault(
-                    f"{MAX_TRIES} processes died, one after another, before they played; "
+                    f"{MAX_DEATHS} processes died, one after another, before they played; "
                     f"the last: {words} (--processes 1 needs the least memory)"
                 )
             return
         if not len(shard.left):
             return
         shard.deaths += 1
-        if shard.deaths == MAX_TRIES:
+        if shard.deaths == MAX_DEATHS:
             raise EnvironmentFault(
-                f"{MAX_TRIES} processes died, one after another, that played unit "
+                f"{MAX_DEATHS} processes died, one after another, that played unit "
                 f"{shard.left.units[0]}; the last, on {machine}: {words} (--processes 1 needs the "
                 "least memory)"
             )
+        shard.todo, shard.begun = shard.todo.again(shard.begun), set()
         self._waiting.appendleft(shard)
         self._note_event(
             f"a process on {machine} died, and another plays what is left of its units: {words}"

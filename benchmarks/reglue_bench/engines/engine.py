@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 from glue_server import Spent
 from reglue.errors import AgentFault
-from reglue_bench.procedures.procedure import Record, Todos, Watch
+from reglue_bench.procedures.procedure import Begin, Record, Todos, Watch
 
 
 class Engine(ABC):
@@ -30,8 +30,8 @@ class Engine(ABC):
         """Get ready to play. Raises AgentFault, EnvironmentFault, UsageError."""
 
     @abstractmethod
-    def play(self, todo: Todos, *, record: Record, watch: Watch) -> None:
-        """Play the units, and record each when it is whole.
+    def play(self, todo: Todos, *, begin: Begin, record: Record, watch: Watch) -> None:
+        """Play the units, say of each that it begins, and record it when it is whole.
 
         Raises EnvironmentFault, UsageError, and AgentFault if no other agent plays what is left.
         """

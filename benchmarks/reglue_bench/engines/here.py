@@ -5,7 +5,7 @@ from __future__ import annotations
 from glue_server import Spent
 from reglue.errors import AgentFault
 from reglue_bench.engines.engine import Engine
-from reglue_bench.procedures.procedure import MakeOrder, Procedure, Record, Todos, Watch
+from reglue_bench.procedures.procedure import Begin, MakeOrder, Procedure, Record, Todos, Watch
 from reglue_bench.runs.agent_pool import AgentPool
 
 
@@ -31,10 +31,12 @@ class HereEngine(Engine):
         """Wait for the first agent."""
         self._pool.open()
 
-    def play(self, todo: Todos, *, record: Record, watch: Watch) -> None:
+    def play(self, todo: Todos, *, begin: Begin, record: Record, watch: Watch) -> None:
         """One shard after another."""
         for shard in todo.dealt(self._procedure.agents):
-            self._procedure.play(self._pool, shard, order=self._order, record=record, watch=watch)
+            self._procedure.play(
+                self._pool, shard, order=self._order, begin=begin, record=record, watch=watch
+            )
 
     def explain(self, fault: AgentFault) -> str:
         """As the agent's host does."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import select
 from contextlib import suppress
 
 from glue_server.processes.channel import ChannelProcess
-from glue_server.processes.frames import read_frame_bytes
+from glue_server.processes.frames import is_readable, read_frame_bytes
 
 _THREADS = "OMP_NUM_THREADS"
 _MOST_BYTES = 2**20  # of frames that are passed on together
@@ -36,7 +35,7 @@ class ShardActor:
         channel = self._process.channel
         with suppress(EOFError, OSError):
             frames = read_frame_bytes(channel)
-            while len(frames) < _MOST_BYTES and select.select([channel], [], [], 0)[0]:
+            while len(frames) < _MOST_BYTES and is_readable(channel):
                 frames += read_frame_bytes(channel)
         return frames
 

@@ -77,4 +77,7 @@ def outcome_of(head: Mapping[str, Any], as_planned: AsPlanned) -> Outcome:
     return Outcome(as_planned(head["unit"], head["k"]), **columns)
 
 
-_COLUMNS = ("status", "success", "return_", "steps", "clipped", "defaulted", "detail")
+_COLUMNS = (
+    *("status", "success", "first_success", "return_", "steps"),
+    *("clipped", "defaulted", "detail"),
+)

@@ -148,6 +148,7 @@ class _Player:
                 self.agents,
                 todo_of(self._parent.heard()[0]),
                 order=lambda unit, cell: self._plan.order(unit, cell, starts, cells),
+                begin=lambda begun: self._parent.tell({"begun": [begun.unit, begun.attempt]}),
                 record=self._record,
                 watch=lambda outcome, phase: self._parent.tell(
                     {"outcome": outcome_head(outcome), "phase": phase} | self._spent()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -11,9 +10,9 @@ from typing import Any
 
 from glue_server.environment.port import EnvironmentPort
 from glue_server.environment.shared_memory import SharedArrays
-from glue_server.environment.worker_process import Silence
+from glue_server.environment.worker_process import Silence, WorkerFaults
 from glue_server.peers.hosts import PeerSource
-from glue_server.processes.frames import read_frame, write_frame
+from glue_server.processes.frames import is_readable, read_frame, unknown_frame, write_frame
 from glue_server.processes.interrupts import hurried
 from reglue.errors import BadReply, EnvironmentFault, EnvironmentTimeout, ReglueError, UsageError
 from reglue.messages.agent import Cleanup, Refusal
@@ -110,7 +109,7 @@ class PlacedWorker:
         self._plays.append(whole)
         self._sent(whole)
 
-    def receive(self) -> dict[int, str]:
+    def receive(self) -> WorkerFaults:
         """The faults of the oldest Play. Raises EOFError or OSError: it is gone, or late."""
         self._check_alive()
         play = self._plays.popleft()
@@ -119,7 +118,7 @@ class PlacedWorker:
             raise EOFError(f"answered a Play by a {type(played).__name__}")
         self._silence.answered()
         self._shared.put_played(play, played)
-        return dict(played.faults)
+        return WorkerFaults(dict(played.faults), {*played.illegal})
 
     def ask(self, call: EnvironmentCall) -> EnvironmentReply:
         """Have a routine of one slot carried out. Raises EOFError or OSError: it is gone."""
@@ -188,6 +187,8 @@ class PlacedWorker:
                 self._wrong = EnvironmentFault(f"{self.name} died: {words}")
             case {"wrong": words}:
                 self._wrong = UsageError(words)
+            case _:
+                raise unknown_frame(head)
 
     def _sent(self, call: EnvironmentCall) -> None:
         assert self._port is not None, "ready() comes first"
@@ -213,8 +214,8 @@ class PlacedWorker:
             raise EOFError(str(fault)) from fault
 
     def _check_alive(self) -> None:
-        """Raise EOFError if its channel says that it has died."""
-        if select.select([self.channel], [], [], 0)[0]:
-            with suppress(EOFError, OSError):
-                self._take(read_frame(self.channel)[0])
-            raise EOFError(str(self._wrong or "its process died"))
+        """Take in what its channel says. Raises EOFError or OSError if it has died."""
+        while is_readable(self.channel):
+            self._take(read_frame(self.channel)[0])
+            if self._wrong is not None:
+                raise EOFError(str(self._wrong))

@@ -59,6 +59,7 @@ class Declared:
             plan.variants,
             -math.inf if low is None else float(low),
             int(config["horizon"]),
+            continuing=bool(config.get("continuing", False)),
             tells_success=bool(config.get("tells_success", True)),
         )
 
@@ -72,6 +73,8 @@ class Declared:
             "horizon": self.horizon,
             "variants": dict(self.variants),
         }
+        if self.continuing:
+            config["continuing"] = True
         if not self.tells_success:
             config["tells_success"] = False
         return SuiteName(WAIT, config)

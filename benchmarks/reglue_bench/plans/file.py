@@ -20,7 +20,6 @@ Paths are relative to the file's folder. Flags of the command line take preceden
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,7 +43,6 @@ from env_adapters import Suite, SuiteName
 from env_adapters.fitted_tensors import Fit
 from env_adapters.suites import suite_name
 from reglue.errors import UnknownName, UsageError
-from reglue.tools.loading import find
 from reglue_bench.plans.keys import goal_key
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.toml_file import TomlFile
@@ -126,6 +124,17 @@ class Custom:
     def name(self) -> str:
         """What reports call it."""
         return self.about.name or self.file.path.stem
+
+    @property
+    def changes(self) -> dict[str, JsonValue]:
+        """What it changes of its environments, for all tasks and, by name, for one."""
+        about = self.about
+        own = {"horizon": about.horizon, "sees": about.sees, "fit": about.fit}
+        return {
+            **about.arguments,
+            **{name: task.arguments for name, task in about.tasks.items() if task.arguments},
+            **{name: value for name, value in own.items() if value is not None},
+        }
 
     @property
     def all_tasks(self) -> str:
@@ -276,13 +285,13 @@ class _Suites:
         if environment is None:
             raise UsageError("got no environment, here or at the top of the file")
         try:
-            key = json.dumps([environment, arguments], allow_nan=False)
+            key = json.dumps([environment, arguments], allow_nan=False, sort_keys=True)
         except ValueError as error:
             raise UsageError(f"arguments: got {arguments}, wanted finite numbers") from error
         if key not in self._made:
             named = suite_name(environment, arguments, self._key, folder=self._folder)
             suite = named.located(self._folder).build()
-            self._made[key] = _in_order(named, self._folder), suite
+            self._made[key] = named, suite
         return self._made[key]
 
     def place(self, made: SuiteName) -> int:
@@ -295,17 +304,6 @@ class _Suites:
     def tables(self) -> list[dict[str, Any]]:
         """Those that have a place."""
         return _tables(self._used)
-
-
-def _in_order(suite: SuiteName, folder: Path) -> SuiteName:
-    """Its config in the order of the factory's keywords: in TOML tables come last."""
-    keywords = inspect.signature(find(suite.located(folder).factory)).parameters
-    config = {name: suite.config[name] for name in keywords if name in suite.config}
-    config |= suite.config
-    if suite.factory == COMPOSED:
-        made = [SuiteName(each["factory"], each["config"]) for each in config["suites"]]
-        config["suites"] = _tables([_in_order(each, folder) for each in made])
-    return SuiteName(suite.factory, config)
 
 
 def _tables(suites: Sequence[SuiteName]) -> list[dict[str, Any]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from env_adapters import Cell, SuiteName
@@ -30,6 +30,9 @@ _OWN_SEEDS = {"train": "training", "checkpoint": "checkpoint", "checkpoint_adapt
 """Phases whose cells have seeds of their own, and what these are drawn by."""
 
 _MOST_DIFFERENCES = 8  # that a message lists
+_GOALS = "suite.config.goals"
+_MOST_ARGUMENTS = 4  # that a title lists
+_LONGEST = 30  # characters of an argument in a title
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +63,18 @@ class Plan:
     order_key: str = ""  # of one run: in which order trials are played; changes no cell
     training: Goals | None = None  # what is trained on, where that is not what is evaluated
     training_key: str = ""  # of one run: draws what is trained on; changes no evaluation cell
+    environment_args: Mapping[str, Any] = field(default_factory=dict)
+    """What was changed of the environment that the name means; `suite` has it too."""
 
     @property
     def tasks(self) -> tuple[str, ...]:
         """In the benchmark's order."""
         return tuple(self.variants)
+
+    @property
+    def title(self) -> str:
+        """The benchmark, and what was changed of its environment."""
+        return with_arguments(self.benchmark, self.environment_args)
 
     @property
     def estimator(self) -> str:
@@ -89,15 +99,17 @@ class Plan:
     @property
     def sha256(self) -> str:
         """Hash of all that runs of this plan share, hexadecimal."""
-        fields = asdict(self)
-        del fields["order_key"], fields["training_key"]
+        fields = asdict(self) | {"variants": list(self.variants.items())}  # in the tasks' order
+        del fields["order_key"], fields["training_key"], fields["environment_args"]
         if self.training is None:
             del fields["training"]
+        else:
+            fields["training"]["variants"] = list(self.training.variants.items())
         if self.cells == PUBLIC:
             del fields["cells"]
         if self.procedure == "meta-learning" and self.estimator == "goals":
             fields["trials"] = "shuffled"  # as they once were not
-        return hashlib.sha256(_json(fields).encode()).hexdigest()
+        return _digest(fields)
 
     @property
     def goals_sha256(self) -> str:
@@ -108,8 +120,7 @@ class Plan:
         # Elsewhere `goals` may be a number, and all of the config says what they are.
         listed = config.get("goals")
         of = [listed, config.get("horizon")] if isinstance(listed, dict) else config
-        goals = json.dumps([self.suite.factory, of])
-        return hashlib.sha256(goals.encode()).hexdigest()
+        return _digest([self.suite.factory, of])
 
     def to_json(self) -> str:
         """One line of JSON; the order of tasks is kept, as it means something."""
@@ -209,20 +220,47 @@ def difference(
     drawn = [(each.seed, each.benchmark, each.cells) for each in (before, now)]
     follow = drawn[0] != drawn[1]
     old, new = (
-        json.loads(replace(each, order_key="", training_key="").to_json()) for each in (before, now)
+        json.loads(replace(each, order_key="", training_key="", environment_args={}).to_json())
+        for each in (before, now)
     )
     old["order of tasks"], new["order of tasks"] = before.tasks, now.tasks
-    lines = [
-        f"{path}: {_short(was)} {called[0]}, {_short(is_)} {called[1]}"
-        for path, was, is_ in _differences(old, new, "")
-        if not (follow and "suite.config.goals" in path)
-    ]
-    more = len(lines) - _MOST_DIFFERENCES
-    return [*lines[:_MOST_DIFFERENCES], f"and {more} more"] if more > 0 else lines
+    found = (each for each in _differences(old, new, "") if not (follow and _GOALS in each[0]))
+    return _lines(found, called)
+
+
+def json_difference(old: Any, new: Any, *, called: tuple[str, str]) -> list[str]:
+    """As `difference`, of two values of JSON."""
+    return _lines(_differences(old, new, ""), called)
+
+
+def with_arguments(name: str, arguments: Mapping[str, Any]) -> str:
+    """`cart-pole (max_episode_steps = 50)`; of many arguments only the first."""
+    words = [f"{key} = {_brief(value)}" for key, value in sorted(arguments.items())]
+    more = len(words) - _MOST_ARGUMENTS
+    if more > 0:
+        words = [*words[:_MOST_ARGUMENTS], f"and {more} more"]
+    return f"{name} ({', '.join(words)})" if words else name
+
+
+def _brief(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= _LONGEST else "…"
+
+
+def _digest(of: Any) -> str:
+    """SHA-256 of JSON, hexadecimal; the order of keys changes nothing, as in JSON itself."""
+    text = json.dumps(of, separators=(",", ":"), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _json(fields: Mapping[str, Any]) -> str:
     return json.dumps(fields, separators=(",", ":"))
+
+
+def _lines(found: Iterable[tuple[str, Any, Any]], called: tuple[str, str]) -> list[str]:
+    lines = [f"{path}: {_short(a)} {called[0]}, {_short(b)} {called[1]}" for path, a, b in found]
+    more = len(lines) - _MOST_DIFFERENCES
+    return [*lines[:_MOST_DIFFERENCES], f"and {more} more"] if more > 0 else lines
 
 
 def _differences(old: Any, new: Any, path: str) -> Iterator[tuple[str, Any, Any]]:

@@ -56,6 +56,7 @@ class Resolved:
     counts_steps: bool = False  # its cells need the run's steps
     told: Mapping[str, Parameter] = field(default_factory=dict)  # parameters that it adds
     privileged: tuple[str, ...] = ()  # what agents are told that the benchmark hides
+    changed: Mapping[str, Any] = field(default_factory=dict)  # of what the name means
 
 
 def make_plan(
@@ -102,16 +103,17 @@ def resolve(
     folder = Path(settings.directory)
     told: dict[str, Parameter] = {}
     privileged: tuple[str, ...] = ()
-    arguments = settings.environment_args
+    arguments = changed = settings.environment_args
     if custom is not None:
         suite, folder = custom_suite(custom), custom.file.path.parent
+        changed = custom.changes
         if settings.split is not None:
             told["split"] = settings.split
     else:
         if name.is_metaworld:
             tasks = task_set(name.name, settings.split)
             told["split"], arguments = tasks.split, _metaworld_arguments(settings, tasks)
-            privileged = _privileged(settings, tasks)
+            privileged, changed = _privileged(settings, tasks), _metaworld_changes(settings)
         key, named = goal_key(settings.secret), name.environment or name.name
         suite = suite_name(named, arguments, key, folder=folder, drawing=drawing)
     with custom.file.at(custom.all_tasks) if custom else nullcontext():
@@ -126,6 +128,7 @@ def resolve(
         counts_steps=getattr(made, "counts_steps", False),
         told=told,
         privileged=privileged,
+        changed=changed,
     )
 
 
@@ -171,6 +174,7 @@ def _plan(
         variants=dict(found.variants),
         privileged=found.privileged,
         cells=commitment(cell_key(settings.secret)),
+        environment_args=found.changed,
     )
     procedure_of(plan)  # refuses what cannot be divided as upstream does
     return plan
@@ -242,6 +246,16 @@ def _metaworld_arguments(settings: Settings, tasks: TaskSet) -> dict[str, Any]:
         "horizon": settings.episode_horizon,
         "observation_dtype": settings.observation_dtype,
         "reveal_tasks": settings.reveal_tasks,
+    }
+
+
+def _metaworld_changes(settings: Settings) -> dict[str, Any]:
+    """Its settings that are not the benchmark's own; how goals are drawn is none of them."""
+    return {
+        name: value
+        for name in MetaWorldSettings.model_fields
+        if (value := getattr(settings, name)) != Settings.model_fields[name].default
+        and name != "estimator"
     }
 
 

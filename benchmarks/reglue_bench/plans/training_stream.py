@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from env_adapters import SuiteName
 from glue_server import Order
@@ -26,7 +26,14 @@ class TrainingStream:
     suite: SuiteName  # build() makes its environments
     plan: Plan
     cells: TrainingCells
-    starts: bytes  # keys start seeds
+    starts: bytes = field(repr=False)  # keys start seeds
+    secret: str | None = field(default=None, repr=False)
+
+    def with_training_seed(self, training_seed: int) -> TrainingStream:
+        """The same goals, in the episodes of another training seed."""
+        key = training_key(self.plan.seed, self.secret, training_seed)
+        plan = replace(self.plan, training_key=key.hex())
+        return replace(self, plan=plan, cells=training_cells(plan, slots=self.cells.slots))
 
     def order(self, slot: int, episode: int) -> Order:
         """The cell of a slot's episode number `episode`, from 0, and the agent's seed for it."""
@@ -48,11 +55,11 @@ def training_stream(
     if not procedure or PROCEDURES[procedure].trains_first:
         settings = settings.model_copy(update={"train_steps": 1})
     plan = make_plan(settings)
-    key = training_key(plan.seed, settings.secret, training_seed)
-    plan = replace(plan, training_key=key.hex())
-    return TrainingStream(
+    stream = TrainingStream(
         suite=suite_of(plan, settings),
         plan=plan,
         cells=training_cells(plan, slots=slots),
         starts=Submission.new(plan.seed, settings.secret).starts,
+        secret=settings.secret,
     )
+    return stream.with_training_seed(training_seed)

@@ -13,7 +13,7 @@ from glue_server import Order, Outcome
 
 
 class KeptOutcomes:
-    """Some forty bytes for each outcome; its order is made again when it is read."""
+    """Some fifty bytes for each outcome; its order is made again when it is read."""
 
     def __init__(self, order: Callable[[int], Order]) -> None:
         """`order` makes the order of an episode, by its k."""
@@ -22,7 +22,7 @@ class KeptOutcomes:
         self._returns = array("d")
         self._steps = array("Q")
         self._clipped = array("Q")
-        self._success = bytearray()
+        self._first_success = array("Q")
         self._rare: dict[int, Outcome] = {}  # by place: those that say more
 
     def add(self, outcome: Outcome) -> None:
@@ -34,7 +34,7 @@ class KeptOutcomes:
         self._returns.append(outcome.return_)
         self._steps.append(outcome.steps)
         self._clipped.append(outcome.clipped)
-        self._success.append(bool(outcome.success))
+        self._first_success.append(outcome.first_success)
 
     def __len__(self) -> int:
         return len(self._k)
@@ -45,7 +45,8 @@ class KeptOutcomes:
             yield self._rare.get(place) or Outcome(
                 self._order(self._k[place]),
                 "ok",
-                success=bool(self._success[place]),
+                success=self._first_success[place] > 0,
+                first_success=self._first_success[place],
                 return_=self._returns[place],
                 steps=self._steps[place],
                 clipped=self._clipped[place],

@@ -20,6 +20,7 @@ from reglue.messages.agent import Phase
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.procedure import (
     Agents,
+    Begin,
     MakeOrder,
     Procedure,
     Record,
@@ -181,18 +182,17 @@ class MetaLearning(Procedure):
         todo: Sequence[Todo],
         *,
         order: MakeOrder,
+        begin: Begin,
         record: Record,
         watch: Watch,
     ) -> None:
-        """Play wave after wave; if an environment fails, its wave is played again."""
+        """Play wave after wave."""
         glue = agents.fresh()
         glue.init()
         for asked in todo:
-            tried, wave = asked, self._play_wave(glue, asked, order, record, watch)
-            while wave.void and tried.may_be_tried_again:
-                tried = tried.again()
-                wave = self._play_wave(glue, tried, order, record, watch)
-            record(tried, wave.outcomes())
+            begin(asked)
+            wave = self._play_wave(glue, asked, order, record, watch)
+            record(asked, wave.outcomes())
         glue.cleanup()
 
     def _in_order(self, round_: int) -> Sequence[int]:
@@ -266,11 +266,6 @@ class _Wave:
         self._slots = {cell.k: cell.k % width for cell in cells}
         self._outcomes: dict[int, Outcome] = {}
         self._broken: dict[int, Outcome] = {}  # slot -> what ended its trial
-
-    @property
-    def void(self) -> bool:
-        """Whether an environment failed."""
-        return any(each.status == "environment_error" for each in self._broken.values())
 
     def play(self, glue: EpisodeRunner, phase: str, episodes: int, watch: Watch) -> None:
         """Play the next `episodes` episodes of `phase` in every slot whose trial is whole."""

@@ -19,6 +19,7 @@ from reglue.messages.agent import Phase
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.procedure import (
     Agents,
+    Begin,
     MakeOrder,
     Procedure,
     Record,
@@ -130,6 +131,7 @@ class MultiTask(Procedure):
         todo: Sequence[Todo],
         *,
         order: MakeOrder,
+        begin: Begin,
         record: Record,
         watch: Watch,
     ) -> None:
@@ -142,6 +144,7 @@ class MultiTask(Procedure):
             taken = queue.take(slot)
             if taken is None:
                 return None
+            begin(taken)
             playing[taken.unit] = taken
             ordered = order(taken.unit, self.cells(taken.unit)[0])
             return replace(ordered, max_steps=self._episode_limit)
@@ -149,13 +152,9 @@ class MultiTask(Procedure):
         glue.init()
         glue.freeze()
         for outcome in glue.play(next_order, Phase.EVALUATE):
-            played = playing.pop(outcome.order.unit)
-            if outcome.status == "environment_error" and played.may_be_tried_again:
-                queue.put_back(played.again())
-            else:
-                queue.tell(outcome)
-                watch(outcome, "evaluate")
-                record(played, [outcome])
+            queue.tell(outcome)
+            watch(outcome, "evaluate")
+            record(playing.pop(outcome.order.unit), [outcome])
         glue.cleanup()
 
     def _queue(self, todo: Sequence[Todo], slots: int) -> Queue:

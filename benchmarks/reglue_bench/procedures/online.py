@@ -21,6 +21,7 @@ from reglue.messages.agent import Phase
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.procedure import (
     Agents,
+    Begin,
     MakeOrder,
     Procedure,
     Record,
@@ -168,16 +169,15 @@ class Online(Procedure):
         todo: Sequence[Todo],
         *,
         order: MakeOrder,
+        begin: Begin,
         record: Record,
         watch: Watch,
     ) -> None:
-        """Play run after run, each with a naive agent; again if an environment fails."""
+        """Play run after run, each with a naive agent."""
         for asked in todo:
-            tried, run = asked, self._play_run(agents, asked, order, watch)
-            while run.is_void and tried.may_be_tried_again:
-                tried = tried.again()
-                run = self._play_run(agents, tried, order, watch)
-            record(tried, run.outcomes)
+            begin(asked)
+            run = self._play_run(agents, asked, order, watch)
+            record(asked, run.outcomes)
             if run.fault is not None:
                 agents.go_on(run.fault)
 
@@ -240,11 +240,6 @@ class _Run:
         self._order = order
         self._watch = watch
         self._steps = 0
-
-    @property
-    def is_void(self) -> bool:
-        """Whether an environment failed."""
-        return bool(self.outcomes) and self.outcomes[-1].status == "environment_error"
 
     def next_order(self, _slot: int) -> Order | None:
         """The next episode, until the run is over."""

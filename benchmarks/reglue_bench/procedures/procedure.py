@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias, TypeVar, overload
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from glue_server import EpisodeRunner, Order, Outcome
-from reglue.errors import AgentFault
+from reglue.errors import AgentFault, BadArgument, printable
 from reglue_bench.plans.keys import PUBLIC
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.settings import Settings
@@ -25,29 +25,17 @@ if TYPE_CHECKING:
     from reglue_bench.terminal.observer import RunStarted
     from reglue_bench.terminal.tally import Tally
 
-MAX_TRIES = 3
-"""How often a session plays a unit whose environment fails, before it records the failure."""
-
-
 _Given = TypeVar("_Given")
 
 
 @dataclass(frozen=True, slots=True)
 class Todo:
-    """A unit to play: its `attempt`-th try, after `failed` tries whose environment failed."""
+    """A unit to play. `attempt` says how often it was begun before: a session that was killed, or
+    whose unit is to be played again, began it. Within a session each unit is played once.
+    """
 
     unit: int
     attempt: int
-    failed: int = 0  # tries of this session whose environment failed
-
-    @property
-    def may_be_tried_again(self) -> bool:
-        """Whether the unit is played again if its environment fails."""
-        return self.failed + 1 < MAX_TRIES
-
-    def again(self) -> Todo:
-        """The next try, after an environment failed."""
-        return Todo(self.unit, self.attempt + 1, self.failed + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +59,17 @@ class Todos(Sequence[Todo]):
             return Todos(self.units[place], self.attempts[place])
         return Todo(self.units[place], self.attempts[place])
 
+    @property
+    def tried(self) -> dict[int, int]:
+        """The try of each unit that was begun before."""
+        pairs = zip(self.units, self.attempts, strict=True)
+        return {unit: attempt for unit, attempt in pairs if attempt}
+
+    def again(self, units: Collection[int]) -> Todos:
+        """The same, with the next try of these units."""
+        pairs = zip(self.units, self.attempts, strict=True)
+        return Todos(self.units, array("I", (tried + (unit in units) for unit, tried in pairs)))
+
     def without(self, units: Collection[int]) -> Todos:
         """All but these units."""
         return self._at(place for place, unit in enumerate(self.units) if unit not in units)
@@ -91,6 +90,9 @@ class Todos(Sequence[Todo]):
             array("I", (self.attempts[place] for place in kept)),
         )
 
+
+Begin: TypeAlias = Callable[[Todo], None]
+"""Gets each unit when it begins: from now on its agent may have seen an episode of it."""
 
 Record: TypeAlias = Callable[[Todo, Sequence[Outcome]], None]
 """Commits a unit's outcomes, all at once."""
@@ -246,10 +248,11 @@ class Procedure(ABC):
         todo: Sequence[Todo],
         *,
         order: MakeOrder,
+        begin: Begin,
         record: Record,
         watch: Watch,
     ) -> None:
-        """Play the units and record each when it is whole.
+        """Play the units once each, say that each begins, and record it when it is whole.
 
         When the agent is lost, its fault is recorded for the units in play, and raised
         unless the next unit has an agent of its own.
@@ -281,9 +284,18 @@ def chosen(given: _Given | None, default: _Given) -> _Given:
 
 
 def own(settings: type[BaseModel], plan: Plan) -> dict[str, Any]:
-    """A procedure's parameters in a plan, as keywords."""
-    given = plan.parameters
-    return {name: given[name] for name in settings.model_fields if name in given}
+    """A procedure's parameters in a plan, as keywords.
+
+    Raises BadArgument if they are not as its settings say: a plan may be a stranger's.
+    """
+    found = {name: each for name, each in plan.parameters.items() if name in settings.model_fields}
+    try:
+        settings.model_validate(found, strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        name, got = ".".join(map(str, first["loc"])), printable(repr(first["input"]))[:100]
+        raise BadArgument(f"its plan: {name}: got {got}: {first['msg']}") from error
+    return found
 
 
 def secret_order(plan: Plan) -> bytes:

@@ -21,9 +21,6 @@ class Queue(Protocol):
     def take(self, slot: int) -> Todo | None:
         """What the slot plays next; None if nothing is left."""
 
-    def put_back(self, todo: Todo) -> None:
-        """Play a unit again, next, as its environment failed."""
-
     def tell(self, outcome: Outcome) -> None:
         """An episode is over."""
 
@@ -51,10 +48,6 @@ class Shuffled:
     def take(self, slot: int) -> Todo | None:
         """The next one, whatever the slot."""
         return self._left.take() if len(self._left) else None
-
-    def put_back(self, todo: Todo) -> None:
-        """In front."""
-        self._left.put_back(todo)
 
     def tell(self, outcome: Outcome) -> None:
         """It does not matter."""
@@ -97,11 +90,6 @@ class ByTask:
         left = [task for task in range(self._tasks) if len(self._left[task])]
         return self._left[max(left, key=self._expected)].take()
 
-    def put_back(self, todo: Todo) -> None:
-        """In front of its task's."""
-        self._count += 1
-        self._left[todo.unit % self._tasks].put_back(todo)
-
     def tell(self, outcome: Outcome) -> None:
         """How long its task's episodes are."""
         task = outcome.order.unit % self._tasks
@@ -116,24 +104,17 @@ class ByTask:
 
 
 class _Line:
-    """Some of `todo`, by their places in it. Units that are put back come first."""
+    """Some of `todo`, by their places in it."""
 
     def __init__(self, todo: Sequence[Todo], places: npt.NDArray[np.uint32]) -> None:
         self._todo = todo
         self._places = places
         self._taken = 0
-        self._back: list[Todo] = []
 
     def __len__(self) -> int:
-        return len(self._places) - self._taken + len(self._back)
+        return len(self._places) - self._taken
 
     def take(self) -> Todo:
         """The first one. It must not be empty."""
-        if self._back:
-            return self._back.pop()
         self._taken += 1
         return self._todo[int(self._places[self._taken - 1])]
-
-    def put_back(self, todo: Todo) -> None:
-        """In front."""
-        self._back.append(todo)

@@ -21,12 +21,14 @@ from reglue.errors import AgentFault, UsageError
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.procedure import (
     Agents,
+    Begin,
     MakeOrder,
     Procedure,
     Record,
     Todo,
     Watch,
     chosen,
+    own,
     shows_tasks,
 )
 from reglue_bench.procedures.training_cells import TrainingCells
@@ -106,14 +108,14 @@ class Training(Procedure):
         """Of the judge's plan, and of the goals that are trained on."""
         from reglue_bench.procedures import procedure_of
 
-        own = plan.parameters
+        given = own(cls.settings, plan)
         return cls(
             procedure_of(evaluation_of(plan)),
             cells=training_cells(plan),
             fixed=hashlib.sha256(f"reglue checkpoints {plan.seed} {plan.cells}".encode()).digest(),
-            train_steps=int(own["train_steps"]),
-            eval_every=int(own.get("eval_every", 0)),
-            eval_episodes=int(own.get("eval_episodes", 0)),
+            train_steps=given["train_steps"],
+            eval_every=given.get("eval_every", 0),
+            eval_episodes=given.get("eval_episodes", 0),
         )
 
     def __init__(
@@ -214,6 +216,7 @@ class Training(Procedure):
         todo: Sequence[Todo],
         *,
         order: MakeOrder,
+        begin: Begin,
         record: Record,
         watch: Watch,
     ) -> None:
@@ -223,6 +226,7 @@ class Training(Procedure):
         """
         for asked in todo:
             glue = agents.fresh()
+            begin(asked)
             run = TrainingRun(self, asked.unit, order, watch)
             try:
                 run.play(glue, agents)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from glue_server import EpisodeRunner, Order, Outcome
+from glue_server import CRASHED, EpisodeRunner, Order, Outcome
 from reglue.errors import AgentFault, EnvironmentFault
 from reglue.messages.agent import Phase
 from reglue_bench.procedures.kept_outcomes import InOrder, KeptOutcomes
@@ -54,6 +54,7 @@ class TrainingRun:
             _TrainedAgent(agents, glue),
             Todos(array("I", range(judge.units)), array("I", [0]) * judge.units),
             order=self._order,
+            begin=lambda _todo: None,  # the run has begun
             record=self._judged,
             watch=self._watch,
         )
@@ -111,7 +112,7 @@ class TrainingRun:
 
     def _refuse(self, last: Outcome) -> None:
         words = f"{MOST_WITHOUT_A_STEP} training episodes in a row ended before their first step"
-        if last.status == EnvironmentFault.status:
+        if last.status in (EnvironmentFault.status, CRASHED):
             raise EnvironmentFault(f"{words}; the last: {last.detail}")
         raise AgentFault(f"{words}; the last: {last.status}, {last.detail}")
 

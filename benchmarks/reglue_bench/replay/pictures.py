@@ -34,27 +34,29 @@ class Camera:
         for name in self._names:
             if observation[name].any():
                 return observation[name]
-        drawn = self._drawn()
+        drawn = drawn_by(self._world)
         if drawn is None and self._names:
             return observation[self._names[0]]
         return drawn
 
-    def _drawn(self) -> Picture | None:
-        if not isinstance(self._world, Rendered):
-            return None
-        try:
-            picture = self._world.render()
-        except ReglueError:
-            raise
-        except Exception as error:  # the edge of somebody's library for drawing
-            # Gymnasium itself says what to install.
-            is_gl = "mujoco" in sys.modules and type(error).__module__ != "gymnasium.error"
-            advice = f"; {how_to_draw()}" if is_gl else ""
-            what = f"{type(error).__name__}: {error}{advice}"
-            raise UsageError(f"the environment cannot draw here: {what}") from error
-        if picture is None or picture.dtype != np.uint8 or picture.shape[2:] != (3,):
-            return None
-        return picture
+
+def drawn_by(world: World) -> Picture | None:
+    """What the world's `render` draws, or None. Raises UsageError if something is not installed."""
+    if not isinstance(world, Rendered):
+        return None
+    try:
+        picture = world.render()
+    except ReglueError:
+        raise
+    except Exception as error:  # the edge of somebody's library for drawing
+        # Gymnasium itself says what to install.
+        is_gl = "mujoco" in sys.modules and type(error).__module__ != "gymnasium.error"
+        advice = f"; {how_to_draw()}" if is_gl else ""
+        what = f"{type(error).__name__}: {error}{advice}"
+        raise UsageError(f"the environment cannot draw here: {what}") from error
+    if picture is None or picture.dtype != np.uint8 or picture.shape[2:] != (3,):
+        return None
+    return picture
 
 
 def with_pictures(suite: SuiteName) -> Suite:

@@ -55,7 +55,7 @@ class Replay:
         Raises EnvironmentFault if it differs from the record: at the first other reward if rewards
         are kept, else at the episode's end.
         """
-        row, return_, won = self._recorded.row, 0.0, False
+        row, return_, first_success = self._recorded.row, 0.0, 0
         actions = self._actions()
         first = self._tried(0, lambda: self.world.start(self._recorded.order.cell))
         yield Moment(0, self._seen(0, first))
@@ -63,7 +63,8 @@ class Replay:
             action = {name: rows[step - 1] for name, rows in actions.items()}
             taken = self._tried(step, lambda act=action: conforming_step(self.world.step(act)))  # type: ignore[misc]
             self._check_reward(step, float(taken.reward))
-            return_, won = return_ + float(taken.reward), won or bool(taken.success)
+            return_ += float(taken.reward)
+            first_success = first_success or step * bool(taken.success)
             is_over = bool(taken.terminated or taken.truncated)
             yield Moment(
                 step=step,
@@ -77,7 +78,7 @@ class Replay:
             )
             if is_over and step < row.steps:
                 raise self.differs(step, "the end of the episode", f"the end at {row.steps}")
-        self._check_end(return_, won=won, is_over=is_over)
+        self._check_end(return_, first_success=first_success, is_over=is_over)
 
     def close(self) -> None:
         """Close the world."""
@@ -118,13 +119,16 @@ class Replay:
         if wanted is not None and reward != wanted[step - 1]:
             raise self.differs(step, f"reward {reward!r}", f"reward {float(wanted[step - 1])!r}")
 
-    def _check_end(self, return_: float, *, won: bool, is_over: bool) -> None:
+    def _check_end(self, return_: float, *, first_success: int, is_over: bool) -> None:
         row = self._recorded.row
         if return_ != row.return_:
             raise self.differs(row.steps, f"return {return_!r}", f"return {row.return_!r}")
         if row.status != "ok":
             return
-        if won != row.success:
+        if (won := first_success > 0) != row.success:
             raise self.differs(row.steps, f"success {won}", f"success {row.success}")
+        if first_success != row.first_success:
+            got, wanted = (f"first success at step {n}" for n in (first_success, row.first_success))
+            raise self.differs(row.steps, got, wanted)
         if not is_over and not self._recorded.cut_off:
             raise self.differs(row.steps, "an episode that goes on", "its end")

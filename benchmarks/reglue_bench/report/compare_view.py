@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from reglue.errors import UsageError
 from reglue_bench.criteria.criterion import Criterion, Named
+from reglue_bench.report.agents import colours
 from reglue_bench.report.pairs import compared_row, every_pair, pair_note, power_notes, verdict
-from reglue_bench.report.plots.figures import colour
 from reglue_bench.report.plots.training import training_plots
 from reglue_bench.report.run_view import score_and_interval
 from reglue_bench.report.views import ComparisonView, Row, Track
@@ -28,8 +28,8 @@ def comparison_view(runs: Sequence[Named], *, seed: int) -> ComparisonView:
         verdict=verdict(names, _ranked(results, alike), found, criterion),
         pairs=every_pair(names, found, criterion),
         rows=[
-            _row(place, named, tracks[place], found.get((place, 0)))
-            for place, named in enumerate(runs)
+            _row(named, shade, tracks[place], found.get((place, 0)))
+            for place, (named, shade) in enumerate(zip(runs, colours(runs), strict=True))
         ],
         notes=_notes(runs, found, criterion),
         differences=found,
@@ -62,12 +62,12 @@ def _ranked(results: Sequence[Result], alike: Sequence[int]) -> dict[int, float]
     return {place: score for place, score in scores.items() if score is not None}
 
 
-def _row(place: int, named: Named, track: Track | None, found: Difference | None) -> Row:
+def _row(named: Named, shade: str, track: Track | None, found: Difference | None) -> Row:
     name, run = named
     score, interval = score_and_interval(run)
     row = Row(
         name=name,
-        colour=colour(place),
+        colour=shade,
         badges=badges(run),
         track=track,
         score=score or "–",

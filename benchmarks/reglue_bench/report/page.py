@@ -113,13 +113,6 @@ def draw_report(
     return Page(html, names, comparison)
 
 
-def names(results: Sequence[Result], folders: Sequence[Path]) -> list[str]:
-    """The names of runs in a report: their agents' labels, or else their folders."""
-    labels = [result.agent.label for result in results]
-    # Labels say more than folders do, as long as they tell the runs apart.
-    return labels if len(set(labels)) == len(labels) else [folder.name for folder in folders]
-
-
 def _reading(criterion: Criterion, comparison: ComparisonView | None, seed: int) -> str:
     source = criterion.reading.read_text(encoding="utf-8")
     return (
@@ -152,7 +145,7 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 
 def _title(runs: Sequence[tuple[str, Result]]) -> str:
-    benchmarks = " and ".join(dict.fromkeys(run.benchmark for _, run in runs))
+    benchmarks = " and ".join(dict.fromkeys(run.title for _, run in runs))
     if len(runs) == 1:
         return f"{runs[0][0]} on {benchmarks}"
     return f"{len(runs)} {runs[0][1].criterion.entrant}s on {benchmarks}"

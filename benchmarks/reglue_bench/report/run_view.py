@@ -21,6 +21,7 @@ SHADES = {
     "agent_timeout": "#b064c8",
     "agent_disconnected": "#7a5cc8",
     "agent_abandoned": "#c9a227",
+    "crashed": "#e07b39",
     "environment_error": "#6c5a4e",
     "missing": "rgba(140,145,155,0.4)",
 }
@@ -72,7 +73,7 @@ def _who_and_what(result: Result) -> list[tuple[str, str]]:
         ("training seed", "" if agent.training_seed is None else str(agent.training_seed)),
         ("checkpoint", (agent.checkpoint_sha256 or "")[:12]),
         ("isolation", isolation_words(agent.isolation)),
-        ("benchmark", result.benchmark),
+        ("benchmark", result.title),
         ("environment not made here", str(result.parameters.get("environment", ""))),
         ("procedure", f"{result.procedure}: {PROCEDURES[result.procedure].about}"),
         ("seed", str(result.seed)),
@@ -138,6 +139,11 @@ def _notes(result: Result) -> list[str]:
         notes.append(
             f"In {count(result.defaulted_steps)} of {plural(result.steps.counted, 'step')} the "
             "agent was late and a default action was played."
+        )
+    if result.episodes_retried:
+        notes.append(
+            f"{plural(result.episodes_retried, 'episode')} of a second or later try: the run was "
+            "killed or interrupted in mid-episode, or faults were played again."
         )
     notes += [sentence(line) for line in [*not_repeatable(result), *events(result)]]
     if result.privileged:

@@ -8,20 +8,18 @@ from dataclasses import replace
 import numpy as np
 import plotly.graph_objects as go
 
-from reglue.errors import UsageError
 from reglue_bench.criteria.criterion import Criterion, Named
+from reglue_bench.report.agents import colours, groups_of
 from reglue_bench.report.pairs import pair_table, verdict
-from reglue_bench.report.plots.figures import colour, escaped, figure, rate_axis, value_axis
+from reglue_bench.report.plots.figures import escaped, figure, rate_axis, value_axis
 from reglue_bench.report.views import ComparisonView, Plot, SeedRow, Table
 from reglue_bench.report.words import percent
-from reglue_bench.results.result import Result
 from reglue_bench.statistics.compare import over_pairs
 from reglue_bench.statistics.training_seeds import (
     LEAST_SEEDS,
     TrainingSeeds,
     compare_agents,
     over_training_seeds,
-    scores_by_task,
     thresholds_of,
 )
 
@@ -50,22 +48,30 @@ def with_training_seeds(
         for name, group in groups.items()
     }
     pairs = over_pairs(list(groups.values()), compare_agents)
+    shades = {id(run): shade for (_, run), shade in zip(runs, colours(runs), strict=True)}
+    of_agents = [shades[id(group[0])] for group in groups.values()]
     means = {place: each.mean for place, each in enumerate(agents.values())}
     has_others = len(runs) > sum(map(len, groups.values()))
     return replace(
         view,
         verdict=view.verdict if has_others else "",  # a training seed has no rank of its own
-        seeds=[_seed_row(place, *each, of) for place, each in enumerate(agents.items())],
+        seeds=[
+            _seed_row(name, found, of, shade)
+            for (name, found), shade in zip(agents.items(), of_agents, strict=True)
+        ],
         seeds_verdict=verdict(list(agents), means, pairs, of),
+        are_all_seeds=not has_others,
         agents=pair_table(list(agents), pairs, of) if pairs else None,
-        plots=[performance_profile(agents, of)],
+        plots=[performance_profile(agents, of, of_agents)],
     )
 
 
-def performance_profile(agents: Mapping[str, TrainingSeeds], of: Criterion) -> Plot:
+def performance_profile(
+    agents: Mapping[str, TrainingSeeds], of: Criterion, shades: Sequence[str]
+) -> Plot:
     """Share of (seed, task) pairs above each level of the score, with pointwise bands."""
     traces: list[go.Scatter] = []
-    for place, (name, seeds) in enumerate(agents.items()):
+    for shade, (name, seeds) in zip(shades, agents.items(), strict=True):
         levels = seeds.thresholds.tolist()
         if seeds.profile_intervals95 is not None:
             low, high = (ends.tolist() for ends in seeds.profile_intervals95)
@@ -74,7 +80,7 @@ def performance_profile(agents: Mapping[str, TrainingSeeds], of: Criterion) -> P
                     x=[*levels, *levels[::-1]],
                     y=[*high, *low[::-1]],
                     fill="toself",
-                    fillcolor=colour(place),
+                    fillcolor=shade,
                     opacity=0.16,
                     mode="none",
                     hoverinfo="skip",
@@ -85,7 +91,7 @@ def performance_profile(agents: Mapping[str, TrainingSeeds], of: Criterion) -> P
                 x=levels,
                 y=seeds.profile.tolist(),
                 mode="lines",
-                line={"color": colour(place), "width": 2.5, "shape": "hv"},
+                line={"color": shade, "width": 2.5, "shape": "hv"},
                 hoverinfo="text",
                 hovertext=[
                     f"<b>{escaped(name)}</b><br>{percent(share)} above {of.amount(level)}"
@@ -118,46 +124,17 @@ def performance_profile(agents: Mapping[str, TrainingSeeds], of: Criterion) -> P
                 for place in shown
             ],
         ),
-        legend=[(colour(place), name) for place, name in enumerate(agents)],
+        legend=list(zip(shades, agents, strict=True)),
     )
 
 
-def _compares(group: Sequence[Result]) -> bool:
-    """Whether its runs can be taken together: of returns every episode has to be there."""
-    try:
-        scores_by_task(group)
-    except UsageError:
-        return False
-    return True
-
-
-def _seed_row(place: int, name: str, found: TrainingSeeds, of: Criterion) -> SeedRow:
+def _seed_row(name: str, found: TrainingSeeds, of: Criterion, shade: str) -> SeedRow:
     return SeedRow(
         name=name,
-        colour=colour(place),
+        colour=shade,
         seeds=", ".join(str(seed) for seed in found.seeds),
         mean=of.amount(found.mean),
         mean_interval=of.amounts(found.mean_interval95) if found.mean_interval95 else "",
         iqm=of.amount(found.iqm),
         iqm_interval=of.amounts(found.iqm_interval95) if found.iqm_interval95 else "",
     )
-
-
-def groups_of(runs: Sequence[Named]) -> dict[str, list[Result]]:
-    """As `agents_of`, of those whose runs can be taken together."""
-    return {name: group for name, group in agents_of(runs).items() if _compares(group)}
-
-
-def agents_of(runs: Sequence[Named]) -> dict[str, list[Result]]:
-    """The runs of agents with two training seeds or more on one plan, by label."""
-    groups: dict[tuple[str, str, str, bool], dict[int, Result]] = {}
-    for _, run in runs:
-        if run.agent.training_seed is not None and run.complete:
-            key = (run.agent.label, run.benchmark, run.plan_sha256, bool(run.privileged))
-            groups.setdefault(key, {})[run.agent.training_seed] = run
-    found: dict[str, list[Result]] = {}
-    for (label, benchmark, plan, _), group in groups.items():
-        if len(group) > 1:
-            name = label if label not in found else f"{label} on {benchmark} {plan[:6]}"
-            found[name] = list(group.values())
-    return found

@@ -14,9 +14,9 @@ from io import StringIO
 import numpy as np
 
 from reglue_bench.criteria.criterion import Criterion, Named
+from reglue_bench.report.agents import groups_of
 from reglue_bench.report.plots.curves import Lines
 from reglue_bench.report.plots.training import CURVES, MEASURES, lines_by_agent, table_steps
-from reglue_bench.report.seeds_view import groups_of
 from reglue_bench.report.words import count, percent, percents, value, values
 from reglue_bench.results.result import Interval
 from reglue_bench.statistics.training_seeds import over_training_seeds
@@ -61,14 +61,14 @@ def score_rows(runs: Sequence[Named], *, seed: int = 0) -> list[ScoreRow]:
     rows = []
     for name, group in groups.items():
         found = over_training_seeds(group, rng=np.random.default_rng(seed))
-        about = (name, group[0].benchmark, group[0].criterion.name, len(group))
+        about = (name, group[0].title, group[0].criterion.name, len(group))
         ends = (*_ends(found.mean_interval95), found.iqm, *_ends(found.iqm_interval95))
         rows.append(ScoreRow(*about, found.mean, *ends))
     taken = [result for group in groups.values() for result in group]
     for name, result in runs:
         if not any(result is each for each in taken):
             score, interval = result.score
-            about = (name, result.benchmark, result.criterion.name, 1)
+            about = (name, result.title, result.criterion.name, 1)
             rows.append(ScoreRow(*about, score, *_ends(interval), None, None, None))
     return rows
 

@@ -137,6 +137,7 @@ class ComparisonView:
     seeds: Sequence[SeedRow] = ()
     seeds_verdict: str = ""  # who is the best of these
     agents: Table | None = None  # each two of those, over their training seeds
+    are_all_seeds: bool = False  # of agents with several
     maps: Sequence[Plot] = ()  # of goals, each run against the first
 
     @property

@@ -15,6 +15,7 @@ STATUSES = {
     "agent_timeout": "the agent did not answer in time",
     "agent_disconnected": "the agent was lost",
     "agent_abandoned": "the agent gave up the episode",
+    "crashed": "the environment failed, and again when the same actions were replayed",
     "environment_error": "the environment failed",
     "missing": "not played",
 }
@@ -22,18 +23,18 @@ STATUSES = {
 
 def percent(rate: float) -> str:
     """`0.9891` is `98.9 %`."""
-    return f"{100 * rate:.1f} %"
+    return f"{_hundredths(rate)} %"
 
 
 def points(difference: float) -> str:
     """A difference of rates in percentage points: `0.021` is `+2.1`."""
-    rounded = round(100 * difference, 1) + 0.0  # no minus zero
-    return f"{rounded:+.1f}".replace("-", "−") if rounded else "0.0"
+    told = _hundredths(difference)
+    return told if told == "0.0" or difference < 0 else f"+{told}"
 
 
 def percents(interval: Interval) -> str:
     """`(0.9, 0.95)` is `90.0 to 95.0 %`."""
-    return f"{100 * interval[0]:.1f} to {percent(interval[1])}"
+    return f"{_hundredths(interval[0])} to {percent(interval[1])}"
 
 
 def value(amount: float) -> str:
@@ -49,6 +50,10 @@ def values(interval: Interval) -> str:
 def signed(difference: float) -> str:
     """A difference of returns: `+12.30`."""
     return value(difference) if difference <= 0 else f"+{value(difference)}"
+
+
+def _hundredths(rate: float) -> str:
+    return f"{100 * rate:z.1f}".replace("-", "−")
 
 
 def p_value(p: float) -> str:

@@ -43,6 +43,12 @@ class Episodes(Iterable[EpisodeRow]):
         if is_temporary:
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
+    @property
+    def plan(self) -> Plan:
+        """What the run plays."""
+        with LedgerReader(self.folder) as ledger:
+            return Plan.from_json(ledger.about["plan"])
+
     def __iter__(self) -> Iterator[EpisodeRow]:
         with LedgerReader(self.folder) as ledger:
             yield from with_cells(Plan.from_json(ledger.about["plan"]), ledger.rows())

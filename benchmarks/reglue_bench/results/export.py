@@ -26,6 +26,7 @@ COLUMNS: dict[str, tuple[str, type]] = {
     "phase": ("phase", str),
     "status": ("status", str),
     "success": ("success", bool),
+    "first_success": ("first_success", int),
     "return": ("return_", float),
     "steps": ("steps", int),
     "clipped": ("clipped", int),

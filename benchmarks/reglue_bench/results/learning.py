@@ -12,6 +12,7 @@ from itertools import groupby, pairwise
 
 import numpy as np
 
+from glue_server import CRASHED
 from reglue.errors import UsageError
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures.online import Online
@@ -23,7 +24,13 @@ from reglue_bench.results.result import (
     OnlineScore,
     Result,
 )
-from reglue_bench.results.success import Played, RowCounts, is_agents_fault, what_was_run
+from reglue_bench.results.success import (
+    Played,
+    RowCounts,
+    is_agents_fault,
+    is_worst,
+    what_was_run,
+)
 from reglue_bench.runs.ledger import Row
 from reglue_bench.statistics.intervals import FloatArray
 
@@ -34,10 +41,11 @@ BINS = 100
 def score_online(procedure: Online, played: Played) -> Result:
     """The result of an online benchmark so far.
 
-    A run that its agent's own fault ended, or that it gave up, is worth the plan's worst
-    performance, and the mean is over all planned runs: nobody gains by leaving a run that goes
-    badly. Where a run has no performance (an environment failed, it was not played, or no
-    worst one is known) there is no mean over all; that of the completed runs stands apart.
+    A run that its agent's own fault ended, that it gave up, or in which the environment crashed on
+    its actions, is worth the plan's worst performance, and the mean is over all planned runs:
+    nobody gains by leaving a run that goes badly. Where a run has no performance (an environment
+    failed, it was not played, or no worst one is known) there is no mean over all; that of the
+    completed runs stands apart.
     """
     counts = RowCounts(played.plan)
     runs = list(_runs(procedure, played, counts))
@@ -46,7 +54,7 @@ def score_online(procedure: Online, played: Played) -> Result:
         **what_was_run(played, counts),
         complete=all(run.status != "missing" for run in runs),
         mean_success_rate=None,
-        mean_returns=None,
+        mean_return=None,
         success_rate_per_task={},
         returns_per_task={},
         intervals95=None,
@@ -159,7 +167,7 @@ def _online(procedure: Online, played_runs: list[LearningRun], played: Played) -
     if worst is not None:  # a declared one may lie above a completed run's
         worst = min([worst, *measured_ones])
     runs = [
-        run.model_copy(update={"performance": worst}) if is_agents_fault(run.status) else run
+        run.model_copy(update={"performance": worst}) if is_worst(run.status) else run
         for run in played_runs
     ]
     performances = [run.performance for run in runs if run.performance is not None]
@@ -186,9 +194,10 @@ def _online(procedure: Online, played_runs: list[LearningRun], played: Played) -
 def _withheld(runs: Sequence[LearningRun]) -> str:
     """Why not every run has a performance; empty if every one has."""
     without = [run.status for run in runs if run.performance is None]
+    unknown = ", and no worst performance is known: declare one with --worst-performance"
     reasons = {
-        "the agent's own fault ended {}, and no worst performance is known: declare one with "
-        "--worst-performance": sum(map(is_agents_fault, without)),
+        f"the agent's own fault ended {{}}{unknown}": sum(map(is_agents_fault, without)),
+        f"the environment crashed in {{}}{unknown}": without.count(CRASHED),
         "an environment failed in {}": without.count("environment_error"),
         "{} not played": without.count("missing"),
     }

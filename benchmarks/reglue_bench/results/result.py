@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, PrivateAttr, ValidationError
 
 from reglue.errors import StorageFailed, UsageError
+from reglue_bench.plans.plan import difference, json_difference, with_arguments
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.results.episodes import EpisodeRow, Episodes
 from reglue_bench.results.whole_file import whole_file
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from reglue_bench.criteria import Criterion
 
 Interval = tuple[float, float]
+
+_PLAYED = {"benchmark", "environment_args", "procedure", "parameters", "seed", "slots"}
+"""Fields of a result that say what was played."""
 
 Isolation = Literal["in process", "none", "remote", "user", "bubblewrap", "container"]
 """What kept an agent from the benchmark's files and memory, the weakest first.
@@ -60,7 +64,7 @@ class UpstreamScore(_Record):
     """The score that `metaworld.evaluation` gives the same episodes: see `upstream`."""
 
     mean_success_rate: float  # mean over tasks, 0 to 1
-    mean_returns: float | None  # over the episodes that count; None if there are none
+    mean_return: float | None  # over the episodes that count; None if there are none
     success_rate_per_task: dict[str, float]
 
 
@@ -94,7 +98,7 @@ class Seconds(_Record):
 class FaultCount(_Record):
     """Episodes of any phase that ended by the same fault."""
 
-    status: str  # whose fault: agent_error, agent_timeout, environment_error, …
+    status: str  # agent_error, agent_timeout, environment_error, crashed, …
     detail: str  # the first line of the error
     count: int  # of episodes
 
@@ -136,8 +140,9 @@ class LearningRun(_Record):
     attempt: int = Field(alias="try")  # how often it was played before
     status: str  # ok: played to its end; missing; or the fault that ended it
     performance: float | None
-    """Mean of what is measured; the plan's worst performance if the agent's own fault ended the
-    run; None if the run is missing, an environment ended it, or no worst performance is known."""
+    """Mean of what is measured; the plan's worst performance if the agent's own fault or a crash
+    ended the run; None if the run is missing, an environment ended it, or no worst performance is
+    known."""
     episodes: int  # that were begun
     steps: int  # in all episodes
     successes: int  # episodes with success; 0 if the environment never reports it
@@ -163,7 +168,7 @@ class OnlineScore(_Record):
     performance: float | None  # mean over all planned runs; None: see `withheld`
     interval95: Interval | None  # Student's, over all planned runs; None below two
     withheld: str = ""  # why there is no performance
-    worst_performance: float | None = None  # of runs that the agent's own fault ended
+    worst_performance: float | None = None  # of runs that were not played to their end
     completed_only: float | None  # mean over the runs played to their end; not to be ranked
     runs: list[LearningRun]  # all that were planned
     curve: Curve  # of the completed runs' lines
@@ -176,7 +181,7 @@ class OnlineScore(_Record):
 
     @property
     def given_up(self) -> list[LearningRun]:
-        """The runs that the agent's own fault ended, scored with the worst performance."""
+        """The runs that the agent's own fault or a crash ended, scored as the worst."""
         return [run for run in self.runs if run.status != "ok" and run.performance is not None]
 
 
@@ -217,6 +222,7 @@ class Result(_Record):
     """
 
     benchmark: str  # its name
+    environment_args: dict[str, JsonValue] = {}  # what was changed of the environment of that name
     procedure: str  # how it was played: multi-task, meta-learning, online, …
     parameters: dict[str, bool | int | float | str | list[str] | None]  # of the procedure and suite
     seed: int  # of the goals and of all randomness
@@ -228,11 +234,12 @@ class Result(_Record):
     ended_early: Ending | None = None  # what ended the run before its plan was played
     privileged: list[str]  # what the agent was told that the benchmark hides; empty: nothing
     mean_success_rate: float | None  # mean of `success_rate_per_task`; None if not judged by it
-    mean_returns: float | None  # mean of `returns_per_task`; None if one of them is None
+    mean_return: float | None  # mean of `returns_per_task`; None if one of them is None
     success_rate_per_task: dict[str, float]  # over planned episodes, 0 to 1
     returns_per_task: dict[str, float | None]
-    """Mean over planned episodes. An episode that was not played to its end counts as the plan's
-    worst performance; None if there is such an episode and no worst performance is known."""
+    """Mean over a task's goals of each goal's planned episodes. An episode that was not played to
+    its end counts as the plan's worst performance; None if there is such an episode and no worst
+    performance is known."""
     intervals95: Intervals | None  # of success, or of returns if judged by them; None online
     success_intervals95: Intervals | None = None  # of success that is told beside the score
     completed_only: Rates | None  # success over the episodes that were played to their end
@@ -285,11 +292,27 @@ class Result(_Record):
         """Whether there is a ledger to read them from."""
         return self._episodes is not None
 
+    def differences(self, other: Result, *, called: tuple[str, str]) -> list[str]:
+        """What it played that `other` did not, one line each, as of their plans.
+
+        Without ledgers, which hold these, only as far as the results say.
+        """
+        ours, theirs = self._episodes, other._episodes
+        if isinstance(ours, Episodes) and isinstance(theirs, Episodes):
+            return difference(ours.plan, theirs.plan, called=called)
+        said = (each.model_dump(mode="json", include=_PLAYED) for each in (self, other))
+        return json_difference(*said, called=called)
+
     def with_episodes(self, episodes: Iterable[EpisodeRow]) -> Self:
         """The same result, with these rows."""
         found = self.model_copy()
         found._episodes = episodes
         return found
+
+    @property
+    def title(self) -> str:
+        """The benchmark, and what was changed of its environment."""
+        return with_arguments(self.benchmark, self.environment_args)
 
     @property
     def criterion(self) -> Criterion:
@@ -302,11 +325,6 @@ class Result(_Record):
         return self.criterion.score(self)
 
     @property
-    def mean_return(self) -> float | None:
-        """The mean return, as `mean_returns`; None if it is not known."""
-        return self.mean_returns
-
-    @property
     def interval95(self) -> Interval | None:
         """The 95 % interval of the score; None for too few episodes or equal returns."""
         return self.score[1]
@@ -315,7 +333,7 @@ class Result(_Record):
         """The headline: who, on what, the score and its interval."""
         (score, interval), criterion = self.score, self.criterion
         told = "no score" if score is None else criterion.amount(score)
-        words = f"{self.agent.label} on {self.benchmark}: {criterion.name} {told}"
+        words = f"{self.agent.label} on {self.title}: {criterion.name} {told}"
         if interval is not None:
             words += f", 95 % interval {criterion.amounts(interval)}"
         coverage = self.coverage

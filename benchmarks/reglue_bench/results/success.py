@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from glue_server import CRASHED
 from reglue_bench.plans.plan import Plan, PlanCell
 from reglue_bench.procedures.procedure import Procedure
 from reglue_bench.results.result import (
@@ -63,7 +64,7 @@ def score(procedure: Procedure, played: Played) -> Result:
         complete=folded.is_complete,
         mean_success_rate=rates.mean_success_rate if told else None,
         success_rate_per_task=rates.success_rate_per_task if told else {},
-        mean_returns=_mean(known) if len(known) == len(means) else None,
+        mean_return=_mean(known) if len(known) == len(means) else None,
         returns_per_task=means,
         intervals95=folded.return_intervals95 if plan.is_by_return else success_intervals,
         success_intervals95=success_intervals if plan.is_by_return else None,
@@ -86,12 +87,18 @@ def is_agents_fault(status: str) -> bool:
     return status.startswith("agent_")
 
 
+def is_worst(status: str) -> bool:
+    """Whether what ended so counts as the worst performance: the agent failed, or it crashed."""
+    return status == CRASHED or is_agents_fault(status)
+
+
 def what_was_run(played: Played, counts: RowCounts) -> dict[str, Any]:
     """The fields of a result that are those of any procedure: what was run, and its costs."""
     plan, totals = played.plan, played.totals
     return {
         "benchmark": plan.benchmark,
         "procedure": plan.procedure,
+        "environment_args": dict(plan.environment_args),
         "parameters": dict(plan.parameters),
         "seed": plan.seed,
         "slots": plan.slots,
@@ -139,7 +146,7 @@ class _Folded:
         self.played = GoalCounts()  # judged cells that were played to their end
         self.before = GoalCounts()
         self.returns: dict[str, dict[int, array[float]]] = {}  # of the played, by task, variant
-        self.lost: Counter[str] = Counter()  # judged cells without a return, by task
+        self.lost: dict[str, Counter[int]] = {}  # judged cells without a return, as `returns`
         self.statuses: Counter[str] = Counter()  # of the judged
         self.is_complete = True
         self.succeeded = 0  # of the played
@@ -156,17 +163,20 @@ class _Folded:
             self.before.add(cell, success=success)
 
     def mean_return(self, task: str) -> float | None:
-        """Mean over planned episodes; one not played to its end counts as the worst performance.
+        """Mean over goals, which weigh alike, of the mean over a goal's planned episodes.
 
-        None if that is not known. So leaving episodes that go badly does not raise the mean.
+        An episode not played to its end counts as the worst performance, so that leaving those
+        that go badly does not raise the mean. None if that is not known.
         """
-        returns = [each for of_goal in self.returns[task].values() for each in of_goal]
-        lost = self.lost[task]
-        if not lost:
-            return _mean(returns)
-        if self._worst is None:
+        played, lost = self.returns[task], self.lost[task]
+        returns = [each for of_goal in played.values() for each in of_goal]
+        if lost and self._worst is None:
             return None
-        return _mean([*returns, *[min([float(self._worst), *returns])] * lost])
+        worst = min([float(self._worst), *returns]) if lost else math.nan
+        goals = [[*played.get(g, ()), *[worst] * lost[g]] for g in {*played, *lost}]
+        if len({len(goal) for goal in goals}) == 1:  # exactly rounded, however many episodes
+            return _mean([each for goal in goals for each in goal])
+        return _mean([math.fsum(goal) / len(goal) for goal in goals])
 
     @property
     def return_intervals95(self) -> Intervals | None:
@@ -177,6 +187,7 @@ class _Folded:
 
     def _judge(self, cell: PlanCell, row: Row | None, *, success: bool) -> None:
         returns = self.returns.setdefault(cell.task, {})
+        lost = self.lost.setdefault(cell.task, Counter())
         self.judged.add(cell, success=success)
         self.statuses[row.status if row else "missing"] += 1
         if row is not None and row.status == "ok":
@@ -184,7 +195,7 @@ class _Folded:
             self.succeeded += success
             returns.setdefault(cell.variant, array("d")).append(row.return_)
         else:
-            self.lost[cell.task] += 1
+            lost[cell.variant] += 1
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -73,7 +73,7 @@ def upstream_score(evaluations: Sequence[Sequence[Judged]], quota: int) -> Upstr
     per_task = {task: math.fsum(of) / len(of) for task, of in rates.items()}
     return UpstreamScore(
         mean_success_rate=math.fsum(per_task.values()) / len(per_task),
-        mean_returns=math.fsum(returns) / len(returns) if returns else None,
+        mean_return=math.fsum(returns) / len(returns) if returns else None,
         success_rate_per_task=per_task,
     )
 

@@ -10,6 +10,7 @@ from env_adapters import SuiteName
 from glue_server import EnvironmentCalls, EnvironmentPort, LocalEnvironmentPort, WorkersPort
 from glue_server.timeouts import Timeouts
 from reglue.environments.environment import Worlds
+from reglue_bench.plans.keys import PUBLIC
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import suite_of
 from reglue_bench.procedures import PROCEDURES
@@ -54,12 +55,16 @@ def environment_of(
 ) -> EnvironmentCalls:
     """New environments of a plan, made here. Raises UsageError.
 
-    `folder` is the run's, for what workers print.
+    `folder` is the run's, for what workers print. Where a secret hides the cells, environments are
+    in processes of their own: what an agent brings about there, such as a crash, ends no run.
     """
+    workers = chosen(settings.workers, PROCEDURES[plan.procedure].workers)
+    if workers == 0 and plan.cells != PUBLIC:
+        workers = 1  # an agent of others could end this process by its environment's
     return make_environment(
         suite_of(plan, settings),
         plan.slots,
-        workers=chosen(settings.workers, PROCEDURES[plan.procedure].workers),
+        workers=workers,
         log_file=folder / WORKER_LOG,
         timeout_s=settings.environment_timeout,
         stop=stop,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -52,9 +53,10 @@ def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject
             f"{PROCEDURE}:gymnasium:CartPole-v1, or a gymnasium.Env, a suite of worlds or a "
             "reglue.Environment"
         )
-    name = _name(candidate)
+    name, told = _name(candidate), json.loads(json.dumps(arguments, sort_keys=True, default=repr))
+    declared = f"{name} {json.dumps(told)}" if told else name  # as no suite in the plan has them
     settings = read_settings(**given, benchmark=f"{PROCEDURE}:{WAIT}")
-    calls = EnvironmentCalls(LocalEnvironmentPort(environment, name))
+    calls = EnvironmentCalls(LocalEnvironmentPort(environment, declared))
     try:
         settings = _with_slots(settings, calls.hello.max_slots)
 
@@ -62,7 +64,8 @@ def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject
             return Declared.of(calls.hello, calls.init(slots))
 
         plan = make_plan(settings, declare=declare)
-        yield OpenObject(settings, replace(plan, benchmark=f"{PROCEDURE}:{name}"), calls)
+        plan = replace(plan, benchmark=f"{PROCEDURE}:{name}", environment_args=told)
+        yield OpenObject(settings, plan, calls)
     finally:
         calls.close()
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from queue import Empty, Queue
 
 from glue_server import Outcome
-from reglue_bench.runs.ledger import Ledger, Totals, Try
+from reglue_bench.runs.ledger import Begun, Ledger, Totals, Try
 from reglue_bench.runs.observed import ObservedWriter
 
 _MOST_WAITING = 256  # units and parts of observations; then play waits for the disk
@@ -30,11 +30,15 @@ class Recorder:
     def __init__(self, ledger: Ledger, session: int) -> None:
         self._ledger = ledger
         self._session = session
-        self._waiting: Queue[tuple[Try, Totals] | _Part | None] = Queue(_MOST_WAITING)
+        self._waiting: Queue[tuple[Try, Totals] | Begun | _Part | None] = Queue(_MOST_WAITING)
         self._failure: BaseException | None = None
         self._hurry = threading.Event()  # many wait, or it is closing: no pause
         self._thread = threading.Thread(target=self._write, name="reglue-recorder", daemon=True)
         self._thread.start()
+
+    def begin(self, begun: Begun) -> None:
+        """Queue that a unit begins: if this process is killed, it was tried."""
+        self._put(begun)
 
     def record(
         self,
@@ -68,7 +72,7 @@ class Recorder:
         if self._failure is not None:
             raise self._failure
 
-    def _put(self, each: tuple[Try, Totals] | _Part) -> None:
+    def _put(self, each: tuple[Try, Totals] | Begun | _Part) -> None:
         self._waiting.put(each)
         if self._waiting.qsize() > _MOST_WAITING // 2:
             self._hurry.set()
@@ -92,11 +96,14 @@ class Recorder:
                 self._hurry.wait(_PAUSE_S)
                 self._hurry.clear()
 
-    def _commit(self, batch: Sequence[tuple[Try, Totals] | _Part]) -> None:
-        parts = [each for each in batch if len(each) == 3]
-        asked = [each for each in batch if len(each) == 2]
+    def _commit(self, batch: Sequence[tuple[Try, Totals] | Begun | _Part]) -> None:
+        begun = [each for each in batch if isinstance(each, Begun)]
+        others = [each for each in batch if not isinstance(each, Begun)]
+        parts = [each for each in others if len(each) == 3]
+        asked = [each for each in others if len(each) == 2]
         tries = [each for each, _ in asked]
         if self.observed is not None and (parts or tries):
             self.observed.write(parts, tries)
-        if tries:
-            self._ledger.record(tries, session=self._session, totals=asked[-1][1])
+        if tries or begun:
+            totals = asked[-1][1] if asked else None
+            self._ledger.record(tries, begun=begun, session=self._session, totals=totals)

@@ -13,11 +13,12 @@ from glue_server.processes.interrupts import uninterrupted
 from reglue.errors import UsageError
 from reglue_bench.plans.declared import Declared
 from reglue_bench.procedures import PROCEDURES
-from reglue_bench.procedures.procedure import MAX_TRIES
 from reglue_bench.settings import AGENT_WAIT, LOCAL, Settings, flag
 
 if TYPE_CHECKING:
     from glue_server.rpc import GlueServer
+
+_MOST_LATE = 3  # answers of an environment, one after another; then it is lost
 
 
 class RunServer:
@@ -73,7 +74,7 @@ class RunServer:
         """The environment that connects, with `slots` slots; it is waited for once.
 
         A call that it does not answer in time is the fault of every slot that was asked, and
-        play goes on; after MAX_TRIES such calls one after another it is lost.
+        play goes on; after three such calls one after another it is lost.
 
         Raises EnvironmentFault if it does not come or fails at once, and UsageError if it
         does not play so many slots.
@@ -131,7 +132,7 @@ class RunServer:
         port = self._host.port()
         self._announce(f"the environment {port.hello.environment} has come")
         return EnvironmentCalls(
-            port, timeout_s=self._settings.environment_timeout, most_late=MAX_TRIES
+            port, timeout_s=self._settings.environment_timeout, most_late=_MOST_LATE
         )
 
     def _say(self, words: str) -> None:

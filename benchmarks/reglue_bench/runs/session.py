@@ -32,7 +32,7 @@ from reglue_bench.procedures.procedure import chosen
 from reglue_bench.results.result import Ending, Repeat
 from reglue_bench.runs.agent_pool import AGENT_LOG, AgentPool, served_host
 from reglue_bench.runs.environments import cores, environment_of
-from reglue_bench.runs.ledger import ENVIRONMENTS, ISOLATION, MACHINE, Ledger, Totals
+from reglue_bench.runs.ledger import ENVIRONMENTS, ISOLATION, MACHINE, Begun, Ledger, Totals
 from reglue_bench.runs.observed import ObservedWriter
 from reglue_bench.runs.players import environment_players, players_of
 from reglue_bench.runs.recorder import Recorder
@@ -42,6 +42,10 @@ from reglue_bench.runs.server import RunServer
 from reglue_bench.runs.versions import machine
 from reglue_bench.settings import LOCAL, Settings
 from reglue_bench.terminal.observer import Observer, RunStarted
+
+MOST_TRIES = 10
+"""How often a unit is begun, as runs that are killed or interrupted in mid-unit are resumed, unless
+the user has faults played again. An agent meets its episodes anew each time."""
 
 
 class Session:
@@ -263,7 +267,25 @@ class Session:
         self._watcher.begin(
             RunStarted(plan, left=todo.units, executed=lambda: self._engine.executed)
         )
-        self._engine.play(todo, record=partial(self._record, recorder), watch=self._watch)
+        for unit, attempt in todo.tried.items():
+            if attempt >= MOST_TRIES and self._request.retry_faults == "none":
+                self._record(recorder, Todo(unit, attempt), self._given_up(unit, attempt))
+                todo = todo.without([unit])
+        self._engine.play(
+            todo,
+            begin=lambda begun: recorder.begin(Begun(begun.unit, begun.attempt)),
+            record=partial(self._record, recorder),
+            watch=self._watch,
+        )
+
+    def _given_up(self, unit: int, tries: int) -> list[Outcome]:
+        """Of a unit that was begun too often."""
+        cells = self._procedure.cells(unit) or [self._procedure.cell(unit, 0)]
+        detail = f"it was begun {tries} times, and each time the run was killed or interrupted"
+        return [
+            Outcome(self._order(unit, cell), EnvironmentFault.status, detail=detail)
+            for cell in cells
+        ]
 
     def _watch(self, outcome: Outcome, phase: str) -> None:
         self._shortest.take(outcome)
@@ -322,13 +344,18 @@ class _Lent:
 
 
 def _todo(ledger: Ledger, procedure: Procedure, *, retry: Retry) -> Todos:
-    """Units without a row, and those with a fault of `retry`."""
+    """Units without a row, and those with a fault of `retry`; each with its next try.
+
+    A unit that was in play when its session was killed has had a try, too.
+    """
     tries = array("i", [-1]) * procedure.units
     again = bytearray(procedure.units)  # a flag each
     for row in ledger.rows():
         tries[row.unit] = row.attempt
         again[row.unit] |= _is_retried(row.status, retry)
     units = array("I", (unit for unit, last in enumerate(tries) if last < 0 or again[unit]))
+    for unit, attempt in ledger.begun().items():
+        tries[unit] = max(tries[unit], attempt)
     return Todos(units, array("I", (tries[unit] + 1 for unit in units)))
 
 

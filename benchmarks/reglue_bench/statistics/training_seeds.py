@@ -65,7 +65,7 @@ def over_training_seeds(
     if len(results) < 2 or not same_plan(results):
         raise UsageError("training seeds are compared over two runs or more of one plan")
     success = list(scores_by_task(results).values())
-    lowest, highest = _bounds(results[0])
+    lowest, highest = bounds(results[0])
     rates = np.stack([each.mean(axis=1) for each in success], axis=1)
     if thresholds is None:
         thresholds = thresholds_of([results])
@@ -95,7 +95,7 @@ def over_training_seeds(
 
 def thresholds_of(agents: Sequence[Sequence[Result]]) -> FloatArray:
     """Of the performance profiles of agents that are shown together, shape (51,)."""
-    if all(_bounds(run) == (0, 1) for of in agents for run in of):
+    if all(bounds(run) == (0, 1) for of in agents for run in of):
         return np.linspace(0, 1, THRESHOLDS)
     rates = [each.mean(axis=1) for of in agents for each in scores_by_task(of).values()]
     return np.linspace(min(map(np.min, rates)), max(map(np.max, rates)), THRESHOLDS)
@@ -114,7 +114,7 @@ def scores_by_task(results: Sequence[Result]) -> dict[str, FloatArray]:
     return {task: np.stack([each[task][0] for each in pairs]) for task in pairs[0]}
 
 
-def _bounds(result: Result) -> tuple[float, float]:
+def bounds(result: Result) -> tuple[float, float]:
     """The least and the most that a score can be."""
     return (0, 1) if result.criterion.is_rate else (-math.inf, math.inf)
 
@@ -135,7 +135,7 @@ def compare_agents(agent: Sequence[Result], reference: Sequence[Result]) -> Diff
     success = [each[:split] for each in together], [each[split:] for each in together]
     one, other = (np.stack([each.mean(axis=1) for each in of], axis=1) for of in success)
     fewest = min(len(one), len(other))
-    lowest, highest = _bounds(agent[0])
+    lowest, highest = bounds(agent[0])
     found = over_seeds(success, lowest=lowest - highest, highest=highest - lowest)
     per_task = zip(success_of_all, one.mean(axis=0) - other.mean(axis=0), strict=True)
     return Difference(

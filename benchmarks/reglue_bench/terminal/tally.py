@@ -77,7 +77,7 @@ class JudgedTally(Tally):
     def __init__(self, procedure: Procedure, begun: RunStarted, clock: Callable[[], float]) -> None:
         super().__init__(begun, clock)
         plan = begun.plan
-        self.title = f"{plan.benchmark}, {plan.procedure}, seed {plan.seed}, {plan.slots} slots"
+        self.title = f"{plan.title}, {plan.procedure}, seed {plan.seed}, {plan.slots} slots"
         self.total = sum(len(procedure.cells(unit)) for unit in range(procedure.units))
         self._before = self.total
         self._planned: Counter[str] = Counter()  # judged episodes that were left, by task
@@ -168,7 +168,7 @@ class LearningTally(Tally):
         plan = begun.plan
         self.counted_in = "episodes" if procedure.episodes else "steps"
         each = f"{procedure.quota:,} {self.counted_in}"
-        self.title = f"{plan.benchmark}, {procedure.units} runs of {each}, seed {plan.seed}"
+        self.title = f"{plan.title}, {procedure.units} runs of {each}, seed {plan.seed}"
         self.total = procedure.units * procedure.quota
         self._procedure = procedure
         self._over: set[int] = set(range(procedure.units)) - set(begun.left)

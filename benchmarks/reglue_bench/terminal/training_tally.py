@@ -32,7 +32,7 @@ class TrainingTally(Tally):
         plan = begun.plan
         judged = evaluation_of(plan)
         self.title = (
-            f"{plan.benchmark}, {procedure.steps:,} steps of training, then {judged.procedure}, "
+            f"{plan.title}, {procedure.steps:,} steps of training, then {judged.procedure}, "
             f"seed {plan.seed}, {plan.slots} slots"
         )
         self.total = procedure.steps

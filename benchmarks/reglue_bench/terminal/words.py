@@ -46,11 +46,11 @@ def time_left(passed_s: float, played: int, left: int) -> str:
 
 
 def number(value: float) -> str:
-    """At least four digits: `-131.5`, `0.04217`, `123,456`."""
+    """At least four digits: `-131.5`, `0.04217`, `123,456`; never minus zero."""
     if value == 0 or not math.isfinite(value):
-        return f"{value:.1f}"
+        return f"{value:z.1f}"
     digits = max(0, 3 - math.floor(math.log10(abs(value))))
-    return f"{value:,.{min(digits, 6)}f}"
+    return f"{value:z,.{min(digits, 6)}f}"
 
 
 def sparkline(values: Sequence[float], *, low: float, high: float, width: int) -> str:

@@ -33,7 +33,7 @@ def appeals(
         print_json([plain(each) for each in found])
         return
     for each in found:
-        say(printable(f"{each.id}: {each.team}, {each.submission}, {date(each.at)} UTC"))
+        say(f"{each.id}: {each.team}, {each.submission}, {date(each.at)} UTC")
         say(_indented(each.text))
         if not each.is_open:
             say(f"answered {date(each.answered_at)} UTC")

@@ -8,7 +8,7 @@ from rich.progress import Progress
 from typer import Argument, Exit, Option
 
 from glue_server.commands.command import FAULTS, console, say
-from reglue.errors import UsageError, printable
+from reglue.errors import UsageError
 from reglue_bench.terminal.words import number
 from reglue_competition.cli.arguments import Folder
 from reglue_competition.folder import CompetitionFolder
@@ -53,7 +53,7 @@ def videos(
         )
         failed = False
         for trouble in troubles:
-            say(printable(trouble.words))
+            say(trouble.words)
             failed = failed or trouble.is_fault
     there = sum(clip.is_made for clip in wanted)
     say(f"{there} of {len(wanted)} videos are in {found.replays_path}")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from rich.console import Console
 from typer import Argument, Exit, Option
 
 from glue_server.commands.command import FAULTS, console, say
-from reglue.errors import UsageError, printable
+from reglue.errors import UsageError
 from reglue_bench.cli.rehearse import MARKS
 from reglue_bench.terminal.progress import watcher
 from reglue_competition.admission import admission
@@ -131,9 +130,9 @@ def admit(
         drawn = found.drawn(name)
         for each in drawn:
             say(f"{name}: {each.entry.benchmark}")
-            for check in admission(each, watcher(Console(stderr=True))):
+            for check in admission(each, watcher(console(stderr=True))):
                 shown.print(" ", MARKS[check.passed], end=" ")
-                say(printable(check.what))
+                say(check.what)
                 passed &= check.passed is not False
         if not passed:
             failed.append(name)

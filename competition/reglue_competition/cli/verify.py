@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-from rich.console import Console
 from rich.progress import Progress
 from typer import Argument, Exit, Option
 
 from glue_server.commands.command import FAULTS, Command, console, say
-from reglue.errors import UsageError, printable
+from reglue.errors import UsageError
 from reglue_bench.cli.arguments import AsJson
 from reglue_bench.runs.environments import cores
 from reglue_competition.phases import Revealed, check_reveal
@@ -31,9 +30,8 @@ def verify(
         str | None,
         Option(
             metavar="HEX",
-            help="the organiser's public key, as the competition's page shows it (default: the key "
-            "that the file names, which proves only that nothing was changed after that key "
-            "signed)",
+            help="the organiser's public key, as the competition's page shows it; without it the "
+            "signer is not known: anybody may change a file, and sign it with a key of their own",
         ),
     ] = None,
     plan: Annotated[
@@ -90,7 +88,7 @@ def verify(
             raise UsageError("got no file, wanted a transcript, or --plan with --commitment")
         say("the plan is what was committed to")
         return
-    shown = Console(stderr=True) if json else console()
+    shown = console(stderr=json)
     with Progress(console=shown, transient=True, disable=not shown.is_terminal) as progress:
         task = progress.add_task(transcript.name, total=None)
         verdict = verified(
@@ -136,13 +134,14 @@ def _revealed(plan: Path | None, commitment: str | None) -> Revealed | None:
 def _print(verdict: Verdict, revealed: Revealed | None) -> None:
     if verdict.header is not None:
         for line in _checked(verdict, verdict.header):
-            say(printable(line))
+            say(line)
     if not verdict.stands:
-        say(printable(f"DOES NOT STAND: {verdict.problem}"))
+        say(f"DOES NOT STAND: {verdict.problem}")
         return
     if revealed is not None:
         say("its plan is what was committed to")
-    say(printable(f"STANDS: {verdict.result}"))
+    whose = "" if verdict.key_given else ", but who signed it is not known"
+    say(f"STANDS{whose}: {verdict.result}")
 
 
 def _checked(verdict: Verdict, header: Header) -> Iterator[str]:
@@ -150,7 +149,7 @@ def _checked(verdict: Verdict, header: Header) -> Iterator[str]:
     of = f"benchmark {header.index} of phase {header.phase} of {header.competition}"
     yield f"team {header.team}, submission {header.submission}: {of}"
     if verdict.is_signed:
-        whose = "--key" if verdict.key_given else "the key that the file names: give --key HEX"
+        whose = "--key" if verdict.key_given else "not known: give the organiser's by --key HEX"
         yield f"signed by {header.public_key} ({whose})"
     sample = f", of {verdict.asked:,} drawn at random" * (verdict.asked < verdict.episodes)
     not_kept = f"; {verdict.not_kept:,} have no actions to replay" * bool(verdict.not_kept)

@@ -46,6 +46,7 @@ def status(folder: Folder, json: AsJson = False) -> None:
         print_json(
             {
                 "name": found.definition.name,
+                "public_key": found.secrets().public_key.hex(),
                 "open": opened and opened.name,
                 "next_round": begins and begins.isoformat(),
                 "phases": [
@@ -70,7 +71,7 @@ def status(folder: Folder, json: AsJson = False) -> None:
     )
     _print_submissions("queue", queue, [])
     for why in filter(None, refused.values()):
-        say(printable(why))
+        say(why)
     if begins is not None:
         say(f"The next round begins at {begins:%Y-%m-%d %H:%M:%S} UTC.")
 

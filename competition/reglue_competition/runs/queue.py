@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from glue_server.processes.children import end_together
+from glue_server.processes.frames import unknown_frame
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue.errors import StoreFailed, UsageError
 from reglue_competition.runs.calendar import Calendar
@@ -35,6 +37,7 @@ _PLAYING: tuple[Status, ...] = ("playing",)
 _TOLD: tuple[Status, ...] = ("finished", "failed", "cancelled", "broken")
 
 _CANCELLED = "by the organiser"
+_OURS = "a failure of the server's own"
 _WITHDRAWN = "its agent left before its turn"
 
 _FAREWELLS = {
@@ -55,6 +58,7 @@ class _Playing:
     process: SubmissionProcess
     is_lost: bool  # its agent will not come back
     news: deque[dict[str, Any]] = field(default_factory=deque)  # that is not taken down yet
+    failures: int = 0  # of ours, one after another, over it
     is_silent: bool = False  # its process has ended, and all that it said is in `news`
     done: dict[int, int] = field(default_factory=dict)  # by benchmark, as told last
     progress: Mapping[str, Any] | None = None  # that is not stored yet
@@ -115,7 +119,7 @@ class Queue:
         self._guarded(self._end_leaving)
         try:
             for playing in [*self._playing.values()]:
-                self._guarded(self._follow, playing)
+                self._guarded(self._follow_or_break, playing)
             if starts:
                 self._guarded(self._calendar.keep, self._clock())
             self._guarded(self._tell_untold)
@@ -137,9 +141,8 @@ class Queue:
     def close(self, within_s: float) -> None:
         """Interrupt all, and wait for their processes; kill them after that time."""
         self.interrupt()
-        deadline = time.monotonic() + within_s
-        for playing in (*self._playing.values(), *self._leaving):
-            playing.process.end(max(0.0, deadline - time.monotonic()))
+        playing = (*self._playing.values(), *self._leaving)
+        end_together((each.process for each in playing), within_s=within_s)
 
     def _guarded(self, work: Callable[..., None], *args: object) -> None:
         """Do it; a failure of ours there stops nothing else. Raises StoreFailed."""
@@ -247,6 +250,24 @@ class Queue:
         if playing.cancelled_at and time.monotonic() > playing.cancelled_at + _CANCEL_S:
             playing.process.end(0.0)  # whatever an environment is doing
 
+    def _follow_or_break(self, playing: _Playing) -> None:
+        """As `_follow`; a failure of ours that comes again and again breaks the submission."""
+        try:
+            self._follow(playing)
+            playing.failures = 0
+        except StoreFailed:  # the database's, not this submission's
+            raise
+        except Exception as error:
+            playing.failures += 1
+            if playing.failures < _MOST_TRIES:
+                raise
+            log.exception("our own failure, which came %d times", playing.failures)
+            submission, why = playing.submission, f"{_OURS}: {type(error).__name__}: {error}"
+            self._store.set_status(submission.id, "broken", why, _PLAYING)
+            playing.farewell = self._forget(submission, "broken", why)
+            playing.process.cancel(_OURS)
+            self._let_go(playing)
+
     def _follow(self, playing: _Playing) -> None:
         """Take down what its process said; one that is not stored is stored the next time."""
         while playing.news:
@@ -264,6 +285,10 @@ class Queue:
                 self._record(playing.submission, run)
             case {"ended": ended}:
                 self._ended(playing, **ended)
+            case {"join_string": _}:  # `_hear` has taken it in
+                pass
+            case _:
+                raise unknown_frame(news)
 
     def _count(self, playing: _Playing, progress: Mapping[str, Any]) -> None:
         index, done = progress["index"], progress["done"]

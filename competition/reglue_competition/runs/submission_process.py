@@ -12,7 +12,7 @@ import contextlib
 import logging
 import os
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import NoReturn
 
@@ -31,7 +31,6 @@ from reglue.errors import (
 )
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
-from reglue_bench.procedures.procedure import MAX_TRIES
 from reglue_bench.results.read_run import score_of
 from reglue_bench.results.result import Ending, Result
 from reglue_bench.runs.ledger import ENDED_EARLY, Ledger
@@ -135,7 +134,7 @@ class _Submission:
         return Ended("cancelled", self._parent.cancelled)
 
     def _play(self, index: int, benchmark: Benchmark) -> Result:
-        """Play one run, also what its environment failed at, again."""
+        """Play one run."""
         folder = run_folder(Path(self._told.folder), index)
         request = Request(
             Settings.model_validate(benchmark.settings),
@@ -148,12 +147,7 @@ class _Submission:
         with _opened(folder, request) as ledger:
             if not self._told.forgives:
                 self._fault = self._fault or _fault_of(ledger)
-            for _ in range(MAX_TRIES):
-                result = self._carry_out(folder, ledger, request, watcher)
-                if self._fault or self._parent.stop.is_set() or not _failed_environment(result):
-                    break
-                request = replace(request, retry_faults="environment")
-        return result
+            return self._carry_out(folder, ledger, request, watcher)
 
     def _carry_out(
         self, folder: Path, ledger: Ledger, request: Request, watcher: _Progress

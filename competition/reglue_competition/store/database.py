@@ -133,6 +133,8 @@ class Database:
         while True:
             try:
                 return once()
+            except (sa.exc.IntegrityError, sa.exc.DataError):  # the caller's values, not the disk
+                raise
             except (sa.exc.DBAPIError, sa.exc.TimeoutError, sqlite3.Error) as error:
                 if not _passes(error) or time.monotonic() + pause > deadline:
                     raise self._failed(error) from error

@@ -83,6 +83,7 @@ class EpisodeJson(_Content):
     cell: PlannedCell  # what the plan says of it
     status: _Name  # ok, or whose fault ended it
     success: bool  # whether the task's flag was set at some step
+    first_success: _Count  # the step, from 1, at which it was first set; 0: no success
     return_: float = Field(alias="return")  # sum of rewards in the order of steps
     steps: _Count  # actions that were played
     clipped: _Count  # steps whose action was out of bounds

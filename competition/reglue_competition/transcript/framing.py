@@ -38,7 +38,13 @@ class Kind(IntEnum):
     SCORE = 3
 
 
-_MOST_UNPACKED = {Kind.HEADER: 1 << 26, Kind.EPISODE: 1 << 30, Kind.SCORE: 1 << 28}  # bytes
+_MOST_UNPACKED = {Kind.HEADER: 1 << 23, Kind.EPISODE: 1 << 27, Kind.SCORE: 1 << 23}  # bytes
+_MOST_OF_AN_EPISODE = 1024  # bytes more in the score for each; curves of learning have a row for it
+
+
+def most_unpacked(kind: int, number: int) -> int:
+    """Of a record, bytes: what a stranger's small file may take of memory."""
+    return _MOST_UNPACKED[Kind(kind)] + (number * _MOST_OF_AN_EPISODE if kind == Kind.SCORE else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +75,15 @@ def first_chain() -> bytes:
     return hashlib.sha256(MAGIC).digest()
 
 
-def write_record(file: BinaryIO, kind: Kind, unpacked: bytes, chain: bytes) -> bytes:
-    """Append a record after `chain`. Returns the chain after it. Raises BadArgument if too long."""
-    if len(unpacked) > _MOST_UNPACKED[kind]:
-        raise BadArgument(f"{kind.name} of {len(unpacked)} bytes, wanted {_MOST_UNPACKED[kind]}")
+def write_record(
+    file: BinaryIO, kind: Kind, unpacked: bytes, chain: bytes, *, number: int = 0
+) -> bytes:
+    """Append record `number` after `chain`. Returns the chain after it.
+
+    Raises BadArgument if it is too long.
+    """
+    if len(unpacked) > (most := most_unpacked(kind, number)):
+        raise BadArgument(f"{kind.name} of {len(unpacked)} bytes, wanted at most {most}")
     body = zlib.compress(unpacked)
     head = _HEAD.pack(kind, len(body), len(unpacked))
     chain = _chained(chain, head, body)
@@ -116,7 +127,7 @@ class RecordReader:
             raise place.damaged(f"got kind {kind}, wanted 1, 2 or 3")
         if _HEAD.size + stored + CHAIN_BYTES > left:
             raise place.damaged(f"got {stored} bytes of content, but the file ends before")
-        if size > min(_MOST_UNPACKED[kind], stored * _MOST_RATIO):
+        if size > min(most_unpacked(kind, place.number), stored * _MOST_RATIO):
             raise place.damaged(f"got {size} bytes when unpacked, more than there can be")
         body, told = self._file.read(stored), self._file.read(CHAIN_BYTES)
         if _chained(chain, head, body) != told:

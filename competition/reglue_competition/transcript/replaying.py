@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import signal
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,11 +17,19 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from glue_server.processes.children import die_with, parent_to_die_with
-from reglue.errors import EnvironmentFault, NotVerified, ReglueError, brief, printable
+from reglue.errors import (
+    BadArgument,
+    EnvironmentFault,
+    NotVerified,
+    ReglueError,
+    UnknownName,
+    brief,
+    printable,
+)
 from reglue.wire.specs import spec_to_bytes
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import suite_of
-from reglue_bench.procedures import TRAINING, procedure_of
+from reglue_bench.procedures import TRAINING
 from reglue_bench.replay import Recorded, Replay
 from reglue_bench.replay.recorded import changes_since, check_is_here
 from reglue_bench.settings import read_settings
@@ -32,7 +42,9 @@ from reglue_competition.transcript.reading import read_episode
 _NOT_KEPT = ("train", "checkpoint", "checkpoint_adapt")
 """Phases of what is played before an agent is judged: without actions, and not in its score."""
 
-_MOST_UNITS = 10_000_000  # that a score is computed over, played or not
+_MOST_NOT_PLAYED = 1_000_000  # episodes of a plan, unless the transcript has as many
+_NO_EPISODES = {"agents", "steps", "episode_limit", "train_steps", "eval_every", "eval_episodes"}
+"""Parameters of procedures that do not multiply episodes."""
 
 _WAITING = 4  # episodes for each process, so that none idles
 
@@ -76,7 +88,8 @@ class Replayer:
         told = episode.told
         title = f"unit {told.unit}, episode {told.k} ({printable(told.cell.task)[:100]})"
         try:
-            return Checked(title, self._check(episode))
+            with not_verified("play it"):
+                return Checked(title, self._check(episode))
         except (EnvironmentFault, NotVerified) as error:
             return Checked(title, is_played=True, difference=str(error))
 
@@ -123,18 +136,44 @@ class Replayer:
 
 def read_plan(header: Header) -> Plan:
     """A stranger's plan. Raises NotVerified if this version cannot read it."""
-    try:
-        TypeAdapter(Plan).validate_json(header.plan)
+    with not_verified("read its plan"):
+        TypeAdapter(Plan).validate_json(header.plan, strict=True)
         plan = Plan.from_json(header.plan)
-        units = procedure_of(plan).units
+        if min(plan.variants.values(), default=0) < 1:
+            raise BadArgument("got no variants of a task, wanted one or more")
+        return plan
+
+
+def check_size(plan: Plan, episodes: int) -> None:
+    """Raise NotVerified for a plan of many more episodes than there are: they take memory, too."""
+    given = {name: n for name, n in plan.parameters.items() if type(n) is int}
+    counts = [max(n, 1) for name, n in given.items() if name not in _NO_EPISODES]
+    planned = math.prod(counts) * len(plan.variants)
+    planned += (
+        given.get("train_steps", 0)
+        // max(given.get("eval_every", 1), 1)
+        * max(given.get("eval_episodes", 0), 0)
+    )
+    if plan.order_key:  # by which every variant is drawn
+        planned = max(planned, len(plan.variants) * max(plan.variants.values()))
+    if planned > (most := max(_MOST_NOT_PLAYED, episodes)):
+        raise NotVerified(f"its plan has up to {planned} episodes, wanted at most {most}")
+
+
+@contextmanager
+def not_verified(to: str) -> Iterator[None]:
+    """What a stranger's plan, cells or score bring about is NotVerified; typed errors stay."""
+    try:
+        yield
+    except UnknownName:  # a procedure that is not installed here
+        raise
+    except BadArgument as error:
+        raise NotVerified(f"this version cannot {to}: {brief(str(error))}") from error
     except ReglueError:
         raise
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        told = f"{type(error).__name__}: {printable(str(error))[:300]}"
-        raise NotVerified(f"this version cannot read its plan: {told}") from error
-    if units > _MOST_UNITS:
-        raise NotVerified(f"its plan has {units} units, wanted {_MOST_UNITS} or fewer")
-    return plan
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as e:
+        told = f"{type(e).__name__}: {printable(str(e))[:300]}"
+        raise NotVerified(f"this version cannot {to}: {told}") from e
 
 
 def replayed_by(

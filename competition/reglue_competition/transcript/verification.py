@@ -21,7 +21,14 @@ from reglue_bench.runs.trust import check_trusted
 from reglue_competition.phases import Revealed
 from reglue_competition.transcript.contents import Header
 from reglue_competition.transcript.reading import Transcript
-from reglue_competition.transcript.replaying import Checked, Replayer, read_plan, replayed_by
+from reglue_competition.transcript.replaying import (
+    Checked,
+    Replayer,
+    check_size,
+    not_verified,
+    read_plan,
+    replayed_by,
+)
 
 Watch = Callable[[int, int], None]
 """Told how many episodes were played again, and how many there are to play."""
@@ -92,9 +99,11 @@ def verify(
             transcript.check_signature(public_key)
             verdict = replace(verdict, is_signed=True)
             plan = read_plan(transcript.header)
+            check_size(plan, len(transcript))
             about = {"plan": transcript.header.plan, "settings": ""}
             check_trusted(path, about, trust_code=trust_code)
-            replayer = Replayer(transcript.header, plan, (folder or Path()).absolute())
+            with not_verified("follow its plan"):
+                replayer = Replayer(transcript.header, plan, (folder or Path()).absolute())
             verdict = replace(verdict, changes=replayer.changes)
             with closing(_played(path, transcript, replayer, numbers, workers)) as played:
                 for checked in played:
@@ -121,6 +130,11 @@ def check_plan(verdict: Verdict, revealed: Revealed) -> Verdict:
 
 def check_score(transcript: Transcript, plan: Plan) -> None:
     """Raise NotVerified, naming what differs, unless the score is that of the episodes."""
+    with not_verified("compute its score"):
+        _check_score(transcript, plan)
+
+
+def _check_score(transcript: Transcript, plan: Plan) -> None:
     procedure = procedure_of(plan)
     for unit, rows in groupby(transcript.rows(), key=lambda row: row.unit):
         _check_whole(procedure, unit, list(rows))

@@ -56,8 +56,8 @@ def write_transcript(
         with _ForTeams(folder) as ledger, whole_file(path, mode=0o600) as file:
             file.write(MAGIC)
             chain = first_chain()
-            for kind, content in _contents(ledger, header):
-                chain = write_record(file, kind, content, chain)
+            for number, (kind, content) in enumerate(_contents(ledger, header)):
+                chain = write_record(file, kind, content, chain, number=number)
             file.write(sign(chain))
         with path.open("rb") as written:
             return hashlib.file_digest(written, "sha256").hexdigest()

@@ -9,7 +9,7 @@ from typing import Any
 
 from glue_server.conformance.comparing import check_reply, check_same
 from glue_server.conformance.drivers.reference import Reference
-from reglue.errors import AgentFault, EnvironmentFault, NotConforming
+from reglue.errors import AgentFault, BadReply, EnvironmentFault, NotConforming
 from reglue.messages.agent import Budget, TextMessage
 from reglue.spec import TaskSpec
 
@@ -93,6 +93,6 @@ class Driver:
     def _receive(self, what: str, wanted: type) -> Any:
         try:
             return self.port.receive(self._timeout_s)
-        except (AgentFault, EnvironmentFault) as error:
+        except (AgentFault, BadReply, EnvironmentFault) as error:
             got = str(error).partition(";")[0]  # without advice to those who run benchmarks
             raise NotConforming(what, got=got, wanted=wanted.__name__) from error

@@ -55,6 +55,7 @@ def test_a_copy_shares_nothing() -> None:
     blue["display_settings"]["background_color"] = [100, 100, 255]
     assert grey == make_config("pong")
     assert blue.copy() == blue
+    assert blue.parameter_dictionary() is blue
 
 
 def test_changes_replace_keys_and_keep_the_others() -> None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -45,6 +46,13 @@ def test_colours_are_interpolated_episode_by_episode() -> None:
     env, total = by_episodes(schedule)
     sheet = get_first_frames(env, total)
     assert colours(sheet, 4) == [[121, 121, 160], [114, 114, 192], [107, 107, 223], [100, 100, 255]]
+
+
+def test_an_interpolation_is_an_environment_by_itself() -> None:
+    ends = {"config1": pong([128, 128, 128]), "config2": pong([100, 100, 255])}
+    env = gymnasium.make("Reglue/ArcadeInterpolate-v0", **ends, duration=4, episodic=True)
+    found = [env.reset(options={"episode": k})[0][PLACE][0, 0].tolist() for k in (0, 3, 9)]
+    assert found == [[121, 121, 160], [100, 100, 255], [100, 100, 255]]
 
 
 def test_the_spread_of_a_distribution_is_interpolated() -> None:

@@ -303,6 +303,29 @@ def test_given_environments_are_the_callers_to_close() -> None:
     assert inner.closed == 0
 
 
+def test_an_interpreter_makes_the_environment_of_each_entry() -> None:
+    """Of pools' members and of repeated schedules too, from dicts as from words."""
+    told: list[Any] = []
+
+    def interpreter(what: Any, **env_kwargs: Any) -> Any:
+        told.append((what, env_kwargs))
+        return named(what["name"] if isinstance(what, dict) else what, 1)
+
+    schedule = [["A", 1], [{"pool": [{"name": "B"}]}, 1], [{"repeat": [["C", 1]]}, 2], ["D", 1]]
+    env, total = by_episodes(schedule, primary_interpreter=interpreter, headless=True)
+    assert told == [(what, {"headless": True}) for what in ("A", {"name": "B"}, "C", "D")]
+    assert (total, names(env, 5)) == (5, [*"ABCCD"])
+
+
+def test_what_a_reader_returns_is_not_interpreted() -> None:
+    env, _ = by_episodes(
+        [["A", 1], [{"own": "B"}, 1]],
+        primary_interpreter=lambda what: named(what, 1),
+        key_readers={"own": lambda data, duration, **_: [[named(data, 1), duration]]},
+    )
+    assert names(env, 2) == ["A", "B"]
+
+
 def test_a_readers_entries_take_its_place() -> None:
     told: list[Any] = []
 

@@ -8,7 +8,7 @@ import pytest
 from gymnasium import spaces
 
 from env_adapters.curricula import make_curriculum
-from reglue.errors import UsageError
+from reglue.errors import BadArgument
 from tests.env_adapters.curricula.scripted import Scripted, by_episodes, named
 
 CAR = "gymnasium:MountainCar-v0"
@@ -81,7 +81,7 @@ CAR = "gymnasium:MountainCar-v0"
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(schedule: Any, words: str) -> None:
-    with pytest.raises(UsageError, match=words):
+    with pytest.raises(BadArgument, match=words):
         by_episodes(schedule)
 
 
@@ -95,23 +95,31 @@ def test_what_is_wrong_is_said_with_its_place(schedule: Any, words: str) -> None
         ({"task_id": 1}, "task_id: got 1, wanted True or False"),
         ({"key_readers": {"x": 3}}, "key_readers: got {'x': 3}, wanted functions"),
         ({"key_readers": ["x"]}, r"key_readers: got \['x'\], wanted functions"),
+        ({"primary_interpreter": "pong"}, "primary_interpreter: got 'pong', wanted a function"),
         ({"fit": "padd"}, "no fit 'padd'; did you mean pad"),
     ],
 )
 def test_options_that_cannot_be(options: Any, words: str) -> None:
-    with pytest.raises(UsageError, match=words):
+    with pytest.raises(BadArgument, match=words):
         by_episodes([[CAR, 1]], **options)
+
+
+def test_an_interpreter_may_return_what_describes_an_environment() -> None:
+    env, _ = by_episodes([["car", 1]], primary_interpreter=lambda what: {"car": CAR}[what])
+    assert env.action_space.n == 3
+    with pytest.raises(BadArgument, match=r"schedule\[0\]: got None, wanted an environment's name"):
+        by_episodes([["car", 1]], primary_interpreter=lambda what: None)
 
 
 def test_a_schedule_that_holds_itself_is_refused() -> None:
     schedule: list[Any] = [[CAR, 1]]
     schedule.append([{"repeat": schedule}, 1])
-    with pytest.raises(UsageError, match="more than 50 nested schedules and pools"):
+    with pytest.raises(BadArgument, match="more than 50 nested schedules and pools"):
         by_episodes(schedule)
 
 
 def test_a_reader_that_gives_its_own_key_for_ever_is_refused() -> None:
-    with pytest.raises(UsageError, match="more than 50 nested schedules and pools"):
+    with pytest.raises(BadArgument, match="more than 50 nested schedules and pools"):
         by_episodes([[{"x": 1}, 1]], key_readers={"x": lambda *_, **__: [[{"x": 1}, 1]]})
 
 
@@ -120,7 +128,7 @@ def test_a_reader_that_gives_its_own_key_for_ever_is_refused() -> None:
 )
 def test_how_far_a_run_is_must_be_a_whole_number(options: Any) -> None:
     env, _ = by_episodes([[CAR, 1]])
-    with pytest.raises(UsageError, match=r"episod|steps"):
+    with pytest.raises(BadArgument, match=r"episod|steps"):
         env.reset(options=options)
 
 
@@ -134,7 +142,7 @@ def test_padding_wants_boxes_alike() -> None:
     other = Scripted(0, 1)
     other.observation_space = spaces.Discrete(3)
     with pytest.raises(
-        UsageError, match=r"schedule\[1\]: got the observations Discrete.*schedule\[0\]"
+        BadArgument, match=r"schedule\[1\]: got the observations Discrete.*schedule\[0\]"
     ):
         by_episodes([[Scripted(0, 1), 1], [other, 1]], fit="pad")
 

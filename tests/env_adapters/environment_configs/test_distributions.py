@@ -50,6 +50,12 @@ def test_the_first_parameter_says_whether_numbers_are_whole() -> None:
     assert isinstance(sample(normal(128, 60.5), rng()), int)
 
 
+def test_the_order_of_keys_changes_no_draw() -> None:
+    config = {"speed": uniform(0.0, 1.0), "ball": {"size": normal(2.0, 1.0), "at": uniform(0, 9)}}
+    turned = {"ball": dict(reversed(config["ball"].items())), "speed": config["speed"]}
+    assert sample(turned, rng()) == sample(config, rng())
+
+
 def test_a_uniform_covers_its_range_evenly() -> None:
     generator = rng()
     draws = [sample(uniform(2.0, 4.0), generator) for _ in range(4000)]

@@ -14,7 +14,7 @@ from env_adapters.goals import (
     get_generic_path_information,
 )
 from env_adapters.goals.diagnostics import statistics
-from reglue.errors import UsageError
+from reglue.errors import BadArgument, UsageError
 from tests.env_adapters.goals.cases import CASES
 
 STATISTICS: dict[str, tuple[Any, dict[str, bool]]] = {
@@ -71,6 +71,9 @@ def test_goals_of_contexts_are_diagnosed() -> None:
     infos = rollout(distance_to_target=[1.5, 0.5], is_success=[False, True])
     conditioned = Point2D().goal_conditioned_diagnostics([infos])
     assert [list(item) for item in conditioned.items()] == wanted["gc"]
+    assert Point2D().goal_conditioned_diagnostics([infos], [np.zeros(2)]) == conditioned
+    with pytest.raises(BadArgument, match="got 2 goals, wanted one for each of 1"):
+        Point2D().goal_conditioned_diagnostics([infos], np.zeros((2, 2)))
 
 
 def test_a_rollout_without_steps_says_nothing() -> None:

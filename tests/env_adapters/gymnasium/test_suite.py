@@ -46,6 +46,14 @@ INF = np.inf
             spaces.MultiDiscrete(np.array([[2, 3], [4, 5]])),
             TensorSpec("x", "int64", (2, 2), MultiDiscrete((2, 3, 4, 5))),
         ),
+        (
+            spaces.MultiDiscrete([2, 3], start=[0, -1]),
+            TensorSpec("x", "int64", (2,), MultiDiscrete((2, 3))),
+        ),
+        (
+            spaces.MultiDiscrete([3, 3], start=[5, 5]),
+            TensorSpec("x", "int64", (2,), Discrete(3, 5)),
+        ),
         (spaces.MultiBinary(4), TensorSpec("x", "int8", (4,), MultiBinary())),
         (spaces.MultiBinary((2, 3)), TensorSpec("x", "int8", (2, 3), MultiBinary())),
     ],
@@ -61,7 +69,6 @@ def test_a_space_becomes_a_tensor(space: Any, wanted: TensorSpec) -> None:
         (spaces.Sequence(spaces.Discrete(2)), "its values differ in length"),
         (spaces.Graph(spaces.Discrete(2), None), "its values differ in size"),
         (spaces.OneOf((spaces.Discrete(2),)), "its values differ in kind"),
-        (spaces.MultiDiscrete([2, 3], start=[0, 1]), "it does not begin at 0"),
     ],
     ids=str,
 )
@@ -102,7 +109,18 @@ def test_entries_are_tensors_named_by_their_way_in() -> None:
     assert specs["said"] == TensorSpec("said", "uint8", (12,), Box((0,), (255,)))
 
 
-@pytest.mark.parametrize("space", [NESTED, spaces.Discrete(3), spaces.Box(-1, 1, (2,))], ids=str)
+@pytest.mark.parametrize(
+    "space",
+    [
+        NESTED,
+        spaces.Discrete(3),
+        spaces.Box(-1, 1, (2,)),
+        spaces.MultiDiscrete([2, 3], start=[7, -1]),
+        spaces.MultiDiscrete(np.array([[3, 4]], np.int8), np.int8, start=np.array([[0, -2]])),
+        spaces.MultiDiscrete([3, 3], start=[5, 5]),
+    ],
+    ids=str,
+)
 def test_values_are_the_same_there_and_back(space: Any) -> None:
     tensors = Tensors("x", space)
     space.seed(3)
@@ -112,6 +130,8 @@ def test_values_are_the_same_there_and_back(space: Any) -> None:
         for spec in tensors.specs:
             array = there[spec.name]
             assert (array.shape, str(array.dtype)) == (spec.shape, spec.dtype)
+            if spec.limits is not None:
+                assert ((array >= spec.limits[0]) & (array <= spec.limits[1])).all()
         assert space.contains(tensors.value(there))
         assert str(tensors.value(there)) == str(value)
 
@@ -129,6 +149,7 @@ def test_text_that_the_space_does_not_hold_is_refused() -> None:
         spaces.Box(0, 255, (2, 2), np.uint8),
         spaces.Discrete(3, start=-1),
         spaces.MultiDiscrete(np.array([[2, 3], [4, 5]])),
+        spaces.MultiDiscrete([3, 3], start=[5, 5]),
         spaces.MultiBinary((2, 3)),
     ],
     ids=str,
@@ -178,8 +199,14 @@ def test_it_is_built_by_name(name: str, known: str) -> None:
 
 @pytest.mark.parametrize("name", ["CartPol-v1", "CartPole-v9", "cartpole"])
 def test_an_unknown_id_lists_the_near_ones(name: str) -> None:
-    with pytest.raises(UnknownName, match=r"did you mean .*CartPole-v1"):
+    with pytest.raises(UnknownName, match=rf"did you mean .*CartPole-v1.*my_module:{name}$"):
         Gymnasium(name)
+
+
+def test_a_module_that_is_named_is_not_asked_for() -> None:
+    with pytest.raises(UnknownName) as refused:
+        Gymnasium("gymnasium.envs:CartPol-v1")
+    assert "my_module" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

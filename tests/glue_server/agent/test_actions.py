@@ -63,6 +63,25 @@ def test_out_of_a_box_is_counted_and_not_refused() -> None:
     assert clipped(spec, [[0, 0], [0, 2], [-1.5, 0]]) == [False, True, True]
 
 
+@pytest.mark.parametrize("clips", [True, False])
+def test_what_lies_out_of_a_box_is_clipped_unless_it_is_wanted_raw(clips: bool) -> None:
+    spec = acting("float32", (2,), Box((-1.0, -2.0), (1.0, 2.0)))
+    given_rows = np.array([[0, 0], [3, 3.4e38], [-1.5, 0]], np.float32)
+    checked = ActionChecks(spec, clips=clips).check({"action": given_rows}, 3)
+    wanted = np.array([[0, 0], [1, 2], [-1, 0]], np.float32) if clips else given_rows
+    assert checked.arrays["action"].tolist() == wanted.tolist()
+    assert given_rows[1, 0] == 3  # the agent's own array stays what it was
+
+
+def test_integers_are_clipped_to_the_integers_within_their_bounds() -> None:
+    spec = acting("int64", (2,), Box((0.5, -(2.0**70)), (2.5, 2.0**70)))
+    rows = {"action": np.array([[-5, -(2**63)], [9, 2**63 - 1]])}
+    assert check_actions(spec, rows, 2).arrays["action"].tolist() == [
+        [1, -(2**63)],
+        [2, 2**63 - 1],
+    ]
+
+
 def test_a_bound_played_in_the_tensors_own_dtype_is_within_bounds() -> None:
     """0.1 as float32 is more than 0.1 as float64."""
     spec = acting("float32", (), Box((-0.1,), (0.1,)))
@@ -180,7 +199,7 @@ def test_rows_are_packed_tensor_after_tensor() -> None:
 def test_legal_actions_stay_what_they_are(data: st.DataObject) -> None:
     spec = data.draw(task_specs())
     given_arrays = data.draw(arrays_of(spec.actions, rows=3))
-    checked = check_actions(spec, given_arrays, 3)
+    checked = ActionChecks(spec, clips=False).check(given_arrays, 3)
     packed = checked.packed
     assert packed.dtype == np.uint8
     assert packed.shape == (3, sum(tensor.row_bytes for tensor in spec.actions))

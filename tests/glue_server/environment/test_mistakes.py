@@ -126,7 +126,8 @@ class Promising:
     """A port whose environment promises `ready`, and hears what was refused."""
 
     hello = LocalEnvironmentPort(Hall(), "hall").hello
-    replayed = 0
+    renews = False
+    blank = ()
 
     def __init__(self, reply: EnvironmentReply | BadReply) -> None:
         self._reply = reply
@@ -140,6 +141,9 @@ class Promising:
 
     def is_ready(self) -> bool:
         return True
+
+    def renew(self, slot: int) -> None:
+        pass
 
     def receive(self, timeout_s: float) -> EnvironmentReply:
         if isinstance(self._reply, BadReply):
@@ -296,8 +300,8 @@ GOOD = {"seen": [0, 0]}
         ((GOOD, 1.0, False, False, {}), r"step\(\) returned \(.*, wanted reglue.Step\("),
         (Step(1.0, [0, 0], False, False, False), r"got \[0, 0\], wanted a dict of named arrays"),  # type: ignore[arg-type]
         (Step(1.0, {"sen": [0, 0]}, False, False, False), r"got names \['sen'\], wanted 'seen'"),  # type: ignore[dict-item]
-        (Step("1", GOOD, False, False, False), "got reward '1', wanted a finite number"),  # type: ignore[arg-type]
-        (Step(None, GOOD, False, False, False), "got reward None, wanted a finite number"),  # type: ignore[arg-type]
+        (Step("1", GOOD, False, False, False), "reward: got '1', wanted one number"),  # type: ignore[arg-type]
+        (Step(None, GOOD, False, False, False), "reward: got None, wanted one number"),  # type: ignore[arg-type]
     ],
 )
 def test_a_worlds_mistake_is_told_in_a_sentence(then: Any, words: str) -> None:

@@ -13,9 +13,9 @@ from glue_server import Outcome
 from glue_server.environment.port import LocalEnvironmentPort
 from glue_server.processes.interrupts import CLOSING_S, uninterrupted
 from reglue.environments.environment import Worlds
-from reglue.errors import EnvironmentTimeout, UsageError
-from reglue.messages.agent import Cleanup
-from reglue.messages.environment import EnvironmentCall, EnvironmentReply
+from reglue.errors import EnvironmentTimeout, NotSupported, UsageError
+from reglue.messages.agent import Cleanup, RoutineDone
+from reglue.messages.environment import EnvironmentCall, EnvironmentReply, StandardizeRandomness
 from tests.glue_server.playing import (
     SOLVED,
     Follower,
@@ -28,7 +28,7 @@ from tests.glue_server.playing import (
     played,
     start,
 )
-from tests.worlds import Corridor, Faulty
+from tests.worlds import Corridor, Faulty, Unnumbered
 
 CORRIDOR = SuiteName("tests.worlds:Corridor", {"solved": SOLVED})
 
@@ -112,16 +112,24 @@ def test_a_suite_that_cannot_be_built_says_why(
 
 
 def test_a_suite_whose_environments_cannot_be_made_is_at_fault() -> None:
-    """Each time that a slot is used; its worker, which tried before it was asked, lives on."""
-    pool, port = in_workers(SuiteName("tests.worlds:Houseless", {"solved": SOLVED}), 1, workers=1)
+    """Each time that a slot is used, also in the worker that tries it again."""
+    pool, _ = in_workers(SuiteName("tests.worlds:Houseless", {"solved": SOLVED}), 1, workers=1)
     try:
-        workers = list(port.processes)
         for _ in range(2):
             pool.send(start(cell()))
             assert "OSError: no bricks" in pool.receive().faults[0]
-        assert list(port.processes) == workers
     finally:
         pool.close()
+
+
+def test_randomness_that_a_suite_does_not_standardize_is_refused_wherever_it_is() -> None:
+    pool, _ = in_workers(SuiteName("tests.worlds:Unnumbered", {"solved": SOLVED}), 1, workers=1)
+    for each in (pool, local(Unnumbered(solved=SOLVED))):
+        try:
+            with pytest.raises(NotSupported):
+                each.ask(StandardizeRandomness(3), RoutineDone)
+        finally:
+            each.close()
 
 
 class Silent(LocalEnvironmentPort):

@@ -181,8 +181,8 @@ def test_an_episode_that_always_kills_its_worker_is_given_up_alone(
     wanted = [cell("walk", 0), cell("walk", 2), cell("run", 4), cell("walk", 4)]
     pool = trapdoor(make_pool, tmp_path / "fuse", deaths=99)
     rows = played(Follower(), pool, wanted)
-    assert [row.status for row in rows] == ["ok", "environment_error", "ok", "ok"]
-    assert "3 workers died" in rows[1].detail
+    assert [row.status for row in rows] == ["ok", "crashed", "ok", "ok"]
+    assert "killed by SIGKILL" in rows[1].detail
     undisturbed = played(Follower(), corridor_pool(1), wanted)
     assert [rows[k] for k in (0, 2, 3)] == [undisturbed[k] for k in (0, 2, 3)]
 
@@ -192,7 +192,7 @@ def test_a_slot_is_of_use_after_its_episode_was_given_up(
 ) -> None:
     pool = trapdoor(make_pool, tmp_path / "fuse", deaths=4, slots=1, workers=1)
     rows = played(Follower(), pool, [cell(variant=2), cell(variant=2)])
-    assert [row.status for row in rows] == ["environment_error", "ok"]
+    assert [row.status for row in rows] == ["crashed", "ok"]
 
 
 def test_a_suite_that_can_be_built_no_more_is_the_environments_fault(
@@ -232,8 +232,8 @@ def test_an_episode_that_always_hangs_is_given_up_alone(
     (fuse := tmp_path / "fuse").write_bytes(bytes(4))
     pool, _ = make_pool("Hanging", slots=1, workers=1, waits={"timeout_s": 1.0}, fuse=str(fuse))
     rows = played(Follower(), pool, [cell("walk", 2), cell("walk", 0), cell("walk", 2)])
-    assert [row.status for row in rows] == ["environment_error", "ok", "ok"]
-    assert "3 workers died, or hung," in rows[0].detail
+    assert [row.status for row in rows] == ["crashed", "ok", "ok"]
+    assert "did not answer" in rows[0].detail
 
 
 def test_an_agent_that_thinks_for_long_makes_no_worker_late(

@@ -47,13 +47,14 @@ def test_an_evaluation_ends_at_its_success_or_at_the_horizon(
 ) -> None:
     [row] = played(Follower(), corridor_pool(), [cell(variant=variant)])
     assert (row.status, row.success, row.steps) == ("ok", success, steps)
+    assert row.first_success == steps * success
 
 
 @pytest.mark.parametrize("phase", [Phase.ADAPT, Phase.TRAIN])
 def test_success_ends_no_episode_of_another_phase(phase: Phase) -> None:
     wanted = [cell(variant=0, phase=phase)]
     [row] = played(Follower(), corridor_pool(), wanted, phase)
-    assert (row.success, row.steps) == (True, 5)
+    assert (row.success, row.first_success, row.steps) == (True, 1, 5)
 
 
 @pytest.mark.parametrize(

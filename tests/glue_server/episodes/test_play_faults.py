@@ -177,7 +177,7 @@ def faulty(*faults: str, slots: int = 2) -> tuple[list[Outcome], Scripted]:
     ("fault", "words"),
     [
         ("raises", "RuntimeError: the floor gave way"),
-        ("nan", "got reward nan, wanted a finite number"),
+        ("nan", "reward: got nan, wanted a finite number"),
         ("wrong shape", r"observation 'observation': got shape (3,), wanted (2,)"),
         ("no observation", "observation: got names [], wanted 'observation'"),
     ],
@@ -185,7 +185,7 @@ def faulty(*faults: str, slots: int = 2) -> tuple[list[Outcome], Scripted]:
 def test_a_step_that_fails_ends_its_own_episode(fault: str, words: str) -> None:
     rows, _ = faulty(fault, "", "")
     assert [(row.status, row.steps) for row in rows] == [
-        ("environment_error", 1),
+        ("crashed", 1),
         ("ok", 5),
         ("ok", 5),
     ]

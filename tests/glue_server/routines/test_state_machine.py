@@ -141,6 +141,7 @@ def test_messages_and_counts_need_nothing() -> None:
     bench = Bench()
     assert bench.agent_message("hi") == "agent hi"
     assert bench.env_message("hi") == "env hi"
+    assert (bench.agent_message(None), bench.env_message(None)) == ("agent ", "env ")
     assert bench.counts() == [(0.0, 0, 0)]
 
 
@@ -233,11 +234,16 @@ def test_slots_that_there_are_not_or_twice_are_refused(slots: list[int]) -> None
     refused(bench, lambda: bench.episode(3, slots), OutOfDomain)
 
 
-def test_an_action_out_of_its_box_is_played_and_flagged() -> None:
-    bench = begun()
+@pytest.mark.parametrize(("raw", "played"), [(False, 1.0), (True, 4.0)])
+def test_an_action_out_of_its_box_is_clipped_unless_it_is_wanted_raw(
+    raw: bool, played: float
+) -> None:
+    lab = Lab()
+    lab.raw_actions = raw
+    bench = begun(lab=lab)
     bench.actor.fault = "far"
     bench.start()
-    assert bench.step().rewards.tolist() == [4.0]
+    assert bench.step().rewards.tolist() == [played]
     assert bench.actor.turns[-1].steps.flags.tolist() == [ActionFlag.CLIPPED]
     bench.step()
     assert bench.actor.turns[-1].steps.flags.tolist() == [0]

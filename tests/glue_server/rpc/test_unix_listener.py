@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import resource
 import select
 import threading
 from collections.abc import Iterator
@@ -284,19 +282,6 @@ class Thoughtful(Follower):
         assert self.knows.wait(PATIENCE_S)
         self.knows.clear()
         return message
-
-
-@pytest.fixture
-def more_than_1024_descriptors() -> Iterator[None]:
-    wanted, limits = 4096, resource.getrlimit(resource.RLIMIT_NOFILE)
-    if resource.RLIM_INFINITY != limits[1] < wanted:
-        pytest.skip(f"at most {limits[1]} descriptors here")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, limits[1]))
-    opened = [os.open(os.devnull, os.O_RDONLY) for _ in range(1024)]
-    yield
-    for descriptor in opened:
-        os.close(descriptor)
-    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
 @pytest.mark.usefixtures("more_than_1024_descriptors")

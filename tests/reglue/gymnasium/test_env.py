@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import warnings
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
@@ -11,6 +13,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
 
 import reglue
 import reglue.gymnasium
@@ -18,6 +21,8 @@ from glue_server import EpisodeRunner
 from reglue.errors import (
     BadArgument,
     EnvironmentFault,
+    NotAnEnvironment,
+    NotCopied,
     OutOfOrder,
     SessionLost,
     TrainingOver,
@@ -27,6 +32,7 @@ from reglue.errors import (
 )
 from reglue.gymnasium import GlueEnv, make, make_vec
 from reglue.messages.agent import Phase
+from reglue.rollouts import collect_episodes
 from tests.glue_server.rpc.proxies import proxy_to
 from tests.reglue.gymnasium.walks import Pad, Played, Walk, first, glue, training
 
@@ -86,12 +92,113 @@ def test_the_same_seeds_give_the_same_episodes() -> None:
     assert starts(training_seed=1) != starts(training_seed=2)
 
 
-def test_reset_seeds_the_programs_side_alone() -> None:
-    with closing(make(WALK)) as env:
-        env.reset(seed=7)
+def starts(env: GlueEnv, *seeds: int | None) -> list[Any]:
+    """First observations of episodes."""
+    return [env.reset(seed=seed)[0].tolist() for seed in seeds]
+
+
+def test_the_first_reset_chooses_the_training_seed() -> None:
+    """A later one does not: a loop that seeds each reset would play one episode for ever."""
+    with closing(make("mountain-car", training_seed=7)) as env:
+        wanted = starts(env, None, None, None)
+    with closing(make("mountain-car")) as env:
+        assert starts(env, 7, 7, 3) == wanted
         drawn = env.np_random.random()
-        env.reset(seed=7)
+        env.reset(seed=3)
         assert env.np_random.random() == drawn
+    with closing(make("mountain-car", training_seed=7)) as env:
+        assert starts(env, 0)[0] not in wanted
+    with closing(make("mountain-car")) as env:
+        assert starts(env, None, 7)[0] not in wanted
+    with closing(make_vec("mountain-car", num_envs=2)) as one:
+        first = one.reset(seed=7)[0].tolist()
+    with closing(make_vec("mountain-car", num_envs=2, training_seed=7)) as other:
+        assert other.reset()[0].tolist() == first
+    with closing(make_vec("mountain-car", num_envs=2)) as listed:
+        assert listed.reset(seed=[7, 1])[0].tolist() == first
+
+
+def test_a_copy_in_this_program_warns() -> None:
+    with closing(make("mountain-car")) as env, closing(make("mountain-car")) as same:
+        env.reset()
+        with pytest.warns(UserWarning, match="another environment of this program"):
+            same.reset()
+        same.reset()
+        with closing(make("mountain-car")) as other:
+            other.reset(seed=1)
+    with closing(make("mountain-car")) as later:
+        later.reset()
+
+
+def pickled(env: Any) -> Any:
+    return pickle.loads(pickle.dumps(env))  # noqa: S301 - our own bytes
+
+
+@pytest.mark.parametrize("how", [copy.deepcopy, pickled])
+def test_a_copy_begins_anew_with_the_same_arguments(how: Any) -> None:
+    with closing(make("mountain-car", seed=3)) as env:
+        wanted = starts(env, None, None)
+        copied = how(env)
+    with closing(copied) as env:
+        assert starts(env, None, None) == wanted
+    with closing(make_vec("mountain-car", num_envs=2, autoreset_mode="SameStep")) as vector:
+        copied = how(vector)
+    with closing(copied):
+        assert copied.num_envs == 2
+        assert copied.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+
+
+def test_a_session_cannot_be_copied() -> None:
+    with glue(training) as played, joined(played) as env, pytest.raises(NotCopied):
+        pickle.dumps(env)
+
+
+# Pictures.
+
+
+def test_it_draws_what_the_program_sees() -> None:
+    """Also the last moment of an episode, when the next one has begun."""
+    theirs: Any = gymnasium.make("CartPole-v1", render_mode="rgb_array").unwrapped
+    with closing(make("cart-pole", render_mode="rgb_array")) as env, closing(theirs):
+        assert env.metadata["render_modes"] == [env.render_mode] == ["rgb_array"]
+        for _ in range(2):
+            theirs.reset()
+            theirs.state = env.reset()[0].astype(np.float64)
+            over = False
+            while not over:
+                assert np.array_equal(env.render(), theirs.render())
+                theirs.state, _, over, *_ = env.step(1)
+            assert np.array_equal(env.render(), theirs.render())
+
+
+def test_gymnasium_knows_how_it_draws() -> None:
+    with closing(gymnasium.make("reglue/cart-pole", render_mode=None)) as env:
+        assert (env.render_mode, env.unwrapped.render()) == (None, None)
+    with closing(gymnasium.make("reglue/cart-pole", render_mode="rgb_array_list")) as env:
+        env.reset()
+        env.step(0)
+        frames: Any = env.render()
+        assert [frame.shape for frame in frames] == [(400, 600, 3)] * 2
+    drawn: Any = gymnasium.make_vec("reglue/cart-pole", num_envs=2, render_mode="rgb_array")
+    with closing(drawn) as envs:
+        envs.reset()
+        assert [frame.shape for frame in envs.render()] == [(400, 600, 3)] * 2
+
+
+def test_what_cannot_draw_says_so() -> None:
+    with pytest.raises(NotAnEnvironment):
+        make("mountain-car", render_mode="rgb_array")
+    with pytest.raises(BadArgument):
+        make("cart-pole", render_mode="ansi")
+    with pytest.raises(BadArgument):
+        make("cart-pole", render_mode="rgb_array", workers=1)
+    with pytest.raises(NotAnEnvironment):
+        make("127.0.0.1:9", render_mode="rgb_array")
+    with closing(make(WALK, render_mode="rgb_array")) as env:
+        for _ in range(2):
+            with pytest.raises(UsageError):
+                env.render()
+            env.reset()
 
 
 def test_gymnasium_makes_them_by_their_ids() -> None:
@@ -103,7 +210,16 @@ def test_gymnasium_makes_them_by_their_ids() -> None:
     with closing(made) as envs:
         envs.reset()
         assert envs.step(np.zeros(3, np.int64))[1].tolist() == [-1.0, -1.0, -1.0]
-    assert "reglue/MT1:reach-v3" in gymnasium.registry
+    assert all(":" not in name for name in gymnasium.registry if name.startswith("reglue/"))
+    assert gymnasium.spec("reglue/MT1-reach-v3").kwargs == {"benchmark": "MT1:reach-v3"}
+
+
+@pytest.mark.parametrize("given", ["reglue/MT1:reach-v3", "reglue/MT1-reach-v3"])
+def test_an_id_of_gymnasiums_is_no_name(given: str) -> None:
+    with pytest.raises(BadArgument) as refused:
+        make(given)
+    assert "'MT1:reach-v3'" in str(refused.value)
+    assert "'reglue/MT1-reach-v3'" in str(refused.value)
 
 
 def test_the_root_package_has_both_names() -> None:
@@ -142,6 +258,18 @@ def test_an_action_that_does_not_fit_changes_nothing(action: Any) -> None:
 def test_there_are_no_options() -> None:
     with closing(make(WALK)) as env, pytest.raises(BadArgument, match="wanted none"):
         env.reset(options={"goal": 1})
+
+
+def test_a_space_that_is_refused_is_all_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "growing.py").write_text(
+        "import gymnasium\n"
+        "class Growing(gymnasium.Env):\n"
+        "    observation_space = gymnasium.spaces.Sequence(gymnasium.spaces.Discrete(2))\n"
+        "    action_space = gymnasium.spaces.Discrete(2)\n"
+    )
+    with pytest.raises(BadArgument, match="has no tensor") as refused:
+        make(f"{tmp_path}/growing.py:Growing")
+    assert refused.value.__context__ is None
 
 
 def test_a_name_or_an_address_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,8 +357,12 @@ def test_the_glues_farewell_in_mid_training_is_told() -> None:
 
 
 def test_an_environment_that_cannot_begin_is_told() -> None:
-    with closing(make(f"{__file__}:Stillborn")) as env, pytest.raises(EnvironmentFault, match="no"):
-        env.reset()
+    for raise_faults in (True, False):
+        with (
+            closing(make(f"{__file__}:Stillborn", raise_faults=raise_faults)) as env,
+            pytest.raises(EnvironmentFault, match="no power"),
+        ):
+            env.reset()
 
 
 class Stillborn(Walk):
@@ -238,6 +370,45 @@ class Stillborn(Walk):
 
     def reset(self, **_: Any) -> Any:
         raise RuntimeError("no power")
+
+
+class Breaks(Walk):
+    """Fails in its third step."""
+
+    def step(self, action: Any) -> Any:
+        stepped = super().step(action)
+        if stepped[0][1] == 3:
+            raise ZeroDivisionError("my physics exploded")
+        return stepped
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_what_the_environment_raised_is_raised(workers: int) -> None:
+    with closing(make(f"{__file__}:Breaks", workers=workers)) as env:
+        env.reset()
+        env.step(0), env.step(0)
+        with pytest.raises(EnvironmentFault, match="ZeroDivisionError: my physics") as raised:
+            env.step(0)
+        assert "in step" in raised.value.__notes__[0]
+        with pytest.raises(SessionLost, match="my physics"):
+            env.step(0)
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_a_vector_raises_it_too(mode: AutoresetMode) -> None:
+    """So nobody collects episodes that end where the environment failed."""
+    raised = pytest.raises(EnvironmentFault, match="my physics")
+    with closing(make_vec(f"{__file__}:Breaks", num_envs=2, autoreset_mode=mode)) as envs, raised:
+        collect_episodes(envs, lambda seen: np.zeros(2, np.int64), 4)
+
+
+def test_a_program_may_go_on_where_the_environment_failed() -> None:
+    with closing(make(f"{__file__}:Breaks", raise_faults=False)) as env:
+        for _ in range(2):
+            env.reset()
+            env.step(0), env.step(0)
+            _, reward, terminated, truncated, info = env.step(0)
+            assert (reward, terminated, truncated, info) == (0.0, False, True, {"void": True})
 
 
 def test_a_policy_may_play_all_that_is_judged() -> None:

@@ -30,6 +30,7 @@ from reglue.task_spec_string import (
     task_spec_to_string,
 )
 from reglue.task_spec_string.conversion import MOST_NUMBERS
+from reglue.wire.specs import spec_from_bytes, spec_to_bytes
 from tests.reglue.task_spec_string.strategies import task_spec_strings, tellable_specs
 
 STILL = TensorSpec("action", "int32", (), Discrete(1))
@@ -70,9 +71,10 @@ def test_mountain_car() -> None:
         (TensorSpec("action", "int32", (), Discrete(3)),),
         reward_range=(-1.0, 0.0),
         discount=1.0,
+        extra="Mountain Car",
     )
     assert task_spec_from_string(text) == spec
-    assert task_spec_to_string(spec, extra="Mountain Car") == text
+    assert task_spec_to_string(spec) == text
 
 
 @pytest.mark.parametrize(
@@ -266,12 +268,26 @@ def test_a_spec_means_the_same_after_its_journey(spec: TaskSpec) -> None:
 @given(tellable_specs(), st.sampled_from(["", "Größe"]))
 def test_a_spec_is_told_in_normal_form(spec: TaskSpec, extra: str) -> None:
     text = task_spec_to_string(spec, extra)
-    assert task_spec_to_string(task_spec_from_string(text), extra) == text
+    assert task_spec_to_string(task_spec_from_string(text)) == text
+
+
+def test_extra_survives_the_journey_over_a_wire_too() -> None:
+    text = f"{written(STILL)} by Brian Tanner (ACTIONS)"
+    spec = spec_from_bytes(spec_to_bytes(task_spec_from_string(text)))
+    assert spec.extra == "by Brian Tanner (ACTIONS)"
+    assert task_spec_to_string(spec) == text
+    assert task_spec_to_string(spec, "another") == text.replace(spec.extra, "another")
+
+
+@pytest.mark.parametrize("extra", ["x" * 4097, None, 3])
+def test_an_extra_that_cannot_be_is_refused(extra: Any) -> None:
+    with pytest.raises(SpecError, match=r"got extra .*, wanted text of at most 4096 characters"):
+        TaskSpec((STILL,), (STILL,), extra=extra)
 
 
 @given(task_spec_strings(PROBLEM_TYPES))
 def test_a_string_is_in_normal_form_after_its_journey(said: TaskSpecString) -> None:
-    text = task_spec_to_string(task_spec_from_string(str(said)), said.extra)
+    text = task_spec_to_string(task_spec_from_string(str(said)))
     after = parse_task_spec(text)
     assert (after.problem_type, after.discount, after.extra) == (
         said.problem_type,

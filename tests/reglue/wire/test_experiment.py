@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from reglue.errors import (
     AgentFault,
     AgentTimeout,
+    BadAgentReply,
     BadReply,
     EnvironmentFault,
     NotSupported,
@@ -169,7 +170,7 @@ def test_rows_are_the_same_after_their_journey(data: st.DataObject, spec: TaskSp
         (RoutineRefused(got="3 bytes", wanted="4"), RoutineRefused),
         (AgentFault("it broke"), AgentFault),
         (AgentTimeout("too slow"), AgentFault),
-        (BadReply("NOT_FINITE", got="nan", wanted="a number"), AgentFault),
+        (BadAgentReply("NOT_FINITE", got="nan", wanted="a number"), AgentFault),
         (EnvironmentFault("the floor gave way"), EnvironmentFault),
     ],
     ids=lambda each: each.__name__ if isinstance(each, type) else "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from reglue.messages.agent import (
 )
 from reglue.messages.environment import Play, Played
 from reglue.messages.experiment import RLStep, Stepped
-from reglue.spec import TaskSpec
+from reglue.spec import TaskSpec, TensorSpec
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2
 from reglue.wire.agent import (
     decode_call,
@@ -177,3 +178,23 @@ def test_a_step_is_asked_for_as_protobuf_writes_it(seq: int, slots: list[int]) -
     call = RLStep(tuple(slots))
     written = encode_experiment_call(seq, call, None).SerializeToString()
     assert encode_repeated_call(seq, call, None) == written
+
+
+def test_rows_are_copied_once() -> None:
+    """An image of a megabyte is a megabyte more, not two for a while."""
+    size = 2**20
+    spec = TaskSpec((TensorSpec("image", "uint8", (size,)),), (TensorSpec("a", "uint8", (1,)),))
+    steps, repeats = Steps(np.zeros(1, np.uint32), np.zeros(1, np.uint8)), Repeats()
+    seen = {"image": np.zeros((1, size), np.uint8)}
+    turn = Turn(Phase.EVALUATE, NO_ENDS, steps, NO_STARTS, np.zeros(1), seen)
+    content = encode_call(Numbered(1, turn, Budget()), spec).SerializeToString()
+    message = agent_pb2.AgentCall.FromString(content)
+    parsed = decode_call(message, spec)
+    for _ in range(2):
+        see_call(parsed, message, spec, repeats)
+    tracemalloc.start()
+    again = decode_repeated_call(1, content, len(numbered(1)), spec, repeats)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert again is not None
+    assert size <= most < 1.5 * size

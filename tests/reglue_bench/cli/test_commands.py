@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from reglue_bench.cli.bench import new_folder
 from reglue_bench.results.result import read_result
 from reglue_bench.runs.ledger import Ledger
 from tests.reglue_bench.agents import Seeded
@@ -34,6 +35,10 @@ def reglue(*arguments: str, folder: Path | None = None) -> subprocess.CompletedP
         check=False,
         cwd=folder,
     )
+
+
+def test_runs_that_begin_together_have_folders_of_their_own() -> None:
+    assert len({new_folder("MT10-random") for _ in range(50)}) == 50
 
 
 def test_bench_plays_a_plan_and_writes_a_result(tmp_path: Path) -> None:

@@ -85,6 +85,7 @@ def test_a_file_is_a_plan(file: Path) -> None:
     assert plan.variants == {"slow": 1, "fast": 1, "table": 3}
     assert plan.parameters == {"split": "test", "num_episodes": 2, "worst_performance": -30.0}
     assert plan.suite.config["tasks"]["table"]["variants"] == [9, 7, 8]
+    assert plan.environment_args["horizon"] == 30
     settings = read_settings(benchmark=str(file))
     assert suite_of(plan, settings).build().spec.horizon == 30
 

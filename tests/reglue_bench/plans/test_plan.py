@@ -22,6 +22,16 @@ def test_the_order_of_tasks_is_part_of_the_plan() -> None:
     assert plan.sha256 != turned.sha256
 
 
+def test_the_order_of_an_environments_arguments_is_not() -> None:
+    one = corridor_plan()
+    config = {"horizon": 9, "walls": {"left": 1, "right": {"distribution": "uniform"}}}
+    turned = {"walls": {"right": {"distribution": "uniform"}, "left": 1}, "horizon": 9}
+    plans = [replace(one, suite=SuiteName(one.suite.factory, each)) for each in (config, turned)]
+    assert difference(*plans) == []
+    assert len({each.sha256 for each in plans}) == 1
+    assert len({each.goals_sha256 for each in plans}) == 1
+
+
 def test_slots_and_seed_are_part_of_the_plan() -> None:
     hashes = {corridor_plan(slots=s, seed=d).sha256 for s in (1, 2) for d in (0, 1)}
     assert len(hashes) == 4

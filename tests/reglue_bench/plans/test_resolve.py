@@ -215,6 +215,12 @@ def test_what_agents_see_of_meta_worlds_goals_changes_none_of_them() -> None:
     assert shown.goals_sha256 == hidden.goals_sha256
 
 
+def test_what_is_changed_of_meta_world_is_told_beside_its_name() -> None:
+    assert planned("MT1:reach-v3", estimator="metaworld").title == "MT1:reach-v3"
+    changed = planned("ML1:reach-v3", episode_horizon=100, split="train")
+    assert changed.title == "ML1:reach-v3 (episode_horizon = 100, split = train)"
+
+
 def test_a_goal_of_meta_world_with_less_time_is_another_goal() -> None:
     long, short = (planned("MT1:reach-v3", episode_horizon=steps) for steps in (500, 100))
     assert long.goals_sha256 != short.goals_sha256

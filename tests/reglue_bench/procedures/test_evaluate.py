@@ -151,7 +151,7 @@ def test_success_is_told_beside_the_return_and_ends_no_episode() -> None:
     assert result.mean_success_rate == np.mean(won)
     assert result.success_intervals95 is not None
     assert result.success_intervals95.mean == wilson(sum(won), 20)
-    assert result.score == (result.mean_returns, result.interval95)
+    assert result.score == (result.mean_return, result.interval95)
     assert "success" in shown(result)
     with pytest.raises(UsageError, match="judged by its mean return, not by success"):
         _ = result.success
@@ -287,3 +287,26 @@ def test_a_benchmark_of_meta_world_is_played_to_its_horizon_with_success_beside(
 def test_a_plan_without_a_horizon_in_its_config_has_a_hash() -> None:
     plan = make_plan(read_settings(benchmark="evaluate:MT1:reach-v3", num_episodes=1))
     assert len(plan.goals_sha256) == 64
+
+
+def test_what_was_changed_of_an_environment_is_wherever_the_score_is() -> None:
+    arguments = {"max_episode_steps": 50, "sutton_barto_reward": True}
+    cut = played(environment_args=arguments)
+    turned = played(environment_args=dict(reversed(arguments.items())))
+    assert cut.environment_args == arguments
+    assert "max_episode_steps = 50, sutton_barto_reward = true" in str(cut)
+    table = cut.criterion.table(cut)
+    assert "max_episode_steps = 50" in str(table.title)
+    assert compare(cut, turned).same_plan
+    assert cut.title == turned.title
+
+
+def test_why_runs_are_not_compared_names_what_differs() -> None:
+    cut, plain = played(environment_args={"max_episode_steps": 50}), played()
+    told = plain.criterion.apart(("y", cut), ("x", plain))
+    assert "suite.config.max_episode_steps: null in x, 50 in y" in told
+    without = [run.model_copy() for run in (cut, plain)]
+    for run in without:
+        run._episodes = None
+    told = plain.criterion.apart(("y", without[0]), ("x", without[1]))
+    assert "environment_args.max_episode_steps: null in x, 50 in y" in told

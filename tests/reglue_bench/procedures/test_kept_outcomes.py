@@ -16,7 +16,7 @@ def order(k: int) -> Order:
 
 
 ADDED = [
-    Outcome(order(7), "ok", success=True, return_=0.1, steps=3, clipped=1, actions=b"abc"),
+    Outcome(order(7), "ok", success=True, return_=0.1, steps=3, clipped=1, first_success=2),
     Outcome(order(2), "agent_abandoned", return_=-1.5, steps=1, detail="gave it up", rewards=b"r"),
     Outcome(order(4), "ok", return_=2.0, steps=9, detail="cut off"),
 ]

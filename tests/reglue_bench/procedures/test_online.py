@@ -323,33 +323,38 @@ def test_a_fault_in_cleanup_leaves_its_run_whole(tmp_path: Path) -> None:
     assert "disk full" in result.ended_early.what
 
 
-def test_a_run_whose_environment_failed_is_played_anew_with_a_naive_agent(tmp_path: Path) -> None:
+def test_an_environment_that_failed_once_goes_unnoticed_by_the_agent(tmp_path: Path) -> None:
+    """The recorded actions come through in a fresh world: nobody is asked again."""
+    agent = Learner()
+    result = evaluate(
+        "online:tests.reglue_bench.worlds:Fragile",
+        agent=agent,
+        environment_args={"breaks": 3, "times": 1},
+        runs=2,
+        episodes=4,
+    )
+    runs = score_of(result).runs
+    assert statuses(runs) == ["ok", "ok"]
+    assert [run.attempt for run in runs] == [0, 0]
+    assert agent.inits == 2
+    assert runs[0].line == runs[1].line
+
+
+def test_a_run_whose_actions_crash_the_environment_counts_as_the_worst() -> None:
     agent = Learner()
     result = evaluate(
         "online:tests.reglue_bench.worlds:Fragile",
         agent=agent,
         environment_args={"breaks": 3, "times": 2},
         runs=2,
-        episodes=4,
-    )
-    runs = score_of(result).runs
-    assert statuses(runs) == ["ok", "ok"]
-    assert [run.attempt for run in runs] == [2, 0]
-    assert agent.inits == 4
-    assert runs[0].line == runs[1].line
-
-
-def test_an_environment_that_keeps_failing_is_its_own_fault() -> None:
-    result = evaluate(
-        "online:tests.reglue_bench.worlds:Fragile",
-        agent=Learner(),
-        environment_args={"breaks": 3, "times": 4},
-        runs=2,
         episodes=1,
+        worst_performance=-7.0,
     )
     runs = score_of(result).runs
-    assert statuses(runs) == ["environment_error", "ok"]
-    assert [run.attempt for run in runs] == [2, 1]
+    assert statuses(runs) == ["crashed", "ok"]
+    assert [run.attempt for run in runs] == [0, 0]
+    assert runs[0].performance == -7.0
+    assert agent.inits == 2
 
 
 def test_every_episode_has_its_own_chance(tmp_path: Path) -> None:

@@ -207,18 +207,18 @@ def test_an_agent_lost_in_a_wave_loses_that_wave_alone(tmp_path: Path) -> None:
     assert "out of memory" in result.ended_early.what
 
 
-def test_a_wave_whose_environment_failed_is_played_anew(tmp_path: Path) -> None:
+def test_a_wave_whose_environment_failed_once_goes_on(tmp_path: Path) -> None:
     fuse = tmp_path / "fuse"
-    fuse.write_bytes(b"1" * 4)  # three rebuilds fail as well: the episode is void
+    fuse.write_bytes(b"1" * 3)  # a worker dies, and two that play it again
     config = {"fuse": str(fuse)}
     plan = corridor_plan("meta-learning", num_evals=1, suite="tests.worlds:Trapdoor", config=config)
     broken = play(tmp_path / "broken", plan, Seeded(), workers=1)
     whole = play(tmp_path / "whole", corridor_plan("meta-learning", num_evals=1), Seeded())
     assert rows(broken) == rows(whole)
-    assert {e.attempt for e in broken.episodes} == {1}
+    assert {e.attempt for e in broken.episodes} == {0}
 
 
-def test_an_environment_that_keeps_failing_is_its_own_fault(tmp_path: Path) -> None:
+def test_an_episode_that_crashes_its_environment_again_is_a_failure(tmp_path: Path) -> None:
     fuse = tmp_path / "fuse"
     fuse.write_bytes(b"1" * 1000)
     plan = corridor_plan(
@@ -229,8 +229,9 @@ def test_an_environment_that_keeps_failing_is_its_own_fault(tmp_path: Path) -> N
         config={"fuse": str(fuse)},
     )
     result = play(tmp_path / "run", plan, Seeded(), workers=1)
-    assert result.status_counts == {"environment_error": 1}
-    assert next(iter(result.episodes)).attempt == 2
+    assert result.status_counts == {"crashed": 1}
+    assert next(iter(result.episodes)).attempt == 0
+    assert fuse.stat().st_size == 1000 - 4  # the worker, and three that played it again
     assert result.complete
 
 

@@ -41,12 +41,6 @@ def test_a_slot_that_is_done_helps_where_most_steps_are_left() -> None:
     assert taken(queue, [0, 0, 0, 0, 0]) == [5, 8, 4, 7, None]
 
 
-def test_a_spoiled_unit_is_next() -> None:
-    queue = ByTask(todo(4), tasks=2, slots=2)
-    queue.put_back(Todo(1, 1))
-    assert queue.take(1) == Todo(1, 1)
-
-
 def test_with_a_key_the_episodes_of_a_task_are_in_an_order_that_it_draws() -> None:
     def order(key: bytes) -> list[int | None]:
         return taken(ByTask(todo(60), tasks=2, slots=2, key=key), [0] * 30)

@@ -166,6 +166,7 @@ class Played:
             OneAgent(glue),
             [Todo(unit, 0) for unit in range(procedure_of(plan).units)],
             order=order,
+            begin=lambda _: None,
             record=lambda todo, outcomes: self.outcomes.extend(outcomes),
             watch=lambda *_: None,
         )

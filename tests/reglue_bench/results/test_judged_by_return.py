@@ -58,7 +58,7 @@ def poor() -> Result:
 
 def test_it_has_a_mean_return_and_no_success(good: Result, tmp_path: Path) -> None:
     assert good.mean_success_rate is None
-    assert good.mean_returns == 500.0
+    assert good.mean_return == 500.0
     assert read_result(good.write(tmp_path).parent).mean_success_rate is None
 
 
@@ -89,11 +89,11 @@ def test_its_page_has_a_figure_of_the_return_per_task_with_its_interval(
     [dots] = alone["data"]
     assert poor.intervals95 is not None
     low, high = poor.intervals95.per_task["CartPole-v1"] or (0.0, 0.0)
-    assert dots["x"] == [poor.mean_returns]
+    assert dots["x"] == [poor.mean_return]
     assert dots["error_x"]["array"][0] == pytest.approx(high - dots["x"][0])
     assert dots["error_x"]["arrayminus"][0] == pytest.approx(dots["x"][0] - low)
     both = read(tmp_path, poor, good).figures["compare-tasks-figure"]["data"]
-    assert [each["x"] for each in both] == [[poor.mean_returns], [500.0]]
+    assert [each["x"] for each in both] == [[poor.mean_return], [500.0]]
 
 
 def test_the_table_has_columns_of_returns_alone(poor: Result) -> None:
@@ -131,4 +131,4 @@ def test_an_episode_that_was_left_is_worth_a_single_step(good: Result) -> None:
     result = evaluate(CART_POLE, agent=Leaves(), workers=0, slots=4, num_episodes=8)
     lost = sum(n for status, n in result.status_counts.items() if status != "ok")
     assert lost > 0
-    assert result.mean_returns == pytest.approx((500.0 * (8 - lost) + 1.0 * lost) / 8)
+    assert result.mean_return == pytest.approx((500.0 * (8 - lost) + 1.0 * lost) / 8)

@@ -29,7 +29,9 @@ from tests.reglue_bench.toys import online_plan, scored
 def row(
     unit: int, k: int, return_: float = 1.0, *, status: str = "ok", steps: int = 2, attempt: int = 0
 ) -> Row:
-    return Row(unit, attempt, k, status, False, return_, steps, clipped=0, defaulted=0, detail="")
+    return Row(
+        unit, attempt, k, status, False, 0, return_, steps, clipped=0, defaulted=0, detail=""
+    )
 
 
 def online(plan: Plan, rows: Sequence[Row], rewards: FloatArray | None = None) -> OnlineScore:
@@ -121,7 +123,7 @@ def test_a_run_of_steps_is_measured_by_its_rewards() -> None:
 
 def test_successes_are_counted_where_there_are_any() -> None:
     rows = [row(0, k) for k in range(4)]
-    won = [Row(0, 0, 4, "ok", True, 1.0, 2, 0, 0, "")]
+    won = [Row(0, 0, 4, "ok", True, 2, 1.0, 2, 0, 0, "")]
     assert online(online_plan(runs=1, episodes=5), rows + won).runs[0].successes == 1
 
 

@@ -12,7 +12,8 @@ from reglue_bench.procedures import procedure_of
 from reglue_bench.results.episodes import with_cells
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Row
-from reglue_bench.statistics.compare import goals_per_task, paired_goal_success, units_of
+from reglue_bench.statistics.compare import compare, goals_per_task, paired_goal_success, units_of
+from reglue_bench.terminal.summary import notes
 from tests.reglue_bench import toys
 from tests.reglue_bench.toys import corridor_plan
 
@@ -20,7 +21,19 @@ from tests.reglue_bench.toys import corridor_plan
 def row(
     unit: int, k: int = 0, *, success: bool = False, status: str = "ok", return_: float = 1.0
 ) -> Row:
-    return Row(unit, 0, k, status, success, return_, steps=2, clipped=1, defaulted=3, detail="")
+    return Row(
+        unit,
+        0,
+        k,
+        status,
+        success,
+        2 * success,
+        return_,
+        steps=2,
+        clipped=1,
+        defaulted=3,
+        detail="",
+    )
 
 
 def scored(plan: Plan, rows: Sequence[Row]) -> Result:
@@ -55,20 +68,43 @@ def test_returns_are_those_of_episodes_that_were_played() -> None:
     rows = [row(0, return_=2.0), row(2, return_=4.0), row(4, status="agent_error", return_=9.0)]
     result = scored(corridor_plan(), rows)
     assert result.returns_per_task == {"a": None, "b": None}  # no worst one is known
-    assert result.mean_returns is None
+    assert result.mean_return is None
 
 
 def test_an_episode_that_was_not_played_to_its_end_is_worth_the_worst_return() -> None:
     rows = [row(0, return_=2.0), row(2, return_=4.0), row(4, status="agent_abandoned", return_=9.0)]
     result = scored(corridor_plan(worst_performance=-6.0), rows)
     assert result.returns_per_task == {"a": 0.0, "b": -6.0}
-    assert result.mean_returns == -3.0
+    assert result.mean_return == -3.0
+
+
+def test_goals_weigh_alike_in_a_mean_return_however_often_each_was_played() -> None:
+    """Units of task a play its goals 0, 1, 2, 0, 1: its interval's centre is the mean."""
+    plan = corridor_plan(solved={"a": [0, 0, 0]}, num_episodes=5, judged_by="return")
+    rows = [row(unit, return_=float(number)) for unit, number in enumerate((1, 5, 20, 3, 5))]
+    result = scored(plan, rows)
+    assert result.returns_per_task == {"a": (2 + 5 + 20) / 3}
+    assert result.intervals95 is not None
+    low, high = result.intervals95.mean or (0, 0)
+    assert (low + high) / 2 == pytest.approx(result.mean_return)
+    other = scored(plan, [replace(each, return_=each.return_ + each.unit) for each in rows])
+    assert other.mean_return is not None
+    assert result.mean_return is not None
+    found = compare(other, result)
+    assert found.difference == pytest.approx(other.mean_return - result.mean_return)
+    assert found.difference_per_task["a"] == pytest.approx(found.difference)
+
+
+def test_a_lost_episode_is_its_goals() -> None:
+    plan = corridor_plan(solved={"a": [0, 0, 0]}, num_episodes=5, worst_performance=-6.0)
+    rows = [row(unit, return_=2.0) for unit in range(4)]
+    assert scored(plan, rows).returns_per_task == {"a": (2 + (2 - 6) / 2 + 2) / 3}
 
 
 def test_nothing_played_scores_zero_and_has_no_return() -> None:
     result = scored(corridor_plan(), [])
     assert result.mean_success_rate == 0.0
-    assert result.mean_returns is None
+    assert result.mean_return is None
 
 
 def test_the_unit_of_an_interval_is_the_goal() -> None:
@@ -159,4 +195,19 @@ def test_upstreams_score_divides_by_its_quota() -> None:
     result = scored(plan, rows[:2])
     assert result.upstream is not None
     assert result.upstream.success_rate_per_task == {"a": 2 / 3, "b": 0.0}
-    assert result.upstream.mean_returns == 1.0
+    assert result.upstream.mean_return == 1.0
+
+
+def test_an_interval_over_one_goal_says_so_and_names_evaluate() -> None:
+    """A hundred episodes of an environment with one variant are one goal."""
+
+    def told(solved: dict[str, list[int]], episodes: int) -> str:
+        plan = corridor_plan(solved=solved, num_episodes=episodes)
+        plan = replace(plan, benchmark="multi-task:my_gym.py:Corner")
+        units = range(episodes * len(solved))
+        return "\n".join(notes(scored(plan, [row(unit, success=True) for unit in units])))
+
+    assert "evaluate:my_gym.py:Corner" in told({"a": [0]}, 100)
+    assert "over 1 goal," in told({"a": [0]}, 100)
+    assert "evaluate:" not in told({"a": [0]}, 1)
+    assert "evaluate:" not in told({"a": [0, 0]}, 100)

@@ -50,6 +50,10 @@ def test_the_keywords_of_a_class_are_environment_args() -> None:
         environment_args={"ends": False},
     )
     assert [row.steps for row in result.episodes] == [9]
+    assert result.environment_args == {"ends": False}
+    plain = reglue.evaluate(Steps, agent=zeros, num_episodes=1, episode_limit=9)
+    assert plain.plan_sha256 != result.plan_sha256
+    assert plain.goals_sha256 != result.goals_sha256
 
 
 def test_a_suite_of_worlds_is_a_benchmark() -> None:

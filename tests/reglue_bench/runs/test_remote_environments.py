@@ -54,8 +54,8 @@ def test_one_that_never_tells_of_success_is_judged_by_its_mean_return(tmp_path: 
     here = evaluate("multi-task:gymnasium:CartPole-v1", workers=0, **options)
     assert result.criterion is RETURN
     assert result.mean_success_rate is None
-    assert result.mean_returns == here.mean_returns
-    assert resume(tmp_path / "run", NullObserver()).mean_returns == here.mean_returns
+    assert result.mean_return == here.mean_return
+    assert resume(tmp_path / "run", NullObserver()).mean_return == here.mean_return
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from reglue_bench.results.result import Result
 from reglue_bench.settings import read_settings
 from reglue_bench.terminal.observer import NullObserver
 from tests.leftovers import nothing_left
+from tests.ordinary_user import open_machine
 from tests.programs import program
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.remote import Unheard
@@ -114,23 +115,6 @@ def test_an_agent_plays_as_another_user_as_it_does_outside(tmp_path: Path) -> No
     words = [*open_machine(), sys.executable, "-c", code, str(tmp_path / "run")]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-
-
-def open_machine() -> list[str]:
-    """Runs a command where folders that only root may enter have what we need, and are open."""
-    words = ["bwrap", "--bind", "/", "/", "--dev-bind", "/dev", "/dev"]
-    needed = {Path(each).resolve() for each in (sys.prefix, sys.base_prefix, ROOT)}
-    for path in sorted(needed):
-        closed = next((p for p in reversed(path.parents) if not p.stat().st_mode & 0o001), None)
-        if closed is None:
-            continue
-        words += ["--perms", "0755", "--tmpfs", str(closed)]
-        for inner in (each for each in needed if each.is_relative_to(closed)):
-            for above in reversed(inner.parents):
-                if above.is_relative_to(closed):
-                    words += ["--dir", str(above)]
-            words += ["--ro-bind", str(inner), str(inner)]
-    return [*words, "--"]
 
 
 def test_another_user_must_be_able_to_read_the_program(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from reglue_competition.phases import Secrets, commitment, plans_of, reveal
 from reglue_competition.transcript import RunIdentity, write_transcript
 from tests.reglue_bench.cli.conftest import Say
 from tests.reglue_competition.competitions import definition, phase
-from tests.reglue_competition.transcript.transcripts import changed
+from tests.reglue_competition.transcript.transcripts import STRANGER, changed
 
 
 class Played:
@@ -55,6 +56,26 @@ def test_a_score_that_stands(say: Say, played: Played) -> None:
     assert told[2].endswith("episodes replayed exactly")
     assert told[3].startswith("recorded with python 3")
     assert told[-1].startswith("STANDS: RandomAgent on multi-task:gridworld: success")
+
+
+def test_without_a_key_the_signer_is_not_known(say: Say, played: Played, tmp_path: Path) -> None:
+    """Anybody can sign with a key of their own."""
+    path = tmp_path / "run.reglue"
+    path.write_bytes(played.transcript.read_bytes())
+    own = STRANGER.public_key().public_bytes_raw().hex().encode()
+    edits = {played.key.encode(): own, b'"team":"Team': b'"team":"Mine'}
+    changed(path, lambda _, content: _edited(content, edits), key=STRANGER)
+    told = say("verify", str(path), "--workers", "0").stdout.splitlines()
+    assert told[0].startswith("team Mine")
+    assert "not known" in told[1]
+    assert told[-1].startswith("STANDS, but who signed it is not known: ")
+    assert say("verify", str(path), "--workers", "0", "--key", played.key).returncode == 1
+
+
+def _edited(content: bytes, edits: Mapping[bytes, bytes]) -> bytes:
+    for old, new in edits.items():
+        content = content.replace(old, new)
+    return content
 
 
 def test_what_it_says_as_json(say: Say, played: Played) -> None:

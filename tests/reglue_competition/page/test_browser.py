@@ -88,6 +88,23 @@ def test_every_page_is_accessible_and_fits(
     context.close()
 
 
+def test_a_long_fault_pushes_nothing_out_of_a_narrow_card(browser: Browser, tmp_path: Path) -> None:
+    made = begin(tmp_path)
+    with Store(made.url) as store, served(made) as address:
+        submission = enter(store, made, "Ada", "x")
+        store.set_status(submission.id, "playing")
+        words = (
+            "agent_error: ValueError: the network wanted an observation of shape (39,), got (36,)"
+        )
+        store.set_status(submission.id, "failed", words)
+        context, page, _ = opened(browser, address, viewport={"width": 400, "height": 800})
+        log_in(page, made.teams["Ada"])
+        expect(page.get_by_text("agent_error")).to_be_visible()
+        table = page.get_by_role("region", name="Your submissions")
+        assert table.evaluate("card => card.scrollWidth <= card.clientWidth")
+        context.close()
+
+
 def check(page: Page) -> None:
     """Axe finds nothing, and nothing sticks out to the side."""
     found = Axe().run(page)

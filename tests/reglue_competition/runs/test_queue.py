@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -222,6 +223,35 @@ def test_what_never_plays_breaks_after_three_tries(
         assert "cannot be made" in server.submission("ours").detail
         server.runs_until(agent.done, "it is told")
         assert "by a failure of ours" in agent.result()
+
+
+def test_news_that_cannot_be_stored_break_one_submission(tmp_path: Path) -> None:
+    """A database that refuses a row of one is not a database that is away for all."""
+    with hosting(tmp_path) as server:
+        poisoned, ours = joined(server.team("poisoned"), Seeded()), server.team("ours")
+        with poisoned as agent:
+            server.runs_until_status("playing", "poisoned")
+            with sqlite3.connect(tmp_path / "competition.sqlite") as database:
+                mine = f"NEW.submission_id = '{server.submission('poisoned').id}'"
+                refuse = "BEGIN SELECT RAISE(ABORT, 'no such row'); END"
+                database.execute(f"CREATE TRIGGER no BEFORE INSERT ON run WHEN {mine} {refuse}")
+            with joined(ours, Seeded()):
+                server.runs_until_status("finished", "ours")
+                server.runs_until_status("broken", "poisoned")
+            server.runs_until(agent.done, "it is told")
+            assert "by a failure of ours" in agent.result()
+        assert "no such row" in server.submission("poisoned").detail
+        assert server.metrics.registry.get_sample_value("reglue_store_failures_total") == 0
+
+
+def test_news_of_no_known_kind_break_a_submission(tmp_path: Path) -> None:
+    with hosting(tmp_path) as server, joined(server.team("ours"), Pausing()) as agent:
+        server.runs_until_status("playing", "ours")
+        (playing,) = server.queue._playing.values()
+        playing.news.append({"pogress": 1})
+        server.runs_until_status("broken", "ours")
+        assert "pogress" in server.submission("ours").detail
+        server.runs_until(agent.done, "it is told")
 
 
 def test_an_agent_that_was_away_when_its_submission_broke_is_told(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import struct
 import zlib
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 from reglue.errors import NotVerified, TranscriptDamaged
 from reglue_bench.runs.ledger import LedgerReader
 from reglue_competition.transcript import Transcript
-from reglue_competition.transcript.framing import MAGIC, Kind
+from reglue_competition.transcript.framing import MAGIC, Kind, Place, RecordReader
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.toys import corridor_plan, play
 from tests.reglue_competition.transcript.transcripts import (
@@ -108,3 +110,25 @@ def test_a_signature_of_another_key_is_told_apart(transcript: Path) -> None:
         read.check_signature(PUBLIC_KEY)
         with pytest.raises(NotVerified, match="got a transcript signed by"):
             read.check_signature(STRANGER.public_key().public_bytes_raw())
+
+
+@pytest.mark.parametrize(
+    ("kind", "number", "wanted"),
+    [
+        (Kind.HEADER, 0, 8 << 20),
+        (Kind.EPISODE, 3, 128 << 20),
+        (Kind.SCORE, 0, 8 << 20),
+        (Kind.SCORE, 2048, 10 << 20),
+    ],
+)
+def test_a_small_file_takes_little_memory(kind: Kind, number: int, wanted: int) -> None:
+    """zlib makes 1 MiB of 1 KiB."""
+    body = zlib.compress(bytes(1024))
+    stored = wanted // 1024  # bytes that might unpack to more than there may be
+    for size, is_taken in ((wanted, True), (wanted + 1, False)):
+        head = struct.pack("<BII", kind, stored, size)
+        reader = RecordReader(io.BytesIO(head + body.ljust(stored, b"\0") + bytes(32)))
+        with pytest.raises(
+            TranscriptDamaged, match=f"got {size} bytes" if not is_taken else "changed"
+        ):
+            reader.record(Place(number, 0), bytes(32))

@@ -166,7 +166,26 @@ def _more(plan: Any) -> None:
     plan["more"] = 1
 
 
-@pytest.mark.parametrize("change", [_parameters, _variants, _units, _more])
+def _no_variants(plan: Any) -> None:
+    plan["variants"] = dict.fromkeys(plan["variants"], 0)
+
+
+def _parameter(name: str, value: Any) -> Any:
+    def change(plan: Any) -> None:
+        plan["parameters"][name] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(_parameters, _variants, _units, _more, _no_variants),
+        *(_parameter("runs", each) for each in (float("nan"), "aaa", "3", 0, -1, 10**400)),
+        *(_parameter("episode_limit", each) for each in (float("nan"), "aaa", 0.5, [])),
+        *(_parameter("episodes", each) for each in (10**7, 10**12)),  # of three
+    ],
+)
 def test_a_plan_that_is_none_does_not_stand(transcript: Path, change: Any) -> None:
     verdict = verified(changed(transcript, with_plan(change)))
     assert "its plan" in verdict.problem

@@ -70,6 +70,7 @@ def _init(environment: Environment, slots: int) -> EnvironmentReady | Refusal:
         seeds=environment.seeds,
         standardizes=environment.standardizes,
         tells_success=environment.tells_success,
+        raw_actions=environment.raw_actions,
     )
 
 

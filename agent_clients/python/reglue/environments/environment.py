@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue.environments.validation import (
+    DomainCheck,
     conforming_array,
     conforming_observation,
     conforming_row,
@@ -26,6 +27,7 @@ from reglue.environments.validation import (
 )
 from reglue.environments.world import Cell, Restorable, Seeded, Suite, World
 from reglue.errors import (
+    IllegalAction,
     NotAnEnvironment,
     NotSupported,
     OutOfOrder,
@@ -54,6 +56,19 @@ class Earned:
     success: npt.ArrayLike = False  # (P,): the task's flag; agents are not told
 
 
+class StandardRandomness:
+    """Numbers starts: the n-th draws from `reglue.rng.Rng(seed, n)`."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._starts = 0  # so far
+
+    def next(self, cell: Cell) -> Cell:
+        """`cell` as the next start plays it."""
+        self._starts += 1
+        return replace(cell, seed=self._seed, repeat=self._starts - 1)
+
+
 class Environment:
     """Derive from it and write `env_init`, `env_start` and `env_step`, or `play`.
 
@@ -73,6 +88,9 @@ class Environment:
 
     tells_success = True
     """False if its episodes never report success: the score is then the mean return."""
+
+    raw_actions = False
+    """True if it wants actions outside of a Box as they are: otherwise they are clipped for it."""
 
     @property
     def variants(self) -> Mapping[str, int]:
@@ -104,7 +122,11 @@ class Environment:
         raise NotImplementedError
 
     def env_step(self, actions: Arrays, slots: Slots) -> Earned:
-        """Take one step in each of `slots`. Clip actions that are out of a Box's bounds."""
+        """Take one step in each of `slots`.
+
+        Actions are legal values of their domains; with `raw_actions` finite numbers may lie
+        outside of a Box.
+        """
         raise NotImplementedError
 
     def env_get_state(self, slot: int) -> bytes:
@@ -154,20 +176,32 @@ class Environment:
             for part, count in ((earned.observations, steps), (first, starts))
             if count
         ]
+        observations = _joined(self.spec, parts)
+        slots = [*play.slots.tolist(), *play.starts]
         return Played(
             rewards=_column("rewards", earned.rewards, steps, "float64"),
-            observations=_joined(self.spec, parts),
+            observations=observations,
             terminated=_column("terminated", earned.terminated, steps, "bool"),
             truncated=_column("truncated", earned.truncated, steps, "bool"),
             success=_column("success", earned.success, steps, "bool"),
+            faults=self._domains.mistakes(observations, slots),
             is_fresh=True,
         )
+
+    @property
+    def _domains(self) -> DomainCheck:
+        """Of the present spec. A class of somebody's need not call a constructor of ours."""
+        check: DomainCheck | None = self.__dict__.get("_domain_check")
+        if check is None or check.spec is not self.spec:
+            check = self._domain_check = DomainCheck(self.spec)
+        return check
 
 
 class Worlds(Environment):
     """Plays one world in each slot; its suite makes a world when the slot is first used.
 
-    An error in one world is a fault of its slot; the other slots continue.
+    An error in one world is a fault of its slot; the other slots continue. A world that failed is
+    closed, and another one made for the slot's next start.
     """
 
     portable = True
@@ -175,10 +209,11 @@ class Worlds(Environment):
     def __init__(self, suite: Suite) -> None:
         self.tells_success = bool(getattr(suite, "tells_success", True))
         self.max_slots = int(getattr(suite, "max_slots", self.max_slots))
+        self.raw_actions = bool(getattr(suite, "raw_actions", self.raw_actions))
         self._suite = suite
         self._worlds: dict[int, World] = {}
         self._tasks: dict[int, str] = {}  # that slots began last
-        self._standard: tuple[int, int] | None = None  # seed, starts so far
+        self._standard: StandardRandomness | None = None
 
     @property
     def variants(self) -> Mapping[str, int]:
@@ -210,22 +245,33 @@ class Worlds(Environment):
         """Step and start world by world; those of one task together, as they may share memory."""
         played = Played.blank(self.spec, play, is_fresh=True)
         faults: dict[int, str] = {}
+        illegal = set[int]()
         slots = play.slots.tolist()
         tasks = [self._tasks.get(slot, "") for slot in slots]
         for row in sorted(range(len(slots)), key=tasks.__getitem__):
             slot = slots[row]
             try:
                 self._step(slot, play, row, played)
+            except IllegalAction as error:
+                faults[slot] = str(error)
+                illegal.add(slot)
             except Exception as error:  # noqa: BLE001 - the edge of somebody's world
                 faults[slot] = _fault(error)
+                self._discard(slot)
         for row, (slot, cell) in enumerate(play.starts.items(), start=len(play.slots)):
             try:
-                numbered = self._numbered(cell)
+                numbered = cell if self._standard is None else self._standard.next(cell)
                 self._tasks[slot] = cell.task
                 self._keep(played, row, self._world_of(slot).start(numbered))
             except Exception as error:  # noqa: BLE001 - the edge of somebody's world
                 faults[slot] = _fault(error)
-        return replace(played, faults=faults) if faults else played
+                self._discard(slot)
+        mistakes = self._domains.mistakes(played.observations, [*slots, *play.starts], faults)
+        for slot in mistakes:
+            self._discard(slot)
+        if not (faults or mistakes):
+            return played
+        return replace(played, faults=faults | mistakes, illegal=frozenset(illegal))
 
     def _step(self, slot: int, play: Play, row: int, played: Played) -> None:
         if slot not in self._worlds:
@@ -248,13 +294,14 @@ class Worlds(Environment):
         for tensor in self.spec.observations:
             played.observations[tensor.name][row] = conforming_row(observation, tensor, self.spec)
 
-    def _numbered(self, cell: Cell) -> Cell:
-        """`cell`, or the n-th start's where randomness is standardized."""
-        if self._standard is None:
-            return cell
-        seed, starts = self._standard
-        self._standard = (seed, starts + 1)
-        return replace(cell, seed=seed, repeat=starts)
+    def _discard(self, slot: int) -> None:
+        """Its world failed: nobody knows what it would do in another episode."""
+        if (world := self._worlds.pop(slot, None)) is not None:
+            try:
+                world.close()
+            except Exception as error:  # the edge of somebody's world
+                raise_interrupt(error)
+                log.debug("a world that failed was not closed", exc_info=error)
 
     def env_get_state(self, slot: int) -> bytes:
         """As its world's get_state."""
@@ -292,7 +339,11 @@ class Worlds(Environment):
         """Number the starts: the n-th cell gets this seed and repeat n."""
         if not self._suite.standardizes:
             super().env_standardize_randomness(seed)
-        self._standard = (seed, 0)
+        self._standard = StandardRandomness(seed)
+
+    def world(self, slot: int) -> World:
+        """The world that plays in a slot."""
+        return self._world_of(slot)
 
     def env_cleanup(self) -> None:
         """Close every world."""

@@ -1,19 +1,23 @@
-"""Checks an environment's answers against the names, shapes and dtypes of its TaskSpec.
+"""Checks an environment's answers against its TaskSpec: names, shapes, dtypes and domains.
 
-All raise NotAnEnvironment, with what they got and wanted.
+Mistakes are raised as NotAnEnvironment, with what was got and wanted.
 """
 
 from __future__ import annotations
 
+import logging
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from reglue.environments.world import Step
-from reglue.errors import NotAnEnvironment
-from reglue.spec import Array, TaskSpec, TensorSpec, same_numbers
+from reglue.errors import NotAnEnvironment, brief
+from reglue.spec import Array, Arrays, Box, TaskSpec, TensorSpec, same_numbers
+
+log = logging.getLogger("reglue")
 
 
 def conforming_spec(spec: object) -> TaskSpec:
@@ -30,13 +34,57 @@ def conforming_step(step: object) -> Step:
             f"step() returned {step!r}, wanted "
             "reglue.Step(reward, observation, terminated, truncated, success)"
         )
+    if (
+        type(step.reward) is float
+        and math.isfinite(step.reward)
+        and type(step.terminated) is type(step.truncated) is type(step.success) is bool
+    ):  # the common case, checked once
+        return step
+    return Step(
+        reward=conforming_reward(step.reward),
+        observation=step.observation,
+        terminated=conforming_flag("terminated", step.terminated),
+        truncated=conforming_flag("truncated", step.truncated),
+        success=conforming_flag("success", step.success),
+    )
+
+
+def conforming_reward(reward: object) -> float:
+    """One finite number; an array of one number is one."""
+    if isinstance(reward, float):  # also NumPy's
+        number = float(reward)
+    else:
+        number = _one_number("reward", reward, "one number")
+    if not math.isfinite(number):
+        raise NotAnEnvironment(f"reward: got {brief(reward)}, wanted a finite number")
+    return number
+
+
+def conforming_flag(what: str, flag: object) -> bool:
+    """True or False, or 1 or 0; an array of one of them is one."""
+    if type(flag) is bool:
+        return flag
+    wanted = "True or False, or 1 or 0"
+    number = _one_number(what, flag, wanted)
+    if number not in (0, 1):
+        raise NotAnEnvironment(f"{what}: got {brief(flag)}, wanted {wanted}")
+    return number == 1
+
+
+def _one_number(what: str, value: object, wanted: str) -> float:
+    if type(value) is int and abs(value) < 2**63:
+        return float(value)
     try:
-        is_number = math.isfinite(step.reward)
-    except (TypeError, OverflowError):
-        is_number = False
-    if not is_number:
-        raise NotAnEnvironment(f"got reward {step.reward!r}, wanted a finite number")
-    return step
+        given = np.asarray(value)
+    except (TypeError, ValueError):  # of no array, such as rows of different lengths
+        given = np.array(None)
+    if given.dtype.kind not in "biuf":
+        got = brief(value)
+    elif given.size != 1:
+        got = f"an array of shape {given.shape}"
+    else:
+        return float(given.item())
+    raise NotAnEnvironment(f"{what}: got {got}, wanted {wanted}")
 
 
 def conforming_observation(
@@ -86,10 +134,10 @@ def conforming_rows(
     return value
 
 
-def conforming_array(what: str, value: Any, dtype: np.dtype[Any]) -> Array:
-    """`value` in `dtype`, which no integer may change."""
+def conforming_array(what: str, value: Any, dtype: np.dtype[Any], *, copy: bool = False) -> Array:
+    """`value` in `dtype`, which no integer may change; `copy`: never `value`'s own memory."""
     try:
-        given = np.asarray(value)
+        given = np.array(value, copy=copy or None)
     except ValueError:  # rows of different lengths
         raise NotAnEnvironment(f"{what}: got {value!r}, wanted an array of {dtype}") from None
     cast = same_numbers(given, dtype)
@@ -98,3 +146,81 @@ def conforming_array(what: str, value: Any, dtype: np.dtype[Any]) -> Array:
     raise NotAnEnvironment(
         f"{what}: got {given} of dtype {given.dtype}, wanted numbers that are the same in {dtype}"
     )
+
+
+class DomainCheck:
+    """Checks batches of observations against the domains of their tensors.
+
+    A number that a Discrete, MultiDiscrete or MultiBinary lacks is a mistake. Observations with
+    numbers outside a Box, or NaN, are passed on and counted; the log tells of the 1st, the 10th,
+    the 100th, ….
+    """
+
+    def __init__(self, spec: TaskSpec) -> None:
+        self.spec = spec
+        self.outside: Counter[str] = Counter()  # tensor -> observations outside its Box
+        self._limits = [
+            (tensor, _repeated(tensor, spec.slots))
+            for tensor in spec.observations
+            if tensor.limits is not None
+        ]
+
+    def mistakes(
+        self, observations: Arrays, slots: Sequence[int], failed: Container[int] = ()
+    ) -> dict[int, str]:
+        """What is wrong, by slot; `slots` are those of the rows. `failed` ones said nothing."""
+        found: dict[int, str] = {}
+        for tensor, (low, high) in self._limits:
+            rows = observations[tensor.name]
+            if len(low) > (count := len(rows)):
+                low, high = low[:count], high[:count]  # noqa: PLW2901 - no call, as each turn asks
+            # Of a number and NaN these take the number, and differ from what was given.
+            inside = np.fmin(np.fmax(rows, low), high)
+            if inside.tobytes() != rows.tobytes():
+                self._look(tensor, rows, slots, failed, found)
+        return found
+
+    def _look(
+        self,
+        tensor: TensorSpec,
+        rows: Array,
+        slots: Sequence[int],
+        failed: Container[int],
+        found: dict[int, str],
+    ) -> None:
+        assert tensor.limits is not None, "nothing is outside"
+        within = (rows >= tensor.limits[0]) & (rows <= tensor.limits[1])
+        for row in np.flatnonzero(~within.reshape(len(rows), -1).all(axis=1)).tolist():
+            if (slot := slots[row]) in failed:
+                continue
+            what = _outside(tensor, rows[row], within[row])
+            if isinstance(tensor.domain, Box):
+                self._count(tensor.name, what)
+            else:
+                found.setdefault(slot, what)
+
+    def _count(self, name: str, what: str) -> None:
+        self.outside[name] += 1
+        count = self.outside[name]
+        if count == 10 ** (len(str(count)) - 1):
+            log.warning("%s, and passed it on as it is; so far %d of these", what, count)
+
+
+_FEW = 2**16  # numbers that are quicker compared one by one than with what is repeated
+
+
+def _repeated(tensor: TensorSpec, rows: int) -> tuple[Array, Array]:
+    """A tensor's limits, of as many rows, or of one where a row is large."""
+    assert tensor.limits is not None, "nothing is outside"
+    shape = (rows if rows * tensor.size <= _FEW else 1, *tensor.shape)
+    low, high = (np.broadcast_to(end, shape) for end in tensor.limits)
+    return (low.copy(), high.copy()) if shape[0] == rows else (low, high)
+
+
+def _outside(tensor: TensorSpec, row: Array, within: Array) -> str:
+    """The first number that the tensor's domain lacks, and the limits there."""
+    assert tensor.limits is not None, "nothing is outside"
+    place = tuple(np.argwhere(~within)[0].tolist())
+    low, high = (np.broadcast_to(end, tensor.shape)[place] for end in tensor.limits)
+    element = f"[{', '.join(map(str, place))}]" if place else ""
+    return f"observation {tensor.name!r}{element}: got {row[place]}, wanted {low} to {high}"

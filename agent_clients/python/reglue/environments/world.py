@@ -46,7 +46,13 @@ class World(Protocol):
         """Begin the cell's episode and return its first observation."""
 
     def step(self, action: Arrays) -> Step:
-        """Take one step. Actions out of a Box are legal: the environment clips them."""
+        """Take one step. Actions are legal values of their domains; with the suite's
+        `raw_actions` finite numbers may lie outside of a Box.
+
+        Raises reglue.IllegalAction, with nothing changed, for an action that it cannot play and
+        that its TaskSpec does not exclude, such as a move against the rules: the agent's error.
+        Any other exception is the environment's failure.
+        """
 
     def close(self) -> None:
         """Release what `start` took."""
@@ -93,7 +99,9 @@ class Suite(Protocol):
     """Makes the worlds of one process, which may share what is expensive to build.
 
     A suite whose episodes never tell of success sets `tells_success = False`; its mean return
-    is then its score. One that can make only so many worlds sets `max_slots`.
+    is then its score. One that can make only so many worlds sets `max_slots`. One whose worlds
+    want actions outside of a Box as they are, to clip them or to charge for what is beyond, sets
+    `raw_actions = True`; otherwise they are clipped before its worlds see them.
     """
 
     @property

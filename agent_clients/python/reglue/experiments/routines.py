@@ -180,13 +180,13 @@ class Routines:
         """RL_set_random_seed: set the state of the environment's generators."""
         self._ask(RLSetRandomSeed(given_slot(slot), given_text("key", key)), RoutineDone)
 
-    def agent_message(self, text: str) -> str:
-        """RL_agent_message; legal at any time."""
-        return self._ask(TextMessage(given_text("message", text)), TextMessage).text
+    def agent_message(self, text: str | None) -> str:
+        """RL_agent_message; legal at any time. None is an empty message, as in RL-Glue."""
+        return self._ask(TextMessage(_message(text)), TextMessage).text
 
-    def env_message(self, text: str) -> str:
-        """RL_env_message; legal at any time."""
-        return self._ask(EnvMessage(given_text("message", text)), TextMessage).text
+    def env_message(self, text: str | None) -> str:
+        """RL_env_message; legal at any time. None is an empty message, as in RL-Glue."""
+        return self._ask(EnvMessage(_message(text)), TextMessage).text
 
     # Half steps, for programs that change what passes between agent and environment.
 
@@ -294,6 +294,10 @@ def given_text(what: str, text: object) -> str:
     except UnicodeEncodeError:
         raise OutOfDomain(got=f"{what} {text!r}", wanted="text that UTF-8 can encode") from None
     return text
+
+
+def _message(text: object) -> str:
+    return "" if text is None else given_text("message", text)
 
 
 def given_rows(rows: object) -> dict[str, npt.NDArray[Any]]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
 import numpy as np
 
-from reglue.errors import BadArgument, OutOfOrder
+from reglue.errors import BadArgument, NotCopied, OutOfOrder
 from reglue.gymnasium.spaces import ActionRows, space_of, value_of
 from reglue.gymnasium.stepped_session import Landed, SteppedSession
 from reglue.messages.agent import Budget, Phase
@@ -21,23 +22,37 @@ class GlueEnv(gymnasium.Env[Any, Any]):
     """Episodes that a glue gives out, one after another, as a program steps them.
 
     `reset` begins the next episode of the glue's; one in mid-episode is abandoned, which is free
-    while the agent trains and a failed episode where it is judged. `reset(seed=…)` seeds this
-    object alone. `info` has the `phase` and the `start_seed` of an episode that begins, `clipped`
-    where the last action lay out of its bounds, `void` where the environment failed, and `cut_off`
-    where the glue ended the episode for another one.
+    while the agent trains and a failed episode where it is judged. A seed in the first `reset` is
+    the training seed of episodes that are played here; later, and at a glue, `reset(seed=…)` seeds
+    `np_random` alone. `info` has the `phase` and the `start_seed` of an episode that begins,
+    `clipped` where the last action lay out of its bounds, `void` where the environment failed, and
+    `cut_off` where the glue ended the episode for another one.
+
+    A copy, by pickle too, begins anew with the same arguments; a session cannot be copied.
 
     Raises TrainingOver where the glue judges what follows: see `evaluate`.
     """
 
-    metadata = {"render_modes": []}  # noqa: RUF012 - Gymnasium's
-
-    def __init__(self, session: SteppedSession) -> None:
+    def __init__(
+        self,
+        session: SteppedSession,
+        render_mode: str | None = None,
+        again: Callable[[], GlueEnv] | None = None,
+    ) -> None:
+        """`again` makes another of the same arguments; None: nothing does."""
+        self.metadata = drawing_metadata(render_mode)
+        self.render_mode = render_mode
+        self._again = again
         self.task_spec: TaskSpec = session.spec
         self.observation_space = space_of(session.spec.observations)
         self.action_space = space_of(session.spec.actions)
         self._session = session
         self._rows = ActionRows(session.spec.actions, 1)
         self._leave = weakref.finalize(self, session.leave)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy begins anew. Raises NotCopied."""
+        return reduced(self._again)
 
     @property
     def budget(self) -> Budget:
@@ -76,6 +91,7 @@ class GlueEnv(gymnasium.Env[Any, Any]):
         if options:
             raise BadArgument(f"got options {sorted(options)}, wanted none")
         session = self._session
+        session.choose(seed)
         session.begin_run()
         session.begin()
         if session.acts[0] and not (session.untouched[0] and session.phase is Phase.EVALUATE):
@@ -84,7 +100,7 @@ class GlueEnv(gymnasium.Env[Any, Any]):
         session.show(_ALL)
         return self._seen(session.observations()), {
             "phase": session.phase.name.lower(),
-            "start_seed": int(session.start_seeds[0]),
+            "start_seed": session.start_seeds[0],
         }
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -98,6 +114,13 @@ class GlueEnv(gymnasium.Env[Any, Any]):
         seen = session.observations()
         return self._seen(seen), float(landed.rewards[0]), terminated, truncated, _info(landed)
 
+    def render(self) -> Any:
+        """What the program sees, (height, width, 3) uint8; None without a `render_mode`.
+
+        Raises UsageError before the first reset, and where nothing can be drawn.
+        """
+        return self._session.picture(0) if self.render_mode else None
+
     def close(self) -> None:
         """Leave the session; the glue is told."""
         self._leave()
@@ -110,6 +133,22 @@ class GlueEnv(gymnasium.Env[Any, Any]):
                 for each in self.task_spec.observations
             },
         )
+
+
+def drawing_metadata(render_mode: str | None) -> dict[str, Any]:
+    """Gymnasium's `metadata` of what was made to draw, or not."""
+    return (
+        {"render_modes": [render_mode], "render_fps": 30} if render_mode else {"render_modes": []}
+    )
+
+
+def reduced(again: Callable[[], object] | None) -> tuple[Any, ...]:
+    """How to copy what `again` makes, for `__reduce__`. Raises NotCopied."""
+    if again is None:
+        raise NotCopied(
+            "a session at a glue has one program and cannot be copied: reglue.make() makes another"
+        )
+    return again, ()
 
 
 def _scalar(rows: Array) -> Any:

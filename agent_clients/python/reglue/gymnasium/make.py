@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+import gymnasium
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode
 
 from reglue.agents.agent import Agent
-from reglue.errors import BadArgument, MissingExtra, UnknownName, UsageError
+from reglue.errors import BadArgument, MissingExtra, NotAnEnvironment, UnknownName, UsageError
 from reglue.gymnasium.env import GlueEnv
-from reglue.gymnasium.registration import env_spec
+from reglue.gymnasium.registration import env_id, env_spec
 from reglue.gymnasium.stepped_session import Calls, SteppedSession
 from reglue.gymnasium.vector_env import GlueVectorEnv
 from reglue.net.join_string import TRANSPORTS, Transport, join_string
@@ -41,18 +43,26 @@ def make(where: str | None = None, benchmark: str | None = None, **options: Any)
         benchmark: What the glue has to play; its observations and actions are compared. Without
             an address, as `where`.
         options: At a glue those of `connect`: token, ca, tls_name, name, connect_timeout_s,
-            transport. Here `seed` (of goals and episodes), `workers` (processes), and what
+            transport. Here `seed` (of goals and episodes), `training_seed` (of their order),
+            `workers` (processes), `render_mode` ("rgb_array"), `raise_faults` (False: an
+            environment's failure ends its episode, with `void` in `info`), and what
             `reglue_bench.evaluate` takes to choose the environments: split, goal_visible, one_hot,
             environment_args, …
 
     Raises:
         BadArgument, UnknownName: No such benchmark, or an unknown option.
+        NotAnEnvironment: It cannot draw.
         MissingExtra: To play benchmarks here takes the extra `server`.
         Unreachable, Refused, SessionLost, UsageError: As `connect`.
     """
-    env = GlueEnv(_session(where, benchmark, 1, options))
+    session, mode = _session(where, benchmark, 1, options), options.get("render_mode")
+    env = GlueEnv(session, mode, _again(partial(make, where, benchmark, **options)))
     env.spec = _spec(where, benchmark, options)
     return env
+
+
+make.metadata = {"render_modes": ["rgb_array"]}  # type: ignore[attr-defined]
+"""By which `gymnasium.make` knows how to show a window, and to collect frames."""
 
 
 def make_vec(
@@ -83,7 +93,11 @@ def make_vec(
     except ValueError:
         known = ", ".join(repr(each.value) for each in AutoresetMode)
         raise BadArgument(f"got autoreset_mode {autoreset_mode!r}, wanted {known}") from None
-    env = GlueVectorEnv(_session(where, benchmark, num_envs, options), mode)
+    session = _session(where, benchmark, num_envs, options)
+    again = partial(
+        make_vec, where, benchmark, num_envs=num_envs, autoreset_mode=autoreset_mode, **options
+    )
+    env = GlueVectorEnv(session, mode, options.get("render_mode"), _again(again))
     env.spec = _spec(where, benchmark, options)
     return env
 
@@ -97,7 +111,11 @@ def _session(
     address, benchmark = _chosen(where, benchmark)
     if address is None:
         assert benchmark is not None
-        return SteppedSession(_entry("calls")(benchmark, slots, **options))
+        _check_name(benchmark)
+        local = _entry("calls")(benchmark, slots, **options)
+        return SteppedSession(local.calls, local)
+    if options.pop("render_mode", None) is not None:
+        raise NotAnEnvironment("a session at a glue cannot draw: make it with render_mode=None")
     for name in options.keys() - _OPTIONS:
         raise UnknownName("option of a session", name, _OPTIONS)
     session = SteppedSession(_connected(address, slots or 0, **options))
@@ -113,6 +131,19 @@ def _session(
         session.leave()
         raise
     return session
+
+
+def _check_name(benchmark: str) -> None:
+    """Raise BadArgument for an id of Gymnasium's, also in the form with a colon."""
+    spec = gymnasium.registry.get(env_id(benchmark.removeprefix("reglue/")))
+    if spec is not None and benchmark.startswith("reglue/"):
+        name = spec.kwargs.get("benchmark", "an address")
+        raise BadArgument(f"got {benchmark!r}, wanted {name!r}; or gymnasium.make({spec.id!r})")
+
+
+def _again(make_it: partial[Any]) -> partial[Any] | None:
+    """How to make another; None where a glue has to give one out."""
+    return None if _chosen(*make_it.args)[0] else make_it
 
 
 def _chosen(where: str | None, benchmark: str | None) -> tuple[str | None, str | None]:
@@ -190,4 +221,4 @@ def _spec(where: str | None, benchmark: str | None, options: dict[str, Any]) -> 
     address, benchmark = _chosen(where, benchmark)
     if address is not None:
         return env_spec("Session")
-    return env_spec(re.sub(r"[^\w:.-]", "-", str(benchmark)), benchmark=benchmark, **options)
+    return env_spec(str(benchmark), benchmark=benchmark, **options)

@@ -10,13 +10,16 @@ from importlib.metadata import entry_points
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
-_ID = re.compile(r"[\w:.-]+")
+
+def env_id(name: str) -> str:
+    """The id of the environment of a name; without a colon, as Gymnasium reads `module:id`."""
+    return "reglue/" + re.sub(r"[^\w.-]", "-", name)
 
 
 def env_spec(name: str, **kwargs: object) -> EnvSpec:
-    """How Gymnasium makes the environment `reglue/NAME`."""
+    """How Gymnasium makes the environment of a name."""
     return EnvSpec(
-        f"reglue/{name}",
+        env_id(name),
         entry_point="reglue.gymnasium:make",
         vector_entry_point="reglue.gymnasium:make_vec",
         nondeterministic=True,  # the glue draws goals and seeds, not reset(seed=…)
@@ -31,7 +34,7 @@ def register_all() -> None:
     """
     known = {spec.id for spec in gymnasium.registry.values()}
     specs = [env_spec("Session")]
-    specs += [env_spec(name, benchmark=name) for name in _names() if _ID.fullmatch(name)]
+    specs += [env_spec(name, benchmark=name) for name in _names()]
     for spec in specs:
         if spec.id not in known:
             gymnasium.registry[spec.id] = spec

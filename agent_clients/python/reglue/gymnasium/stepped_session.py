@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -62,6 +62,16 @@ class Landed:
         return self.terminated | self.truncated
 
 
+class LocalGlue(Protocol):
+    """What plays episodes in this process, beside its calls."""
+
+    def choose(self, seed: int | None) -> None:
+        """Before the first episode: which episodes are played; None leaves them as they are."""
+
+    def picture(self, slot: int, *, is_over: bool) -> Any:
+        """(height, width, 3) uint8. Raises UsageError."""
+
+
 class SteppedSession:
     """The slots of a session, which the program steps.
 
@@ -70,8 +80,9 @@ class SteppedSession:
     or said farewell.
     """
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: Calls, local: LocalGlue | None = None) -> None:
         """Takes the session up to AgentInit. Raises as `connect`."""
+        self._local = local
         self.policy: Agent | None = None  # plays what is judged, if there is one
         self.budget = UNLIMITED
         self.phase = Phase.TRAIN
@@ -102,6 +113,16 @@ class SteppedSession:
         self._reply = RoutineDone()
 
     # Steps and starts.
+
+    def choose(self, seed: int | None) -> None:
+        """Before the first episode: which are played, where this process chooses them."""
+        if self._local is not None:
+            self._local.choose(seed)
+
+    def picture(self, slot: int) -> Any:
+        """What the program sees of a slot, (height, width, 3) uint8. Raises UsageError."""
+        assert self._local is not None, "who makes it to draw has a local one"
+        return self._local.picture(slot, is_over=not self.acts[slot])
 
     def begin(self) -> None:
         """Wait until an episode goes on, or its start waits."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,6 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from reglue.errors import BadArgument, OutOfOrder
+from reglue.gymnasium.env import drawing_metadata, reduced
 from reglue.gymnasium.spaces import ActionRows, space_of, value_of
 from reglue.gymnasium.stepped_session import Landed, Mask, SteppedSession
 from reglue.messages.agent import Budget, Phase
@@ -35,10 +37,19 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
     repeat their last observation.
     """
 
-    def __init__(self, session: SteppedSession, autoreset_mode: AutoresetMode) -> None:
+    def __init__(
+        self,
+        session: SteppedSession,
+        autoreset_mode: AutoresetMode,
+        render_mode: str | None = None,
+        again: Callable[[], GlueVectorEnv] | None = None,
+    ) -> None:
+        """`again` makes another of the same arguments; None: nothing does."""
         self.task_spec: TaskSpec = session.spec
         self.num_envs = session.spec.slots
-        self.metadata = {"render_modes": [], "autoreset_mode": autoreset_mode}
+        self.render_mode = render_mode
+        self.metadata = {**drawing_metadata(render_mode), "autoreset_mode": autoreset_mode}
+        self._again = again
         self.single_observation_space = space_of(session.spec.observations)
         self.single_action_space = space_of(session.spec.actions)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
@@ -49,6 +60,10 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         self._everyone = np.ones(self.num_envs, np.bool_)
         self._has_begun = False
         self._leave = weakref.finalize(self, session.leave)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy begins anew. Raises NotCopied."""
+        return reduced(self._again)
 
     @property
     def budget(self) -> Budget:
@@ -83,11 +98,13 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
     ) -> tuple[Any, dict[str, Any]]:
         """Begin the next episode in all slots, or in those of `options["reset_mask"]`, (S,) bool.
 
-        Raises BadArgument, TrainingOver, SessionLost.
+        Of several seeds the first counts. Raises BadArgument, TrainingOver, SessionLost.
         """
-        super().reset(seed=self._seed(seed))
+        seed = self._seed(seed)
+        super().reset(seed=seed)
         mask = self._mask(options)
         session = self._session
+        session.choose(seed)
         session.begin_run()
         session.begin()
         if session.phase is Phase.EVALUATE:  # to abandon an episode is to fail
@@ -123,6 +140,12 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
             shown = session.waits.copy()
         landed = session.act(arrays) if 1 in session.acts.tobytes() else self._nothing()
         return self._stepped(landed, shown)
+
+    def render(self) -> tuple[Any, ...] | None:
+        """A picture of each slot, as of GlueEnv; None without a `render_mode`."""
+        if not self.render_mode:
+            return None
+        return tuple(self._session.picture(slot) for slot in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:
         """Leave the session; the glue is told."""
@@ -188,7 +211,7 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         return found
 
     def _seed(self, seed: int | list[int | None] | None) -> int | None:
-        """Of this object's generator: the first of several. Raises BadArgument."""
+        """The first of several. Raises BadArgument."""
         if not isinstance(seed, list | tuple):
             return seed
         if len(seed) != self.num_envs:

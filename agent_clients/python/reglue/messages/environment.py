@@ -5,7 +5,7 @@ The values behind `proto/reglue/v1/environment.proto`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -48,6 +48,9 @@ class EnvironmentReady:
     seeds: bool = False  # env_get_random_seed and env_set_random_seed
     standardizes: bool = False  # env_standardize_randomness
     tells_success: bool = True  # else it is judged by its mean return
+    raw_actions: bool = (
+        False  # it wants actions outside of a Box as they are; else they are clipped
+    )
 
 
 @value
@@ -69,6 +72,8 @@ class Played:
     truncated: Flags  # (P,)
     success: Flags  # (P,)
     faults: Mapping[int, str] = field(default_factory=dict)  # slot -> what failed
+    illegal: Set[int] = frozenset()  # slots of `faults` where the action was none: the agent's
+    crashed: Set[int] = frozenset()  # those that failed again, by the same actions: the glue's word
     is_fresh: bool = False  # the glue owns the arrays and may keep them
 
     @staticmethod

@@ -20,6 +20,7 @@ or `action`.
 | no bound of an int32 or a float; of other dtypes | NEGINF, POSINF; the dtype's smallest, largest |
 | no bound of the rewards | UNSPEC |
 | continuing | PROBLEMTYPE continuing, else episodic |
+| extra | EXTRA |
 
 So an image is a row of INTS, tensors of one kind stand behind one another, equal ranges in a
 row are written as one that is repeated. RL-Glue's C parser refuses a repeated NEGINF, so
@@ -73,12 +74,13 @@ def task_spec_from_string(text: str) -> TaskSpec:
         reward_range=(low, high),
         discount=parsed.discount,
         continuing=parsed.problem_type == _CONTINUING,
+        extra=parsed.extra,
     )
 
 
-def task_spec_to_string(spec: TaskSpec, extra: str = "") -> str:
-    """A TaskSpec as a task spec string, followed by any text. Raises SpecError, with the tensor's
-    name, for what the string cannot express.
+def task_spec_to_string(spec: TaskSpec, extra: str | None = None) -> str:
+    """A TaskSpec as a task spec string, followed by its `extra` or that text. Raises SpecError,
+    with the tensor's name, for what the string cannot express.
     """
     return str(
         TaskSpecString(
@@ -87,7 +89,7 @@ def task_spec_to_string(spec: TaskSpec, extra: str = "") -> str:
             observations=_abstract_type("observations", spec.observations),
             actions=_abstract_type("actions", spec.actions),
             rewards=_rewards(*spec.reward_range),
-            extra=extra,
+            extra=spec.extra if extra is None else extra,
         )
     )
 

@@ -97,7 +97,7 @@ class EnvironmentInit(_message.Message):
     def __init__(self, slots: _Optional[int] = ...) -> None: ...
 
 class EnvironmentReady(_message.Message):
-    __slots__ = ("spec", "tasks", "restores", "portable", "seeds", "standardizes", "tells_no_success")
+    __slots__ = ("spec", "tasks", "restores", "portable", "seeds", "standardizes", "tells_no_success", "raw_actions")
     SPEC_FIELD_NUMBER: _ClassVar[int]
     TASKS_FIELD_NUMBER: _ClassVar[int]
     RESTORES_FIELD_NUMBER: _ClassVar[int]
@@ -105,6 +105,7 @@ class EnvironmentReady(_message.Message):
     SEEDS_FIELD_NUMBER: _ClassVar[int]
     STANDARDIZES_FIELD_NUMBER: _ClassVar[int]
     TELLS_NO_SUCCESS_FIELD_NUMBER: _ClassVar[int]
+    RAW_ACTIONS_FIELD_NUMBER: _ClassVar[int]
     spec: _spec_pb2.TaskSpec
     tasks: _containers.RepeatedCompositeFieldContainer[EnvironmentTask]
     restores: bool
@@ -112,7 +113,8 @@ class EnvironmentReady(_message.Message):
     seeds: bool
     standardizes: bool
     tells_no_success: bool
-    def __init__(self, spec: _Optional[_Union[_spec_pb2.TaskSpec, _Mapping]] = ..., tasks: _Optional[_Iterable[_Union[EnvironmentTask, _Mapping]]] = ..., restores: bool = ..., portable: bool = ..., seeds: bool = ..., standardizes: bool = ..., tells_no_success: bool = ...) -> None: ...
+    raw_actions: bool
+    def __init__(self, spec: _Optional[_Union[_spec_pb2.TaskSpec, _Mapping]] = ..., tasks: _Optional[_Iterable[_Union[EnvironmentTask, _Mapping]]] = ..., restores: bool = ..., portable: bool = ..., seeds: bool = ..., standardizes: bool = ..., tells_no_success: bool = ..., raw_actions: bool = ...) -> None: ...
 
 class EnvironmentTask(_message.Message):
     __slots__ = ("name", "variants")
@@ -165,12 +167,14 @@ class Played(_message.Message):
     def __init__(self, rewards: _Optional[bytes] = ..., observations: _Optional[_Iterable[bytes]] = ..., flags: _Optional[bytes] = ..., faults: _Optional[_Iterable[_Union[SlotFault, _Mapping]]] = ...) -> None: ...
 
 class SlotFault(_message.Message):
-    __slots__ = ("slot", "what")
+    __slots__ = ("slot", "what", "illegal_action")
     SLOT_FIELD_NUMBER: _ClassVar[int]
     WHAT_FIELD_NUMBER: _ClassVar[int]
+    ILLEGAL_ACTION_FIELD_NUMBER: _ClassVar[int]
     slot: int
     what: str
-    def __init__(self, slot: _Optional[int] = ..., what: _Optional[str] = ...) -> None: ...
+    illegal_action: bool
+    def __init__(self, slot: _Optional[int] = ..., what: _Optional[str] = ..., illegal_action: bool = ...) -> None: ...
 
 class GetState(_message.Message):
     __slots__ = ("slot",)

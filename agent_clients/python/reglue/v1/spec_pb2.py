@@ -24,25 +24,25 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14reglue/v1/spec.proto\x12\treglue.v1\"\xed\x01\n\x08TaskSpec\x12+\n\x0cobservations\x18\x01 \x03(\x0b\x32\x15.reglue.v1.TensorSpec\x12&\n\x07\x61\x63tions\x18\x02 \x03(\x0b\x32\x15.reglue.v1.TensorSpec\x12\x12\n\nreward_low\x18\x03 \x01(\x01\x12\x13\n\x0breward_high\x18\x04 \x01(\x01\x12\x10\n\x08\x64iscount\x18\x05 \x01(\x01\x12\x0f\n\x07horizon\x18\x06 \x01(\r\x12\x12\n\ncontinuing\x18\x07 \x01(\x08\x12\x1d\n\x15rewards_in_evaluation\x18\x08 \x01(\x08\x12\r\n\x05slots\x18\t \x01(\r\"\x80\x02\n\nTensorSpec\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x1f\n\x05\x64type\x18\x02 \x01(\x0e\x32\x10.reglue.v1.Dtype\x12\r\n\x05shape\x18\x03 \x03(\r\x12\x1d\n\x03\x62ox\x18\x04 \x01(\x0b\x32\x0e.reglue.v1.BoxH\x00\x12\'\n\x08\x64iscrete\x18\x05 \x01(\x0b\x32\x13.reglue.v1.DiscreteH\x00\x12\x32\n\x0emulti_discrete\x18\x06 \x01(\x0b\x32\x18.reglue.v1.MultiDiscreteH\x00\x12.\n\x0cmulti_binary\x18\x07 \x01(\x0b\x32\x16.reglue.v1.MultiBinaryH\x00\x42\x08\n\x06\x64omain\" \n\x03\x42ox\x12\x0b\n\x03low\x18\x01 \x03(\x01\x12\x0c\n\x04high\x18\x02 \x03(\x01\"$\n\x08\x44iscrete\x12\t\n\x01n\x18\x01 \x01(\x04\x12\r\n\x05start\x18\x02 \x01(\x12\"\x1a\n\rMultiDiscrete\x12\t\n\x01n\x18\x01 \x03(\x04\"\r\n\x0bMultiBinary*\xde\x01\n\x05\x44type\x12\x15\n\x11\x44TYPE_UNSPECIFIED\x10\x00\x12\x0e\n\nDTYPE_BOOL\x10\x01\x12\x0f\n\x0b\x44TYPE_UINT8\x10\x02\x12\x10\n\x0c\x44TYPE_UINT16\x10\x03\x12\x10\n\x0c\x44TYPE_UINT32\x10\x04\x12\x10\n\x0c\x44TYPE_UINT64\x10\x05\x12\x0e\n\nDTYPE_INT8\x10\x06\x12\x0f\n\x0b\x44TYPE_INT16\x10\x07\x12\x0f\n\x0b\x44TYPE_INT32\x10\x08\x12\x0f\n\x0b\x44TYPE_INT64\x10\t\x12\x11\n\rDTYPE_FLOAT32\x10\n\x12\x11\n\rDTYPE_FLOAT64\x10\x0b\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14reglue/v1/spec.proto\x12\treglue.v1\"\xfc\x01\n\x08TaskSpec\x12+\n\x0cobservations\x18\x01 \x03(\x0b\x32\x15.reglue.v1.TensorSpec\x12&\n\x07\x61\x63tions\x18\x02 \x03(\x0b\x32\x15.reglue.v1.TensorSpec\x12\x12\n\nreward_low\x18\x03 \x01(\x01\x12\x13\n\x0breward_high\x18\x04 \x01(\x01\x12\x10\n\x08\x64iscount\x18\x05 \x01(\x01\x12\x0f\n\x07horizon\x18\x06 \x01(\r\x12\x12\n\ncontinuing\x18\x07 \x01(\x08\x12\x1d\n\x15rewards_in_evaluation\x18\x08 \x01(\x08\x12\r\n\x05slots\x18\t \x01(\r\x12\r\n\x05\x65xtra\x18\n \x01(\t\"\x80\x02\n\nTensorSpec\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x1f\n\x05\x64type\x18\x02 \x01(\x0e\x32\x10.reglue.v1.Dtype\x12\r\n\x05shape\x18\x03 \x03(\r\x12\x1d\n\x03\x62ox\x18\x04 \x01(\x0b\x32\x0e.reglue.v1.BoxH\x00\x12\'\n\x08\x64iscrete\x18\x05 \x01(\x0b\x32\x13.reglue.v1.DiscreteH\x00\x12\x32\n\x0emulti_discrete\x18\x06 \x01(\x0b\x32\x18.reglue.v1.MultiDiscreteH\x00\x12.\n\x0cmulti_binary\x18\x07 \x01(\x0b\x32\x16.reglue.v1.MultiBinaryH\x00\x42\x08\n\x06\x64omain\" \n\x03\x42ox\x12\x0b\n\x03low\x18\x01 \x03(\x01\x12\x0c\n\x04high\x18\x02 \x03(\x01\"$\n\x08\x44iscrete\x12\t\n\x01n\x18\x01 \x01(\x04\x12\r\n\x05start\x18\x02 \x01(\x12\"\x1a\n\rMultiDiscrete\x12\t\n\x01n\x18\x01 \x03(\x04\"\r\n\x0bMultiBinary*\xde\x01\n\x05\x44type\x12\x15\n\x11\x44TYPE_UNSPECIFIED\x10\x00\x12\x0e\n\nDTYPE_BOOL\x10\x01\x12\x0f\n\x0b\x44TYPE_UINT8\x10\x02\x12\x10\n\x0c\x44TYPE_UINT16\x10\x03\x12\x10\n\x0c\x44TYPE_UINT32\x10\x04\x12\x10\n\x0c\x44TYPE_UINT64\x10\x05\x12\x0e\n\nDTYPE_INT8\x10\x06\x12\x0f\n\x0b\x44TYPE_INT16\x10\x07\x12\x0f\n\x0b\x44TYPE_INT32\x10\x08\x12\x0f\n\x0b\x44TYPE_INT64\x10\t\x12\x11\n\rDTYPE_FLOAT32\x10\n\x12\x11\n\rDTYPE_FLOAT64\x10\x0b\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'reglue.v1.spec_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_DTYPE']._serialized_start=650
-  _globals['_DTYPE']._serialized_end=872
+  _globals['_DTYPE']._serialized_start=665
+  _globals['_DTYPE']._serialized_end=887
   _globals['_TASKSPEC']._serialized_start=36
-  _globals['_TASKSPEC']._serialized_end=273
-  _globals['_TENSORSPEC']._serialized_start=276
-  _globals['_TENSORSPEC']._serialized_end=532
-  _globals['_BOX']._serialized_start=534
-  _globals['_BOX']._serialized_end=566
-  _globals['_DISCRETE']._serialized_start=568
-  _globals['_DISCRETE']._serialized_end=604
-  _globals['_MULTIDISCRETE']._serialized_start=606
-  _globals['_MULTIDISCRETE']._serialized_end=632
-  _globals['_MULTIBINARY']._serialized_start=634
-  _globals['_MULTIBINARY']._serialized_end=647
+  _globals['_TASKSPEC']._serialized_end=288
+  _globals['_TENSORSPEC']._serialized_start=291
+  _globals['_TENSORSPEC']._serialized_end=547
+  _globals['_BOX']._serialized_start=549
+  _globals['_BOX']._serialized_end=581
+  _globals['_DISCRETE']._serialized_start=583
+  _globals['_DISCRETE']._serialized_end=619
+  _globals['_MULTIDISCRETE']._serialized_start=621
+  _globals['_MULTIDISCRETE']._serialized_end=647
+  _globals['_MULTIBINARY']._serialized_start=649
+  _globals['_MULTIBINARY']._serialized_end=662
 # @@protoc_insertion_point(module_scope)

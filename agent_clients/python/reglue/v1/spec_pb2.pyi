@@ -35,7 +35,7 @@ DTYPE_FLOAT32: Dtype
 DTYPE_FLOAT64: Dtype
 
 class TaskSpec(_message.Message):
-    __slots__ = ("observations", "actions", "reward_low", "reward_high", "discount", "horizon", "continuing", "rewards_in_evaluation", "slots")
+    __slots__ = ("observations", "actions", "reward_low", "reward_high", "discount", "horizon", "continuing", "rewards_in_evaluation", "slots", "extra")
     OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
     ACTIONS_FIELD_NUMBER: _ClassVar[int]
     REWARD_LOW_FIELD_NUMBER: _ClassVar[int]
@@ -45,6 +45,7 @@ class TaskSpec(_message.Message):
     CONTINUING_FIELD_NUMBER: _ClassVar[int]
     REWARDS_IN_EVALUATION_FIELD_NUMBER: _ClassVar[int]
     SLOTS_FIELD_NUMBER: _ClassVar[int]
+    EXTRA_FIELD_NUMBER: _ClassVar[int]
     observations: _containers.RepeatedCompositeFieldContainer[TensorSpec]
     actions: _containers.RepeatedCompositeFieldContainer[TensorSpec]
     reward_low: float
@@ -54,7 +55,8 @@ class TaskSpec(_message.Message):
     continuing: bool
     rewards_in_evaluation: bool
     slots: int
-    def __init__(self, observations: _Optional[_Iterable[_Union[TensorSpec, _Mapping]]] = ..., actions: _Optional[_Iterable[_Union[TensorSpec, _Mapping]]] = ..., reward_low: _Optional[float] = ..., reward_high: _Optional[float] = ..., discount: _Optional[float] = ..., horizon: _Optional[int] = ..., continuing: bool = ..., rewards_in_evaluation: bool = ..., slots: _Optional[int] = ...) -> None: ...
+    extra: str
+    def __init__(self, observations: _Optional[_Iterable[_Union[TensorSpec, _Mapping]]] = ..., actions: _Optional[_Iterable[_Union[TensorSpec, _Mapping]]] = ..., reward_low: _Optional[float] = ..., reward_high: _Optional[float] = ..., discount: _Optional[float] = ..., horizon: _Optional[int] = ..., continuing: bool = ..., rewards_in_evaluation: bool = ..., slots: _Optional[int] = ..., extra: _Optional[str] = ...) -> None: ...
 
 class TensorSpec(_message.Message):
     __slots__ = ("name", "dtype", "shape", "box", "discrete", "multi_discrete", "multi_binary")

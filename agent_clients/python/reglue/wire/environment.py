@@ -145,6 +145,7 @@ def _encode_ready(ready: EnvironmentReady) -> pb.EnvironmentReady:
         seeds=ready.seeds,
         standardizes=ready.standardizes,
         tells_no_success=not ready.tells_success,
+        raw_actions=ready.raw_actions,
     )
 
 
@@ -165,6 +166,7 @@ def _decode_ready(message: pb.EnvironmentReady) -> EnvironmentReady:
         seeds=message.seeds,
         standardizes=message.standardizes,
         tells_success=not message.tells_no_success,
+        raw_actions=message.raw_actions,
     )
 
 
@@ -252,7 +254,7 @@ def encode_played(message: pb.Played, played: Played, spec: TaskSpec) -> None:
     flags = encode_flags(played.terminated, played.truncated, played.success)
     message.flags = flags.ljust(rows, b"\0")
     for slot, what in played.faults.items():
-        message.faults.add(slot=slot, what=what)
+        message.faults.add(slot=slot, what=what, illegal_action=slot in played.illegal)
 
 
 def decode_played(message: pb.Played, play: Play, spec: TaskSpec) -> Played:
@@ -267,6 +269,7 @@ def decode_played(message: pb.Played, play: Play, spec: TaskSpec) -> Played:
         truncated=truncated,
         success=success,
         faults=faults,
+        illegal=frozenset(fault.slot for fault in message.faults if fault.illegal_action),
     )
 
 

@@ -68,9 +68,9 @@ class Layout:
         for start, stop, content in self._fixed:
             if message[at + start : at + stop] != content:
                 return None
-        arrays = []
+        arrays, view = [], memoryview(message)  # a slice of bytes would be one more copy
         for start, size, shape, tensor in self._rows:
-            entry = bytearray(message[at + start : at + start + size])
+            entry = bytearray(view[at + start : at + start + size])
             array: Array = np.ndarray(shape, tensor.wire_dtype, entry)
             arrays.append(array if tensor.is_native else array.astype(tensor.numpy_dtype))
         return arrays

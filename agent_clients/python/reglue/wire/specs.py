@@ -35,6 +35,7 @@ def encode_spec(spec: TaskSpec) -> pb.TaskSpec:
         continuing=spec.continuing,
         rewards_in_evaluation=spec.rewards_in_evaluation,
         slots=spec.slots,
+        extra=spec.extra,
     )
 
 
@@ -49,6 +50,7 @@ def decode_spec(message: pb.TaskSpec) -> TaskSpec:
         continuing=message.continuing,
         rewards_in_evaluation=message.rewards_in_evaluation,
         slots=message.slots,
+        extra=message.extra,
     )
 
 

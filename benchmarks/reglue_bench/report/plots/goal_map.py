@@ -175,7 +175,7 @@ def _rate(rows: Sequence[EpisodeRow] | None) -> float | None:
 
 def _hover(task: str, variant: int, rows: Sequence[EpisodeRow]) -> str:
     lines = [
-        f"{_outcome(row)} · {count(row.steps)} steps · return {row.return_:,.1f}" for row in rows
+        f"{_outcome(row)} · {count(row.steps)} steps · return {row.return_:z,.1f}" for row in rows
     ]
     if len(lines) > MOST_LINES:
         lines = [*lines[: MOST_LINES - 1], f"and {len(lines) - MOST_LINES + 1} more"]

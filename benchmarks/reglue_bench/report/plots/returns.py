@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 import plotly.graph_objects as go
 
 from reglue_bench.criteria.criterion import Named
 from reglue_bench.criteria.success import evaluated
+from reglue_bench.report.agents import Shown, seeds_caption, shown
 from reglue_bench.report.plots.figures import (
     NEUTRAL,
-    SUCCESS,
-    colour,
     escaped,
     figure,
     rows_height,
@@ -23,72 +23,85 @@ from reglue_bench.report.views import Plot, Table
 from reglue_bench.report.words import count, plural, value, values
 from reglue_bench.results.episodes import EpisodeRow
 
+_Episode: TypeAlias = tuple[str, EpisodeRow]
+"""The name of its run, and its row."""
+
 _MOST_DOTS = 2_000
-"""Of a run: more would make the page large and show no more."""
+"""Of an agent or a run: more would make the page large and show no more."""
 
 
 def returns(runs: Sequence[Named], *, plot_id: str) -> Plot:
-    """A strip for each task, and in it one for each run: a dot an episode, and the mean."""
-    alone = len(runs) == 1
+    """A strip for each task, in it one for each agent or run: a dot an episode, and the mean."""
+    alone, of = len(runs) == 1, shown(runs)
     tasks = list(dict.fromkeys(task for _, run in runs for task in run.returns_per_task))
-    played = [[row for row in evaluated(run) if row.status == "ok"] for _, run in runs]
-    found = [row.return_ for rows in played for row in rows]
-    shown = [
-        _strip(runs[place], rows, tasks, place, runs=len(runs)) for place, rows in enumerate(played)
+    played = [_played(each) for each in of]
+    found = [row.return_ for rows in played for _, row in rows]
+    strips = [
+        _strip(each, rows, tasks, place, of=len(of))
+        for place, (each, rows) in enumerate(zip(of, played, strict=True))
     ]
-    means = [_means(runs[place], tasks, place, runs=len(runs)) for place in range(len(runs))]
+    means = [_means(each, tasks, place, of=len(of)) for place, each in enumerate(of)]
     span = f", from {value(min(found))} to {value(max(found))}" if found else ""
     return Plot(
         id=plot_id,
         title="Returns of episodes",
         caption="Each dot is an episode, the box holds the middle half. The diamond is the mean, "
-        "with its 95 % interval.",
-        summary=f"{plural(len(found), 'episode')} of {plural(len(runs), 'run')}{span}.",
+        "with its 95 % interval." + seeds_caption(of),
+        summary=f"{plural(len(found), 'episode')} of {plural(len(of), 'run')}{span}.",
         figure=figure(
-            [*shown, *means],
-            height=rows_height(len(tasks), each=max(90, 46 * len(runs)), least=150),
+            [*strips, *means],
+            height=rows_height(len(tasks), each=max(90, 46 * len(of)), least=150),
             xaxis=value_axis("return", nticks=8, tickformat=",~g"),
             yaxis=task_axis(tasks),
         ),
         table=Table(
             [*([] if alone else ["run"]), "task", "episodes", "least", "median", "most", "mean"],
             [
-                [*([] if alone else [name]), task, *_spread(name_rows, task)]
-                for (name, _), name_rows in zip(runs, played, strict=True)
+                [*([] if alone else [each.name]), task, *_spread(rows, task), _mean(each, task)]
+                for each, rows in zip(of, played, strict=True)
                 for task in tasks
             ],
         ),
-        legend=[] if alone else [(colour(place), name) for place, (name, _) in enumerate(runs)],
+        legend=[] if alone else [(each.colour, each.name) for each in of],
     )
 
 
+def _played(shown: Shown) -> list[_Episode]:
+    """All that were played to their end, each with the name of its run."""
+    return [
+        (name if shown.name else "", row)
+        for name, run in shown.runs
+        for row in evaluated(run)
+        if row.status == "ok"
+    ]
+
+
 def _strip(
-    run: Named, rows: Sequence[EpisodeRow], tasks: Sequence[str], place: int, *, runs: int
+    shown: Shown, rows: Sequence[_Episode], tasks: Sequence[str], place: int, *, of: int
 ) -> go.Box:
-    shown = rows[:: -(-len(rows) // _MOST_DOTS) or 1]
-    offset, width = _place(place, runs)
+    dots = rows[:: -(-len(rows) // _MOST_DOTS) or 1]
+    offset, width = _place(place, of)
     return go.Box(
-        x=[row.return_ for row in shown],
-        y=[tasks.index(row.task) + offset for row in shown],
+        x=[row.return_ for _, row in dots],
+        y=[tasks.index(row.task) + offset for _, row in dots],
         orientation="h",
         width=width,
         boxpoints="all",
         jitter=0.8,
         pointpos=0,
-        marker={"size": 5, "color": _shade(place, runs), "opacity": 0.55},
+        marker={"size": 5, "color": shown.colour, "opacity": 0.55},
         line={"width": 1.2, "color": NEUTRAL},
         fillcolor="rgba(140,145,155,0.10)",
         hoveron="points",
         hoverinfo="text",
-        text=[_hover(run[0], row) for row in shown],
+        text=[_hover(name, row) for name, row in dots],
     )
 
 
-def _means(run: Named, tasks: Sequence[str], place: int, *, runs: int) -> go.Scatter:
+def _means(shown: Shown, tasks: Sequence[str], place: int, *, of: int) -> go.Scatter:
     """Diamonds, with the intervals of the tasks' means."""
-    name, result = run
-    offset, _ = _place(place, runs)
-    scores = result.criterion.per_task(result)
+    name, scores = shown.name, shown.scores
+    offset, _ = _place(place, of)
     bounds = [each.interval95 or (each.score, each.score) for each in scores.values()]
     return go.Scatter(
         x=[each.score for each in scores.values()],
@@ -97,7 +110,7 @@ def _means(run: Named, tasks: Sequence[str], place: int, *, runs: int) -> go.Sca
         marker={
             "size": 12,
             "symbol": "diamond",
-            "color": _shade(place, runs),
+            "color": shown.colour,
             "line": {"width": 1.5, "color": "#f4f2ee"},
         },
         error_x={
@@ -119,13 +132,9 @@ def _means(run: Named, tasks: Sequence[str], place: int, *, runs: int) -> go.Sca
     )
 
 
-def _place(place: int, runs: int) -> tuple[float, float]:
-    """Of a run's strip: how far from its task's row, and how wide."""
-    return (place - (runs - 1) / 2) * 0.84 / runs, 0.66 / runs
-
-
-def _shade(place: int, runs: int) -> str:
-    return SUCCESS if runs == 1 else colour(place)
+def _place(place: int, of: int) -> tuple[float, float]:
+    """Of a strip: how far from its task's row, and how wide."""
+    return (place - (of - 1) / 2) * 0.84 / of, 0.66 / of
 
 
 def _hover(name: str, row: EpisodeRow) -> str:
@@ -135,8 +144,13 @@ def _hover(name: str, row: EpisodeRow) -> str:
     return f"<b>{escaped(row.task)}</b><br>{whose}return {value(row.return_)}, {steps}{seed}"
 
 
-def _spread(rows: Sequence[EpisodeRow], task: str) -> list[str]:
-    of = [row.return_ for row in rows if row.task == task]
+def _spread(rows: Sequence[_Episode], task: str) -> list[str]:
+    of = [row.return_ for _, row in rows if row.task == task]
     if not of:
-        return ["0", "–", "–", "–", "–"]
-    return [count(len(of)), *(value(float(f(of))) for f in (min, np.median, max, np.mean))]
+        return ["0", "–", "–", "–"]
+    return [count(len(of)), *(value(float(f(of))) for f in (min, np.median, max))]
+
+
+def _mean(shown: Shown, task: str) -> str:
+    """The score, in which goals weigh alike."""
+    return value(shown.scores[task].score) if task in shown.scores else "–"

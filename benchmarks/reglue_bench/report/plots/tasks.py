@@ -8,10 +8,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from reglue_bench.criteria.criterion import Criterion, Named, TaskScore
+from reglue_bench.report.agents import Shown, seeds_caption, shown
 from reglue_bench.report.plots.figures import (
     NEUTRAL,
     SUCCESS,
-    colour,
     escaped,
     figure,
     rate_axis,
@@ -25,11 +25,10 @@ from reglue_bench.results.result import Rates, Result
 
 
 def per_task(runs: Sequence[Named], *, plot_id: str) -> Plot:
-    """A dot for each run with its interval, one row for each task."""
-    criterion, alone = runs[0][1].criterion, len(runs) == 1
-    scores = [criterion.per_task(run) for _, run in runs]
-    tasks = list(dict.fromkeys(task for each in scores for task in each))
-    found = [each.score for of in scores for each in of.values()]
+    """A dot for each agent or run with its interval, one row for each task."""
+    criterion, alone, of = runs[0][1].criterion, len(runs) == 1, shown(runs)
+    tasks = list(dict.fromkeys(task for each in of for task in each.scores))
+    found = [score.score for each in of for score in each.scores.values()]
     span = (
         f", from {criterion.amount(min(found))} to {criterion.amount(max(found))}" if found else ""
     )
@@ -37,24 +36,19 @@ def per_task(runs: Sequence[Named], *, plot_id: str) -> Plot:
     return Plot(
         id=plot_id,
         title=title,
-        caption=criterion.per_task_caption,
-        summary=f"{title}: {plural(len(runs), 'run')}, {plural(len(tasks), 'task')}{span}.",
+        caption=criterion.per_task_caption + seeds_caption(of),
+        summary=f"{title}: {plural(len(of), 'run')}, {plural(len(tasks), 'task')}{span}.",
         figure=figure(
-            [
-                _dots("" if alone else runs[place][0], of, tasks, place, criterion, runs=len(runs))
-                for place, of in enumerate(scores)
-            ],
-            height=rows_height(len(tasks), each=0 if alone else max(20, 9 * len(runs) + 10)),
+            [_dots(each, tasks, place, criterion, of=len(of)) for place, each in enumerate(of)],
+            height=rows_height(len(tasks), each=0 if alone else max(20, 9 * len(of) + 10)),
             xaxis=rate_axis(criterion.name)
             if criterion.is_rate
             else value_axis(criterion.name, nticks=8, tickformat=",~g"),
             yaxis=task_axis(tasks),
             shapes=[] if alone else _bands(len(tasks)),
         ),
-        table=_alone_table(scores[0], criterion)
-        if alone
-        else _table(runs, scores, tasks, criterion),
-        legend=[] if alone else [(colour(place), name) for place, (name, _) in enumerate(runs)],
+        table=_alone_table(of[0].scores, criterion) if alone else _table(of, tasks, criterion),
+        legend=[] if alone else [(each.colour, each.name) for each in of],
     )
 
 
@@ -109,13 +103,13 @@ def adaptation(result: Result, before: Rates, *, plot_id: str) -> Plot:
 
 
 def steps_to_success(result: Result, *, plot_id: str) -> Plot:
-    """A box a task of the steps that successful episodes took, each episode a dot."""
+    """A box a task of the steps to the first success of episodes, each of these a dot."""
     tasks = list(result.success_rate_per_task)
     won = [row for row in result.episodes if row.phase == "evaluate" and row.success]
     won = [row for row in won if row.task in result.success_rate_per_task]
     places = {task: place for place, task in enumerate(tasks)}
     boxes = go.Box(
-        x=[row.steps for row in won],
+        x=[row.first_success for row in won],
         y=[places[row.task] for row in won],
         orientation="h",
         width=0.55,
@@ -127,15 +121,18 @@ def steps_to_success(result: Result, *, plot_id: str) -> Plot:
         fillcolor="rgba(42,157,143,0.12)",
         hoveron="points",
         hoverinfo="text",
-        text=[f"<b>{escaped(r.task)}</b><br>goal {r.variant}: {count(r.steps)} steps" for r in won],
+        text=[
+            f"<b>{escaped(r.task)}</b><br>goal {r.variant}: {count(r.first_success)} steps"
+            for r in won
+        ],
     )
-    by_task = {task: [row.steps for row in won if row.task == task] for task in tasks}
-    longest = max((row.steps for row in won), default=1)
+    by_task = {task: [row.first_success for row in won if row.task == task] for task in tasks}
+    longest = max((row.first_success for row in won), default=1)
     return Plot(
         id=plot_id,
         title="Steps to success",
-        caption="Each dot is a successful episode; the box holds the middle half. Failures are "
-        "not in it, so a task that is seldom solved may look fast.",
+        caption="Each dot is a successful episode, at the step that first succeeded; the box holds "
+        "the middle half. Failures are not in it, so a task that is seldom solved may look fast.",
         summary=f"{count(len(won))} successful episodes, the longest of {count(longest)} steps.",
         figure=figure(
             [boxes],
@@ -158,40 +155,30 @@ def _alone_table(scores: Mapping[str, TaskScore], criterion: Criterion) -> Table
     return Table(["task", criterion.name, "95 % interval", "of"], rows)
 
 
-def _table(
-    runs: Sequence[Named],
-    scores: Sequence[Mapping[str, TaskScore]],
-    tasks: Sequence[str],
-    criterion: Criterion,
-) -> Table:
+def _table(shown: Sequence[Shown], tasks: Sequence[str], criterion: Criterion) -> Table:
     def words(each: TaskScore | None) -> str:
         if each is None:
             return "–"
         amount, interval = criterion.amount(each.score), _interval(each, criterion)
         return f"{amount} ({interval})" if interval else amount
 
-    rows = [[task, *(words(of.get(task)) for of in scores)] for task in tasks]
-    return Table(["task", *(name for name, _ in runs)], rows)
+    rows = [[task, *(words(each.scores.get(task)) for each in shown)] for task in tasks]
+    return Table(["task", *(each.name for each in shown)], rows)
 
 
 def _dots(
-    name: str,
-    scores: Mapping[str, TaskScore],
-    tasks: Sequence[str],
-    place: int,
-    criterion: Criterion,
-    *,
-    runs: int,
+    shown: Shown, tasks: Sequence[str], place: int, criterion: Criterion, *, of: int
 ) -> go.Scatter:
-    """One run's, beside those of the others; without a name it is alone."""
-    offset = (place - (runs - 1) / 2) * 0.72 / max(runs, 2)
-    shade, found = colour(place) if name else SUCCESS, scores.values()
+    """One of so many, beside the others; without a name it is alone."""
+    offset = (place - (of - 1) / 2) * 0.72 / max(of, 2)
+    name, shade, scores = shown.name, shown.colour, shown.scores
+    found = scores.values()
     bounds = [each.interval95 or (each.score, each.score) for each in found]
     return go.Scatter(
         x=[each.score for each in found],
         y=[tasks.index(task) + offset for task in scores],
         mode="markers",
-        marker={"size": (8 if runs <= 4 else 6) if name else 10, "color": shade},
+        marker={"size": (8 if of <= 4 else 6) if name else 10, "color": shade},
         error_x={
             "type": "data",
             "symmetric": False,

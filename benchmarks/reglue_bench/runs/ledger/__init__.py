@@ -13,7 +13,7 @@ from reglue_bench.runs.ledger.reader import (
     Totals,
 )
 from reglue_bench.runs.ledger.storage import FILE, warn_of_lost_journal
-from reglue_bench.runs.ledger.writer import Ledger, Try
+from reglue_bench.runs.ledger.writer import Begun, Ledger, Try
 
 __all__ = [
     "AGENT_NAME",
@@ -24,6 +24,7 @@ __all__ = [
     "ISOLATION",
     "MACHINE",
     "REPEAT",
+    "Begun",
     "Ledger",
     "LedgerReader",
     "Row",

@@ -20,7 +20,7 @@ from reglue.errors import UsageError
 from reglue_bench.runs.ledger import digests, tables
 from reglue_bench.runs.ledger.storage import CANNOT_SHARE, FILE, code_of, damaged, opened, told
 
-FORMAT = 6
+FORMAT = 7
 """Of ledgers; another where their tables, or the plan that they hold, have other fields."""
 
 _AT_ONCE = 200  # rows that are read
@@ -62,6 +62,7 @@ class Row:
     k: int
     status: str
     success: bool
+    first_success: int
     return_: float
     steps: int
     clipped: int
@@ -158,6 +159,18 @@ class LedgerReader:
                     yield Row(*row[:_COLUMNS])
             if (lost := next(written, None)) is not None:
                 raise damaged(self._folder, f"the rows of unit {lost.unit} are missing")
+
+    def begun(self) -> dict[int, int]:
+        """The units that are in play, or were when their session was killed, and which try of each.
+
+        A process that is killed within a tenth of a second of a unit's beginning leaves no word.
+        """
+        with self._reading() as connection:
+            found = connection.execute(sa.select(tables.begun)).all()
+        for row in found:
+            if digests.of_row(*row[:-1]) != row.digest:
+                raise damaged(self._folder, f"the try of unit {row.unit} has changed")
+        return {row.unit: row.attempt for row in found}
 
     def actions(self, unit: int, attempt: int, k: int) -> bytes:
         """Every action of an episode, as on the wire. Raises KeyError if it was not played."""

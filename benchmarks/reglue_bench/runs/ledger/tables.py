@@ -26,12 +26,21 @@ tries = sa.Table(
     sa.Column("digest", sa.LargeBinary, nullable=False),  # of its rows of `outcome`, by k
     sqlite_with_rowid=False,
 )
+begun = sa.Table(
+    "begun",
+    TABLES,
+    sa.Column("unit", sa.Integer, primary_key=True),  # that is in play, or was when a session died
+    sa.Column("attempt", sa.Integer, nullable=False),
+    sa.Column("digest", sa.LargeBinary, nullable=False),  # of the row
+    sqlite_with_rowid=False,
+)
 outcomes = sa.Table(
     "outcome",
     TABLES,
     *_keys("unit", "attempt", "k"),
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("success", sa.Boolean, nullable=False),
+    sa.Column("first_success", sa.Integer, nullable=False),
     sa.Column("return", sa.Double, nullable=False),
     sa.Column("steps", sa.Integer, nullable=False),
     sa.Column("clipped", sa.Integer, nullable=False),

@@ -57,6 +57,14 @@ class Try:
     keeps_rewards: bool = True  # those that the outcomes hold
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A unit of which the `attempt`-th try begins."""
+
+    unit: int
+    attempt: int
+
+
 class Ledger(LedgerReader):
     """A ledger open for writing; one process at a time.
 
@@ -167,10 +175,18 @@ class Ledger(LedgerReader):
             _insert(connection, tables.sessions, [_spent(session, Totals())])
         return session
 
-    def record(self, tries: Sequence[Try], *, session: int, totals: Totals) -> None:
+    def record(
+        self,
+        tries: Sequence[Try],
+        *,
+        begun: Sequence[Begun] = (),
+        session: int,
+        totals: Totals | None = None,
+    ) -> None:
         """Commit tries of units in one transaction, with their actions and the session's totals.
 
-        Rewards are kept if the outcomes hold any.
+        Rewards are kept if the outcomes hold any. Of the units that have begun, those without a try
+        are kept as that, until they have one.
         """
         written = _Written()
         for each in tries:
@@ -181,7 +197,9 @@ class Ledger(LedgerReader):
                 if len(each.outcomes) > _MANY:
                     written.add_many(each, connection)
             written.insert(connection)
-            self._spend(connection, session, totals)
+            self._begin_and_end(connection, begun, tries)
+            if totals is not None:
+                self._spend(connection, session, totals)
 
     def end_session(self, ended_early: str | None) -> None:
         """End the session; `ended_early` says why if the plan is not played."""
@@ -243,6 +261,27 @@ class Ledger(LedgerReader):
             connection.execute(row.on_conflict_do_update(["name"], set_={"value": text}))
 
     @staticmethod
+    def _begin_and_end(
+        connection: sa.Connection, begun: Sequence[Begun], tries: Sequence[Try]
+    ) -> None:
+        """Take down which units are in play."""
+        over = {each.outcomes[0].order.unit for each in tries}
+        if over:
+            ended = sa.delete(tables.begun).where(tables.begun.c.unit == sa.bindparam("over"))
+            connection.execute(ended, [{"over": unit} for unit in over])
+        rows = [
+            {
+                "unit": each.unit,
+                "attempt": each.attempt,
+                "digest": digests.of_row(each.unit, each.attempt),
+            }
+            for each in begun
+            if each.unit not in over
+        ]
+        if rows:
+            connection.execute(sqlite.insert(tables.begun).prefix_with("OR REPLACE"), rows)
+
+    @staticmethod
     def _spend(connection: sa.Connection, session: int, totals: Totals) -> None:
         of_session = sa.update(tables.sessions).where(tables.sessions.c.id == session)
         connection.execute(of_session.values(_spent(session, totals)))
@@ -298,6 +337,7 @@ class _Written:
         row = key | {
             "status": outcome.status,
             "success": bool(outcome.success),
+            "first_success": outcome.first_success,
             "return": float(outcome.return_) + 0.0,
             "steps": outcome.steps,
             "clipped": outcome.clipped,

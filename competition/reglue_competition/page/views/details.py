@@ -54,7 +54,9 @@ def seen(whole: Detail, sees: Sight) -> Detail:
     """What of it may be seen."""
     if sees is Sight.CURVES:
         return Detail(curves=whole.curves if whole.unit == "run" else ())
-    return whole if sees is Sight.EPISODES else replace(whole, episodes=(), more=0)
+    if sees is Sight.EPISODES:
+        return whole
+    return replace(whole, episodes=(), more=0, curves=() if whole.curves_tell else whole.curves)
 
 
 def detail(run: Run, folder: Path) -> Detail:
@@ -70,6 +72,7 @@ def detail(run: Run, folder: Path) -> Detail:
     return Detail(
         tasks=_tasks(result, judged),
         curves=[curve] if curve else (),
+        curves_tell=bool(result.parameters.get("hide_success_ends")),
         episodes=[_episode(row, tells=tells) for row in shown],
         more=max(0, len(judged) - MOST_EPISODES),
     )

@@ -69,7 +69,7 @@ def success_curve(result: Result, rows: Sequence[EpisodeRow]) -> Curve | None:
     if not planned or not judged or result.mean_success_rate is None:
         return None
     longest = max(row.steps for row in judged)
-    won = sorted((row.steps, row.task) for row in judged if row.success)
+    won = sorted((row.first_success, row.task) for row in judged if row.success)
     points, solved = [(0, 0.0)], 0.0
     for steps, of in groupby(won, key=lambda each: each[0]):
         points.append((steps, solved))
@@ -81,7 +81,8 @@ def success_curve(result: Result, rows: Sequence[EpisodeRow]) -> Curve | None:
     shares = [max(share for steps, share in points if steps <= each) for each in at]
     return Curve(
         title="Success curve",
-        caption="The share of all planned episodes that was solved within so many steps.",
+        caption="The share of all planned episodes that had succeeded within so many steps, also "
+        "where success did not end them.",
         summary=f"{percent(solved)} of the planned episodes were solved, within {count(longest)} "
         f"steps; half of that within {count(_half(won, points, solved))}.",
         mean=_line(points, (0, longest), ends),
@@ -170,7 +171,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 def _tick(amount: float, step: float) -> str:
     digits = max(0, 1 - math.floor(math.log10(step))) if step < 10 else 0
-    shown = f"{amount:,.{digits}f}" if abs(amount) < 1e7 else f"{amount:.3g}"
+    shown = f"{amount:z,.{digits}f}" if abs(amount) < 1e7 else f"{amount:.3g}"
     trimmed = shown.rstrip("0").rstrip(".") if "." in shown else shown
     return (trimmed if float(amount) else "0").replace("-", "−")
 

@@ -187,7 +187,7 @@ def submission_view(
 def event_view(event: Event) -> EventView:
     """An event in a line, to the organiser."""
     told = ", ".join(
-        f"{name} {f'{each:.4g}' if isinstance(each, float) else each}"
+        f"{name} {f'{each:z.4g}' if isinstance(each, float) else each}"
         for name, each in event.detail.items()
         if each not in ("", None)
     )

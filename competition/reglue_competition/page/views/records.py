@@ -138,6 +138,7 @@ class Detail:
     unit: str = "task"
     tasks: Sequence[TaskView] = ()
     curves: Sequence[Curve] = ()
+    curves_tell: bool = False  # when episodes succeeded, which their agents are not told
     episodes: Sequence[EpisodeView] = ()
     more: int = 0  # episodes that are not in it
 

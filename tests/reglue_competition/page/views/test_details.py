@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from reglue_competition.definition import BenchmarkEntry
+from reglue_competition.page.views.details import detail, seen
 from reglue_competition.page.views.sight import Reader, Sight, are_public, sight
 from reglue_competition.store import Store
 from tests.reglue_competition.page.conftest import Open
@@ -76,6 +77,20 @@ def test_goals_are_the_organisers_alone_until_the_phase_is_over(
         sight(made, entry, reader, is_over=is_over, is_revealed=is_revealed) for reader in READERS
     )
     assert found == expected
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_when_episodes_succeeded_is_shown_early_only_if_agents_are_told(
+    tmp_path: Path, *, tells: bool
+) -> None:
+    asked = hidden() | {"options": hidden()["options"] | {"hide_success_ends": not tells}}
+    made, submission = played(tmp_path, asked)
+    with Store(made.url) as store:
+        [run] = store.runs(submission)
+    whole = detail(run, tmp_path / "runs" / submission / "0")
+    assert whole.curves
+    assert bool(seen(whole, Sight.TASKS).curves) == tells
+    assert seen(whole, Sight.EPISODES).curves == whole.curves
 
 
 def test_each_task_has_its_score_interval_and_faults(tmp_path: Path, opened: Open) -> None:

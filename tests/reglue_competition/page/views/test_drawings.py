@@ -1,8 +1,19 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from reglue_competition.page.views.drawings import _line, _tick, _ticks, _x_ticks, bar, scale
+from reglue_competition.page.views.drawings import (
+    _line,
+    _tick,
+    _ticks,
+    _x_ticks,
+    bar,
+    scale,
+    success_curve,
+)
+from tests.reglue_bench.made_results import Play, make_result
 
 
 @pytest.mark.parametrize(
@@ -48,3 +59,14 @@ def test_a_bar_lies_between_the_ends_of_its_scale() -> None:
     assert (found.low, found.at, found.high) == (1.0, 25.5, 74.5)
     assert bar(None, None, ends) is None
     assert bar(2.0, None, (2.0, 2.0)) is None
+
+
+def test_a_success_curve_rises_where_episodes_succeed_and_not_where_they_end() -> None:
+    result = make_result(Play(tasks=["reach"], goals=4, rate=2.0))
+    rows = [
+        replace(row, steps=100, first_success=10 * (1 + row.variant)) for row in result.episodes
+    ]
+    curve = success_curve(result, rows)
+    assert curve is not None
+    shares = dict(curve.rows)
+    assert (shares["10"], shares["20"], shares["40"]) == ("25.0 %", "50.0 %", "100.0 %")

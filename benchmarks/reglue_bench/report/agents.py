@@ -1,0 +1,119 @@
+"""The agents of a report: runs that differ in their training seed alone are one agent's."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reglue.errors import UsageError
+from reglue_bench.criteria.criterion import Named, TaskScore
+from reglue_bench.report.plots.figures import SUCCESS, colour
+from reglue_bench.report.words import plural
+from reglue_bench.results.result import Result
+from reglue_bench.statistics.intervals import FloatArray
+from reglue_bench.statistics.training_seeds import bounds, over_seeds, scores_by_task
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a plot shows as one: an agent over its training seeds, or a run."""
+
+    name: str  # empty if it is alone
+    colour: str
+    runs: Sequence[Named]
+    scores: Mapping[str, TaskScore]  # by task
+
+
+def names(results: Sequence[Result], folders: Sequence[Path]) -> list[str]:
+    """The names of runs in a report: labels, or labels and training seeds, or else folders."""
+    labels = [result.agent.label for result in results]
+    # Labels say more than folders do, as long as they tell the runs apart.
+    if len(set(labels)) == len(labels):
+        return labels
+    found = []
+    for result, label, folder in zip(results, labels, folders, strict=True):
+        seed = result.agent.training_seed
+        if seed is not None:
+            found.append(f"{label} · seed {seed}")
+        else:
+            found.append(label if labels.count(label) == 1 else folder.name)
+    return found
+
+
+def colours(runs: Sequence[Named]) -> list[str]:
+    """A colour for each run; training seeds of one agent share it."""
+    keys: list[Hashable] = [
+        place if run.agent.training_seed is None else _key(run)
+        for place, (_, run) in enumerate(runs)
+    ]
+    places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    return [colour(places[key]) for key in keys]
+
+
+def shown(runs: Sequence[Named]) -> list[Shown]:
+    """Agents over their training seeds, and runs of others, in the order of their first runs."""
+    if len(runs) == 1:
+        return [Shown("", SUCCESS, runs, runs[0][1].criterion.per_task(runs[0][1]))]
+    whose = {id(run): name for name, of in groups_of(runs).items() for run in of}
+    found: dict[str, list[tuple[Named, str]]] = {}
+    for named, shade in zip(runs, colours(runs), strict=True):
+        found.setdefault(whose.get(id(named[1]), f"run {named[0]}"), []).append((named, shade))
+    return [_shown(name, of, is_agent=name in whose.values()) for name, of in found.items()]
+
+
+def seeds_caption(of: Sequence[Shown]) -> str:
+    """What a caption adds where some are agents over their training seeds."""
+    if all(len(each.runs) == 1 for each in of):
+        return ""
+    return (
+        " Of an agent with several training seeds it is the mean over them, whose interval, from "
+        "five seeds on, allows for other seeds."
+    )
+
+
+def groups_of(runs: Sequence[Named]) -> dict[str, list[Result]]:
+    """As `agents_of`, of those whose runs can be taken together."""
+    return {name: group for name, group in agents_of(runs).items() if _compares(group)}
+
+
+def agents_of(runs: Sequence[Named]) -> dict[str, list[Result]]:
+    """The runs of agents with two training seeds or more on one plan, by label."""
+    groups: dict[tuple[str, str, str, bool], dict[int, Result]] = {}
+    for _, run in runs:
+        if run.agent.training_seed is not None and run.complete:
+            groups.setdefault(_key(run), {})[run.agent.training_seed] = run
+    found: dict[str, list[Result]] = {}
+    for (label, title, plan, _), group in groups.items():
+        if len(group) > 1:
+            name = label if label not in found else f"{label} on {title} {plan[:6]}"
+            found[name] = list(group.values())
+    return found
+
+
+def _key(run: Result) -> tuple[str, str, str, bool]:
+    return run.agent.label, run.title, run.plan_sha256, bool(run.privileged)
+
+
+def _compares(group: Sequence[Result]) -> bool:
+    """Whether its runs can be taken together: of returns every episode has to be there."""
+    try:
+        scores_by_task(group)
+    except UsageError:
+        return False
+    return True
+
+
+def _shown(name: str, of: Sequence[tuple[Named, str]], *, is_agent: bool) -> Shown:
+    (first, shade), runs = of[0], [named for named, _ in of]
+    if not is_agent:
+        return Shown(first[0], shade, runs, first[1].criterion.per_task(first[1]))
+    scores = scores_by_task([run for _, run in runs])
+    return Shown(name, shade, runs, {t: _score(each, first[1]) for t, each in scores.items()})
+
+
+def _score(of_task: FloatArray, run: Result) -> TaskScore:
+    """From scores of shape (seeds, goals)."""
+    lowest, highest = bounds(run)
+    interval = over_seeds([[of_task]], lowest=lowest, highest=highest).interval95
+    return TaskScore(float(of_task.mean()), interval, plural(len(of_task), "training seed"))

@@ -1,0 +1,149 @@
+"""Plays an episode again in a fresh environment, without its agent.
+
+An agent is asked once: what its actions bring about again is what they bring about, and what they
+do not is the machine's.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from glue_server.environment.port import EnvironmentPort
+from glue_server.environment.recall import Recall, Recalled, SlotRoutine
+from reglue.errors import EnvironmentFault, RoutineRefused
+from reglue.messages.environment import Play, Played
+
+log = logging.getLogger("reglue")
+
+MAX_REBUILDS = 3
+"""How many processes may die, or hang, that play an episode again, before it is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """Where playing an episode again went wrong."""
+
+    place: int  # of the call, from 0
+    what: str
+    differs: bool = False  # it earned something else
+
+
+class Replays:
+    """Plays episodes again through a port."""
+
+    def __init__(
+        self,
+        port: EnvironmentPort,
+        recall: Recall,
+        exchange: Callable[[Play], Played],
+        ask: Callable[[SlotRoutine], object],
+    ) -> None:
+        """`exchange` plays a Play of one slot; `ask` has a routine carried out."""
+        self.recall = recall
+        self._port = port
+        self._exchange = exchange
+        self._ask = ask
+
+    def settled(self, play: Play, played: Played) -> Played:
+        """The answer to `play` once each episode that failed was played again.
+
+        One that comes through has its row. Of one that fails again where it failed, by its
+        actions, the slot is in `crashed`. An action that is not legal is no failure.
+        """
+        own = _own(played)
+        faults: dict[int, str] = {}
+        crashed = set[int]()
+        for slot, what in played.faults.items():
+            if slot in played.illegal:
+                faults[slot] = what
+                continue
+            log.info("slot %d: %s; its actions are played again", slot, _last_line(what))
+            calls = [*self.recall.recalled(slot)]
+            again = self._again(slot, calls)
+            assert again is not None, "an episode has a start"
+            if isinstance(again, Played):
+                log.info("slot %d: its episode came through in a fresh environment", slot)
+                _put(own, play, slot, again)
+                continue
+            failed_alike = again.place == len(calls) - 1 and not again.differs
+            faults[slot] = again.what if failed_alike else _words(again, what)
+            if failed_alike and again.place:  # a start has no actions yet
+                crashed.add(slot)
+        return replace(own, faults=faults, crashed=frozenset(crashed))
+
+    def rebuild(self, slot: int) -> None:
+        """Bring a slot whose environment was replaced to where its episode is.
+
+        If that fails, the slot's next step does, and is settled.
+        """
+        if slot in self._port.blank:
+            self._again(slot, [each for each in self.recall.recalled(slot) if each.is_answered])
+
+    def _again(self, slot: int, calls: Sequence[Recalled]) -> Played | _Failure | None:
+        """The last answer; None of no call."""
+        again: Played | _Failure | None = None
+        for _ in range(MAX_REBUILDS):
+            self._port.renew(slot)
+            again = self._play(slot, calls)
+            if not isinstance(again, _Failure) or slot not in self._port.blank:
+                break  # it came through, or its process lives
+        return again
+
+    def _play(self, slot: int, calls: Sequence[Recalled]) -> Played | _Failure | None:
+        played: Played | None = None
+        for place, each in enumerate(calls):
+            if not isinstance(each.call, Play):
+                try:
+                    self._ask(each.call)
+                except (EnvironmentFault, RoutineRefused) as error:
+                    return _Failure(place, str(error))
+                continue
+            played = self._exchange(each.call)
+            if slot in played.faults:
+                return _Failure(place, played.faults[slot])
+            if each.reward is not None and each.reward != played.rewards[0]:
+                what = f"step {place} earned {played.rewards[0]!r}, and {each.reward!r} before"
+                return _Failure(place, what, differs=True)
+            if place < len(calls) - 1 and (played.terminated | played.truncated).any():
+                return _Failure(place, f"the episode ended in step {place}", differs=True)
+        return played
+
+
+def _words(again: _Failure, what: str) -> str:
+    """Why an episode was given up that did not fail again where it had failed, as `what` says."""
+    return (
+        "the environment cannot be repeated: its episode failed, and went otherwise when the same "
+        f"actions were played again: {again.what.strip()}\nFirst it had failed so: {what.strip()}"
+    )
+
+
+def _last_line(what: str) -> str:
+    """Of a traceback: the error."""
+    return (what.strip().splitlines() or [""])[-1][:200]
+
+
+def _own(played: Played) -> Played:
+    """The same in arrays that can be written to."""
+    return replace(
+        played,
+        rewards=played.rewards.copy(),
+        observations={name: rows.copy() for name, rows in played.observations.items()},
+        terminated=played.terminated.copy(),
+        truncated=played.truncated.copy(),
+        success=played.success.copy(),
+    )
+
+
+def _put(played: Played, play: Play, slot: int, one: Played) -> None:
+    """Put the answer of one slot into its row."""
+    steps = play.slots.tolist()
+    row = steps.index(slot) if slot in steps else len(steps) + list(play.starts).index(slot)
+    for name, rows in played.observations.items():
+        rows[row] = one.observations[name][0]
+    if row < len(steps):
+        played.rewards[row] = one.rewards[0]
+        played.terminated[row] = one.terminated[0]
+        played.truncated[row] = one.truncated[0]
+        played.success[row] = one.success[0]

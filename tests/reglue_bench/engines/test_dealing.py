@@ -1,0 +1,117 @@
+"""The engine's side of processes that play."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+from array import array
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from glue_server.processes.channel import ChannelProcess
+from glue_server.processes.frames import write_frame
+from reglue_bench.engines import dealing
+from reglue_bench.engines.dealing import DealingEngine
+from reglue_bench.engines.players import LocalPlayers, Player, Players
+from reglue_bench.procedures.procedure import Todos
+from tests.leftovers import nothing_left
+
+UNITS = Todos(array("I", range(4)), array("I", [0] * 4))
+
+
+def engine(players: Players, folder: Path, stop: threading.Event | None = None) -> DealingEngine:
+    """One whose processes get nothing to play before they say where they are."""
+
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    return DealingEngine(
+        players,
+        never,  # type: ignore[arg-type]
+        4,
+        never,  # type: ignore[arg-type]
+        folder=folder,
+        isolate=never,
+        admit=never,
+        note_machine=never,
+        say=never,
+        note_event=never,
+        stop=stop,
+    )
+
+
+class Hanging(LocalPlayers):
+    """Processes that are stopped at once; notes how long each may take to end."""
+
+    def __init__(self, processes: int) -> None:
+        super().__init__(processes)
+        self.given: list[float] = []
+
+    def begin(self, number: int) -> ChannelProcess:
+        process = super().begin(number)
+        os.kill(process.pid, signal.SIGSTOP)
+        process.end = self._noting(process.end)  # type: ignore[method-assign]
+        return process
+
+    def _noting(self, end: Callable[[float], None]) -> Callable[[float], None]:
+        def noted(within_s: float) -> None:
+            self.given.append(within_s)
+            end(within_s)
+
+        return noted
+
+
+def test_processes_that_hang_share_one_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dealing, "_LEAVE_S", 0.1)
+    players, stop = Hanging(4), threading.Event()
+    stop.set()
+    with nothing_left():
+        playing = engine(players, tmp_path, stop)
+        with pytest.raises(KeyboardInterrupt):
+            playing.play(UNITS, record=print, watch=print)
+        playing.close("it is over")
+    assert players.given[1:] == [0.0, 0.0, 0.0]  # the first took all of it
+
+
+class Says(Players):
+    """One process, whose first words are those."""
+
+    elsewhere = False
+    most = 1
+
+    def __init__(self, **head: object) -> None:
+        self.channel, self._theirs = socket.socketpair()
+        write_frame(self._theirs, head)
+        self._theirs.shutdown(socket.SHUT_WR)
+
+    def open(self) -> None:
+        """Nothing to do."""
+
+    def begin(self, number: int) -> Player:
+        return self
+
+    def death(self, within_s: float) -> str:
+        return ""
+
+    def leave(self) -> None:
+        self.channel.close()
+
+    def end(self, within_s: float) -> None:
+        self._theirs.close()
+
+    def close(self, within_s: float) -> None:
+        """Nothing to do."""
+
+
+@pytest.mark.parametrize("head", [{"mashine": "here"}, {"played_": {}, "spent": [0, 0, 0]}, {}])
+def test_a_frame_of_no_known_kind_is_an_error(tmp_path: Path, head: dict[str, object]) -> None:
+    playing = engine(Says(**head), tmp_path)
+    with pytest.raises(AssertionError, match="got a frame"):
+        playing.play(UNITS, record=print, watch=print)
+    playing.close("it is over")

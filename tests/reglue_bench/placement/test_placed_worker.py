@@ -1,0 +1,119 @@
+"""One worker on another machine: what its channel says while it plays."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from env_adapters import Cell
+from glue_server.environment.shared_memory import new_memory
+from glue_server.processes.frames import write_frame
+from glue_server.rpc import GlueServer
+from reglue import Phase, connect
+from reglue.environments.environment import Worlds
+from reglue.messages.environment import Play
+from reglue_bench.placement.placed_worker import PlacedWorker
+from reglue_bench.placement.told import EnvironmentTold
+from tests.waiting import PATIENCE_S, until
+from tests.worlds import Corridor
+
+
+class Node:
+    """A player of which the test holds the other end."""
+
+    def __init__(self) -> None:
+        self.channel, self.theirs = socket.socketpair()
+
+    def death(self, within_s: float) -> str:
+        return "it is gone"
+
+    def leave(self) -> None:
+        self.channel.close()
+
+    def end(self, within_s: float) -> None:
+        self.theirs.close()
+
+
+class Placed:
+    """A worker that has connected, and what its node says."""
+
+    def __init__(self, server: GlueServer) -> None:
+        self.node = Node()
+        self.said: list[str] = []
+        self.worker = PlacedWorker(
+            self.node,
+            EnvironmentTold({}, "", ""),
+            server,
+            wait=lambda worker: until(worker.has_joined, "it has connected"),
+            note_machine=lambda machine: None,
+            say=self.said.append,
+            timeout_s=PATIENCE_S,
+        )
+        self.worker.init(1)
+        self.worker.ready(PATIENCE_S)
+        self._memory = new_memory()
+        self.worker.share(self._memory)
+
+    def tells(self, **head: object) -> None:
+        write_frame(self.node.theirs, head)
+
+    def plays(self) -> dict[int, str]:
+        cell = Cell("a", 0, seed=1, repeat=0, phase=Phase.EVALUATE)
+        self.worker.send(Play(np.zeros(0, np.uint32), {}, {0: cell}))
+        return self.worker.receive()
+
+    def close(self) -> None:
+        self.worker.leave()
+        self.worker.end(0.0)
+        os.close(self._memory)
+
+
+@pytest.fixture
+def placed() -> Iterator[Placed]:
+    with (
+        ThreadPoolExecutor(1) as threads,
+        GlueServer(transport="unix", places={"environment": 1}) as server,
+    ):
+        corridor = Worlds(Corridor(solved={"a": [1]}))
+        threads.submit(connect, corridor, server.address, server.tokens["environment"])
+        found = Placed(server)
+        yield found
+        found.close()
+
+
+@pytest.mark.usefixtures("more_than_1024_descriptors")
+def test_it_is_looked_at_beyond_descriptor_1023(placed: Placed) -> None:
+    assert placed.node.channel.fileno() > 1023
+    assert placed.plays() == {}
+
+
+def test_words_are_passed_on_and_no_sign_of_death(placed: Placed) -> None:
+    placed.tells(say="hello")
+    placed.tells(say="I am well")
+    assert placed.plays() == {}
+    assert placed.said == ["hello", "I am well"]
+
+
+def test_its_death_is_told_in_its_words(placed: Placed) -> None:
+    placed.tells(say="oh")
+    placed.tells(died="its node burned down")
+    with pytest.raises(EOFError):
+        placed.plays()
+    assert placed.worker.death() == "its node burned down"
+
+
+def test_a_channel_that_closes_is_its_death(placed: Placed) -> None:
+    placed.node.theirs.close()
+    with pytest.raises(EOFError):
+        placed.plays()
+
+
+def test_a_frame_of_no_known_kind_is_an_error(placed: Placed) -> None:
+    placed.tells(dyed="its node burned down")
+    with pytest.raises(AssertionError, match="dyed"):
+        placed.plays()
