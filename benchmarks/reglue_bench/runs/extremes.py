@@ -163,13 +163,14 @@ class _Extremes(Agent):
         if values.dtype.kind == "f":  # of any size: from the corner's own to about 1
             shrinks = np.finfo(values.dtype).max ** -self._chance.random(values.shape)
             values = np.where(self._chance.random(values.shape) < 0.5, values * shrinks, values)
-        return values.astype(corners.dtype)
+        return np.asarray(values, corners.dtype)
 
 
 def _corners(tensor: TensorSpec) -> Array:
     """By _KINDS: (kinds, *shape), all of them actions that an agent may send."""
     size, dtype = tensor.size, np.dtype(tensor.dtype)
     least, most = _limits(dtype)
+    corners: Sequence[Sequence[float]]
     match tensor.domain:
         case Box():
             low, high = (

@@ -143,15 +143,15 @@ def _repeatable(first: _Played, again: _Played, settings: Settings) -> list[Chec
     if first.result.repeatable and differ[0] is not None:
         repeat = _repeated(first.ledger, differ[0], settings) or repeat
     if repeat is None or repeat.repeatable is None:
-        return [*told, Check(None, f"{what}, by the environment or by the agent")]
+        return [*told, Check(None, f"{what}, because of the environment or the agent")]
     if not repeat.repeatable:
         told = told or [Check(None, blamed_environment(repeat))]
         return [*told, Check(None, f"{what}: the environment is not repeatable")]
     return [
         Check(
             None,
-            f"not repeatable, by the agent: {what}, and the environment plays the same actions "
-            "alike; the agent draws random numbers of its own: seed them by starts.seeds",
+            f"not repeatable, because of the agent: {what}, and the environment plays the same "
+            "actions alike; seed all of the agent's random numbers by starts.seeds",
         )
     ]
 

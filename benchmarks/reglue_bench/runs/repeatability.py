@@ -12,10 +12,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
-from glue_server import EnvironmentCalls, Outcome
+from glue_server import EnvironmentCalls, EpisodeRunner, LocalPort, Outcome, Timeouts
 from glue_server.agent.actions import unpacked
-from reglue.messages.environment import Play
+from reglue.agents.agent import Agent
+from reglue.messages.agent import Ends, Phase, Starts, Steps
+from reglue.spec import Arrays, TaskSpec
 from reglue_bench.procedures import Procedure
 from reglue_bench.results.result import Repeat
 from reglue_bench.runs.environments import cores
@@ -83,43 +86,75 @@ def _name(outcome: Outcome, steps: int, procedure: Procedure) -> str:
 
 
 def _difference(
-    environment: EnvironmentCalls, outcome: Outcome, steps: int, seen: list[bytes]
+    environment: EnvironmentCalls, recorded: Outcome, steps: int, seen: list[bytes]
 ) -> str:
     """The first one in so many steps; empty: there is none.
 
     `seen` holds what was seen the first time, or is empty, and filled.
     """
-    slot = np.zeros(1, np.uint32)
-    actions = unpacked(outcome.actions, environment.spec.actions)
-    rewards = np.frombuffer(outcome.rewards, "<f8")
-    starts = Play(slot[:0], {}, {0: outcome.order.cell})
-    won = is_over = False
-    for step in range(steps + 1):
-        rows = {name: values[step - 1 : step] for name, values in actions.items()}
-        played = environment.play(Play(slot, rows, {}) if step else starts)
-        if played.faults:
-            return f"step {step}: got {_brief(played.faults[0])}, wanted no error"
-        if step and played.rewards.tobytes() != rewards[step - 1 : step].tobytes():
-            got, wanted = float(played.rewards[0]), float(rewards[step - 1])
-            return f"step {step}: got reward {got!r}, wanted {wanted!r}"
-        won = won or bool(played.success.any())
-        is_over = bool((played.terminated | played.truncated).any())
-        if is_over and step < outcome.steps:
-            return f"got its end at step {step}, wanted {outcome.steps} steps"
-        observed = b"".join(rows.tobytes() for rows in played.observations.values())
-        if len(seen) == step:
-            seen.append(observed)
-        elif seen[step] != observed:
+    agent = _Recorded(recorded.actions)
+    glue = EpisodeRunner(LocalPort(agent, "recorded"), environment, timeouts=Timeouts())
+    orders = [replace(recorded.order, max_steps=steps, truncates=False)]
+    glue.init()
+    [played] = glue.play(lambda slot: orders.pop() if orders and slot == 0 else None, Phase.TRAIN)
+    if difference := _of_rewards(played, recorded, steps):
+        return difference
+    for step, (got, wanted) in enumerate(zip(agent.seen, seen or agent.seen, strict=True)):
+        if got != wanted:
             return f"step {step}: got another observation the second time, wanted the same"
-    if steps < outcome.steps:
+    seen[:] = agent.seen
+    if steps < recorded.steps:
         return ""
-    if won != outcome.success:
-        return f"got success {won}, wanted {outcome.success}"
-    if not (is_over or 0 < outcome.order.max_steps <= steps):
+    if played.success != recorded.success:
+        return f"got success {played.success}, wanted {recorded.success}"
+    if not (agent.has_ended or 0 < recorded.order.max_steps <= steps):
         return f"got an episode that goes on after step {steps}, wanted its end"
     return ""
 
 
-def _brief(fault: str) -> str:
-    """The error, without the traceback before it."""
-    return fault.strip().splitlines()[-1][:200]
+def _of_rewards(played: Outcome, recorded: Outcome, steps: int) -> str:
+    got, wanted = (np.frombuffer(each.rewards, "<f8") for each in (played, recorded))
+    for step in range(played.steps):
+        if got[step : step + 1].tobytes() != wanted[step : step + 1].tobytes():
+            return f"step {step + 1}: got reward {float(got[step])}, wanted {float(wanted[step])}"
+    if played.status != "ok":
+        error = (played.detail.strip().splitlines() or [""])[-1][:200]  # its traceback is before
+        return f"step {played.steps + 1}: got {played.status}, {error}; wanted none"
+    if played.steps < steps:
+        return f"got its end at step {played.steps}, wanted {recorded.steps} steps"
+    return ""
+
+
+class _Recorded(Agent):
+    """Plays recorded actions, and keeps what it sees, in one slot."""
+
+    def __init__(self, actions: bytes) -> None:
+        self.seen: list[bytes] = []
+        self.has_ended = False
+        self._actions = actions
+
+    def agent_init(self, spec: TaskSpec) -> None:
+        self._rows = unpacked(self._actions, spec.actions)
+
+    def agent_start(self, observations: Arrays, starts: Starts) -> Arrays:
+        return self._next(observations)
+
+    def agent_step(
+        self, rewards: npt.NDArray[np.float64], observations: Arrays, steps: Steps
+    ) -> Arrays:
+        return self._next(observations)
+
+    def agent_end(self, rewards: npt.NDArray[np.float64], observations: Arrays, ends: Ends) -> None:
+        self._see(observations)
+        self.has_ended = True
+
+    def _next(self, observations: Arrays) -> Arrays:
+        """The action at this step; after the last one any, which is not played."""
+        self._see(observations)
+        return {
+            name: rows[min(len(self.seen), len(rows)) - 1][None]
+            for name, rows in self._rows.items()
+        }
+
+    def _see(self, observations: Arrays) -> None:
+        self.seen.append(b"".join(rows.tobytes() for rows in observations.values()))

@@ -106,7 +106,7 @@ def not_repeatable(result: Result) -> list[str]:
 def blamed_environment(repeat: Repeat) -> str:
     """Where an environment did not play the same actions alike, and what to do."""
     return (
-        "not repeatable, by the environment: the same actions again did not give the same; "
+        "not repeatable, because of the environment: it did not play the same actions alike; "
         f"{repeat.what}; have it draw all random numbers from the seed of reset (of its cell), and "
         "keep nothing from one episode to the next"
     )

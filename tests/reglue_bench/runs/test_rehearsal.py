@@ -62,13 +62,13 @@ def test_an_environment_is_blamed_for_what_it_does(
     tmp_path: Path, environment: str, agent: str
 ) -> None:
     found = remarks(tmp_path, environment, agent)
-    assert "by the environment" in found[0]
-    assert not [each for each in found if "by the agent" in each]
+    assert "because of the environment" in found[0]
+    assert not [each for each in found if "because of the agent" in each]
 
 
 def test_an_agent_is_blamed_where_the_environment_can_be_repeated(tmp_path: Path) -> None:
     [found] = remarks(tmp_path, "Clear", "drawing")
-    assert "by the agent" in found
+    assert "because of the agent" in found
 
 
 def test_where_both_can_be_repeated_nobody_is(tmp_path: Path) -> None:

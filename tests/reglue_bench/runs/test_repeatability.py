@@ -41,10 +41,10 @@ def test_an_environment_that_is_no_function_of_its_cell_is_named(tmp_path: Path,
     assert result.complete
     assert result.repeatable is False
     [line] = [each for each in notes(result) if each.startswith("not repeatable")]
-    assert "by the environment" in line
+    assert "because of the environment" in line
     assert read_result(tmp_path / "run").repeat == result.repeat
     page = draw_report([("run", result)]).write(tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "Not repeatable, by the environment" in page
+    assert "Not repeatable, because of the environment" in page
 
 
 @pytest.mark.parametrize("procedure", ["multi-task", "meta-learning", "online"])
@@ -80,11 +80,11 @@ def test_where_it_is_not_wanted_nothing_is_played_again(tmp_path: Path) -> None:
 
 
 def test_episodes_of_other_processes_are_played_again_here(tmp_path: Path) -> None:
-    agent, options = f"{AGENTS}:Seeded", {"workers": 0, "processes": 2}
-    same = play(tmp_path / "same", online_plan(runs=2), agent, **options)
+    agent = f"{AGENTS}:Seeded"
+    same = play(tmp_path / "same", online_plan(runs=2), agent, processes=2)
     assert same.repeatable is True
     plan = unrepeatable("rewards of before", procedure="online", slots=1, runs=2)
-    assert play(tmp_path / "other", plan, agent, **options).repeatable is False
+    assert play(tmp_path / "other", plan, agent, processes=2).repeatable is False
 
 
 def test_a_resumed_run_is_checked_at_its_end(tmp_path: Path) -> None:
