@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 
 from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from reglue_competition.page.security import caller
 from reglue_competition.page.site import Site
 from reglue_competition.page.views.drawn import playing
 from reglue_competition.store import UNFINISHED
 
 LISTENERS = 200  # at once; others are asked to come later, and pages work without
+OF_ADDRESS = 20  # of these, from one address
 HEARTBEAT_S = 15.0
 _LOOK_S = 1.0
 _LATER_S = 60
@@ -28,7 +31,7 @@ class Live:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._listeners = 0
+        self._listeners: Counter[str] = Counter()  # by who asked
         self._closed = asyncio.Event()
 
     def close(self) -> None:
@@ -37,16 +40,19 @@ class Live:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer with a stream, unless there are too many."""
-        if self._listeners >= LISTENERS or self._closed.is_set():
+        whose = caller(scope["client"])
+        is_full = self._listeners.total() >= LISTENERS
+        has_many = whose and self._listeners[whose] >= OF_ADDRESS
+        if is_full or has_many or self._closed.is_set():
             later = {"retry-after": str(_LATER_S)}
             await PlainTextResponse("too many listeners", 503, later)(scope, receive, send)
             return
-        self._listeners += 1
+        self._listeners[whose] += 1
         try:
             stream = StreamingResponse(self._stream(), media_type="text/event-stream")
             await stream(scope, receive, send)
         finally:
-            self._listeners -= 1
+            self._listeners -= Counter([whose])  # and forget who has none
 
     async def _stream(self) -> AsyncIterator[str]:
         seen: Shown = {}

@@ -10,6 +10,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
 
 from starlette.datastructures import MutableHeaders
 from starlette.responses import PlainTextResponse
@@ -69,14 +70,30 @@ class Guarded:
 
 
 def _too_large(scope: Scope) -> PlainTextResponse | None:
+    headers, close = dict(scope["headers"]), {"connection": "close"}  # its rest is not read
+    if b"transfer-encoding" in headers:  # it overrides the length
+        return PlainTextResponse("got a request in chunks, wanted its length", 411, close)
     if scope["method"] in ("GET", "HEAD"):
         return None
-    length = dict(scope["headers"]).get(b"content-length", b"")
+    length = headers.get(b"content-length", b"")
     if not length.isdigit():
-        return PlainTextResponse("wanted a form with its length", 411)
+        return PlainTextResponse("wanted a form with its length", 411, close)
     if int(length) > MAX_BODY:
-        return PlainTextResponse(f"got {int(length)} bytes, wanted {MAX_BODY} at most", 413)
+        return PlainTextResponse(f"got {int(length)} bytes, wanted {MAX_BODY} at most", 413, close)
     return None
+
+
+def caller(client: tuple[str, int] | None) -> str:
+    """Whose connections are counted together: an address, of IPv6 its network.
+
+    Empty for this machine's own, which may be a proxy's, and speak for everybody.
+    """
+    if client is None:
+        return ""
+    address = ip_address(client[0].partition("%")[0])
+    if address in (ip_address("127.0.0.1"), ip_address("::1")):
+        return ""
+    return str(ip_network((address, 64 if address.version == 6 else 32), strict=False))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from reglue.errors import UsageError
 from reglue_competition.page.app import Page
+from reglue_competition.page.security import caller
 
 CONNECTIONS = 600  # at once, `live.LISTENERS` of which may be streams; others are refused
+OF_ADDRESS = 100  # of these, from one address
 REQUEST_S = 10.0  # within which a connection must have sent its next request
+READ_S = 20.0  # within which its other end must read some 48 KiB of what waits for it
 _KEEP_ALIVE_S = 5
 _LEAVE_S = 3  # for answers that are under way when the server ends
 _HEAD_BYTES = 16 * 1024
@@ -75,22 +78,47 @@ class _Server(uvicorn.Server):
 
 
 class _TimedProtocol(H11Protocol):
-    """Closes connections on which no request came in time, also one that comes byte by byte."""
+    """Closes connections on which no request came in time, also one that comes byte by byte.
+
+    And those whose other end does not read what it asked for; and, of one address, those that are
+    too many.
+    """
 
     _seen: RequestResponseCycle | None = None
+    _is_lost = False
+    _taken_at = 0.0  # of the loop's clock: when the other end was last seen to read
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin."""
         super().connection_made(transport)
+        whose = caller(self.client)
+        if whose and sum(whose == caller(each.client) for each in self.connections) > OF_ADDRESS:
+            transport.abort()
+            return
+        self._taken_at = self.loop.time()
         self.loop.call_later(REQUEST_S, self._look)
 
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        self._is_lost = True
+        super().connection_lost(exc)
+
+    def resume_writing(self) -> None:
+        """The other end has read most of what waited for it."""
+        self._taken_at = self.loop.time()
+        super().resume_writing()
+
     def _look(self) -> None:
-        if self.transport.is_closing():
+        if self._is_lost:
+            return
+        if not self.transport.get_write_buffer_size():
+            self._taken_at = self.loop.time()
+        elif self.loop.time() - self._taken_at > READ_S:
+            self.transport.abort()  # to close it would wait for the other end
             return
         cycle: RequestResponseCycle | None = self.cycle  # None: nothing was asked yet
         is_busy = cycle is not None and not cycle.response_complete
         if not is_busy and cycle is self._seen:
             self.transport.close()
-            return
         self._seen = cycle
         self.loop.call_later(REQUEST_S, self._look)

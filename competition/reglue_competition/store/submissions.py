@@ -18,6 +18,7 @@ from reglue_competition.store.records import FINAL, FREE, UNFINISHED, Run, Statu
 
 MOST_NAME = 100  # characters of a submission's name
 MOST_DETAIL = 2000
+MOST_WITHDRAWN = 20  # of a team in a day: they count against no other quota
 
 _ID_BYTES = 8
 
@@ -277,12 +278,22 @@ def _phase_to_enter(connection: sa.Connection, now: datetime) -> sa.RowMapping:
 def _check_quotas(
     connection: sa.Connection, team: Team, phase: sa.RowMapping, now: datetime
 ) -> None:
-    """Raise EntryRefused where one more would be too many. What was withdrawn or broke is free."""
+    """Raise EntryRefused where one more would be too many. What was withdrawn or broke is free.
+
+    Those that were withdrawn count against a limit of their own: each leaves a row and two events.
+    """
     its = tables.submissions.c
-    counted = sa.select(sa.func.count()).select_from(tables.submissions)
-    counted = counted.where(its.team_id == team.id, its.phase_id == phase["id"])
-    counted = counted.where(its.status.not_in(FREE))
     today = datetime.combine(now.astimezone(UTC).date(), time(), UTC)
+    of_team = sa.select(sa.func.count()).select_from(tables.submissions)
+    of_team = of_team.where(its.team_id == team.id)
+    counted = of_team.where(its.phase_id == phase["id"], its.status.not_in(FREE))
+    left = of_team.where(its.status == "withdrawn", its.queued_at >= today)
+    if (count := connection.scalar(left) or 0) >= MOST_WITHDRAWN:
+        raise EntryRefused(
+            f"{team.name} left {count} submissions today (UTC) before they began, wanted fewer "
+            f"than {MOST_WITHDRAWN}: the next day begins at 00:00 UTC; stay connected until your "
+            "turn comes"
+        )
     for key, only, what in (
         ("at_once", its.status.in_(UNFINISHED), "that wait or play"),
         ("a_day", its.queued_at >= today, "entered today (UTC): the next day begins at 00:00 UTC"),

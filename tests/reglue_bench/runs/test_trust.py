@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import sys
@@ -17,8 +18,10 @@ from reglue_bench.cli.bench import main as bench
 from reglue_bench.cli.report import main as report
 from reglue_bench.cli.watch import main as watch
 from reglue_bench.evaluation import plan_and_start
+from reglue_bench.runs.ledger import LedgerReader
 from reglue_bench.settings import read_settings
 from reglue_bench.terminal.observer import NullObserver
+from tests.reglue_bench.ledgers import change_fact
 from tests.reglue_bench.replay.recordings import with_suite
 from tests.reglue_bench.toys import Interrupts
 
@@ -199,3 +202,24 @@ def test_a_cache_that_keeps_nothing_leaves_runs_to_play(
     folder = mine(tmp_path)
     assert say("watch", folder)[0] == 2
     assert say("watch", folder, "--trust-code")[0] == 0
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_a_stranger_wrote_into_a_run_commands_no_terminal(
+    command: str, tmp_path: Path, say: Callable[..., Said]
+) -> None:
+    """The ledger's digests can be computed by anybody."""
+    folder = tmp_path / "run"
+    evaluate("online:mountain-car", agent="random", out=folder, **SHORT)
+    (folder / "result.json").unlink()
+    strange = "\x1b]0;owned\x07\x1b[31mred\x9b1m"
+    with LedgerReader(folder) as ledger:
+        about = ledger.about
+    plan = json.loads(about["plan"]) | {"benchmark": strange}
+    change_fact(folder, "plan", json.dumps(plan))
+    for name in about:
+        if "name" in name or name.startswith(("version", "machine")):
+            change_fact(folder, name, strange)
+    _, said = say(command, folder)
+    assert "red" in said
+    assert not {"\x1b", "\x07", "\x9b"} & {*said}

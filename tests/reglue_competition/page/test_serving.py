@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import httpx2
@@ -111,9 +111,9 @@ def test_a_connection_without_a_whole_request_in_time_is_closed(
                     pass
 
 
-def _asked(page: str, request: bytes) -> socket.socket:
+def _asked(page: str, request: bytes, *, source: tuple[str, int] | None = None) -> socket.socket:
     port = int(page.rstrip("/").rpartition(":")[2])
-    found = socket.create_connection(("127.0.0.1", port), timeout=20)
+    found = socket.create_connection(("127.0.0.1", port), timeout=20, source_address=source)
     found.sendall(request)
     return found
 
@@ -126,3 +126,79 @@ def _asked(page: str, request: bytes) -> socket.socket:
 def test_what_is_no_request_is_refused(page: str, request_bytes: bytes) -> None:
     with _asked(page, request_bytes + b"\r\n\r\n") as connection:
         assert connection.recv(12) == b"HTTP/1.1 400"
+
+
+def test_a_connection_that_reads_nothing_is_closed(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With answers of any size waiting for it."""
+    monkeypatch.setattr(serving, "REQUEST_S", 0.2)
+    monkeypatch.setattr(serving, "READ_S", 0.2)
+    request = b"GET /static/report.css HTTP/1.1\r\nhost: x\r\n\r\n"
+    with served(made) as page, ExitStack() as stack:
+        for _ in range(3):
+            stuck = stack.enter_context(_asked(page, request))
+            stuck.settimeout(20)
+            with pytest.raises(ConnectionError):
+                _ask_for_ever(stuck, request)
+
+
+def _ask_for_ever(connection: socket.socket, request: bytes) -> None:
+    """Kernels hold some MiB."""
+    while True:
+        connection.sendall(request * 100)
+
+
+def test_a_connection_that_reads_is_answered_to_the_end(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "REQUEST_S", 0.2)
+    monkeypatch.setattr(serving, "READ_S", 0.2)
+    request = b"GET /static/report.css HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
+    with served(made) as page, _asked(page, request) as connection:
+        content = b"".join(iter(lambda: connection.recv(1 << 16), b""))
+    head, _, body = content.partition(b"\r\n\r\n")
+    assert f"content-length: {len(body)}".encode() in head.lower()
+
+
+OTHER = ("127.0.0.2", 0)
+"""An address that is no proxy's."""
+
+
+def test_one_address_has_at_most_so_many_connections(
+    page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "OF_ADDRESS", 5)
+    request = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"
+    with ExitStack() as stack:
+        for _ in range(5):
+            mine = stack.enter_context(_asked(page, request, source=OTHER))
+            assert mine.recv(12) == b"HTTP/1.1 200"
+        with suppress(ConnectionError), _asked(page, request, source=OTHER) as more:
+            assert more.recv(12) == b""
+        others = stack.enter_context(_asked(page, request, source=("127.0.0.3", 0)))
+        assert others.recv(12) == b"HTTP/1.1 200"
+
+
+def test_one_address_has_at_most_so_many_streams(page: str) -> None:
+    request = b"GET /live HTTP/1.1\r\nhost: x\r\n\r\n"
+    with ExitStack() as stack:
+        for _ in range(live.OF_ADDRESS):
+            mine = stack.enter_context(_asked(page, request, source=OTHER))
+            assert mine.recv(12) == b"HTTP/1.1 200"
+        more = stack.enter_context(_asked(page, request, source=OTHER))
+        others = stack.enter_context(_asked(page, request, source=("127.0.0.3", 0)))
+        assert (more.recv(12), others.recv(12)) == (b"HTTP/1.1 503", b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_form_in_chunks_is_refused_before_it_is_read(page: str, method: str) -> None:
+    """Whatever length it says."""
+    head = (
+        f"{method} /login HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n"
+        "transfer-encoding: chunked\r\n\r\n"
+    )
+    with _asked(page, head.encode()) as connection:
+        answer = b"".join(iter(lambda: connection.recv(1 << 16), b""))
+    assert answer.startswith(b"HTTP/1.1 411")
+    assert b"connection: close" in answer.lower()

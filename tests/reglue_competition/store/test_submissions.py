@@ -10,6 +10,7 @@ import pytest
 
 from reglue.errors import BadArgument, EntryRefused, UnknownName, UsageError
 from reglue_competition.store import Run, Status, Store, Submission, Team
+from reglue_competition.store.submissions import MOST_WITHDRAWN
 from tests.reglue_competition.competitions import CLOSES, definition, phase, private
 
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -91,6 +92,19 @@ def test_what_was_withdrawn_or_broke_counts_for_no_quota(store: Store, status: S
     ended(store, team, "a", NOON, "failed")
     with pytest.raises(EntryRefused):
         store.enter(team, "a", NOON)
+
+
+def test_what_was_withdrawn_has_a_limit_of_its_own(store: Store) -> None:
+    """Each leaves a row and two events, which stay."""
+    team, other = opened(store, in_all=1), store.add_team("B")
+    for _ in range(MOST_WITHDRAWN):
+        ended(store, team, "a", NOON, "withdrawn")
+    events = len(store.events(limit=1000))
+    with pytest.raises(EntryRefused, match=f"left {MOST_WITHDRAWN} submissions today"):
+        store.enter(team, "a", NOON)
+    assert len(store.events(limit=1000)) == events
+    store.enter(other, "a", NOON)
+    store.enter(team, "a", NOON + timedelta(hours=12))
 
 
 def test_a_private_phase_is_played_once(store: Store) -> None:

@@ -17,7 +17,8 @@ MEANINGS = {
     "broken": "An environment or this server failed. It is not scored, and counts against no "
     "quota; the organiser can have it played again.",
     "cancelled": "The organiser cancelled it. It is not scored.",
-    "withdrawn": "The team left before it began. It is not scored, and counts against no quota.",
+    "withdrawn": "The team left before it began. It is not scored, and counts against no quota "
+    "but one of its own: 20 a day.",
 }
 
 
