@@ -55,7 +55,7 @@ class GrpcConnection:
 
 log = logging.getLogger("reglue")
 
-STOPPED_S = 20.0  # how long a peer's program may be stopped; gRPC's keepalive allows 20 to 40 s
+STOPPED_S = 20.0  # how long a peer's program may be stopped; over gRPC: MESSAGE_S
 _LOOK_S = 2.0  # how often it is looked at
 _SEND_S = 0.005  # how long the driver waits for a peer that reads slowly
 _LAST_S = 2.0  # how long what is left to send may take once it has ended

@@ -22,7 +22,7 @@ from reglue.errors import (
     raise_interrupt,
 )
 from reglue.messages.agent import Farewell, Fault, Numbered, Refusal
-from reglue.net.grpc_settings import grpc
+from reglue.net.grpc_settings import MESSAGE_S, grpc
 from reglue.net.join_string import JoinString, Transport
 from reglue.net.lobby import StreamEnded, backoff, join
 from reglue.net.log import Outage, call_trace, log, show_log
@@ -35,6 +35,7 @@ WINDOW = 8
 
 FAREWELL_S = 5.0  # how long a peer that leaves waits for the glue's last word
 _END_S = 2.0  # and for one that was interrupted
+_IN_VAIN = 3  # connections after which the log says why nothing may come over them
 _STOOD_S = 1.0  # after which a stream was good
 
 
@@ -71,6 +72,7 @@ class GlueSession:
         self._is_known = False  # to the glue, by an earlier stream
         self._answered = 0  # number of the last call whose answer was sent, or came
         self._answered_before = 0  # the present stream
+        self._in_vain = 0  # streams, one after another, over which no whole message came
         self._reconnect_wait = ReconnectWait(self._ticket.reconnect_window_us / 1e6)
 
     def _opened(self) -> Stream:
@@ -89,6 +91,7 @@ class GlueSession:
     def _close(self) -> None:
         if self._stream is not None:
             has_heard = self._answered > self._answered_before
+            self._in_vain = 0 if has_heard else self._in_vain + 1
             if was_good(stood_s=self._stream.stood_s, has_heard=has_heard):
                 self._good_stream_ends()
             self._stream.close()
@@ -103,7 +106,7 @@ class GlueSession:
         pause_s = self._reconnect_wait.pause_s()
         if pause_s is None or time.monotonic() + pause_s > until:
             return False
-        self._outage.begin(error, self._reconnect_wait.most_s)
+        self._outage.begin(_explained(error, self._in_vain), self._reconnect_wait.most_s)
         time.sleep(pause_s)
         return True
 
@@ -295,6 +298,17 @@ class Session(GlueSession):
         self._answers[seq] = answer
         if len(self._answers) > WINDOW:
             self._answers.popitem(last=False)
+
+
+def _explained(error: SessionLost, in_vain: int) -> str:
+    """Why a stream ended, and why perhaps nothing came over so many."""
+    if in_vain < _IN_VAIN:
+        return str(error)
+    return (
+        f"{error}; no message arrived whole over the last {in_vain} connections: one that takes "
+        f"longer than {MESSAGE_S} s breaks a gRPC connection. If the link is slow, ask the host "
+        "for fewer slots or smaller observations"
+    )
 
 
 def was_good(*, stood_s: float, has_heard: bool) -> bool:

@@ -52,7 +52,7 @@ export function openClient(where: JoinString, maxMessageBytes: number): Client {
     "grpc.max_send_message_length": maxMessageBytes,
     "grpc.max_receive_message_length": maxMessageBytes,
     "grpc.keepalive_time_ms": 20_000,
-    "grpc.keepalive_timeout_ms": 20_000,
+    "grpc.keepalive_timeout_ms": 300_000, // the answer to a ping waits behind a long message
     "grpc.keepalive_permit_without_calls": 1,
     "grpc.enable_retries": 0,
     "grpc.service_config_disable_resolution": 1,

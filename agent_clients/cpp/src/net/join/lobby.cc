@@ -43,7 +43,9 @@ grpc::ChannelArguments arguments(std::size_t max_message_bytes) {
   arguments.SetMaxSendMessageSize(static_cast<int>(max_message_bytes));
   arguments.SetMaxReceiveMessageSize(static_cast<int>(max_message_bytes));
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+  // The answer to a ping waits behind a long message. Newer versions of gRPC have a second limit.
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 300'000);
+  arguments.SetInt("grpc.http2.ping_timeout_ms", 300'000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   // A failed connection must not delay the next channel's.

@@ -1,0 +1,88 @@
+"""Messages that take long on their way: pings wait behind them, and are answered late."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from glue_server.conformance.tcp_proxy import TcpProxy
+from glue_server.rpc import GlueServer
+from glue_server.timeouts import Timeouts
+from reglue.messages.agent import Budget, TextMessage
+from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, MESSAGE_S, channel_options
+from tests.reglue.connecting import Start, Still
+from tests.waiting import PATIENCE_S, until
+
+FASTER = 100  # than in earnest
+
+TIMES = ("grpc.keepalive_time_ms", "grpc.keepalive_timeout_ms", "grpc.http2.ping_timeout_ms")
+
+
+@pytest.fixture
+def faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server whose pings come, and are given up, so much sooner."""
+    real = channel_options(HUB_MESSAGE_BYTES)
+    options = [(name, value // FASTER if name in TIMES else value) for name, value in real]
+    monkeypatch.setattr("glue_server.rpc.server.channel_options", lambda _: options)
+
+
+@pytest.fixture
+def server() -> Iterator[GlueServer]:
+    with GlueServer(transport="grpc", places={"agent": 1}, reconnect_window_s=PATIENCE_S) as server:
+        yield server
+
+
+def joined(start: Start, server: GlueServer, proxy: TcpProxy) -> Any:
+    """The port of an agent that has joined through the proxy."""
+    start(Still(), proxy.address, server.tokens["agent"], transport="grpc")
+    port = server.next("agent", PATIENCE_S)
+    assert port is not None
+    return port
+
+
+@pytest.mark.usefixtures("faster")
+def test_an_answer_that_takes_longer_than_a_ping_arrives(start: Start) -> None:
+    """The proxy holds what the agent says, as a slow link does, for 100 s in earnest."""
+    with (
+        GlueServer(transport="grpc", places={"agent": 1}) as server,
+        TcpProxy(server.address) as proxy,
+    ):
+        port = joined(start, server, proxy)
+        proxy.takes.clear()
+        port.send(TextMessage("hello"), Budget())
+        time.sleep(100 / FASTER)
+        proxy.takes.set()
+        assert isinstance(port.receive(PATIENCE_S), TextMessage)
+        assert proxy.connections == 2  # one to join
+        port.close("that was all")
+
+
+def test_a_message_may_take_as_long_as_a_step_may_by_default() -> None:
+    assert dict(channel_options(1))["grpc.http2.ping_timeout_ms"] == 1000 * MESSAGE_S
+    assert Timeouts().first_step_s <= MESSAGE_S
+
+
+def test_connections_over_which_nothing_comes_are_explained(
+    start: Start, server: GlueServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "reglue")
+
+    def lost() -> list[str]:
+        return [each.getMessage() for each in caplog.records if "lost" in each.getMessage()]
+
+    with TcpProxy(server.address) as proxy:
+        port = joined(start, server, proxy)
+        port.send(TextMessage("hello"), Budget())
+        assert isinstance(port.receive(PATIENCE_S), TextMessage)
+        for count in range(1, 5):
+            until(lambda: port.is_connected, "it is back")
+            proxy.cut()
+            until(lambda: len(lost()) == count, "it notices")  # noqa: B023
+        until(lambda: port.is_connected, "it is back")
+        port.close("that was all")
+    explained = [f"{MESSAGE_S} s" in words for words in lost()]
+    assert explained == [False, False, False, True]  # a message came over the first
