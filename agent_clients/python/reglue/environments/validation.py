@@ -19,6 +19,8 @@ from reglue.spec import Array, Arrays, Box, TaskSpec, TensorSpec, same_numbers
 
 log = logging.getLogger("reglue")
 
+_MOST_WORDS = 80  # characters of an array in a message
+
 
 def conforming_spec(spec: object) -> TaskSpec:
     """`spec`, if it is a TaskSpec."""
@@ -143,8 +145,10 @@ def conforming_array(what: str, value: Any, dtype: np.dtype[Any], *, copy: bool 
     cast = same_numbers(given, dtype)
     if cast is not None:
         return cast
+    got = " ".join(str(given).split())  # in one line
+    got = got if len(got) <= _MOST_WORDS else f"{got[:_MOST_WORDS]} …"
     raise NotAnEnvironment(
-        f"{what}: got {given} of dtype {given.dtype}, wanted numbers that are the same in {dtype}"
+        f"{what}: got {got} of dtype {given.dtype}, wanted numbers that are the same in {dtype}"
     )
 
 
