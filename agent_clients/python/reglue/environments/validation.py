@@ -197,17 +197,14 @@ class DomainCheck:
         for row in np.flatnonzero(~within.reshape(len(rows), -1).all(axis=1)).tolist():
             if (slot := slots[row]) in failed:
                 continue
-            what = _outside(tensor, rows[row], within[row])
-            if isinstance(tensor.domain, Box):
-                self._count(tensor.name, what)
-            else:
-                found.setdefault(slot, what)
-
-    def _count(self, name: str, what: str) -> None:
-        self.outside[name] += 1
-        count = self.outside[name]
-        if count == 10 ** (len(str(count)) - 1):
-            log.warning("%s, and passed it on as it is; so far %d of these", what, count)
+            if not isinstance(tensor.domain, Box):
+                found.setdefault(slot, _outside(tensor, rows[row], within[row]))
+                continue
+            self.outside[tensor.name] += 1
+            count = self.outside[tensor.name]
+            if count == 10 ** (len(str(count)) - 1):
+                what = _outside(tensor, rows[row], within[row])
+                log.warning("%s, and passed it on as it is; so far %d of these", what, count)
 
 
 _FEW = 2**16  # numbers that are quicker compared one by one than with what is repeated
