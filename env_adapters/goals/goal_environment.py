@@ -145,7 +145,7 @@ class GoalEnvironment(gymnasium.Env[Observation, Any]):
         return get_contextual_diagnostics(rollouts, contexts)
 
     def goal_conditioned_diagnostics(
-        self, rollouts: Sequence[Rollout], goals: Sequence[Any] | None = None
+        self, rollouts: Sequence[Rollout], goals: Sequence[Any] | Array | None = None
     ) -> OrderedDict[str, Any]:
         """Statistics of `diagnosed` and success, over all steps, the last and the first.
 

@@ -113,9 +113,11 @@ class GymnasiumWorld:
         observation, reward, terminated, truncated, info = _parts("step", self._env.step(chosen))
         live.steps += 1
         success = _success(info)
-        terminated = conforming_flag("terminated", terminated)
+        if type(terminated) is not bool:  # few steps pay for the call
+            terminated = conforming_flag("terminated", terminated)
+        if type(truncated) is not bool:
+            truncated = conforming_flag("truncated", truncated)
         terminated = terminated or (success and live.cell.phase == Phase.EVALUATE)
-        truncated = conforming_flag("truncated", truncated)
         if terminated or truncated:
             self._episode = None
         return Step(
@@ -195,13 +197,14 @@ _PARTS = {
 def _parts(routine: str, answer: Any) -> Any:
     """What `reset` or `step` returned, if it is as Gymnasium says."""
     wanted = _PARTS[routine]
+    if type(answer) is tuple and len(answer) == len(wanted) and type(answer[-1]) is dict:
+        return answer  # the common case, checked once
     if not isinstance(answer, (tuple, list)) or len(answer) != len(wanted):
         raise NotAnEnvironment(
             f"{routine}() returned {brief(answer)}, wanted ({', '.join(wanted)})"
         )
-    info = answer[-1]
-    if type(info) is not dict and not isinstance(info, Mapping):
-        raise NotAnEnvironment(f"{routine}()'s info: got {brief(info)}, wanted a dict")
+    if not isinstance(answer[-1], Mapping):
+        raise NotAnEnvironment(f"{routine}()'s info: got {brief(answer[-1])}, wanted a dict")
     return answer
 
 

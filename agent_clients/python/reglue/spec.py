@@ -138,23 +138,22 @@ class TensorSpec:
         None if all that the dtype holds is legal. NaN lies within no limits.
         """
         dtype = self.numpy_dtype
+        first: Sequence[float]
+        last: Sequence[float]
         match self.domain:
             case Box(low, high):
-                ends: tuple[Sequence[float], Sequence[float]] = (
-                    low or (-math.inf,),
-                    high or (math.inf,),
-                )
+                first, last = low or (-math.inf,), high or (math.inf,)
             case Discrete(n, start):
-                ends = ((start,), (start + n - 1,))
+                first, last = (start,), (start + n - 1,)
             case MultiDiscrete(n):
-                ends = ((0,), tuple(each - 1 for each in n))
+                first, last = (0,), [each - 1 for each in n]
             case MultiBinary():
-                ends = ((0,), (1,))
-        low = _in_dtype(ends[0], dtype, self.shape, math.ceil)
-        high = _in_dtype(ends[1], dtype, self.shape, math.floor)
-        if dtype.kind != "f" and (low == _least(dtype)).all() and (high == _most(dtype)).all():
+                first, last = (0,), (1,)
+        least = _in_dtype(first, dtype, self.shape, math.ceil)
+        most = _in_dtype(last, dtype, self.shape, math.floor)
+        if dtype.kind != "f" and (least == _least(dtype)).all() and (most == _most(dtype)).all():
             return None
-        return low, high
+        return least, most
 
     def low(self) -> npt.NDArray[np.float64]:
         """Lower bounds, shape `shape` (-inf for none)."""
@@ -312,9 +311,10 @@ class TaskSpec:
                 )
         if not 0.0 <= self.discount <= 1.0:
             raise SpecError(f"got discount {self.discount}, wanted 0 to 1")
-        if not isinstance(self.extra, str) or len(self.extra) > MOST_EXTRA:
+        extra: object = self.extra
+        if not isinstance(extra, str) or len(extra) > MOST_EXTRA:
             wanted = f"text of at most {MOST_EXTRA} characters"
-            raise SpecError(f"got extra {brief(self.extra)}, wanted {wanted}")
+            raise SpecError(f"got extra {brief(extra)}, wanted {wanted}")
         if self.horizon < 0 or self.slots < 1:
             raise SpecError(f"got horizon {self.horizon} and {self.slots} slots")
 

@@ -49,7 +49,7 @@ def test_colours_are_interpolated_episode_by_episode() -> None:
 
 
 def test_an_interpolation_is_an_environment_by_itself() -> None:
-    ends = {"config1": pong([128, 128, 128]), "config2": pong([100, 100, 255])}
+    ends: dict[str, Any] = {"config1": pong([128, 128, 128]), "config2": pong([100, 100, 255])}
     env = gymnasium.make("Reglue/ArcadeInterpolate-v0", **ends, duration=4, episodic=True)
     found = [env.reset(options={"episode": k})[0][PLACE][0, 0].tolist() for k in (0, 3, 9)]
     assert found == [[121, 121, 160], [100, 100, 255], [100, 100, 255]]

@@ -132,6 +132,7 @@ def bytes_of(*shape: int) -> spaces.Box:
 MISFITS: list[tuple[Any, Any, str]] = [
     (bytes_of(2), np.array([-1, 3]), "wanted numbers that are the same in uint8"),
     (bytes_of(2), np.array([300, 3]), "the same in uint8"),
+    (bytes_of(9, 9), np.full((9, 9), -1), "got [[-1 -1 -1 -1 -1 -1 -1 -1 -1] [-1"),
     (bytes_of(2), np.array([0.25, 0.75]), "the same in uint8"),
     (bytes_of(2), ["3", "4"], "the same in uint8"),
     (spaces.Box(-5, 5, (2,), np.int32), np.array([1.0, np.nan]), "the same in int32"),

@@ -260,6 +260,26 @@ def test_there_are_no_options() -> None:
         env.reset(options={"goal": 1})
 
 
+def test_elements_that_start_elsewhere_are_chosen_from_0(tmp_path: Path) -> None:
+    (tmp_path / "shifted.py").write_text(
+        "import gymnasium\n"
+        "class Shifted(gymnasium.Env):\n"
+        "    observation_space = gymnasium.spaces.MultiDiscrete([2, 3], start=[1, 4])\n"
+        "    action_space = observation_space\n"
+        "    def reset(self, *, seed=None, options=None):\n"
+        "        return self.action_space.start, {}\n"
+        "    def step(self, action):\n"
+        "        assert self.action_space.contains(action)\n"
+        "        return action, float(10 * action[0] + action[1]), False, False, {}\n"
+    )
+    with closing(make(f"{tmp_path}/shifted.py:Shifted")) as env:
+        places = gymnasium.spaces.MultiDiscrete([2, 3])
+        assert (env.observation_space, env.action_space) == (places, places)
+        assert env.reset()[0].tolist() == [0, 0]
+        seen, reward, *_ = env.step(np.array([1, 2]))
+        assert (seen.tolist(), reward) == ([1, 2], 26.0)
+
+
 def test_a_space_that_is_refused_is_all_that_is_said(tmp_path: Path) -> None:
     (tmp_path / "growing.py").write_text(
         "import gymnasium\n"

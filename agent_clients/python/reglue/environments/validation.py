@@ -19,6 +19,8 @@ from reglue.spec import Array, Arrays, Box, TaskSpec, TensorSpec, same_numbers
 
 log = logging.getLogger("reglue")
 
+_MOST_WORDS = 80  # characters of an array in a message
+
 
 def conforming_spec(spec: object) -> TaskSpec:
     """`spec`, if it is a TaskSpec."""
@@ -143,8 +145,10 @@ def conforming_array(what: str, value: Any, dtype: np.dtype[Any], *, copy: bool 
     cast = same_numbers(given, dtype)
     if cast is not None:
         return cast
+    got = " ".join(str(given).split())  # in one line
+    got = got if len(got) <= _MOST_WORDS else f"{got[:_MOST_WORDS]} …"
     raise NotAnEnvironment(
-        f"{what}: got {given} of dtype {given.dtype}, wanted numbers that are the same in {dtype}"
+        f"{what}: got {got} of dtype {given.dtype}, wanted numbers that are the same in {dtype}"
     )
 
 
@@ -193,17 +197,14 @@ class DomainCheck:
         for row in np.flatnonzero(~within.reshape(len(rows), -1).all(axis=1)).tolist():
             if (slot := slots[row]) in failed:
                 continue
-            what = _outside(tensor, rows[row], within[row])
-            if isinstance(tensor.domain, Box):
-                self._count(tensor.name, what)
-            else:
-                found.setdefault(slot, what)
-
-    def _count(self, name: str, what: str) -> None:
-        self.outside[name] += 1
-        count = self.outside[name]
-        if count == 10 ** (len(str(count)) - 1):
-            log.warning("%s, and passed it on as it is; so far %d of these", what, count)
+            if not isinstance(tensor.domain, Box):
+                found.setdefault(slot, _outside(tensor, rows[row], within[row]))
+                continue
+            self.outside[tensor.name] += 1
+            count = self.outside[tensor.name]
+            if count == 10 ** (len(str(count)) - 1):
+                what = _outside(tensor, rows[row], within[row])
+                log.warning("%s, and passed it on as it is; so far %d of these", what, count)
 
 
 _FEW = 2**16  # numbers that are quicker compared one by one than with what is repeated
