@@ -115,6 +115,30 @@ class Falling(Walk):
         return taken
 
 
+class Haunted(Corridor):
+    """A corridor whose process is killed at the steps that are the bytes of the file `fuse`, in
+    turn: each death removes the first.
+    """
+
+    def __init__(self, *, fuse: str, **corridor: object) -> None:
+        super().__init__(**corridor)  # type: ignore[arg-type]
+        self.fuse = Path(fuse)
+
+    def world(self) -> Walk:
+        return Haunting(self)
+
+
+class Haunting(Walk):
+    def step(self, action: Arrays) -> Step:
+        taken = super().step(action)
+        fuse: Path = self._corridor.fuse  # type: ignore[attr-defined]
+        left = fuse.read_bytes()
+        if left and self._steps == left[0]:
+            fuse.write_bytes(left[1:])
+            os.kill(os.getpid(), signal.SIGKILL)
+        return taken
+
+
 class Faulty(Corridor):
     """A corridor that does what `faults[variant]` says: at the start, or at step 2.
 

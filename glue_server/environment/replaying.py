@@ -18,7 +18,7 @@ from reglue.messages.environment import Play, Played
 log = logging.getLogger("reglue")
 
 MAX_REBUILDS = 3
-"""How many processes may die, or hang, that play an episode again, before it is given up."""
+"""How many processes may die, or hang, while they play an episode again up to where it failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,8 @@ class Replays:
             again = self._play(slot, calls)
             if not isinstance(again, _Failure) or slot not in self._port.blank:
                 break  # it came through, or its process lives
+            if not calls[again.place].is_answered:
+                break  # it failed where it had failed
         return again
 
     def _play(self, slot: int, calls: Sequence[Recalled]) -> Played | _Failure | None:

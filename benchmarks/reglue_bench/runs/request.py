@@ -21,6 +21,10 @@ from reglue_bench.settings import Settings
 Retry = Literal["none", "environment", "all"]
 """Whose faults are not final when a run is resumed."""
 
+MOST_TRIES = 10
+"""How often a unit is begun, as runs that are killed or interrupted in mid-unit are resumed, unless
+the user has faults played again. An agent meets its episodes anew each time."""
+
 AGENT_FILE = "agent file "
 """Begins entries of a ledger's `about`: the files that the agent is written in."""
 

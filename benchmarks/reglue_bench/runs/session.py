@@ -37,15 +37,18 @@ from reglue_bench.runs.observed import ObservedWriter
 from reglue_bench.runs.players import environment_players, players_of
 from reglue_bench.runs.recorder import Recorder
 from reglue_bench.runs.repeatability import ShortestEpisode
-from reglue_bench.runs.request import Request, Retry, agent_files, is_recorded, kept_cell_key
+from reglue_bench.runs.request import (
+    MOST_TRIES,
+    Request,
+    Retry,
+    agent_files,
+    is_recorded,
+    kept_cell_key,
+)
 from reglue_bench.runs.server import RunServer
 from reglue_bench.runs.versions import machine
 from reglue_bench.settings import LOCAL, Settings
 from reglue_bench.terminal.observer import Observer, RunStarted
-
-MOST_TRIES = 10
-"""How often a unit is begun, as runs that are killed or interrupted in mid-unit are resumed, unless
-the user has faults played again. An agent meets its episodes anew each time."""
 
 
 class Session:

@@ -155,6 +155,8 @@ def _checked(verdict: Verdict, header: Header) -> Iterator[str]:
     not_kept = f"; {verdict.not_kept:,} have no actions to replay" * bool(verdict.not_kept)
     exact = f"{verdict.replayed:,} of {verdict.episodes:,} episodes replayed exactly"
     yield f"{exact}{sample}{not_kept}"
+    if verdict.result is not None and (later := verdict.result.episodes_retried):
+        yield f"{later:,} episodes are of a second or later try: the run was killed in mid-episode"
     yield f"recorded with {', '.join(' '.join(each) for each in header.versions.items())}"
     if verdict.changes:
         yield f"here: {'; '.join(verdict.changes)}"

@@ -11,12 +11,13 @@ from pathlib import Path
 from random import SystemRandom
 from typing import Any
 
-from reglue.errors import NotVerified, printable
+from reglue.errors import NotVerified, brief, printable
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import Procedure, procedure_of
 from reglue_bench.results import success
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Row, Totals
+from reglue_bench.runs.request import MOST_TRIES
 from reglue_bench.runs.trust import check_trusted
 from reglue_competition.phases import Revealed
 from reglue_competition.transcript.contents import Header
@@ -154,14 +155,20 @@ def _check_score(transcript: Transcript, plan: Plan) -> None:
         fresh="process" if stated.online is None else stated.online.fresh_agent,
     )
     # What the run's folder says beside its rows.
-    beside = {"ended_early": stated.ended_early, "recorded": stated.recorded}
+    beside = {name: getattr(stated, name) for name in ("ended_early", "recorded", "repeat")}
     found = procedure.score(played).model_copy(update=beside)
     if lines := list(islice(_differences(_json(stated), _json(found)), _MOST_DIFFERENCES)):
         raise NotVerified(f"the score is not that of its episodes: {'; '.join(lines)}")
 
 
 def _check_whole(procedure: Procedure, unit: int, rows: Sequence[Row]) -> None:
-    """Raise NotVerified if episodes of a unit are missing, unless a fault ended it."""
+    """Raise NotVerified if episodes of a unit are missing, unless a fault ended it, or if its try
+    cannot be.
+    """
+    tries = {row.attempt for row in rows}
+    if len(tries) > 1 or not 0 <= min(tries) <= max(tries) <= MOST_TRIES:
+        got = f"episodes of the tries {brief(sorted(tries))}"
+        raise NotVerified(f"unit {unit}: got {got}, wanted those of one, 0 to {MOST_TRIES}")
     if any(row.status != "ok" for row in rows):
         return
     if cells := procedure.cells(unit):

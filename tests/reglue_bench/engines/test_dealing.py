@@ -74,7 +74,7 @@ def test_processes_that_hang_share_one_deadline(
     with nothing_left():
         playing = engine(players, tmp_path, stop)
         with pytest.raises(KeyboardInterrupt):
-            playing.play(UNITS, record=print, watch=print)
+            playing.play(UNITS, begin=print, record=print, watch=print)
         playing.close("it is over")
     assert players.given[1:] == [0.0, 0.0, 0.0]  # the first took all of it
 
@@ -113,5 +113,5 @@ class Says(Players):
 def test_a_frame_of_no_known_kind_is_an_error(tmp_path: Path, head: dict[str, object]) -> None:
     playing = engine(Says(**head), tmp_path)
     with pytest.raises(AssertionError, match="got a frame"):
-        playing.play(UNITS, record=print, watch=print)
+        playing.play(UNITS, begin=print, record=print, watch=print)
     playing.close("it is over")

@@ -12,6 +12,7 @@ import pytest
 
 from env_adapters import Cell
 from glue_server.environment.shared_memory import new_memory
+from glue_server.environment.worker_process import WorkerFaults
 from glue_server.processes.frames import write_frame
 from glue_server.rpc import GlueServer
 from reglue import Phase, connect
@@ -62,7 +63,7 @@ class Placed:
     def tells(self, **head: object) -> None:
         write_frame(self.node.theirs, head)
 
-    def plays(self) -> dict[int, str]:
+    def plays(self) -> WorkerFaults:
         cell = Cell("a", 0, seed=1, repeat=0, phase=Phase.EVALUATE)
         self.worker.send(Play(np.zeros(0, np.uint32), {}, {0: cell}))
         return self.worker.receive()
@@ -89,13 +90,13 @@ def placed() -> Iterator[Placed]:
 @pytest.mark.usefixtures("more_than_1024_descriptors")
 def test_it_is_looked_at_beyond_descriptor_1023(placed: Placed) -> None:
     assert placed.node.channel.fileno() > 1023
-    assert placed.plays() == {}
+    assert placed.plays() == WorkerFaults()
 
 
 def test_words_are_passed_on_and_no_sign_of_death(placed: Placed) -> None:
     placed.tells(say="hello")
     placed.tells(say="I am well")
-    assert placed.plays() == {}
+    assert placed.plays() == WorkerFaults()
     assert placed.said == ["hello", "I am well"]
 
 
