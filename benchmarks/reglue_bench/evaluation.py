@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Unpack
 
 from env_adapters.suites import is_schedule
+from glue_server import CRASHED
 from reglue.errors import (
     AgentDisconnected,
     AgentFault,
@@ -117,10 +118,11 @@ def evaluate(
 
 
 _RAISED: dict[str, type[AgentFault | EnvironmentFault]] = {
-    each.status: each for each in (AgentFault, AgentTimeout, AgentDisconnected, EnvironmentFault)
+    **{each.status: each for each in (AgentFault, AgentTimeout, AgentDisconnected)},
+    **dict.fromkeys((EnvironmentFault.status, CRASHED), EnvironmentFault),
 }
-"""Errors by status. An episode that the agent gave up, or that it made the environment fail in,
-is a failure that counts, and nothing to mend."""
+"""Errors by status. An episode that the agent gave up is a failure that counts, and nothing to
+mend. One that crashed may be so, or a bug of the environment."""
 
 
 def check_faults(result: Result) -> None:
