@@ -32,6 +32,7 @@ from reglue.messages.agent import AgentInit, Numbered, Phase, Reply
 from reglue.spec import TaskSpec
 from reglue_bench.plans.names import BenchmarkName
 from reglue_bench.plans.training_stream import TrainingStream, training_stream
+from reglue_bench.procedures.training import EVALUATED_BY
 from reglue_bench.replay.pictures import Picture, drawn_by, with_pictures
 from reglue_bench.runs.environments import cores, make_environment
 
@@ -120,12 +121,14 @@ class LocalTraining:
         self._worlds = worlds
         self._is_drawn = False  # somebody looks
         self._last: dict[int, Picture | None] = {}  # of the slots' last episodes
+        self._has_succeeded = False  # the episode that ended last
 
     def choose(self, seed: int | None) -> None:
         """Before the first episode: play those of training seed `seed`.
 
-        A slot's first task is number `seed` then, so that copies with seeds in a row share the
-        tasks. None leaves the episodes as they are. Warns of a copy in this process.
+        Each slot leaves out the first `seed` modulo T of them, where T is the number of tasks: so
+        copies with seeds in a row share the tasks, where agents are shown them. None leaves the
+        episodes as they are. Warns of a copy in this process.
         """
         if self._copied:
             return
@@ -144,6 +147,12 @@ class LocalTraining:
                 stacklevel=4,
             )
         _PLAYED[self._copied] += 1
+
+    def succeeded(self) -> bool | None:
+        """Whether the episode that ended last did; None unless success is what is judged."""
+        plan = self._stream.plan
+        is_judged = EVALUATED_BY in plan.parameters and not plan.is_by_return
+        return self._has_succeeded if is_judged else None
 
     def picture(self, slot: int, *, is_over: bool) -> Picture:
         """A slot's episode as it is now, or the last moment of one that is over.
@@ -177,7 +186,10 @@ class LocalTraining:
                 if outcome is None:
                     failures = 0
                     port.answer((yield Numbered(seq + 2, port.call)))
-                elif outcome.status not in ("ok", AgentAbandoned.status):
+                    continue
+                if outcome.steps:  # else it did not begin
+                    self._has_succeeded = outcome.success
+                if outcome.status not in ("ok", AgentAbandoned.status):
                     failures += not outcome.steps
                     if self._raise_faults or failures == _MOST_FAILURES:
                         raise self._fault(outcome.detail)

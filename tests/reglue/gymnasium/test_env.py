@@ -153,6 +153,28 @@ def test_a_session_cannot_be_copied() -> None:
         pickle.dumps(env)
 
 
+class Reaches(Walk):
+    """Walks, and succeeds at 5."""
+
+    def step(self, action: Any) -> Any:
+        *stepped, _ = super().step(action)
+        return *stepped, {"success": bool(stepped[2])}
+
+
+@pytest.mark.parametrize("kind", ["multi-task:", "evaluate:", ""])
+def test_success_is_told_where_it_is_judged(kind: str) -> None:
+    """By the key that Stable-Baselines3 logs; an environment alone may never tell of it."""
+    with closing(make(f"{kind}{__file__}:Reaches")) as env:
+        found = []
+        for action, steps in ((2, 3), (1, 4)):
+            env.reset()
+            infos = [env.step(action)[4] for _ in range(steps)]
+            assert infos[:-1] == [{}] * (steps - 1)
+            found.append(infos[-1])
+    told = [{"is_success": True}, {"is_success": False}]
+    assert found == (told if kind == "multi-task:" else [{}, {}])
+
+
 # Pictures.
 
 

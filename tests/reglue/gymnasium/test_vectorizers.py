@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import reglue.gymnasium
 from tests.reglue.gymnasium.walks import Walk
 
 pytestmark = [
-    pytest.mark.usefixtures("tidy"),
+    pytest.mark.usefixtures("tracker", "tidy"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
 
@@ -27,6 +28,12 @@ HERE = Path(__file__).parent
 WALK = f"{HERE}/walks.py:Walk"
 PAD = f"{HERE}/walks.py:Pad"
 KINDS: list[Any] = [SyncVectorEnv, AsyncVectorEnv]
+
+
+@pytest.fixture
+def tracker() -> None:
+    """A process that outlives its first user, where other tests chose `spawn`."""
+    resource_tracker.ensure_running()
 
 
 def rows(observations: Any) -> list[Any]:
@@ -134,7 +141,7 @@ WRAPPERS: dict[str, Callable[[Any], Any]] = {
     "sticky": lambda env: wrappers.StickyAction(env, 0.5),
     "time-aware": lambda env: wrappers.TimeAwareObservation(wrappers.TimeLimit(env, 3)),
     "time limit": lambda env: wrappers.TimeLimit(env, 3),
-    "transformed": lambda env: wrappers.TransformReward(env, lambda reward: 2 * reward),
+    "transformed": lambda env: wrappers.TransformReward(env, lambda reward: 2 * float(reward)),
 }
 
 
@@ -167,7 +174,7 @@ def test_a_video_has_each_frame_once(tmp_path: Path) -> None:
         over = False
         while not over:
             over = kept.step(1)[2]
-            frames.append(len(kept.render()))  # type: ignore[arg-type]
+            frames.append(len(kept.render()))
     assert frames == list(range(2, len(frames) + 2))
 
 

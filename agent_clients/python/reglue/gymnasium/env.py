@@ -25,8 +25,9 @@ class GlueEnv(gymnasium.Env[Any, Any]):
     while the agent trains and a failed episode where it is judged. A seed in the first `reset` is
     the training seed of episodes that are played here; later, and at a glue, `reset(seed=…)` seeds
     `np_random` alone. `info` has the `phase` and the `start_seed` of an episode that begins,
-    `clipped` where the last action lay out of its bounds, `void` where the environment failed, and
-    `cut_off` where the glue ended the episode for another one.
+    `clipped` where the last action lay out of its bounds, `void` where the environment failed,
+    `cut_off` where the glue ended the episode for another one, and at an end `is_success`, where a
+    benchmark that is judged by success is played here.
 
     A copy, by pickle too, begins anew with the same arguments; a session cannot be copied.
 
@@ -111,8 +112,11 @@ class GlueEnv(gymnasium.Env[Any, Any]):
             raise OutOfOrder(got="step() without an episode", wanted="reset() first")
         landed = session.act(self._rows.arrays(_batch_of_one(action)))
         terminated, truncated = bool(landed.terminated[0]), bool(landed.truncated[0])
+        info = _info(landed)
+        if (terminated or truncated) and (succeeded := session.succeeded()) is not None:
+            info["is_success"] = succeeded
         seen = session.observations()
-        return self._seen(seen), float(landed.rewards[0]), terminated, truncated, _info(landed)
+        return self._seen(seen), float(landed.rewards[0]), terminated, truncated, info
 
     def render(self) -> Any:
         """What the program sees, (height, width, 3) uint8; None without a `render_mode`.
@@ -162,7 +166,7 @@ def _batch_of_one(action: Any) -> Any:
     return np.asarray(action)[np.newaxis]
 
 
-def _info(landed: Landed) -> dict[str, Any]:
+def _info(landed: Landed) -> dict[str, bool]:
     """The words that are true."""
     words = ("clipped", "defaulted", "void", "cut_off")
     return {word: True for word in words if getattr(landed, word) is not None}

@@ -68,6 +68,9 @@ class LocalGlue(Protocol):
     def choose(self, seed: int | None) -> None:
         """Before the first episode: which episodes are played; None leaves them as they are."""
 
+    def succeeded(self) -> bool | None:
+        """Whether the episode that ended last succeeded; None where that is not judged."""
+
     def picture(self, slot: int, *, is_over: bool) -> Any:
         """(height, width, 3) uint8. Raises UsageError."""
 
@@ -118,6 +121,10 @@ class SteppedSession:
         """Before the first episode: which are played, where this process chooses them."""
         if self._local is not None:
             self._local.choose(seed)
+
+    def succeeded(self) -> bool | None:
+        """Whether the episode that ended last succeeded; None where the program is not told."""
+        return None if self._local is None else self._local.succeeded()
 
     def picture(self, slot: int) -> Any:
         """What the program sees of a slot, (height, width, 3) uint8. Raises UsageError."""
