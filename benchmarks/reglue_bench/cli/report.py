@@ -80,8 +80,8 @@ def report(
     runs = once
     results = [read_run(folder) for folder in runs]
     for run, result in zip(runs, results, strict=True):
-        if not result.complete:
-            planned, missing = result.coverage.cells_planned, result.status_counts.get("missing", 0)
+        if missing := result.status_counts.get("missing", 0):
+            planned = result.coverage.cells_planned
             say(f"{run}: {planned - missing:,} of {planned:,} planned so far")
     folder = first if first.is_dir() else first.parent
     path = out or folder / "report.html"

@@ -128,7 +128,7 @@ def _notes(result: Result) -> list[str]:
     notes = []
     if result.ended_early is not None:
         notes.append(f"It ended early, {ended(result.ended_early).splitlines()[0]}")
-    elif not result.complete:
+    elif "missing" in result.status_counts:
         notes.append("So far: the run goes on, or was killed and can be resumed.")
     if 2 * result.clipped_steps > result.steps.counted:
         notes.append(

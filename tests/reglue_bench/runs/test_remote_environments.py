@@ -154,7 +154,8 @@ def test_an_episode_whose_world_fails_is_played_anew() -> None:
 
 
 def test_a_world_that_keeps_failing_is_an_environment_error_and_the_run_goes_on() -> None:
-    result = remote("online", "Fragile", "breaks=3", "times=3", agent=Learner(), runs=2, episodes=2)
+    asked: dict[str, Any] = {"runs": 2, "episodes": 2, "raise_faults": False}
+    result = remote("online", "Fragile", "breaks=3", "times=3", agent=Learner(), **asked)
     assert [run.status for run in result.online.runs] == ["environment_error", "ok"]
     assert "the floor gave way" in result.faults[0].detail
 
@@ -184,6 +185,7 @@ def test_an_environment_that_hangs_ends_the_run_early() -> None:
             runs=2,
             episodes=2,
             environment_timeout=0.2,
+            raise_faults=False,
         )
         assert result.ended_early is not None
         assert result.ended_early.status == "environment_error"
@@ -199,7 +201,7 @@ def test_a_run_whose_environment_vanished_is_resumed_with_another(tmp_path: Path
     agent = f"{AGENTS}:Learner"
     options: dict[str, Any] = {"agent": agent, "runs": 3, "episodes": 4, "out": tmp_path / "run"}
     words = (f"fuse={fuse}", "dies=35", 'solved={"walk": [0]}')
-    first = remote("online", "Mortal", *words, reconnect_window=0, **options)
+    first = remote("online", "Mortal", *words, reconnect_window=0, raise_faults=False, **options)
     assert [run.status for run in first.online.runs] == ["ok", "missing", "missing"]
     assert "connection is gone" in first.ended_early.what
     with dialling(f"{WORLDS}:Mortal", *words) as (watcher, _):
@@ -214,7 +216,8 @@ def test_another_environment_does_not_finish_a_run(tmp_path: Path) -> None:
     fuse.touch()
     options: dict[str, Any] = {"agent": f"{AGENTS}:Learner", "runs": 3, "episodes": 4}
     words = (f"fuse={fuse}", "dies=35", 'solved={"walk": [0]}')
-    remote("online", "Mortal", *words, reconnect_window=0, out=tmp_path / "run", **options)
+    with pytest.raises(EnvironmentFault, match="connection is gone"):
+        remote("online", "Mortal", *words, reconnect_window=0, out=tmp_path / "run", **options)
     before = played(tmp_path / "run")
     for other in ((*words[:2], 'solved={"walk": [0, 0]}'), (*words, "horizon=6")):
         with (
@@ -298,12 +301,12 @@ def test_a_folder_that_holds_a_run_is_refused_before_the_wait(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"environment_args": {"x": 1}}, "--environment-arg is for environments that are made"),
-        ({"workers": 2}, "--workers is for environments that are made"),
-        ({"one_hot": True}, "--one-hot is for Meta-World's"),
+        ({"environment_args": {"x": 1}}, "environment_args is for environments that are made"),
+        ({"workers": 2}, "workers is for environments that are made"),
+        ({"one_hot": True}, "one_hot is for Meta-World's"),
         ({"episodes": 3, "steps": 3}, "counted in one of them"),
         ({"slots": 2}, "one episode after another"),
-        ({"listen": "0.0.0.0:0"}, "--insecure"),
+        ({"listen": "0.0.0.0:0"}, "or insecure"),
     ],
 )
 def test_what_cannot_be_is_refused_before_the_wait(options: dict[str, Any], words: str) -> None:

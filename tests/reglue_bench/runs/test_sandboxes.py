@@ -240,10 +240,10 @@ def test_where_no_sandbox_works_that_is_said(
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"sandbox": "container"}, "--sandbox-image"),
+        ({"sandbox": "container"}, "sandbox_image"),
         ({"sandbox": "container", "sandbox_image": "x"}, "neither docker nor podman"),
         ({"sandbox": "bubblewrap"}, "apt-get install bubblewrap"),
-        ({"sandbox": "bubblewrap", "sandbox_read": ["/not/there"]}, "--sandbox-read /not/there: "),
+        ({"sandbox": "bubblewrap", "sandbox_read": ["/not/there"]}, "sandbox_read=/not/there: "),
     ],
 )
 def test_a_sandbox_that_cannot_be_had_is_refused(
