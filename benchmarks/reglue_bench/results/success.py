@@ -164,9 +164,11 @@ class _Folded:
         """
         played, lost = self.returns[task], self.lost[task]
         returns = [each for of_goal in played.values() for each in of_goal]
-        if lost and self._worst is None:
-            return None
-        worst = min([float(self._worst), *returns]) if lost else math.nan
+        worst = math.inf  # as long as none is lost
+        if lost:
+            if self._worst is None:
+                return None
+            worst = min([float(self._worst), *returns])
         goals = [[*played.get(g, ()), *[worst] * lost[g]] for g in {*played, *lost}]
         if len({len(goal) for goal in goals}) == 1:  # exactly rounded, however many episodes
             return _mean([each for goal in goals for each in goal])
