@@ -129,7 +129,7 @@ class Custom:
     def changes(self) -> dict[str, JsonValue]:
         """What it changes of its environments, for all tasks and, by name, for one."""
         about = self.about
-        own = {"horizon": about.horizon, "sees": about.sees, "fit": about.fit}
+        own: dict[str, Any] = {"horizon": about.horizon, "sees": about.sees, "fit": about.fit}
         return {
             **about.arguments,
             **{name: task.arguments for name, task in about.tasks.items() if task.arguments},

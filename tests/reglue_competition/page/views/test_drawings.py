@@ -68,5 +68,5 @@ def test_a_success_curve_rises_where_episodes_succeed_and_not_where_they_end() -
     ]
     curve = success_curve(result, rows)
     assert curve is not None
-    shares = dict(curve.rows)
+    shares = {row[0]: row[1] for row in curve.rows}
     assert (shares["10"], shares["20"], shares["40"]) == ("25.0 %", "50.0 %", "100.0 %")
