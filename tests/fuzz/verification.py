@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -104,8 +104,9 @@ def _mistake(chance: random.Random, contents: Any) -> None:
 
 def _places(value: Any) -> Any:
     """Every value, by what holds it and its name there."""
-    items = value.items() if isinstance(value, dict) else ()
-    items = enumerate(value) if isinstance(value, list) else items
+    items: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, dict) else ()
+    if isinstance(value, list):
+        items = enumerate(value)
     for name, each in items:
         yield value, name
         yield from _places(each)

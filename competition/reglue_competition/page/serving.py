@@ -92,7 +92,8 @@ class _TimedProtocol(H11Protocol):
         """Begin."""
         super().connection_made(transport)
         whose = caller(self.client)
-        if whose and sum(whose == caller(each.client) for each in self.connections) > OF_ADDRESS:
+        ours = [each for each in self.connections if isinstance(each, _TimedProtocol)]
+        if whose and sum(whose == caller(each.client) for each in ours) > OF_ADDRESS:
             transport.abort()
             return
         self._taken_at = self.loop.time()

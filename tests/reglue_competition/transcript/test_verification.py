@@ -182,7 +182,7 @@ def _parameter(name: str, value: Any) -> Any:
     [
         *(_parameters, _variants, _units, _more, _no_variants),
         *(_parameter("runs", each) for each in (float("nan"), "aaa", "3", 0, -1, 10**400)),
-        *(_parameter("episode_limit", each) for each in (float("nan"), "aaa", 0.5, [])),
+        *(_parameter("episode_limit", each) for each in (float("nan"), "aaa", 0.5)),
         *(_parameter("episodes", each) for each in (10**7, 10**12)),  # of three
     ],
 )
