@@ -85,8 +85,10 @@ class EpisodeRunner:
         if not self._agent.hello.adapts:
             self._agent.give_up(
                 "an agent that cannot adapt",
-                "adapt_begin() or adapt(), or adapts = True to be judged as it is; "
-                "of Meta-World's agents init(), adapt_action(), step() and adapt()",
+                "one that says that it adapts, as this benchmark adapts agents before it judges "
+                "them (C++: adapts of traits(); C: REGLUE_ADAPTS; Julia and TypeScript: adapts; "
+                "Python: adapts = True; an agent that learns nothing may say so, and is judged "
+                "as it is; of Meta-World's agents init(), adapt_action(), step() and adapt())",
             )
         self._call(AdaptBegin())
 

@@ -69,6 +69,7 @@ int main(void)
 {
     reglue_options options = {0};
     options.name = "random";
+    options.abilities = REGLUE_ADAPTS; /* it learns nothing, but meta-learning benchmarks may judge it */
     reglue_session *session;
     const reglue_call *call;
     int rc = reglue_connect(&options, &session);

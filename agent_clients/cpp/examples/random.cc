@@ -42,6 +42,12 @@ class RandomEpisode : public reglue::AgentEpisode {
 
 class Random : public reglue::EpisodeAgent {
  public:
+  reglue::AgentTraits traits() const override {
+    reglue::AgentTraits traits = reglue::EpisodeAgent::traits();
+    traits.adapts = true;  // it learns nothing, but meta-learning benchmarks may judge it
+    return traits;
+  }
+
   std::unique_ptr<reglue::AgentEpisode> new_episode(std::uint64_t seed) override {
     return std::make_unique<RandomEpisode>(seed);
   }

@@ -12,6 +12,8 @@ end
 
 RandomAgent() = RandomAgent(TensorSpec[], Dict{Int,Rng}())
 
+Reglue.adapts(::RandomAgent) = true  # it learns nothing, but meta-learning benchmarks may judge it
+
 Reglue.agent_init!(agent::RandomAgent, spec::TaskSpec) = copy!(agent.specs, spec.actions)
 
 Reglue.new_episode(::RandomAgent, seed) = Rng(seed)

@@ -7,6 +7,10 @@
 import { type AgentEpisode, EpisodeAgent, main, Rng, type TensorSpec } from "reglue";
 
 class RandomAgent extends EpisodeAgent {
+  override get adapts(): boolean {
+    return true; // it learns nothing, but meta-learning benchmarks may judge it
+  }
+
   override newEpisode(seed: bigint): AgentEpisode {
     const rng = new Rng(seed);
     const act = (): Record<string, number[]> =>

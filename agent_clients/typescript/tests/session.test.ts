@@ -121,7 +121,7 @@ test("eight answers are remembered for a glue that did not get them", async () =
 test("a lost connection is one line, however many streams are tried, and its return another", async () => {
   glue = await new Glue({ reconnectWindowUs: 60_000_000n }).open();
   const from = logged.length;
-  const playing = play(new SlowAgent());
+  const playing = play(new SlowAgent(), { connectTimeoutS: 20 }); // the glue's window is longer
   const connection = await glue.connection();
   connection.say(1n, { case: "message", value: { text: "hello" } });
   await connection.hear();

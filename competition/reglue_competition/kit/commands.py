@@ -33,6 +33,7 @@ class Rehearsed:
     name: str  # as teams are told
     is_hidden: bool  # then it has the same spaces, but not the same environment
     slots: int
+    adapts: bool  # agents are adapted before they are judged
     run_s: float  # that an agent may take in each run
     spec: str  # what agents see and do, in words
     arguments: str  # of `reglue bench` and `reglue try`, for a shell; $here is the kit
@@ -60,6 +61,7 @@ def rehearsed(drawn: Drawn) -> Rehearsed:
         name=name,
         is_hidden=is_hidden,
         slots=plan.slots,
+        adapts=plan.procedure == "meta-learning",
         run_s=settings.run_budget or 0.0,
         spec=f"{_tensors(spec.observations)} → {_tensors(spec.actions)}",
         arguments=f"{played} {shlex.join(_flags(options))}",

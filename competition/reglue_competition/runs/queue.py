@@ -64,7 +64,8 @@ class _Playing:
     progress: Mapping[str, Any] | None = None  # that is not stored yet
     stored_at: float = 0.0  # monotonic seconds, as all here
     cancelled_at: float | None = None
-    farewell: str = ""  # once it has ended and its process is to tell it
+    farewell: str = ""  # once it has ended
+    has_failed: bool = False  # the gateway tells it, and not its process: it is an error
     ended_at: float | None = None
 
 
@@ -194,7 +195,8 @@ class Queue:
         for submission in [*self._untold.values()]:
             if self._entries.is_here(submission.id):
                 farewell = _FAREWELLS[submission.status].format(submission.detail)
-                self._gateway.end(submission.id, farewell)
+                has_failed = submission.status == "failed"
+                self._gateway.end(submission.id, farewell, has_failed=has_failed)
                 self._entries.forget(submission.id)
                 del self._untold[submission.id]
 
@@ -314,12 +316,13 @@ class Queue:
             self._store.set_status(submission.id, status, detail, _PLAYING)
             if status in FINAL:
                 playing.farewell = self._forget(submission, status, detail)
+                playing.has_failed = status == "failed"
         self._let_go(playing)
 
     def _let_go(self, playing: _Playing) -> None:
         """Its process ends, with a farewell unless its agent has another, or waits for one."""
         playing.ended_at = time.monotonic()
-        playing.process.let_go(playing.farewell)
+        playing.process.let_go("" if playing.has_failed else playing.farewell)
         del self._playing[playing.submission.id]
         self._leaving.append(playing)
 
@@ -331,7 +334,8 @@ class Queue:
                 playing.process.end(0.0)
                 self._leaving.remove(playing)
                 if playing.farewell:  # also to an agent that comes back just now
-                    self._gateway.end(playing.submission.id, playing.farewell)
+                    of, has_failed = playing.submission.id, playing.has_failed
+                    self._gateway.end(of, playing.farewell, has_failed=has_failed)
 
     def _died(self, playing: _Playing) -> None:
         """Its process has ended without a word."""

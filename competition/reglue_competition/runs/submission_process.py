@@ -133,9 +133,9 @@ class _Submission:
         except ReglueError as error:  # a full disk, a damaged ledger, another version: not theirs
             log.error("the submission stops: %s", error)
             return Ended("broken", str(error), again=True)
-        if self._is_complete:
+        if self._fault is None:
+            assert self._is_complete
             return Ended("finished")
-        assert self._fault is not None
         limits = _LIMITS if self._fault.status == AgentTimeout.status else ""
         return Ended("failed", f"{self._fault.status}: {self._fault.what}{limits}")
 

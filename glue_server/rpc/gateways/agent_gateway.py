@@ -130,9 +130,10 @@ class AgentGateway(Listener):
         if old is not None:
             old.close()
 
-    def end(self, entry: str, why: str) -> bool:
+    def end(self, entry: str, why: str, *, has_failed: bool = False) -> bool:
         """Say farewell to the entry's agent, also if it comes back within its window.
 
+        One that `has_failed` is refused with those words, so that its program ends with an error.
         Returns whether it was here to hear it; else it may join anew.
         """
         with self._lock:
@@ -140,7 +141,8 @@ class AgentGateway(Listener):
             session = self._of_entry.pop(entry, None)
             is_here = session is not None and session.hears
             if session is not None:
-                session.end(why)
+                refusal = Denied(grpc.StatusCode.INVALID_ARGUMENT, why)
+                session.end(refusal if has_failed else why)
         if link is not None:
             link.close()
         return is_here

@@ -421,3 +421,25 @@ def test_an_agent_comes_in_vain_before_the_phase_is_open(tmp_path: Path) -> None
         pytest.raises(Refused, match="no phase is open: public opens at 2026-01-01"),
     ):
         agent.result(PATIENCE_S)
+
+
+def test_an_agent_that_cannot_adapt_has_failed_and_its_program_ends_with_an_error(
+    tmp_path: Path,
+) -> None:
+    """Also where every row of the plan is there: all are its failures."""
+
+    class Frozen(Seeded):
+        adapts = False
+
+    wave = {"meta_batch_size": 2, "adaptation_episodes": 1, "num_episodes": None, "slots": None}
+    options = {k: v for k, v in (corridor(**wave)["options"]).items() if v is not None}
+    options["environment_args"] = {"solved": {"a": [1, 3]}}
+    meta = {"benchmark": "meta-learning:tests.worlds:Corridor", "options": options}
+    with hosting(tmp_path, phase(benchmarks=[meta])) as server:
+        with joined(server.team("ours"), Frozen()) as agent:
+            server.runs_until(agent.done, "it is told")
+            with pytest.raises(Refused, match="cannot adapt"):
+                agent.result()
+        assert server.submission("ours").status == "failed"
+        (run,) = server.store.runs()
+        assert (run.status, run.owner, run.score) == ("agent_error", "agent", 0.0)
