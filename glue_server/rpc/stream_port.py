@@ -56,7 +56,7 @@ class Codec(Protocol):
     def timed_out(self, timeout_s: float) -> ReglueError:
         """The error of a peer that did not answer in time."""
 
-    def lost(self) -> ReglueError:
+    def lost(self, why: str) -> ReglueError:
         """The error of a peer that is gone."""
 
 
@@ -83,7 +83,7 @@ class StreamPort(PeerSession):
         """
         assert len(self._waiting) < WINDOW, "receive() an answer first"
         if self._is_lost:
-            raise self._codec.lost()
+            raise self._codec.lost(self._why_lost)
         message = self._codec.encode(self._sent + 1, call, budget)
         with self._lock:
             self._post(message)
@@ -157,7 +157,7 @@ class StreamPort(PeerSession):
                 if self._connection is None:
                     self._is_lost = True
                     self._waiting.clear()
-            raise self._codec.lost()
+            raise self._codec.lost(self._why_lost)
 
     def _give_up(self, seq: int, timeout_s: float) -> NoReturn:
         """Raise the peer's delay."""
@@ -247,9 +247,9 @@ class AgentCodec:
         """AgentTimeout."""
         return AgentTimeout.after(timeout_s)
 
-    def lost(self) -> ReglueError:
+    def lost(self, why: str) -> ReglueError:
         """AgentDisconnected."""
-        return AgentDisconnected("the agent's connection is gone")
+        return AgentDisconnected(f"the agent's connection is gone{why}")
 
 
 class EnvironmentCodec:
@@ -289,9 +289,9 @@ class EnvironmentCodec:
             f"the environment did not answer within {timeout_s:g} s (--environment-timeout)"
         )
 
-    def lost(self) -> ReglueError:
+    def lost(self, why: str) -> ReglueError:
         """EnvironmentFault."""
-        return EnvironmentFault("the environment's connection is gone")
+        return EnvironmentFault(f"the environment's connection is gone{why}")
 
 
 def check_bytes(size: int, most: int) -> None:
