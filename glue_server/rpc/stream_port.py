@@ -39,6 +39,7 @@ from reglue.process_tuning import keep_blocks_for
 from reglue.spec import TaskSpec
 from reglue.wire.agent import decode_reply, encode_call
 from reglue.wire.environment import decode_environment_reply, encode_environment_call
+from reglue.wire.sizes import check_size
 
 WINDOW = 8
 """Most calls under way at once; peers remember as many answers."""
@@ -298,17 +299,3 @@ def check_bytes(size: int, most: int) -> None:
     """Raise OutOfDomain for a message that is too large."""
     if size > most:
         raise OutOfDomain(got=f"a message of {size} bytes", wanted=f"at most {most}")
-
-
-def check_size(spec: TaskSpec, max_message_bytes: int) -> None:
-    """Raise UsageError if the fullest turn or answer would not fit into a message."""
-    for what, rows, tensors in (
-        ("a turn", 2 * spec.slots, spec.observations),
-        ("an answer", spec.slots, spec.actions),
-    ):
-        size = rows * (64 + sum(tensor.row_bytes for tensor in tensors))
-        if size > max_message_bytes:
-            raise UsageError(
-                f"{what} of {spec.slots} slots takes up to {size} bytes, the hub's limit is "
-                f"{max_message_bytes}: use fewer slots"
-            )

@@ -235,9 +235,8 @@ class Session:
         if self._is_recorded:
             recorder.observed = ObservedWriter(self._ledger, self._pool.spec, plan.sha256)
             self._pool.observed_to = recorder
-        self._watcher.begin(
-            RunStarted(plan, left=todo.units, executed=lambda: self._engine.executed)
-        )
+        executed, limits = lambda: self._engine.executed, _limits(self._request.settings)
+        self._watcher.begin(RunStarted(plan, todo.units, executed, limits))
         self._engine.play(todo, record=partial(self._record, recorder), watch=self._watcher.outcome)
 
     def _record(self, recorder: Recorder, played: Todo, outcomes: Sequence[Outcome]) -> None:
@@ -305,3 +304,12 @@ def _is_retried(status: str, retry: Retry) -> bool:
     if retry == "environment":
         return status == EnvironmentFault.status
     return retry == "all" and status != "ok"
+
+
+def _limits(settings: Settings) -> str:
+    """How long a step may take, in words."""
+    return (
+        f"an environment may take {settings.environment_timeout:g} s for a step "
+        f"(--environment-timeout), an agent {settings.step_timeout:g} s (--step-timeout), "
+        f"{settings.first_step_timeout:g} s for its first (--first-step-timeout)"
+    )
