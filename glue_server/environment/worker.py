@@ -33,6 +33,7 @@ log = logging.getLogger("reglue")
 def main() -> None:
     """Build the suite that the first frame names, then play until the parent is gone."""
     channel, parent = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2])
+    del sys.argv[1:]  # a user's module may parse it
     die_with(parent)
     _yield_to_glue()
     if not parent:

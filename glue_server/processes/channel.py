@@ -72,4 +72,5 @@ def inherited_channel() -> socket.socket:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     channel = socket.socket(fileno=int(sys.argv[1]))
     die_with(int(sys.argv[2]), signal.SIGCONT)  # who reads the channel ends it then
+    del sys.argv[1:]  # a user's module may parse it
     return channel

@@ -32,6 +32,7 @@ class ProgramProcess:
         log_file: Path,
         folder: str,
     ) -> None:
+        self._sent: set[int] = set()  # signals by which it was ended here
         try:
             self._log = ProgramLog(log_file)
         except OSError as error:
@@ -69,6 +70,8 @@ class ProgramProcess:
         match self._process.poll():
             case None:
                 return None
+            case code if -code in self._sent:
+                return "Reglue ended the agent's process, which had not left by itself"
             case code if code < 0:
                 return f"the agent's process was {exit_words(code)}"
             case code:
@@ -86,6 +89,7 @@ class ProgramProcess:
         waits_s = {None: 0.75 * within_s, signal.SIGTERM: 0.25 * within_s, signal.SIGKILL: _KILL_S}
         for stop, wait_s in waits_s.items():
             if stop is not None:
+                self._sent.add(stop)
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(self._process.pid, stop)
             with contextlib.suppress(subprocess.TimeoutExpired):

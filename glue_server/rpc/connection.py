@@ -23,6 +23,10 @@ class ConnectionEnded(Exception):
     """Nothing more comes in over a connection."""
 
 
+class PeerStopped(ConnectionEnded):
+    """It was ended here, as its peer's program has been stopped for long."""
+
+
 class Connection(Protocol):
     """What goes out over one stream. A session that reconnects gets a new one."""
 
@@ -152,7 +156,7 @@ class UnixConnection:
         return message
 
     def _check_runs(self) -> None:
-        """Raise UnixSocketEnded if the peer's program has been stopped for long.
+        """Raise PeerStopped if the peer's program has been stopped for long.
 
         A stopped program keeps its Unix socket open, and one that thinks is as silent.
         """
@@ -167,7 +171,7 @@ class UnixConnection:
         elif now >= self._stopped_since + STOPPED_S:
             why = f"process {self._pid} has been stopped for {STOPPED_S:g} s (SIGCONT continues it)"
             log.warning("the connection of an %s is ended: its %s", self._role, why)
-            raise UnixSocketEnded(why)
+            raise PeerStopped(why)
 
     def _send(self, message: bytes) -> None:
         if self._pusher is not None:

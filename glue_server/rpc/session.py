@@ -17,7 +17,13 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from glue_server.processes.event_loop import EventLoop, Task
-from glue_server.rpc.connection import Connection, ConnectionEnded, UnixConnection, Wakeup
+from glue_server.rpc.connection import (
+    Connection,
+    ConnectionEnded,
+    PeerStopped,
+    UnixConnection,
+    Wakeup,
+)
 from reglue.errors import BadReply, ReglueError, RoutineRefused
 from reglue.messages.experiment import Answer, ExperimentCall, ExperimentHello
 from reglue.spec import TaskSpec
@@ -40,6 +46,7 @@ class PeerSession(ABC):
 
     def __init__(self, hello: Any, *, reconnect_window_s: float) -> None:
         self.hello = hello  # what the peer said of itself
+        self._why_lost = ""  # where its stream was ended here
         self._reconnect_window_s = reconnect_window_s
         self.waited_s = 0.0  # how long the last message lay here before it was received
         self._lock = threading.Lock()
@@ -186,7 +193,8 @@ class PeerSession(ABC):
         """What comes over a Unix socket, if it is wanted; None: nothing in time, or soon."""
         try:
             message = connection.take(timeout_s)
-        except ConnectionEnded:
+        except ConnectionEnded as end:
+            self._why_lost = f"; {end}" if isinstance(end, PeerStopped) else ""
             self.broke(connection)
             return None
         return message if message is not None and self._takes(connection, message) else None

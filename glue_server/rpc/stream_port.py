@@ -39,6 +39,7 @@ from reglue.process_tuning import keep_blocks_for
 from reglue.spec import TaskSpec
 from reglue.wire.agent import decode_reply, encode_call
 from reglue.wire.environment import decode_environment_reply, encode_environment_call
+from reglue.wire.sizes import check_size
 
 WINDOW = 8
 """Most calls under way at once; peers remember as many answers."""
@@ -56,7 +57,7 @@ class Codec(Protocol):
     def timed_out(self, timeout_s: float) -> ReglueError:
         """The error of a peer that did not answer in time."""
 
-    def lost(self) -> ReglueError:
+    def lost(self, why: str) -> ReglueError:
         """The error of a peer that is gone."""
 
 
@@ -84,7 +85,7 @@ class StreamPort(PeerSession):
         """
         assert len(self._waiting) < WINDOW, "receive() an answer first"
         if self._is_lost:
-            raise self._codec.lost()
+            raise self._codec.lost(self._why_lost)
         message = self._codec.encode(self._sent + 1, call, budget)
         with self._lock:
             self._post(message)
@@ -161,7 +162,7 @@ class StreamPort(PeerSession):
                 if self._connection is None:
                     self._is_lost = True
                     self._waiting.clear()
-            raise self._codec.lost()
+            raise self._codec.lost(self._why_lost)
 
     def _give_up(self, seq: int, timeout_s: float) -> NoReturn:
         """Raise the peer's delay."""
@@ -251,9 +252,9 @@ class AgentCodec:
         """AgentTimeout."""
         return AgentTimeout.after(timeout_s)
 
-    def lost(self) -> ReglueError:
+    def lost(self, why: str) -> ReglueError:
         """AgentDisconnected."""
-        return AgentDisconnected("the agent's connection is gone")
+        return AgentDisconnected(f"the agent's connection is gone{why}")
 
 
 class EnvironmentCodec:
@@ -293,26 +294,12 @@ class EnvironmentCodec:
             f"the environment did not answer within {timeout_s:g} s (--environment-timeout)"
         )
 
-    def lost(self) -> ReglueError:
+    def lost(self, why: str) -> ReglueError:
         """EnvironmentFault."""
-        return EnvironmentFault("the environment's connection is gone")
+        return EnvironmentFault(f"the environment's connection is gone{why}")
 
 
 def check_bytes(size: int, most: int) -> None:
     """Raise OutOfDomain for a message that is too large."""
     if size > most:
         raise OutOfDomain(got=f"a message of {size} bytes", wanted=f"at most {most}")
-
-
-def check_size(spec: TaskSpec, max_message_bytes: int) -> None:
-    """Raise UsageError if the fullest turn or answer would not fit into a message."""
-    for what, rows, tensors in (
-        ("a turn", 2 * spec.slots, spec.observations),
-        ("an answer", spec.slots, spec.actions),
-    ):
-        size = rows * (64 + sum(tensor.row_bytes for tensor in tensors))
-        if size > max_message_bytes:
-            raise UsageError(
-                f"{what} of {spec.slots} slots takes up to {size} bytes, the hub's limit is "
-                f"{max_message_bytes}: use fewer slots"
-            )

@@ -256,3 +256,11 @@ class Meets(Seeded):
 
     def _draw(self, slots: npt.NDArray[np.uint32]) -> npt.NDArray[np.float64]:
         return self._scale * super()._draw(slots)
+
+
+class Stops(Seeded):
+    """Stops its own process, as Ctrl-Z does."""
+
+    def agent_step(self, rewards: Any, observations: Any, steps: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGSTOP)
+        return super().agent_step(rewards, observations, steps)

@@ -64,6 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         return 2
     hear_ctrl_c()
+    if argv is None:
+        del sys.argv[1:]  # a user's module that parses it finds none of our words
     return int(command(arguments[1:]) or 0)
 
 

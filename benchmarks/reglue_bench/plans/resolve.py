@@ -14,6 +14,7 @@ from env_adapters import SuiteName
 from env_adapters.metaworld import TaskSet, task_set
 from env_adapters.suites import META_WORLD, suite_name
 from reglue.errors import UsageError, setting
+from reglue.wire.sizes import most_slots
 from reglue_bench.plans.declared import Declared
 from reglue_bench.plans.file import Custom, custom_suite, read_custom
 from reglue_bench.plans.keys import cell_key, commitment, goal_key
@@ -53,6 +54,7 @@ class Resolved:
     horizon: int  # steps to truncation; 0: no limit
     continuing: bool
     tells_success: bool
+    most_slots: int  # that fit into a message
     counts_steps: bool = False  # its cells need the run's steps
     told: Mapping[str, Parameter] = field(default_factory=dict)  # parameters that it adds
     privileged: tuple[str, ...] = ()  # what agents are told that the benchmark hides
@@ -125,6 +127,7 @@ def resolve(
         horizon=made.spec.horizon,
         continuing=made.spec.continuing,
         tells_success=getattr(made, "tells_success", True),
+        most_slots=max(1, most_slots(made.spec)),
         counts_steps=getattr(made, "counts_steps", False),
         told=told,
         privileged=privileged,
@@ -155,7 +158,7 @@ def _plan(
     own |= procedure_type.judged_by(tells_success=found.tells_success)
     own |= _hidden(settings, procedure_type)
     shown = found.suite.config if found.suite.factory == META_WORLD else {}
-    most = DEFAULT_SLOTS
+    most = min(DEFAULT_SLOTS, found.most_slots)
     if is_metaworld:  # more slots than episodes would stay idle
         most = min(_MOST_SLOTS, len(found.variants) * int(own.get("num_episodes", 1)))
     if settings.train_steps is not None:  # each has its share of them
@@ -233,6 +236,7 @@ def _declared(settings: Settings, procedure: str, declare: Declare | None) -> Re
         horizon=declared.horizon,
         continuing=declared.continuing,
         tells_success=declared.tells_success,
+        most_slots=DEFAULT_SLOTS,  # it was started with the plan's
         told={"environment": declared.name},
     )
 

@@ -269,9 +269,8 @@ class Session:
         if self._is_recorded:
             recorder.observed = ObservedWriter(self._ledger, self._pool.spec, plan.sha256)
             self._pool.observed_to = recorder
-        self._watcher.begin(
-            RunStarted(plan, left=todo.units, executed=lambda: self._engine.executed)
-        )
+        executed, limits = lambda: self._engine.executed, _limits(self._request.settings)
+        self._watcher.begin(RunStarted(plan, todo.units, executed, limits))
         for unit, attempt in todo.tried.items():
             if attempt >= MOST_TRIES and self._request.retry_faults == "none":
                 self._record(recorder, Todo(unit, attempt), self._given_up(unit, attempt))
@@ -368,3 +367,12 @@ def _is_retried(status: str, retry: Retry) -> bool:
     if retry == "environment":
         return status == EnvironmentFault.status
     return retry == "all" and status != "ok"
+
+
+def _limits(settings: Settings) -> str:
+    """How long a step may take, in words."""
+    return (
+        f"an environment may take {settings.environment_timeout:g} s for a step "
+        f"(--environment-timeout), an agent {settings.step_timeout:g} s (--step-timeout), "
+        f"{settings.first_step_timeout:g} s for its first (--first-step-timeout)"
+    )

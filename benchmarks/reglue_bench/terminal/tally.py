@@ -23,6 +23,7 @@ _ROWS = 12  # more tasks than that are shown side by side
 _RECENT = 10  # episodes that the return is a mean of
 _RUNS = 4  # of which a display shows the returns
 _WIDTH = 48  # columns of a run's line
+_IDLE_S = 30.0  # after which a line says what may be waited for
 _LONG = 5_000  # steps of an episode from which its limit is mentioned
 
 
@@ -39,6 +40,7 @@ class Tally(ABC):
         self._clock = clock
         self.since_s = clock()
         self._faults = 0
+        self._moved, self._moved_at = 0, self.since_s  # steps as last seen
 
     @property
     @abstractmethod
@@ -60,13 +62,26 @@ class Tally(ABC):
     def _line(self, words: list[str], *, played: int) -> str:
         """The words, the speed, the time left, and faults; `played` in this session."""
         passed_s = self._clock() - self.since_s
-        rate = self._begun.executed() / passed_s if passed_s > 0 else 0.0
+        steps = self._begun.executed()
+        rate = steps / passed_s if passed_s > 0 else 0.0
         words = [*words, f"{rate:,.0f} steps/s"]
         if left := time_left(passed_s, played, self.total - self.done):
             words.append(left)
         if self._faults:
             words.append(f"{self._faults} fault{'s' * (self._faults > 1)}")
+        if waited := self._waited(steps):
+            words.append(waited)
         return ", ".join(words)
+
+    def _waited(self, steps: int) -> str:
+        """That nothing has moved for long, and how long it may last."""
+        now = self._clock()
+        if steps != self._moved:
+            self._moved, self._moved_at = steps, now
+        idle_s = now - self._moved_at
+        if idle_s < _IDLE_S:
+            return ""
+        return f"no step for {idle_s:.0f} s" + f": {self._begun.limits}" * bool(self._begun.limits)
 
 
 class JudgedTally(Tally):

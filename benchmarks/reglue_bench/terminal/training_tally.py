@@ -90,7 +90,9 @@ class TrainingTally(Tally):
     def _judging(self) -> Tally:
         """What the judge shows, from now on."""
         (began_s, before), units = self._last, range(self._procedure.judge.units)
-        begun = RunStarted(self._plan, units, lambda: self._begun.executed() - before)
+        begun = RunStarted(
+            self._plan, units, lambda: self._begun.executed() - before, self._begun.limits
+        )
         judge = self._procedure.judge.tally(begun, self._clock)
         judge.since_s = began_s
         self.total, self.counted_in = judge.total, judge.counted_in

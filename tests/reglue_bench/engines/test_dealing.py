@@ -7,7 +7,6 @@ import signal
 import socket
 import threading
 from array import array
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from glue_server.processes.channel import ChannelProcess
 from glue_server.processes.frames import write_frame
 from reglue_bench.engines import dealing
 from reglue_bench.engines.dealing import DealingEngine
-from reglue_bench.engines.players import LocalPlayers, Player, Players
+from reglue_bench.engines.players import SHARD_PROCESS, LocalPlayers, Player, Players
 from reglue_bench.procedures.procedure import Todos
 from tests.leftovers import nothing_left
 
@@ -52,17 +51,21 @@ class Hanging(LocalPlayers):
         self.given: list[float] = []
 
     def begin(self, number: int) -> ChannelProcess:
-        process = super().begin(number)
+        process = Stopped(self.given)
         os.kill(process.pid, signal.SIGSTOP)
-        process.end = self._noting(process.end)  # type: ignore[method-assign]
         return process
 
-    def _noting(self, end: Callable[[float], None]) -> Callable[[float], None]:
-        def noted(within_s: float) -> None:
-            self.given.append(within_s)
-            end(within_s)
 
-        return noted
+class Stopped(ChannelProcess):
+    """One of them."""
+
+    def __init__(self, given: list[float]) -> None:
+        super().__init__(SHARD_PROCESS)
+        self._given = given
+
+    def end(self, within_s: float) -> None:
+        self._given.append(within_s)
+        super().end(within_s)
 
 
 def test_processes_that_hang_share_one_deadline(

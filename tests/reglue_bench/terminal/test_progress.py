@@ -14,6 +14,7 @@ from env_adapters import Cell
 from glue_server import Order, Outcome
 from reglue.messages.agent import Phase
 from reglue_bench.plans.plan import Plan
+from reglue_bench.procedures import procedure_of
 from reglue_bench.terminal.observer import Observer, RunStarted
 from reglue_bench.terminal.progress import Display, Lines, watcher
 from reglue_bench.terminal.words import time_left
@@ -53,6 +54,17 @@ def shown(
 
 
 TOLD = "4 of 6 episodes, 1 succeeded of 5 that were left, 25 steps/s, 13 s left, 1 fault"
+
+
+def test_a_line_says_how_long_nothing_has_moved_and_may_not_move() -> None:
+    clock, steps, lines = Clock(), 7, []
+    begun = RunStarted(corridor_plan(), range(6), lambda: steps, "an agent may take 60 s")
+    tally = procedure_of(begun.plan).tally(begun, clock)
+    for seconds, more in ((0, 0), (29, 0), (30, 0), (1, 1), (40, 0)):
+        clock.now += seconds
+        steps += more
+        lines.append(tally.line().partition("no step for ")[2])
+    assert lines == ["", "", "59 s: an agent may take 60 s", "", "40 s: an agent may take 60 s"]
 
 
 def test_lines_tell_episodes_successes_time_left_and_faults() -> None:

@@ -13,9 +13,7 @@ os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # our own errors say what a use
 
 import grpc
 
-HUB_MESSAGE_BYTES = 64 * 1024 * 1024
-"""Largest message of a hub, either way; a larger spec × slots is refused at Init."""
-
+from reglue.wire.sizes import HUB_MESSAGE_BYTES
 
 MESSAGE_S = 300
 """How long a message may take to arrive: the answer to a ping waits behind it.
