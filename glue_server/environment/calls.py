@@ -141,6 +141,7 @@ class EnvironmentCalls:
         """
         play, played = self._answers.popleft() if self._answers else self._answered()
         if played.faults and self._replays is not None:
+            self._take_under_way()  # who is replaced gives no answer any more
             played = self._replays.settled(play, played)
         if self._log is not None:
             self._log.answered(play, played)
@@ -241,10 +242,13 @@ class EnvironmentCalls:
 
     def _exchange(self, play: Play) -> Played:
         """Play something again, once what is under way has been answered."""
-        while self._under_way:
-            self._answers.append(self._answered())
+        self._take_under_way()
         self._post(play)
         return self._answered()[1]
+
+    def _take_under_way(self) -> None:
+        while self._under_way:
+            self._answers.append(self._answered())
 
     def _change(self, call: SlotRoutine) -> None:
         self._ask(call, RoutineDone, self._timeout_s)

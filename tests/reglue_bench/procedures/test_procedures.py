@@ -370,3 +370,22 @@ def test_an_episode_that_never_ends_is_cut_off() -> None:
     result = evaluate("multi-task:gridworld", agent="constant", episode_limit=20, **asked)
     assert result.complete
     assert result.steps.counted == 20
+
+
+class Grouped(Seeded):
+    """Is asked about one group of slots while environments step others."""
+
+    partial_turns = True
+
+
+def test_a_worker_is_replaced_while_it_plays_other_groups(tmp_path: Path) -> None:
+    """What it owed them is not waited for in vain."""
+    plan = corridor_plan(
+        solved={"walk": [0] * 4},
+        slots=4,
+        num_episodes=4,
+        suite="tests.worlds:Faulty",
+        config={"faults": ["", "raises", "", "raises"]},
+    )
+    result = play(tmp_path / "run", plan, Grouped(), workers=1, environment_timeout=20.0)
+    assert result.status_counts == {"crashed": 2, "ok": 2}
