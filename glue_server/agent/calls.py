@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from typing import NoReturn
 
-from glue_server.agent.actions import Slots
+from reglue.messages.environment import Slots
 from glue_server.agent.port import AgentPort
 from glue_server.agent.time_budget import TimeBudget
 from glue_server.processes.event_loop import sleep

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from glue_server.agent.actions import Slots
+from reglue.messages.environment import Slots
 from glue_server.timeouts import Timeouts
 from reglue.errors import AgentTimeout
 from reglue.messages.agent import Adapt, AdaptBegin, AgentInit, Budget, Call, Phase, Turn
