@@ -306,8 +306,8 @@ class PlanSettings(
     slots: Annotated[
         Count | None,
         _flag(
-            "episodes that the agent plays at once (default 10; MT up to 500; ML the meta-batch; "
-            "online 1)",
+            "episodes that the agent plays at once (default 10, or as many as fit into a message; "
+            "MT up to 500; ML the meta-batch; online 1)",
             _PLAY,
         ),
     ] = None

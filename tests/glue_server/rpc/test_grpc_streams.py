@@ -353,11 +353,9 @@ def test_too_many_slots_are_refused_with_words_for_both(server: GlueServer, dial
     assert refusal.wanted == "3: run it with --slots 2"
 
 
-@pytest.mark.parametrize(
-    ("observation", "action", "what"), [(2**22, 1, "a turn"), (1, 2**23, "an answer")]
-)
+@pytest.mark.parametrize(("observation", "action"), [(2**22, 1), (1, 2**23)])
 def test_a_task_too_large_for_a_message_is_refused_at_init(
-    server: GlueServer, dial: Dial, observation: int, action: int, what: str
+    server: GlueServer, dial: Dial, observation: int, action: int
 ) -> None:
     """It is neither the agent's fault nor a surprise in mid-play."""
     dial()
@@ -365,7 +363,7 @@ def test_a_task_too_large_for_a_message_is_refused_at_init(
         (TensorSpec("observation", "float64", (observation,)),),
         (TensorSpec("action", "float64", (action,)),),
     )
-    with pytest.raises(UsageError, match=f"{what} of 1 slots takes .*{HUB_MESSAGE_BYTES}.*fewer"):
+    with pytest.raises(UsageError, match=f"not one fits: .* {HUB_MESSAGE_BYTES} bytes"):
         seated(server).send(AgentInit(spec))
 
 
