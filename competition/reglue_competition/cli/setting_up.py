@@ -106,7 +106,7 @@ def check(
             hours = sum(each.place_s for each in drawn) / 3600
             say(
                 f"  one submission may hold a place for up to {hours:.1f} h of its agent's time, "
-                "and its environments' (play.run_s)"
+                "and its environments'; play.run_s, or episode_limit in options, makes it less"
             )
 
 

@@ -116,7 +116,7 @@ class Ranking(_Table):
     """How the leaderboard is made."""
 
     choose: Literal["best", "last"] = "best"  # which of a team's scored submissions counts
-    ties: Literal["shared"] = "shared"  # teams whose intervals overlap share a rank
+    ties: Literal["shared"] = "shared"  # teams that cannot be told apart share a rank
 
 
 class AgentsSee(_Table):

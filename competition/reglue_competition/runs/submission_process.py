@@ -113,7 +113,8 @@ class _Submission:
         self._agent = agent
         self._is_complete = True
         # The agent's own fault: nothing is played after it, in this run or another.
-        self._fault = Ending(status="agent_disconnected", what=told.lost) if told.lost else None
+        self._lost = Ending(status="agent_disconnected", what=told.lost) if told.lost else None
+        self._fault = self._lost
 
     def play(self) -> Ended:
         """Play what is left of it. Raises ParentGone."""
@@ -133,8 +134,7 @@ class _Submission:
         except ReglueError as error:  # a full disk, a damaged ledger, another version: not theirs
             log.error("the submission stops: %s", error)
             return Ended("broken", str(error), again=True)
-        if self._fault is None:
-            assert self._is_complete
+        if self._fault is None or (self._is_complete and self._fault is self._lost):
             return Ended("finished")
         limits = _LIMITS if self._fault.status == AgentTimeout.status else ""
         return Ended("failed", f"{self._fault.status}: {self._fault.what}{limits}")
@@ -167,7 +167,8 @@ class _Submission:
     ) -> Result:
         """Play what is left, unless the agent has failed before, or is away."""
         if self._fault is not None or self._told.waits:
-            return conclude(folder, ledger, None if score_of(ledger).complete else self._fault)
+            fault = None if score_of(ledger).complete else self._fault
+            return conclude(folder, ledger, _fault_of(ledger) or fault)
         try:
             result = carry_out(folder, ledger, request, watcher)
         except PlanDiffers as error:  # another agent came for the rest of a run
