@@ -51,8 +51,8 @@ def test_the_leaderboard_has_scores_intervals_and_shared_ranks(client: TestClien
     assert rows == [
         ("1", "="),
         ("1", "="),
-        ("2", ""),
-        ("3", ""),
+        ("3", "="),
+        ("3", "="),
         ("5", "="),
         ("5", "="),
         ("5", "="),
