@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from typing import NoReturn
 
-from reglue.messages.environment import Slots
 from glue_server.agent.port import AgentPort
 from glue_server.agent.time_budget import TimeBudget
 from glue_server.processes.event_loop import sleep
@@ -17,6 +16,7 @@ from glue_server.processes.interrupts import check_stop, wait_or_stop
 from glue_server.timeouts import Timeouts
 from reglue.errors import AgentDisconnected, AgentFault, AgentTimeout, BadAgentReply, BadReply
 from reglue.messages.agent import AgentHello, AgentInit, Call, Reply, RoutineDone, TextMessage
+from reglue.messages.environment import Slots
 from reglue.spec import TaskSpec
 
 MOST_OWED = 8

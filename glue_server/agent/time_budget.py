@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reglue.messages.environment import Slots
 from glue_server.timeouts import Timeouts
 from reglue.errors import AgentTimeout
 from reglue.messages.agent import Adapt, AdaptBegin, AgentInit, Budget, Call, Phase, Turn
+from reglue.messages.environment import Slots
 
 
 class TimeBudget:

@@ -102,8 +102,8 @@ def read_returns(result: Result, number: Callable[[EpisodeRow], int]) -> Returns
             )
         for task in result.coverage.episodes_planned:
             worst[task] = min([float(declared), *played.get(task, {}).values()])
-    for task, episode in lost:
-        played.setdefault(task, {})[episode] = worst[task]
+    for task, unplayed in lost:
+        played.setdefault(task, {})[unplayed] = worst[task]
     return Returns(played, worst)
 
 

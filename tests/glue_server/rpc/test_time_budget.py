@@ -93,7 +93,7 @@ def steps_of(*slots: int, phase: Phase = Phase.EVALUATE) -> Turn:
 def test_a_slot_that_is_held_has_one_steps_time_in_all(purse: TimeBudget) -> None:
     """An agent that holds all slots but one does not have a step's time for each."""
     take(purse, a_turn(), 0.0)
-    slots = np.arange(4)
+    slots = np.arange(4, dtype=np.uint32)
     for count, (wait_s, bank_us) in enumerate([(7.0, 5e6), (5.5, 5e6), (4.0, 4e6), (2.5, 2.5e6)]):
         turn = steps_of(*range(4 - count))
         assert purse.wait_s(turn) == wait_s
@@ -107,7 +107,7 @@ def test_loops_that_train_hold_slots_as_they_like(purse: TimeBudget) -> None:
     turn = steps_of(0, 1, phase=Phase.TRAIN)
     for _ in range(3):
         take(purse, turn, 1.5)
-        purse.note_held(np.arange(2), {1})
+        purse.note_held(np.arange(2, dtype=np.uint32), {1})
     assert purse.wait_s(turn) == 7.0
 
 

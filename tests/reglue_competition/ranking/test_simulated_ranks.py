@@ -84,7 +84,7 @@ def of_returns(team: str, returns: FloatArray, *, given_up: int | None = None) -
         solved={"walk": [0]}, num_episodes=len(returns), judged_by="return", worst_performance=0.0
     )
     rows = [
-        Row(k, 0, 0, "agent_abandoned" if k == given_up else "ok", False, each, 5, 0, 0, "")
+        Row(k, 0, 0, "agent_abandoned" if k == given_up else "ok", False, 0, each, 5, 0, 0, "")
         for k, each in enumerate(returns.tolist())
     ]
     episodes = [
@@ -116,7 +116,7 @@ def test_one_score_without_an_interval_is_not_taken_for_known() -> None:
         each.results[0]._episodes = None
     unknown = entries[0].results[0].model_copy(update={"intervals95": None})
     entries[0] = replace(entries[0], results={0: unknown})
-    assert Comparisons().compare(*entries, RETURNS).p_value is None
+    assert Comparisons().compare(entries[0], entries[1], RETURNS).p_value is None
 
 
 def test_what_is_missing_is_filled_in_with_the_worst() -> None:

@@ -7,7 +7,7 @@ import signal
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,6 +21,7 @@ from reglue_bench.results.read_run import read_run
 from reglue_competition.admitted import note_admission
 from reglue_competition.runs import calendar, queue
 from reglue_competition.runs.told import run_folder
+from reglue_competition.store.records import Status
 from tests.leftovers import child_processes, nothing_left
 from tests.reglue_bench.agents import Pausing, Raises, Seeded
 from tests.reglue_bench.bakeoffs import count_rows
@@ -28,6 +29,9 @@ from tests.reglue_competition.competitions import CLOSES, OPENS, phase
 from tests.reglue_competition.runs.hosting import corridor, hosting
 from tests.reglue_competition.runs.submissions import joined, joined_process, of_folder
 from tests.waiting import PATIENCE_S, until
+
+_FAILED: Collection[Status] = ("failed",)
+_FINISHED: Collection[Status] = ("finished",)
 
 
 @pytest.fixture(autouse=True)
@@ -319,7 +323,7 @@ def test_a_fault_before_an_outage_is_not_forgiven(
         with joined(server.team("ours"), Raises()):
             server.runs_until_status("failed", "ours")
         of = server.submission("ours").id
-        server.store.set_status(of, "playing", from_statuses=("failed",))
+        server.store.set_status(of, "playing", from_statuses=_FAILED)
     with hosting(tmp_path) as server:
         server.runs_until_status("failed", "ours")
         assert server.submission("ours").detail.startswith("agent_error")
@@ -333,7 +337,7 @@ def test_what_was_played_to_its_end_before_an_outage_waits_for_nobody(
         with joined(server.team("ours"), Seeded()):
             server.runs_until_status("finished", "ours")
         of = server.submission("ours").id
-        server.store.set_status(of, "playing", from_statuses=("finished",))
+        server.store.set_status(of, "playing", from_statuses=_FINISHED)
     with hosting(tmp_path) as server:
         server.runs_until_status("finished", "ours")
 
