@@ -7,7 +7,7 @@ import signal
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -30,8 +30,8 @@ from tests.reglue_competition.runs.hosting import corridor, hosting
 from tests.reglue_competition.runs.submissions import joined, joined_process, of_folder
 from tests.waiting import PATIENCE_S, until
 
-_FAILED: Collection[Status] = ("failed",)
-_FINISHED: Collection[Status] = ("finished",)
+_FAILED: tuple[Status, ...] = ("failed",)
+_FINISHED: tuple[Status, ...] = ("finished",)
 
 
 @pytest.fixture(autouse=True)
