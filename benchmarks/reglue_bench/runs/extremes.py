@@ -157,7 +157,8 @@ class _Extremes(Agent):
     def _chosen(self, corners: Array) -> Array:
         """One of the corners, (kinds, *shape), or a mixture."""
         if kinds := _PATTERNS[self._pattern]:
-            return np.asarray(corners[_KINDS.index(kinds[self._step % len(kinds)])])
+            corner: Array = corners[_KINDS.index(kinds[self._step % len(kinds)])]
+            return corner
         drawn = self._chance.integers(len(_KINDS), size=corners.shape[1:])
         values: Array = np.take_along_axis(corners, drawn[None], axis=0)[0]
         if values.dtype.kind == "f":  # of any size: from the corner's own to about 1
