@@ -246,7 +246,7 @@ def test_a_key_that_does_not_fit_is_told_as_the_file_s(
 def test_a_flag_that_does_not_fit_is_told_as_the_flag(tmp_path: Path) -> None:
     done = run(write(tmp_path, agent("seeded"), STILL), "--processes", "2")
     assert done.returncode == 2
-    assert "[benchmark]: got processes=2, wanted 1: one agent" in done.stderr
+    assert "[benchmark]: got --processes 2, wanted 1: one agent" in done.stderr
 
 
 def test_resume_names_the_folder(tmp_path: Path) -> None:
