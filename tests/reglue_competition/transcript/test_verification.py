@@ -231,6 +231,8 @@ def test_an_edit_by_who_has_the_key_is_found_at_its_step(transcript: Path, chang
         ({"status": "agent_error", "success": True}, "got a success with the status"),
         ({"k": 700}, "no such episode"),
         ({"unit": 700}, "steps before it"),
+        ({"attempt": 1}, "got episodes of the tries"),
+        ({"attempt": 99}, "got episodes of the tries"),
     ],
 )
 def test_an_outcome_that_was_edited_is_found(transcript: Path, fields: Any, words: str) -> None:

@@ -1,0 +1,109 @@
+"""How often a unit is begun is known, also where the run is killed in the middle of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from glue_server import Order, Outcome
+from reglue_bench.evaluation import evaluate
+from reglue_bench.runs.ledger import Begun, Ledger, LedgerReader, Totals, Try
+from reglue_bench.runs.request import MOST_TRIES, Request, Retry
+from reglue_bench.runs.run import begin, carry_out
+from reglue_bench.settings import Settings
+from reglue_bench.terminal.observer import NullObserver
+from tests.glue_server.playing import cell
+from tests.programs import program
+from tests.reglue_bench.agents import Seeded
+from tests.reglue_bench.toys import corridor_plan, play
+from tests.waiting import until
+
+KILLED = """
+import os, signal
+from reglue_bench import evaluate
+from tests.reglue_bench.agents import Seeded as Other
+
+class Seeded(Other):
+    count = 0
+    def agent_step(self, rewards, observations, steps):
+        self.count += 1
+        if self.count == 20:
+            open({ready!r}, "w").close()
+            signal.pause()
+        return super().agent_step(rewards, observations, steps)
+
+evaluate("multi-task:tests.worlds:Corridor", agent=Seeded(), out={out!r}, num_episodes=40, slots=2,
+         workers=0, environment_args={{"solved": {{"walk": [0] * 40}}}})
+"""
+
+
+def outcome(unit: int) -> Outcome:
+    return Outcome(Order(unit, 0, cell(), 1), "ok", steps=3)
+
+
+def test_the_ledger_knows_which_units_are_in_play(tmp_path: Path) -> None:
+    with_plan = play(tmp_path / "run", corridor_plan(num_episodes=1), Seeded())
+    assert with_plan.complete
+    ledger = Ledger(tmp_path / "run")
+    try:
+        session = ledger.begin_session()
+        ledger.record([], begun=[Begun(7, 0), Begun(8, 2)], session=session)
+        assert ledger.begun() == {7: 0, 8: 2}
+        ledger.record([], begun=[Begun(7, 1)], session=session)
+        ledger.record([Try(2, [outcome(8)])], begun=[Begun(9, 0)], session=session, totals=Totals())
+        assert ledger.begun() == {7: 1, 9: 0}
+        ledger.record([Try(0, [outcome(9)])], begun=[Begun(9, 0)], session=session)
+        assert ledger.begun() == {7: 1}
+    finally:
+        ledger.close()
+
+
+def test_what_was_in_play_when_a_run_was_killed_is_a_later_try(tmp_path: Path) -> None:
+    out, ready = tmp_path / "run", tmp_path / "ready"
+    code = KILLED.format(out=str(out), ready=str(ready))
+    with program(code, tmp_path) as killed:
+        until(ready.exists, "it plays")
+        until(lambda: bool(in_play(out)), "that is taken down")
+        os.kill(killed.pid, signal.SIGKILL)
+        killed.wait(10)
+    in_play_then = in_play(out)
+    assert set(in_play_then.values()) == {0}
+    result = evaluate(
+        "multi-task:tests.worlds:Corridor",
+        agent=Seeded(),
+        out=out,
+        resume=True,
+        num_episodes=40,
+        slots=2,
+        workers=0,
+        environment_args={"solved": {"walk": [0] * 40}},
+    )
+    assert result.complete
+    assert {row.unit for row in result.episodes if row.attempt} == set(in_play_then)
+    assert result.episodes_retried == len(in_play_then)
+    assert in_play(out) == {}
+
+
+@pytest.mark.parametrize("retry", ["none", "environment"])
+def test_a_unit_is_not_begun_for_ever(tmp_path: Path, retry: Retry) -> None:
+    """It is no agent's fault, and the run is not complete until somebody wants it played again."""
+    plan = corridor_plan(num_episodes=2)
+    request = Request(Settings(benchmark=plan.benchmark, workers=0), plan, agent=Seeded())
+    with begin(tmp_path, request) as ledger:
+        session = ledger.begin_session()
+        ledger.record([], begun=[Begun(1, MOST_TRIES - 1)], session=session)
+        result = carry_out(tmp_path, ledger, replace(request, retry_faults=retry), NullObserver())
+    tries = {row.unit: (row.status, row.attempt) for row in result.episodes}
+    status = "environment_error" if retry == "none" else "ok"
+    assert tries.pop(1) == (status, MOST_TRIES)
+    assert set(tries.values()) == {("ok", 0)}
+    assert result.complete == (retry != "none")
+
+
+def in_play(folder: Path) -> dict[int, int]:
+    with LedgerReader(folder) as reader:
+        return reader.begun()
