@@ -13,7 +13,7 @@ from typing import Any
 
 from env_adapters.metaworld import ALL_TASKS, catalogue
 from env_adapters.suites import EXAMPLES, META_WORLD, is_known
-from glue_server import EnvironmentCalls, LocalEnvironmentPort, Order
+from glue_server import EnvironmentCalls, LocalEnvironmentPort, Order, Outcome
 from glue_server.agent.calls import AgentCalls
 from glue_server.agent.port import ProgramPort
 from glue_server.agent.turns import SlotAgent
@@ -23,6 +23,7 @@ from reglue.environments.environment import Worlds
 from reglue.environments.world import Rendered
 from reglue.errors import (
     AgentAbandoned,
+    AgentFault,
     BadArgument,
     EnvironmentFault,
     NotAnEnvironment,
@@ -34,6 +35,7 @@ from reglue_bench.plans.names import BenchmarkName
 from reglue_bench.plans.training_stream import TrainingStream, training_stream
 from reglue_bench.procedures.training import EVALUATED_BY
 from reglue_bench.replay.pictures import Picture, drawn_by, with_pictures
+from reglue_bench.results.success import brief_cause, is_agents_fault
 from reglue_bench.runs.environments import cores, make_environment
 
 _MOST_FAILURES = 3  # of starts, one after another; then the environment is lost
@@ -192,7 +194,7 @@ class LocalTraining:
                 if outcome.status not in ("ok", AgentAbandoned.status):
                     failures += not outcome.steps
                     if self._raise_faults or failures == _MOST_FAILURES:
-                        raise self._fault(outcome.detail)
+                        raise self._fault(outcome)
         finally:
             if self._copied:
                 _PLAYED[self._copied] -= 1
@@ -211,14 +213,13 @@ class LocalTraining:
 
         return next_order
 
-    def _fault(self, detail: str) -> EnvironmentFault:
-        """The last line of a traceback, which is its note."""
-        lines = detail.strip().splitlines() or [""]
-        cause = lines[-1 if lines[0].startswith("Traceback ") else 0]
+    def _fault(self, outcome: Outcome) -> AgentFault | EnvironmentFault:
+        """The cause, whose traceback is its note."""
+        kind = AgentFault if is_agents_fault(outcome.status) else EnvironmentFault
         advice = "; raise_faults=False goes on with the next episode" * self._raise_faults
-        fault = EnvironmentFault(f"{self._name}: {cause}{advice}")
-        if len(lines) > 1:
-            fault.add_note(detail)
+        fault = kind(f"{self._name}: {brief_cause(outcome.detail)}{advice}")
+        if len(outcome.detail.splitlines()) > 1:
+            fault.add_note(outcome.detail)
         return fault
 
 

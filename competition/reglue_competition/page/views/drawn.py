@@ -273,7 +273,7 @@ def _benchmark(name: str, run: Run | None, more: More, *, is_owners: bool) -> Be
         score=words.amount(score, criterion),
         interval=words.amounts(interval, criterion),
         bar=bar(score, interval, (0.0, 1.0)) if criterion.is_rate else None,
-        faults=words.faults(counts),
+        faults=[*words.faults(counts), *words.tries(result.episodes_retried)],
         details=details if is_owners else (),
         more=more,
     )

@@ -73,3 +73,9 @@ def fault(status: str) -> str:
 def faults(counts: Mapping[str, int]) -> list[tuple[str, str]]:
     """What happened, and how often."""
     return [(fault(status), count(n)) for status, n in counts.items()]
+
+
+def tries(episodes: int) -> list[tuple[str, str]]:
+    """Episodes of a second or later try, if there are any."""
+    what = "played again, as the server was stopped while they were played"
+    return [(what, count(episodes))] if episodes else []

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +110,16 @@ def test_each_task_has_its_score_interval_and_faults(tmp_path: Path, opened: Ope
     assert "vault-0" in text
     assert "75.0 % of the planned episodes were solved" in text
     assert text.count('<th scope="row">cellar-0</th>') == 5  # the task's, and its episodes'
+
+
+def test_how_many_episodes_were_played_again_is_shown(tmp_path: Path, opened: Open) -> None:
+    made, submission = played(tmp_path, CART_POLE)
+    with Store(made.url) as store:
+        (run,) = store.runs(submission)
+        told = json.loads(run.result) | {"episodes_retried": 3}
+        store.record_run(replace(run, result=json.dumps(told)))
+    text = opened(made).get(f"/submissions/{submission}").text
+    assert re.search(r"<li><strong>3</strong> played again", text)
 
 
 def test_an_agent_that_learns_has_its_curve_drawn_and_told(tmp_path: Path, opened: Open) -> None:
