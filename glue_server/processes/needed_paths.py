@@ -22,12 +22,16 @@ _MOST_LINKS = 40  # as Linux
 
 
 def needed_paths(command: Sequence[str], environment: Mapping[str, str], folder: str) -> list[Path]:
+    """What it names, and what this Python reads where that runs it."""
+    named = named_paths(command, environment, folder)
+    return [*named, *python_paths()] if command[0] == sys.executable else named
+
+
+def named_paths(command: Sequence[str], environment: Mapping[str, str], folder: str) -> list[Path]:
     """A program's own files, its folder, and the paths that it is given."""
     found = [Path(folder)]
     if program := shutil.which(command[0], path=environment.get("PATH")):
         found += _of_program(Path(folder, program), environment)
-    if command[0] == sys.executable:
-        found += python_paths()
     for name in _VARIABLES:
         words = environment.get(name, "").split(os.pathsep)
         found += [Path(folder, each) for each in words if each]
@@ -40,7 +44,8 @@ def needed_paths(command: Sequence[str], environment: Mapping[str, str], folder:
 def python_paths() -> list[Path]:
     """What this Python reads."""
     found = [*map(Path, [sys.prefix, sys.base_prefix, *filter(None, sys.path)])]
-    return [*found, *_of_program(Path(sys.executable), {})]
+    found += _of_program(Path(sys.executable), {})
+    return [path for path in found if path.exists()]
 
 
 def _of_program(file: Path, environment: Mapping[str, str]) -> Iterator[Path]:

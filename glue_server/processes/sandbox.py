@@ -23,7 +23,7 @@ from typing import Literal, Protocol, TypeAlias
 from glue_server.processes import loopback
 from glue_server.processes.bubblewrap import bubblewrap_words, shown_paths, within
 from glue_server.processes.children import bound
-from glue_server.processes.needed_paths import needed_paths, python_paths
+from glue_server.processes.needed_paths import named_paths, needed_paths, python_paths
 from reglue.errors import UsageError, setting
 from reglue.net.join_string import join_string, split_address
 
@@ -301,7 +301,7 @@ def _end_all_of(uid: int) -> None:
 def _closed_to_others(launch: Launch, is_seen: Callable[[Path], bool]) -> str | None:
     """What another user could not read of the files that the command names; None if all."""
     path_alone = {"PATH": launch.environment.get("PATH", "")}  # not all that is set is needed
-    for path in needed_paths(launch.command, path_alone, launch.folder):
+    for path in named_paths(launch.command, path_alone, launch.folder):
         if path == Path(launch.folder) or within(launch.hidden, [path]):
             continue
         for each in filter(is_seen, [*path.parents, *path.resolve().parents, path]):

@@ -14,14 +14,14 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from reglue.errors import (
     AgentFault,
-    BadReply,
+    BadAgentReply,
     OutOfDomain,
     OutOfOrder,
 )
 from tests.glue_server.routines.lab import Actor, Bench, Lab
 
 LENGTH = 4  # steps after which an episode ends
-ROW_FAULTS = {"nan": BadReply, "gives up": AgentFault, "too many": BadReply}
+ROW_FAULTS = {"nan": BadAgentReply, "gives up": AgentFault, "too many": BadAgentReply}
 
 Error = type[Exception] | None
 

@@ -116,6 +116,11 @@ def _in_a_child(play: Callable[[], object]) -> int:
     return os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
 
 
+def without_tries(run: Path) -> list[dict[str, Any]]:
+    """The organiser's fields but for how often an episode was begun."""
+    return [each | {"try": 0} for each in organiser(dataset_of(run))]
+
+
 def _main(tmp_path: Path) -> None:
     """In a process without threads, which may fork."""
     whole, lines = tmp_path / "whole", _Lines()
@@ -128,7 +133,7 @@ def _main(tmp_path: Path) -> None:
         killed += _in_a_child(partial(_traced, last, play)) == signal.SIGKILL
         _in_a_child(partial(_resumed, run))
         assert arrays(dataset_of(run)) == arrays(dataset_of(whole)), point
-        assert organiser(dataset_of(run)) == organiser(dataset_of(whole)), point
+        assert without_tries(run) == without_tries(whole), point
     print(f"killed {killed} of {_POINTS}")
 
 

@@ -299,11 +299,11 @@ def test_a_meta_learner_trains_on_trials_as_it_is_judged() -> None:
     ("options", "words"),
     [
         ({"eval_every": 601}, "at most the 600 steps of training"),
-        ({"train_steps": 0}, "--train-steps"),
-        ({"train_steps": "1.5"}, "--train-steps"),
-        ({"train_steps": None, "eval_every": 5}, "--eval-every goes with --train-steps"),
-        ({"eval_episodes": 5}, "--eval-episodes goes with --eval-every"),
-        ({"train_steps": 10**9, "eval_every": 1}, "give a larger --eval-every"),
+        ({"train_steps": 0}, "train_steps"),
+        ({"train_steps": "1.5"}, "train_steps"),
+        ({"train_steps": None, "eval_every": 5}, "eval_every goes with train_steps"),
+        ({"eval_episodes": 5}, "eval_episodes goes with eval_every"),
+        ({"train_steps": 10**9, "eval_every": 1}, "give a larger eval_every"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(options: dict[str, Any], words: str) -> None:

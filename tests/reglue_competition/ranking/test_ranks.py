@@ -247,6 +247,7 @@ def paid(team: str, folder: Path, action: int, *, episodes: int = 10) -> Entry:
         worst_performance=0.0,
         out=folder / team,
         workers=0,
+        raise_faults=False,
     )
     return entry(team, result)
 
