@@ -72,10 +72,10 @@ class EnvironmentCalls:
         self._under_way: deque[Play] = deque()
         self._answers: deque[tuple[Play, Played]] = deque()  # that came while others played again
         self._standard: StandardRandomness | None = None
-        self._log = CallLog() if port.renews else None
+        self._log: CallLog | None = None
         self._replays: Replays | None = None
-        if self._log is not None:
-            self._replays = Replays(port, self._log, self._exchange, self._change)
+        if port.renews:
+            self.recall_from(CallLog())
         self._since = -math.inf  # when it could begin with the oldest Play, monotonic seconds
         self._late = 0  # answers in a row
         self._steps = 0  # that were sent
@@ -152,8 +152,10 @@ class EnvironmentCalls:
 
         Without it, episodes are remembered where workers play them.
         """
-        self._log = None
-        self._replays = Replays(self._port, recall, self._exchange, self._change)
+        self._log = recall if isinstance(recall, CallLog) else None
+        self._replays = Replays(
+            self._port, recall, self._exchange, self._change, lambda: self._late > 0
+        )
 
     def filenos(self) -> Sequence[int]:
         """One of them is readable when a part of the next answer waits; see the port."""

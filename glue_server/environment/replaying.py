@@ -39,12 +39,16 @@ class Replays:
         recall: Recall,
         exchange: Callable[[Play], Played],
         ask: Callable[[SlotRoutine], object],
+        is_late: Callable[[], bool],
     ) -> None:
-        """`exchange` plays a Play of one slot; `ask` has a routine carried out."""
+        """`exchange` plays a Play of one slot; `ask` has a routine carried out; `is_late` says
+        whether the last answer did not come in time, and was not the last that may be late.
+        """
         self.recall = recall
         self._port = port
         self._exchange = exchange
         self._ask = ask
+        self._is_late = is_late
 
     def settled(self, play: Play, played: Played) -> Played:
         """The answer to `play` once each episode that failed was played again.
@@ -87,10 +91,10 @@ class Replays:
         for _ in range(MAX_REBUILDS):
             self._port.renew(slot)
             again = self._play(slot, calls)
-            if not isinstance(again, _Failure) or slot not in self._port.blank:
-                break  # it came through, or its process lives
-            if not calls[again.place].is_answered:
-                break  # it failed where it had failed
+            if not isinstance(again, _Failure) or not calls[again.place].is_answered:
+                break  # it came through, or failed where it had failed
+            if slot not in self._port.blank and not self._is_late():
+                break  # its process lives, and has answered
         return again
 
     def _play(self, slot: int, calls: Sequence[Recalled]) -> Played | _Failure | None:

@@ -37,6 +37,7 @@ class Lab(Environment):
     """
 
     portable = True
+    raw_actions = True  # what an action pushes is what its step earns
     length = 0  # 0 means no end
 
     def __init__(self, spec: TaskSpec = SPEC) -> None:
