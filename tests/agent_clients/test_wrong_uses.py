@@ -176,11 +176,11 @@ def test_an_agent_that_throws_or_answers_in_a_wrong_size_is_told_so_once(
         assert wrong.trace in words
 
 
-@pytest.mark.parametrize("window_s", [0.0, 60.0], ids=["at once", "after tries"])
+@pytest.mark.parametrize("window_s", [0.0, 1.0], ids=["at once", "after tries"])
 def test_a_glue_that_is_gone_is_said_in_a_line_and_the_tries_in_another(
     wrong: Client, window_s: float
 ) -> None:
-    """It is tried again for a second, where a glue would wait for it."""
+    """It is tried again for as long as the glue would wait for it."""
     with (
         nothing_left(),
         GlueServer(places={"agent": 1}, transport="grpc", reconnect_window_s=window_s) as hall,
