@@ -2,7 +2,7 @@
 
 The branch says whose fault it is: the caller's (UsageError), a refused peer's (Refused), the
 agent's (AgentFault), the environment's (EnvironmentFault) or the connection's (SessionLost).
-BadReply is nobody's yet: who reads a reply knows whose it is. An error for a bad argument is also a
+BadReply blames nobody: its reader knows which peer sent it. An error for a bad argument is also a
 ValueError or TypeError, and one for a missing package an ImportError.
 """
 
