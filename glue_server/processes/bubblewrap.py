@@ -22,7 +22,7 @@ def shown_paths(needed: Iterable[Path], readable: Iterable[Path]) -> list[Path]:
 
     Folders that hold the user's home, or temporary files, are not shown because they are needed.
     """
-    system, private = list(_system()), _private_folders()
+    system, private = _system(), _private_folders()
     asked = {path for path in map(_absolute, needed) if not within([path], private)}
     shown: list[Path] = []
     for path in sorted({*asked, *map(_absolute, readable)}):
@@ -45,7 +45,7 @@ def bubblewrap_words(
     words += [*([] if has_network else ["--unshare-net"]), "--cap-drop", "ALL"]
     if os.getuid() == 0:  # to become another user, who has none
         words += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
-    system = list(_system())
+    system = _system()
     for path in system:
         is_link = path.parent == Path("/") and path.is_symlink()  # /bin, to usr/bin
         words += [*_above(path), *(_link(path) if is_link else _bind(path, path))]
@@ -62,8 +62,12 @@ def bubblewrap_words(
     return [*words, "--chdir", folder]
 
 
-def _system() -> Iterator[Path]:
+def _system() -> list[Path]:
     """What belongs to the machine, and holds nothing of its users."""
+    return list(dict.fromkeys(_named_system()))
+
+
+def _named_system() -> Iterator[Path]:
     root, etc = Path("/"), Path("/etc")
     yield from (path for each in _SYSTEM for path in root.glob(each))
     yield from (path for each in _ETC for path in etc.glob(each) if path.exists())

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from glue_server.processes.bubblewrap import bubblewrap_words
 from glue_server.processes.needed_paths import needed_paths
 from glue_server.processes.program import agent_environment
 from glue_server.processes.sandbox import Bubblewrap, Launch
@@ -211,3 +212,11 @@ def test_a_program_gets_no_display_and_nothing_of_terraform(
     given = agent_environment()
     assert refused.isdisjoint(given)
     assert "TF_CPP_MIN_LOG_LEVEL" in given
+
+
+def test_what_the_system_names_twice_is_shown_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Debian does /lib32, in /etc/ld.so.conf.d: bubblewrap makes no link that is there."""
+    monkeypatch.setattr("glue_server.processes.bubblewrap._SYSTEM", ["usr", "bin", "lib64", "lib*"])
+    words = bubblewrap_words([], has_network=True)
+    assert "/lib64" in words
+    assert words.count("/lib64") == 1
