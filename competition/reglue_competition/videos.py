@@ -79,7 +79,7 @@ def clips(folder: CompetitionFolder, store: Store, phase: str) -> list[Clip]:
         Clip(each, index, run, folder.replays_path / f"{each.id}-{index}.mp4")
         for each in of
         for index in indexes
-        if ((run := folder.runs_path / each.id / str(index)) / LEDGER).is_file()
+        if ((run := folder.runs_path / each.folder / str(index)) / LEDGER).is_file()
     ]
 
 

@@ -47,7 +47,7 @@ def transcripts() -> tuple[bytes, ...]:
         with TemporaryDirectory() as folder:
             run, path = Path(folder, "run"), Path(folder, "run.reglue")
             evaluate(benchmark, agent="random", out=str(run), workers=0, **settings)
-            who = RunIdentity("c", "p", "s", "t", 0, _KEY.public_key().public_bytes_raw())
+            who = RunIdentity("c", "p", "s", 0, "t", 0, _KEY.public_key().public_bytes_raw())
             write_transcript(path, header=who, folder=run, sign=_KEY.sign)
             found.append(_to_json(path))
     return tuple(found)

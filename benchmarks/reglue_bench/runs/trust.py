@@ -56,14 +56,18 @@ def check_resumable(
     """
     settings = Settings.model_validate_json(about["settings"])
     # The plan may be made again, of what the settings name.
-    procedure, _, environment = settings.benchmark.partition(":")
-    named = environment if procedure in PROCEDURES else settings.benchmark
-    found = [*foreign_suite(about["plan"]), *foreign([named, settings.environment_args])]
+    found = [*foreign_suite(about["plan"]), *_foreign_benchmark(settings)]
     if not new_agent:
         found += [settings.agent_cmd] if settings.agent_cmd else []
         if settings.agent and settings.agent not in {*EXAMPLES, AGENT_WAIT}:
             found.append(settings.agent)
     _check(folder, about, found, trust_code=trust_code)
+
+
+def check_benchmark_trusted(file: Path, settings: Settings, *, trust_code: bool) -> None:
+    """Raise NotTrusted if making the plan of settings that a `file` holds runs somebody's code."""
+    about = {"plan": "", "settings": ""}
+    _check(file, about, _foreign_benchmark(settings), trust_code=trust_code)
 
 
 def foreign(named: Any) -> Iterator[str]:
@@ -93,6 +97,12 @@ def foreign_suite(plan: str) -> Iterator[str]:
     fields = json.loads(plan)
     training = fields.get("training") or {}
     return foreign([fields["suite"], training.get("suite", {})])
+
+
+def _foreign_benchmark(settings: Settings) -> Iterator[str]:
+    procedure, _, environment = settings.benchmark.partition(":")
+    named = environment if procedure in PROCEDURES else settings.benchmark
+    return foreign([named, settings.environment_args])
 
 
 def _is_ours(name: str) -> bool:

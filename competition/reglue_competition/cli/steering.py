@@ -14,7 +14,6 @@ from reglue_competition.cli.arguments import Folder
 from reglue_competition.folder import CompetitionFolder
 from reglue_competition.phases import commitment, reveal_file
 from reglue_competition.phases import reveal as reveal_to
-from reglue_competition.store import UNFINISHED
 
 _Phase = Annotated[str, Argument(metavar="PHASE", help="the phase's name")]
 _Submission = Annotated[
@@ -89,7 +88,8 @@ def reveal(
 
     The page links the file, and shows every episode of the phase. `reglue verify --plan FILE
     --commitment HEX` checks that it is what was committed to when the phase opened. It is refused
-    while the phase is open, or something that was entered still waits or plays.
+    while the phase is open, or something that was entered still waits or plays. Nothing is played
+    again afterwards: `reglue competition replay` refuses it.
 
     reglue competition reveal my-comp public
 
@@ -100,17 +100,12 @@ def reveal(
     drawn, salt = found.drawn(phase), found.secrets().salt(phase)
     with found.store() as store:
         (about,) = (each for each in store.phases() if each.name == phase)
-        unfinished = store.submissions(phase, statuses=UNFINISHED)
-    if about.state != "closed" or unfinished:
-        why = (
-            f"{len(unfinished)} submissions wait or play" if unfinished else f"it is {about.state}"
-        )
-        raise UsageError(f"phase {phase} cannot be revealed: {why}; wanted it closed and played")
-    if commitment(drawn, salt) != about.plan_commitment:
-        raise UsageError(
-            f"the plan of phase {phase} is not the one that was committed to: restore the files of "
-            "its environments, the secrets and the installed versions as they were"
-        )
+        if about.plan_commitment not in (None, commitment(drawn, salt)):
+            raise UsageError(
+                f"the plan of phase {phase} is not the one that was committed to: restore the "
+                "files of its environments, the secrets and the installed versions as they were"
+            )
+        store.reveal_phase(phase)
     out = file or reveal_file(found.path, phase)
     reveal_to(out, drawn, salt, competition=found.definition.name, phase=phase)
     whose = "publish it with" if file else "the page publishes it; it opens"
@@ -134,8 +129,10 @@ def cancel(folder: Folder, submission: _Submission) -> None:
 def replay(folder: Folder, submission: _Submission) -> None:
     """Put a submission that broke, failed or was cancelled in the queue again.
 
-    It goes on where its ledgers end, once its team's agent is connected. One that is finished is
-    refused: its score stands.
+    It goes on where its ledgers end, once its team's agent is connected. One whose environment
+    failed plays everything again, on goals and episodes that it alone plays. One that is finished
+    is refused, as its score stands; so is one whose phase was revealed, and one whose team has
+    entered another instead and may have no more.
 
     reglue competition replay my-comp 0123456789abcdef
 

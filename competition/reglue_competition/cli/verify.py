@@ -101,7 +101,7 @@ def verify(
             watcher=lambda done, total: progress.update(task, completed=done, total=total),
         )
     if revealed is not None:
-        verdict = check_plan(verdict, revealed)
+        verdict = check_plan(verdict, revealed, folder=folder, trust_code=trust_code)
     if json:
         print_document(json_text.dumps(_told(verdict, revealed), indent=1))
     else:
@@ -147,7 +147,8 @@ def _print(verdict: Verdict, revealed: Revealed | None) -> None:
 def _checked(verdict: Verdict, header: Header) -> Iterator[str]:
     """What the file says, and how far it was checked."""
     of = f"benchmark {header.index} of phase {header.phase} of {header.competition}"
-    yield f"team {header.team}, submission {header.submission}: {of}"
+    own = f", on goals and episodes of its own (draw {header.draw})" * bool(header.draw)
+    yield f"team {header.team}, submission {header.submission}: {of}{own}"
     if verdict.is_signed:
         whose = "--key" if verdict.key_given else "not known: give the organiser's by --key HEX"
         yield f"signed by {header.public_key} ({whose})"
@@ -165,7 +166,7 @@ def _checked(verdict: Verdict, header: Header) -> Iterator[str]:
 def _told(verdict: Verdict, revealed: Revealed | None) -> dict[str, Any]:
     header, result = verdict.header, verdict.result
     score, interval = (None, None) if result is None else result.score
-    names = ("competition", "phase", "submission", "team", "agent", "index", "public_key")
+    names = ("competition", "phase", "submission", "draw", "team", "agent", "index", "public_key")
     of_verdict = ("is_signed", "key_given", "episodes", "asked", "replayed", "not_kept")
     return {
         "stands": verdict.stands,

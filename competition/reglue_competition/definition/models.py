@@ -86,6 +86,7 @@ class PhaseDefinition(_Table):
     ]
     quotas: Quotas | None = None  # instead of the competition's
     needs_admission: bool | None = None  # whether `admit` must pass first; see below
+    cells: Literal["shared", "own"] = "shared"  # whether all play the same goals and episodes
 
     @model_validator(mode="after")
     def _opens_first(self) -> Self:

@@ -12,12 +12,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from reglue.errors import NotVerified, StorageFailed, UsageError
+from reglue.errors import NotVerified, StorageFailed, UsageError, brief
+from reglue_bench.plans.keys import cell_key
 from reglue_bench.plans.keys import commitment as key_commitment
+from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.whole_file import whole_file
-from reglue_competition.phases.drawing import Drawn
+from reglue_bench.settings import Settings
+from reglue_competition.phases.drawing import Drawn, entry_secret
 
 _WORDS = b"reglue commitment 1"
 _MOST_BYTES = 1 << 26  # of a stranger's file
@@ -35,6 +38,15 @@ class Opened(_Table):
     code: str  # SHA-256 of its environments' files, hexadecimal; empty if all are Reglue's
     cell_key: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]  # draws the seeds of its cells
     plan: dict[str, Any]  # as JSON, with its goals
+    settings: dict[str, JsonValue]  # it was made of, with a secret and a folder
+
+    def asked(self, folder: Path, secret: str = "") -> Settings:
+        """The settings, with these. Raises NotVerified for a stranger's that are none."""
+        given = {**self.settings, "directory": str(folder), "secret": secret or None}
+        try:
+            return Settings.model_validate(given)
+        except ValidationError as error:
+            raise NotVerified(f"the settings of {brief(self.benchmark)} are none") from error
 
 
 class Revealed(_Table):
@@ -89,6 +101,22 @@ def check_reveal(path: Path, published: str) -> Revealed:
     return revealed
 
 
+def opened_for(
+    revealed: Revealed, index: int, *, submission: str, draw: int, folder: Path
+) -> tuple[dict[str, Any], str]:
+    """The plan, as JSON, and the cell key by which a submission played a benchmark of a phase.
+
+    They are the phase's, or are drawn again, where the submission played some of its own. `folder`
+    is what files of the benchmark are relative to. Raises UsageError.
+    """
+    opened = revealed.benchmarks[index]
+    if not draw:
+        return opened.plan, opened.cell_key
+    secret = entry_secret(bytes.fromhex(revealed.salt), submission, draw)
+    settings = opened.asked(folder, secret)
+    return json.loads(make_plan(settings).to_json()), (cell_key(secret) or b"").hex()
+
+
 def _opened(drawn: Drawn) -> Opened:
     return Opened(
         benchmark=drawn.entry.benchmark,
@@ -96,6 +124,9 @@ def _opened(drawn: Drawn) -> Opened:
         code=drawn.code,
         cell_key=drawn.cell_key,
         plan=json.loads(drawn.plan.to_json()),
+        settings=drawn.settings.model_dump(
+            mode="json", exclude={"secret", "directory"}, exclude_defaults=True
+        ),
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import hmac
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
@@ -47,6 +49,20 @@ class Drawn:
         """Seconds that a submission's agent may take for it, in all."""
         assert self.settings.run_budget is not None
         return place_s(self.plan, self.settings.run_budget)
+
+    def of_entry(self, secret: str) -> Drawn:
+        """With the goals and cells of an entry's own secret. Raises UsageError."""
+        settings = self.settings.model_copy(update={"secret": secret})
+        return replace(self, settings=settings, plan=make_plan(settings))
+
+
+def entry_secret(salt: bytes, submission: str, draw: int) -> str:
+    """Draws the goals and cells that one submission alone plays, hexadecimal.
+
+    It follows from the phase's salt, which is revealed after it: anybody can draw them again then.
+    `draw` tells the plays of a submission apart, from 1.
+    """
+    return hmac.digest(salt, f"reglue entry {submission} {draw}".encode(), hashlib.sha256).hex()
 
 
 def plans_of(

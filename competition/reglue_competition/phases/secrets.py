@@ -83,7 +83,10 @@ class Secrets:
         return self._derived(f"reglue phase {phase}").hex()
 
     def salt(self, phase: str) -> bytes:
-        """32 bytes that hide a phase's plans in their commitment, until they are revealed."""
+        """32 bytes that hide a phase's plans in their commitment, until they are revealed.
+
+        They also draw what one entry alone plays, see `entry_secret`.
+        """
         return self._derived(f"reglue salt {phase}")
 
     def sign(self, digest: bytes) -> bytes:

@@ -17,7 +17,7 @@ log = logging.getLogger("reglue")
 Play = tuple[str, int, str]  # a submission, the place of a benchmark, and which play of it this is
 Pair = tuple[Play, Play]
 
-_FORMAT = 2  # of the file, and of what is found: more where a comparison comes to another result
+_FORMAT = 3  # of the file, and of what is found: more where a comparison comes to another result
 _MOST_LINES = 2  # for each comparison that is still wanted; beyond it the file is written anew
 
 

@@ -110,6 +110,8 @@ def _compared(one: Units, other: Units) -> Paired | None:
         found = compare_units(one, other)
     except UsageError:  # such as returns of episodes that were not played to their end
         return None
+    if not found.same_plan:  # goals and cells of their own
+        return None
     return Paired(
         difference=found.difference,
         interval95=found.interval95,

@@ -72,8 +72,8 @@ def leaderboard(
         definition: The competition's.
         phase: One of its phases.
         store: Of the competition.
-        runs_folder: Holds the runs, `SUBMISSION/INDEX`; teams are compared by their ledgers, or by
-            their intervals alone where those are missing.
+        runs_folder: Holds the runs, `Submission.folder/INDEX`; teams are compared by their ledgers,
+            or by their intervals alone where those are missing.
         compared: What was compared for an earlier leaderboard of this phase; it is kept up.
     """
     of_phase = store.submissions(phase=phase.name, statuses=SCORED)
@@ -117,7 +117,7 @@ def _results(
         result = Result.model_validate_json(run.result)
         if submissions[run.submission].status == "failed":
             result = with_failed_runs(result)
-        folder = runs_folder / run.submission / str(run.index)
+        folder = runs_folder / submissions[run.submission].folder / str(run.index)
         if (folder / LEDGER).is_file():
             result = result.with_episodes(Episodes(folder))
         found[run.submission][run.index] = result

@@ -8,7 +8,7 @@ from pathlib import Path
 from reglue_bench.runs.environments import cores
 from reglue_competition.definition import Definition
 from reglue_competition.folder import CompetitionFolder
-from reglue_competition.phases import Drawn, Secrets, commitment
+from reglue_competition.phases import Drawn, Secrets, commitment, entry_secret
 from reglue_competition.runs.told import Benchmark, Told
 from reglue_competition.store import Submission
 
@@ -41,6 +41,15 @@ class Hosted:
             self._drawn[phase] = self.folder.drawn(phase)
         return self._drawn[phase]
 
+    def drawn_for(self, submission: Submission) -> list[Drawn]:
+        """What a submission plays: its phase's goals and cells, or its own. Raises UsageError."""
+        drawn = self.drawn(submission.phase)
+        if not submission.draw:
+            return drawn
+        salt = self.secrets.salt(submission.phase)
+        secret = entry_secret(salt, submission.id, submission.draw)
+        return [each.of_entry(secret) for each in drawn]
+
     def commitment(self, phase: str) -> str:
         """What is published when a phase opens. Raises UsageError."""
         return commitment(self.drawn(phase), self.secrets.salt(phase))
@@ -58,10 +67,11 @@ class Hosted:
             phase=submission.phase,
             team=submission.team,
             submission=submission.id,
+            draw=submission.draw,
             folder=str(self.runs_of(submission)),
             transcripts=str(transcripts),
             public_key=self.secrets.public_key.hex(),
-            benchmarks=tuple(self._benchmark(each) for each in self.drawn(submission.phase)),
+            benchmarks=tuple(self._benchmark(each) for each in self.drawn_for(submission)),
             reconnect_window_s=self.reconnect_window_s,
             connect_timeout_s=self.definition.play.connect_timeout_s,
             lost=lost,
@@ -72,7 +82,7 @@ class Hosted:
 
     def runs_of(self, submission: Submission) -> Path:
         """The folder of its runs."""
-        return self.folder.runs_path / submission.id
+        return self.folder.runs_path / submission.folder
 
     def _benchmark(self, drawn: Drawn) -> Benchmark:
         share = max(1, cores() // self.definition.play.places)

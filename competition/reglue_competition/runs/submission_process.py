@@ -205,6 +205,7 @@ class _Submission:
             competition=told.competition,
             phase=told.phase,
             submission=told.submission,
+            draw=told.draw,
             team=told.team,
             index=index,
             public_key=bytes.fromhex(told.public_key),

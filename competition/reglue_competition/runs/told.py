@@ -24,6 +24,7 @@ class Told:
     phase: str
     team: str
     submission: str  # its id
+    draw: int  # which goals and cells it plays, see Submission
     folder: str  # of its runs
     transcripts: str  # the folder of all submissions'
     public_key: str  # of who signs them, hexadecimal

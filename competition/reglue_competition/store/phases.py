@@ -13,7 +13,7 @@ from reglue_competition.definition import Definition, PhaseState, changes
 from reglue_competition.store import tables
 from reglue_competition.store.database import Transaction
 from reglue_competition.store.events import Events
-from reglue_competition.store.records import Phase
+from reglue_competition.store.records import UNFINISHED, Phase
 
 
 class Phases(Events):
@@ -102,6 +102,34 @@ class Phases(Events):
 
         self._database.write(closed)
 
+    def reveal_phase(self, name: str) -> None:
+        """Note that everybody is told now what a phase played; nothing is played there again.
+
+        Raises UsageError unless it is closed, and all that was entered was played.
+        """
+
+        def revealed(transaction: Transaction) -> None:
+            to, its = transaction.connection, tables.submissions.c
+            phase = _phase(to, name)
+            going_on = (its.phase_id == phase.id, its.status.in_(UNFINISHED))
+            counted = sa.select(sa.func.count()).select_from(tables.submissions)
+            count = to.scalar(counted.where(*going_on))
+            if phase.state != "closed" or count:
+                of = (
+                    "it is"
+                    if phase.state != "closed"
+                    else f"{count} submissions wait or play, and it is"
+                )
+                raise UsageError(
+                    f"phase {name} cannot be revealed: {of} {phase.state}; wanted it closed and "
+                    "played"
+                )
+            if phase.revealed_at is None:
+                _change(transaction, phase, revealed_at=transaction.at)
+                transaction.note("phase revealed", phase=name)
+
+        self._database.write(revealed)
+
 
 def _definition(connection: sa.Connection) -> Definition | None:
     found = connection.scalar(sa.select(tables.competition.c.definition))
@@ -119,7 +147,8 @@ def _write(
     to.execute(sa.delete(table).where(table.c.name.not_in(names)))
     for phase in definition.phases:
         values: dict[str, Any] = definition.quotas_of(phase).model_dump()
-        values |= {"kind": phase.kind, "opens_at": phase.opens, "closes_at": phase.closes}
+        dates = {"opens_at": phase.opens, "closes_at": phase.closes}
+        values |= {"kind": phase.kind, "cells": phase.cells, **dates}
         if phase.name in states:
             to.execute(sa.update(table).where(table.c.name == phase.name).values(values))
         else:
@@ -163,6 +192,6 @@ def _check_may_open(transaction: Transaction, phase: Phase) -> None:
         )
 
 
-def _change(transaction: Transaction, phase: Phase, **values: str | bool) -> None:
+def _change(transaction: Transaction, phase: Phase, **values: str | bool | datetime) -> None:
     change = sa.update(tables.phases).where(tables.phases.c.id == phase.id)
     transaction.connection.execute(change.values(values))

@@ -32,6 +32,7 @@ class Phase:
     state: PhaseState
     plan_commitment: str | None  # published when it opened
     open_asked: bool = False  # before its date, by the organiser; the server opens it
+    revealed_at: datetime | None = None  # when everybody was told what it played
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,13 @@ class Submission:
     started_at: datetime | None
     ended_at: datetime | None
     cancel_asked: bool
+    draw: int  # which goals and cells it plays: 0 those of its phase, else some of its own
     progress: Mapping[str, Any]  # as the queue last told it
+
+    @property
+    def folder(self) -> str:
+        """The name of the folder of its runs: a play on other cells begins anew."""
+        return f"{self.id}-{self.draw}" if self.draw else self.id
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,15 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from reglue.errors import BadArgument, EntryRefused, UnknownName, UsageError, brief, printable
+from reglue.errors import (
+    BadArgument,
+    EntryRefused,
+    EnvironmentFault,
+    UnknownName,
+    UsageError,
+    brief,
+    printable,
+)
 from reglue_competition.store import tables
 from reglue_competition.store.database import Transaction
 from reglue_competition.store.events import Events
@@ -60,6 +68,7 @@ class Submissions(Events):
                 "detail": "",
                 "queued_at": now,
                 "cancel_asked": False,
+                "draw": int(phase["cells"] == "own"),
                 "progress": {},
             }
             to.execute(sa.insert(tables.submissions).values(values))
@@ -159,8 +168,10 @@ class Submissions(Events):
     def ask_replay(self, submission_id: str) -> None:
         """Put a submission that broke, failed or was cancelled in the queue again.
 
-        Its ledgers say what is still to be played. Raises UsageError for any other, and if the
-        team has another of that name in the queue.
+        Its ledgers say what is still to be played. One whose environment failed plays all again,
+        on goals and cells of its own, as its agent has seen the others. Raises UsageError for any
+        other, once its phase is revealed, if the team has another of that name in the queue, and
+        if it has entered another instead and may have no more.
         """
 
         def ask(transaction: Transaction) -> None:
@@ -177,10 +188,22 @@ class Submissions(Events):
                     f"submission {submission_id}: the team has another {found.name!r} in the "
                     "queue; cancel that first"
                 )
-            values = {"status": "waiting", "detail": "", "ended_at": None, "cancel_asked": False}
-            _update(transaction, found, values)
+            _check_may_play_again(to, found)
+            values: dict[str, Any] = {"status": "waiting", "detail": "", "ended_at": None}
+            draw, of_run = found.draw, tables.runs.c.submission_id == found.id
+            if found.status == "broken" and EnvironmentFault.status in to.scalars(
+                sa.select(tables.runs.c.status).where(of_run)
+            ):
+                draw += 1
+                values["progress"] = {}
+                to.execute(sa.delete(tables.runs).where(of_run))
+            _update(transaction, found, values | {"cancel_asked": False, "draw": draw})
             transaction.note(
-                "replay asked", team=found.team, submission=submission_id, before=found.status
+                "replay asked",
+                team=found.team,
+                submission=submission_id,
+                before=found.status,
+                draw=draw,
             )
 
         self._database.write(ask)
@@ -313,6 +336,25 @@ def _check_quotas(
                     "with it"
                 )
             raise EntryRefused(f"{words}{count}")
+
+
+def _check_may_play_again(connection: sa.Connection, found: Submission) -> None:
+    """Raise UsageError where a replay would be of known cells, or one submission too many."""
+    its, of_phase = tables.submissions.c, tables.phases.c.name == found.phase
+    phase = connection.execute(sa.select(tables.phases).where(of_phase)).mappings().one()
+    if phase["revealed_at"] is not None:
+        raise UsageError(
+            f"submission {found.id} cannot be played again: phase {found.phase} was revealed at "
+            f"{_minute(phase['revealed_at'])}, so that everybody knows its goals"
+        )
+    counted = sa.select(sa.func.count()).join_from(tables.submissions, tables.teams)
+    counted = counted.where(tables.teams.c.name == found.team, its.phase_id == phase["id"])
+    count = connection.scalar(counted.where(its.status.not_in(FREE))) or 0
+    if found.status in FREE and phase["in_all"] is not None and count >= phase["in_all"]:
+        raise UsageError(
+            f"submission {found.id} cannot be played again: {found.team} has entered {count} "
+            f"since, and phase {found.phase} allows {phase['in_all']}"
+        )
 
 
 def _minute(date: datetime) -> str:

@@ -61,12 +61,15 @@ phases = sa.Table(
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("plan_commitment", sa.Text),
     sa.Column("open_asked", sa.Boolean, nullable=False),
+    sa.Column("revealed_at", Utc),
+    sa.Column("cells", sa.Text, nullable=False),
     # A team's quotas; none: no limit.
     sa.Column("a_day", sa.Integer),
     sa.Column("at_once", sa.Integer),
     sa.Column("in_all", sa.Integer),
     _one_of("kind", ("practice", "public", "private")),
     _one_of("state", ("planned", "open", "closed")),
+    _one_of("cells", ("shared", "own")),
 )
 
 
@@ -107,6 +110,7 @@ submissions = sa.Table(
     sa.Column("started_at", Utc),
     sa.Column("ended_at", Utc),
     sa.Column("cancel_asked", sa.Boolean, nullable=False),
+    sa.Column("draw", sa.Integer, nullable=False),  # of goals and cells; 0: the phase's
     sa.Column("progress", sa.JSON, nullable=False),
     _one_of("status", STATUSES),
 )

@@ -47,6 +47,7 @@ class Header(_Content):
     competition: _Name  # its name
     phase: _Name  # its name
     submission: _Name  # its id
+    draw: _Count  # of its goals and cells: 0 those of all, else some of its own
     team: _Name  # its name
     agent: _Name  # its name
     index: _Count  # of the benchmark in the phase, from 0

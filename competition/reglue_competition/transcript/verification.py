@@ -18,8 +18,8 @@ from reglue_bench.results import success
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Row, Totals
 from reglue_bench.runs.request import MOST_TRIES
-from reglue_bench.runs.trust import check_trusted
-from reglue_competition.phases import Revealed
+from reglue_bench.runs.trust import check_benchmark_trusted, check_trusted
+from reglue_competition.phases import Revealed, opened_for
 from reglue_competition.transcript.contents import Header
 from reglue_competition.transcript.reading import Transcript
 from reglue_competition.transcript.replaying import (
@@ -117,13 +117,19 @@ def verify(
     return verdict
 
 
-def check_plan(verdict: Verdict, revealed: Revealed) -> Verdict:
-    """The verdict, if it stands and its plan and keys are what the phase revealed."""
+def check_plan(
+    verdict: Verdict, revealed: Revealed, *, folder: Path | None = None, trust_code: bool = False
+) -> Verdict:
+    """The verdict, if it stands and its plan and keys are what the phase revealed.
+
+    A plan that one submission alone played is drawn again, as `verify` plays: of the files in
+    `folder`, and by code that is not Reglue's with `trust_code` alone. Raises UsageError.
+    """
     header = verdict.header
     if header is None or not verdict.stands:
         return verdict
     try:
-        _check_revealed(header, revealed)
+        _check_revealed(header, revealed, (folder or Path()).absolute(), trust_code=trust_code)
     except NotVerified as error:
         return replace(verdict, problem=str(error))
     return verdict
@@ -179,17 +185,23 @@ def _check_whole(procedure: Procedure, unit: int, rows: Sequence[Row]) -> None:
         raise NotVerified(f"unit {unit}: got {len(rows)} episodes, wanted all that it has")
 
 
-def _check_revealed(header: Header, revealed: Revealed) -> None:
+def _check_revealed(header: Header, revealed: Revealed, folder: Path, *, trust_code: bool) -> None:
     got = printable(f"benchmark {header.index} of phase {header.phase} of {header.competition}")
     theirs = (header.competition, header.phase) == (revealed.competition, revealed.phase)
     if not theirs or header.index >= len(revealed.benchmarks):
         wanted = printable(f"one of phase {revealed.phase} of {revealed.competition}")
         raise NotVerified(f"got {got}, wanted {wanted}")
     opened = revealed.benchmarks[header.index]
-    shared = replace(read_plan(header), order_key="", training_key="")  # by all runs
+    if header.draw:
+        about = Path(f"phase {revealed.phase}, as it was revealed,")
+        check_benchmark_trusted(about, opened.asked(folder), trust_code=trust_code)
+    of, draw = header.submission, header.draw
+    with not_verified("draw its plan again"):
+        plan, key = opened_for(revealed, header.index, submission=of, draw=draw, folder=folder)
+    played = replace(read_plan(header), order_key="", training_key="")  # the run's own
     differ = {
-        "plan": json.loads(shared.to_json()) != opened.plan,
-        "cell key": header.cell_key != opened.cell_key,
+        "plan": json.loads(played.to_json()) != plan,
+        "cell key": header.cell_key != key,
         "code of its environments": header.code != opened.code,
     }
     for what, differs in differ.items():

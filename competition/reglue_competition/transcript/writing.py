@@ -39,6 +39,7 @@ class RunIdentity:
     competition: str
     phase: str
     submission: str
+    draw: int  # of its goals and cells
     team: str
     index: int  # of the benchmark in the phase, from 0
     public_key: bytes  # 32 bytes, of who signs
@@ -106,6 +107,7 @@ def _header(ledger: LedgerReader, run: RunIdentity) -> Header:
         competition=run.competition,
         phase=run.phase,
         submission=run.submission,
+        draw=run.draw,
         team=run.team,
         agent=about.get(AGENT_NAME, "nobody"),
         index=run.index,

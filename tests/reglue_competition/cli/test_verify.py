@@ -37,7 +37,7 @@ class Played:
         settings = drawn[0].settings.model_copy(update={"workers": 0})
         request = Request(settings, drawn[0].plan, agent=RandomAgent())
         start(folder / "run", request, NullObserver())
-        header = RunIdentity("test", "public", "s1", "Team \x1b[2J A", 0, secrets.public_key)
+        header = RunIdentity("test", "public", "s1", 0, "Team \x1b[2J A", 0, secrets.public_key)
         self.transcript = folder / "run.reglue"
         write_transcript(self.transcript, header=header, folder=folder / "run", sign=secrets.sign)
 

@@ -10,7 +10,7 @@ import pytest
 
 from env_adapters import SuiteName
 from reglue.errors import UsageError
-from reglue_competition.phases import Drawn, Secrets, plans_of
+from reglue_competition.phases import Drawn, Secrets, entry_secret, plans_of
 from reglue_competition.phases.code import code_sha256
 from tests.reglue_competition.competitions import definition, phase
 
@@ -51,6 +51,18 @@ def goals(drawn: Drawn) -> object:
 
 def test_a_phase_is_drawn_the_same_each_time(secrets: Secrets, tmp_path: Path) -> None:
     assert drawn(secrets, tmp_path) == drawn(secrets, tmp_path)
+
+
+def test_an_entrys_own_goals_and_cells_follow_from_the_phases_salt(
+    secrets: Secrets, tmp_path: Path
+) -> None:
+    of_phase, salt = drawn(secrets, tmp_path), secrets.salt("public")
+    names = [("s1", 1), ("s1", 2), ("s2", 1)]
+    found = [of_phase.of_entry(entry_secret(salt, *each)) for each in names]
+    assert len({str(goals(each)) for each in (of_phase, *found)}) == 4
+    assert len({each.plan.cells for each in (of_phase, *found)}) == 4
+    assert found[0] == of_phase.of_entry(entry_secret(salt, "s1", 1))
+    assert found[0].place_s == of_phase.place_s
 
 
 def test_phases_and_competitions_draw_other_goals_and_cells(

@@ -114,6 +114,16 @@ def test_results_without_a_ledger_are_told_apart_by_their_intervals() -> None:
     assert ranks(entries) == {"A": 1, "B": 2, "C": 2}
 
 
+def test_teams_that_played_other_cells_are_told_apart_by_their_intervals() -> None:
+    """Each its own: a cell of one is no pair to the cell of that name of the other."""
+    own = [played("A", 0.9, plan="aa" * 32), played("B", 0.8, plan="bb" * 32)]
+    shared = [played("A", 0.9), played("B", 0.8)]
+    apart, paired = (Comparisons().compare(a, b, ONE) for a, b in (own, shared))
+    assert (apart.pairs, paired.pairs) == (0, 500)
+    assert apart.difference == pytest.approx(paired.difference)
+    assert apart.p_value is not None
+
+
 def read_alone(result: Result) -> Result:
     """As a result.json without its ledger."""
     return Result.model_validate_json(result.model_dump_json(by_alias=True))

@@ -63,6 +63,7 @@ def told(folder: Path, *played: Settings, submission: str = "one", **more: Any) 
         "phase": "public",
         "team": "us",
         "submission": submission,
+        "draw": 0,
         "folder": str(folder),
         "transcripts": str(transcripts),
         "public_key": KEY.public_key().public_bytes_raw().hex(),

@@ -23,6 +23,7 @@ def test_migrations_lead_to_the_tables_that_the_store_uses(url: str) -> None:
     assert database.read(differences) == []
     assert database.read(constraints) == {
         "ck_competition_one",
+        "ck_phase_cells",
         "ck_phase_kind",
         "ck_phase_state",
         "ck_submission_status",

@@ -217,6 +217,17 @@ def test_a_replay_waits_for_the_same_name(store: Store) -> None:
         store.ask_replay(broken.id)
 
 
+def test_a_replay_gives_no_team_more_than_it_may_enter(store: Store) -> None:
+    """What broke is free: its team may have entered another instead."""
+    team = opened(store, in_all=1)
+    broken = ended(store, team, "a", NOON, "broken")
+    ended(store, team, "b", NOON, "finished")
+    with pytest.raises(UsageError, match="has entered 1 since, and phase public allows 1"):
+        store.ask_replay(broken.id)
+    failed = ended(store, store.add_team("Team B"), "a", NOON, "failed")
+    store.ask_replay(failed.id)
+
+
 def test_progress_is_kept_without_an_event(store: Store) -> None:
     entered = store.enter(opened(store), "sarsa", NOON)
     before = store.events()

@@ -30,7 +30,7 @@ Change = Callable[[Kind, bytes], bytes | None]
 
 def written(folder: Path, path: Path) -> Path:
     """The transcript of the run in `folder`."""
-    header = RunIdentity("cup", "private", "s1", "Team A", 0, PUBLIC_KEY)
+    header = RunIdentity("cup", "private", "s1", 0, "Team A", 0, PUBLIC_KEY)
     write_transcript(path, header=header, folder=folder, sign=ORGANISER.sign)
     return path
 

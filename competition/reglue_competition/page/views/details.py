@@ -42,7 +42,7 @@ class Details:
         with self._lock:
             found = self._found.get(key)
         if found is None:
-            found = detail(run, self._runs / submission.id / str(run.index))
+            found = detail(run, self._runs / submission.folder / str(run.index))
             with self._lock:
                 self._found[key] = found
                 while len(self._found) > _KEPT:

@@ -41,11 +41,14 @@ def upgrade() -> None:
         sa.Column("state", sa.Text(), nullable=False),
         sa.Column("plan_commitment", sa.Text()),
         sa.Column("open_asked", sa.Boolean(), nullable=False),
+        sa.Column("revealed_at", sa.DateTime(timezone=True)),
+        sa.Column("cells", sa.Text(), nullable=False),
         sa.Column("a_day", sa.Integer()),
         sa.Column("at_once", sa.Integer()),
         sa.Column("in_all", sa.Integer()),
         sa.CheckConstraint("kind IN ('practice', 'public', 'private')", name=op.f("ck_phase_kind")),
         sa.CheckConstraint("state IN ('planned', 'open', 'closed')", name=op.f("ck_phase_state")),
+        sa.CheckConstraint("cells IN ('shared', 'own')", name=op.f("ck_phase_cells")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_phase")),
         sa.UniqueConstraint("name", name=op.f("uq_phase_name")),
     )
@@ -78,6 +81,7 @@ def upgrade() -> None:
         sa.Column("started_at", sa.DateTime(timezone=True)),
         sa.Column("ended_at", sa.DateTime(timezone=True)),
         sa.Column("cancel_asked", sa.Boolean(), nullable=False),
+        sa.Column("draw", sa.Integer(), nullable=False),
         sa.Column("progress", sa.JSON(), nullable=False),
         sa.CheckConstraint(
             "status IN ('waiting', 'playing', 'finished', 'failed', 'broken', 'cancelled', "
