@@ -56,7 +56,10 @@ class TomlFile:
 
         `known` are the keys of a table that has no others.
         """
-        told = (self._error((*within, *each["loc"]), each, known) for each in problems.errors())
+        found = problems.errors()
+        # One that has a mistake within it is said to be none at all, too.
+        first = [each for each in found if not any(_is_within(other, each) for other in found)]
+        told = (self._error((*within, *each["loc"]), each, known) for each in first)
         return UsageError("; ".join(map(str, told)))
 
     @contextmanager
@@ -78,6 +81,12 @@ class TomlFile:
             case _:
                 words = got_and_wanted(problem)
         return self.error(path_of(place), words)
+
+
+def _is_within(inner: Any, outer: Any) -> bool:
+    """Whether a problem of pydantic's is about an entry of what another is about."""
+    depth = len(outer["loc"])
+    return len(inner["loc"]) > depth and inner["loc"][:depth] == outer["loc"]
 
 
 def path_of(place: Place) -> str:

@@ -93,6 +93,13 @@ def test_a_mistake_is_named_by_line_and_key(tmp_path: Path, old: str, new: str, 
     assert str(tmp_path / "competition.toml:") in str(told.value)
 
 
+def test_a_mistake_is_named_once(tmp_path: Path) -> None:
+    """And not what holds it, of which pydantic says that nothing is left."""
+    with pytest.raises(UsageError) as caught:
+        read(tmp_path, START.replace('"public"\nopens', '"open"\nopens'))
+    assert str(caught.value).count("competition.toml:") == 1
+
+
 @pytest.mark.parametrize(
     ("more", "words"),
     [
