@@ -171,12 +171,13 @@ class EvalCallback(EventCallback):  # type: ignore[misc] # SB3 is large, and myp
         """Write all evaluations so far, as SB3 names them."""
         folder.mkdir(parents=True, exist_ok=True)
         succeeded = self.evaluations_successes
+        optional: dict[str, Any] = {"successes": succeeded} if np.any(succeeded) else {}
         np.savez(
             folder / "evaluations",
             timesteps=self.evaluations_timesteps,
             results=self.evaluations_results,
             ep_lengths=self.evaluations_length,
-            **({"successes": succeeded} if np.any(succeeded) else {}),
+            **optional,
         )
 
 

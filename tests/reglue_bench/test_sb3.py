@@ -232,4 +232,5 @@ def test_a_fault_names_only_what_the_callback_has() -> None:
         model().learn(64, callback=watching)
     assert "raise_faults" not in str(raised.value)
     assert "last_result" in str(raised.value)
+    assert watching.last_result is not None
     assert watching.last_result.status_counts == {"crashed": 1}

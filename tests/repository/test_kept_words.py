@@ -16,7 +16,7 @@ KEPT = {"AgentFault", "EnvironmentFault", "EnvironmentTimeout", "Ending", "NotAn
 )
 def test_faults_and_endings_name_no_flag_of_the_command_line(package: str) -> None:
     flags = [
-        f"{path.relative_to(ROOT)}:{each.lineno}: {each.value}"
+        f"{path.relative_to(ROOT)}:{each.lineno}: {each.value!r}"
         for path in sorted((ROOT / package).rglob("*.py"))
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in KEPT
