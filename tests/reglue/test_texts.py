@@ -16,7 +16,8 @@ from reglue.wire.specs import spec_from_bytes, spec_to_bytes
 from reglue_bench import evaluate
 
 SAID = spaces.Text(4, min_length=2, charset="aé€")
-ACTIONS = spaces.Dict(said=SAID, turn=spaces.Discrete(2), name=spaces.Text(3))
+NAME = spaces.Text(3)
+ACTIONS = spaces.Dict(said=SAID, turn=spaces.Discrete(2), name=NAME)
 
 
 class Talks(gymnasium.Env[Any, Any]):
@@ -52,7 +53,7 @@ def test_a_spec_tells_of_its_texts_over_the_wire_too() -> None:
     texts = action_texts(spec_from_bytes(spec_to_bytes(spec)))
     assert texts == {
         "said": Text(2, 4, "aé€"),
-        "name": Text(1, 3, "".join(ACTIONS["name"].character_list)),
+        "name": Text(1, 3, "".join(NAME.character_list)),
     }
 
 
