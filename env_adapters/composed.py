@@ -166,6 +166,7 @@ def _common(specs: Mapping[str, TaskSpec]) -> TaskSpec:
         wanted,
         reward_range=(min(lows), max(highs)),
         horizon=max(horizons) if all(horizons) else 0,
+        extra=wanted.extra if all(spec.extra == wanted.extra for spec in specs.values()) else "",
     )
 
 

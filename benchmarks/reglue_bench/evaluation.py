@@ -125,8 +125,11 @@ _RAISED: dict[str, type[AgentFault | EnvironmentFault]] = {
 mend. One that crashed may be so, or a bug of the environment."""
 
 
-def check_faults(result: Result) -> None:
-    """Raise AgentFault or EnvironmentFault if one of them failed, with the first cause."""
+def check_faults(result: Result, *, advice: str = "raise_faults=False returns the result") -> None:
+    """Raise AgentFault or EnvironmentFault if one of them failed, with the first cause.
+
+    `advice` tells the caller how to come by the result.
+    """
     ending = result.ended_early
     if any(fault.status in _RAISED for fault in result.faults):
         first = next(row for row in result.episodes if row.status in _RAISED)
@@ -137,9 +140,7 @@ def check_faults(result: Result) -> None:
         said, status, cause = ending.status, ending.status, ending.what
     else:
         return
-    error = _RAISED[status](
-        f"{result.benchmark}: {said}: {brief_cause(cause)}; raise_faults=False returns the result"
-    )
+    error = _RAISED[status](f"{result.benchmark}: {said}: {brief_cause(cause)}; {advice}")
     if len(cause.splitlines()) > 1:
         error.add_note(cause)
     raise error

@@ -8,16 +8,31 @@ model.learn(100_000, callback=callback)
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback, EventCallback
 
 from reglue.agents.adaptation import ModelAgent
+from reglue.errors import BadArgument
+from reglue_bench.evaluation import check_faults
 from reglue_bench.evaluator import Evaluator
 from reglue_bench.options import Options
 from reglue_bench.results.result import Result
+
+
+class CallbackOptions(Options, total=False):
+    """Besides, what SB3's callback calls otherwise, or takes for nothing."""
+
+    eval_env: object  # `benchmark`
+    n_eval_episodes: int  # `num_episodes`
+    render: Literal[False]  # nothing is drawn
+    warn: bool  # of returns that a wrapper changed, which are none here
+
+
+_OURS: Mapping[str, str] = {"eval_env": "benchmark", "n_eval_episodes": "num_episodes"}
 
 
 class EvalCallback(EventCallback):  # type: ignore[misc] # SB3 is large, and mypy does not read it
@@ -25,41 +40,50 @@ class EvalCallback(EventCallback):  # type: ignore[misc] # SB3 is large, and myp
 
     As SB3's callback of this name, but the environments are the benchmark's own, in processes of
     their own, and every evaluation plays the same seeds. Nothing of the training is seeded or
-    reset, so it goes on as if there were no callback.
+    reset, so it goes on as if there were no callback. It takes SB3's keywords and has SB3's
+    attributes; `last_result` is the last evaluation's Result.
 
     It logs `eval/mean_reward`, its interval `eval/mean_reward_low` and `eval/mean_reward_high`,
     `eval/mean_ep_length`, and where episodes succeed `eval/success_rate`.
 
     Args:
         benchmark: as in `evaluate`: `"evaluate:gymnasium:CartPole-v1"`, or a class or an object of
-            `gymnasium.Env`.
+            `gymnasium.Env`. SB3's `eval_env` is the same.
         eval_freq: calls of the training environment's `step`, each of which is a step in every
             environment of its vector.
+        log_path: folder for `evaluations.npz`, which holds every evaluation so far as SB3's does:
+            `timesteps`, (evaluations,); `results` (returns), `ep_lengths`, and where episodes
+            succeed `successes`, (evaluations, episodes).
         best_model_save_path: folder for `best_model.zip`, the model of the highest mean return,
             and `vecnormalize.pkl`, the statistics of its VecNormalize, if there is one.
         deterministic: whether the model plays its most likely actions.
         callback_on_new_best: called after `best_mean_reward` rose.
         callback_after_eval: called after every evaluation.
-        options: as in `evaluate`: `num_episodes`, `seed`, `slots`, `workers`, …
+        verbose: 1 prints each evaluation.
+        options: as in `evaluate`: `num_episodes` (or `n_eval_episodes`), `seed`, `slots`,
+            `workers`, …
 
-    The observations are normalized as the training's VecNormalize does. Raises UsageError, and
-    AgentFault if the model cannot play the benchmark.
+    The observations are normalized as the training's VecNormalize does. Raises UsageError;
+    AgentFault if the model cannot play the benchmark; and EnvironmentFault.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - SB3's
         self,
-        benchmark: object,
+        benchmark: object = None,
         *,
         eval_freq: int = 10_000,
+        log_path: str | Path | None = None,
         best_model_save_path: str | Path | None = None,
         deterministic: bool = True,
         callback_on_new_best: BaseCallback | None = None,
         callback_after_eval: BaseCallback | None = None,
         verbose: int = 0,
-        **options: Unpack[Options],
+        **options: Unpack[CallbackOptions],
     ) -> None:
         super().__init__(callback_after_eval, verbose=verbose)
+        self._options = _by_our_names({"benchmark": benchmark, **options})
         self.eval_freq = eval_freq
+        self.log_path = log_path
         self.best_model_save_path = best_model_save_path
         self.deterministic = deterministic
         self.callback_on_new_best = callback_on_new_best
@@ -67,7 +91,10 @@ class EvalCallback(EventCallback):  # type: ignore[misc] # SB3 is large, and myp
             callback_on_new_best.parent = self
         self.best_mean_reward = self.last_mean_reward = -np.inf
         self.last_result: Result | None = None
-        self._benchmark, self._options = benchmark, options
+        self.evaluations_timesteps: list[int] = []
+        self.evaluations_results: list[list[float]] = []
+        self.evaluations_length: list[list[int]] = []
+        self.evaluations_successes: list[list[bool]] = []
         self._evaluator: Evaluator | None = None
 
     def _init_callback(self) -> None:
@@ -77,7 +104,7 @@ class EvalCallback(EventCallback):  # type: ignore[misc] # SB3 is large, and myp
     def _on_training_start(self) -> None:
         """Make the environments; a mistake in the benchmark's name shows before the training."""
         if self._evaluator is None:
-            self._evaluator = Evaluator(self._benchmark, **self._options)
+            self._evaluator = Evaluator(**self._options)
 
     def _on_step(self) -> bool:
         if self.eval_freq <= 0 or self.n_calls % self.eval_freq:
@@ -113,12 +140,18 @@ class EvalCallback(EventCallback):  # type: ignore[misc] # SB3 is large, and myp
     def _evaluated(self) -> Result:
         assert self._evaluator is not None, "the training has started"
         agent = ModelAgent(self.model, deterministic=self.deterministic)
-        self.last_result = result = self._evaluator(agent)
+        self.last_result = result = self._evaluator(agent, raise_faults=False)
+        check_faults(result, advice="the callback's last_result holds the result")
         return result
 
     def _log(self, result: Result, mean: float) -> None:
-        lengths = [row.steps for row in result.episodes if row.phase == "evaluate"]
-        values: dict[str, Any] = {"mean_reward": mean, "mean_ep_length": float(np.mean(lengths))}
+        rows = [row for row in result.episodes if row.phase == "evaluate"]
+        self.evaluations_timesteps.append(self.num_timesteps)
+        self.evaluations_results.append([row.return_ for row in rows])
+        self.evaluations_length.append([row.steps for row in rows])
+        self.evaluations_successes.append([row.success for row in rows])
+        length = float(np.mean(self.evaluations_length[-1]))
+        values: dict[str, Any] = {"mean_reward": mean, "mean_ep_length": length}
         interval = result.intervals95.mean if result.intervals95 else None
         if interval is not None and result.parameters.get("judged_by") == "return":
             values["mean_reward_low"], values["mean_reward_high"] = interval
@@ -128,3 +161,36 @@ class EvalCallback(EventCallback):  # type: ignore[misc] # SB3 is large, and myp
             self.logger.record(f"eval/{name}", value)
         self.logger.record("time/total_timesteps", self.num_timesteps, exclude="tensorboard")
         self.logger.dump(self.num_timesteps)
+        if self.log_path is not None:
+            self._save(Path(self.log_path))
+        if self.verbose:
+            words = f"after {self.num_timesteps} steps: mean return {mean:.2f}, length {length:.2f}"
+            print(words)  # noqa: T201 - as SB3's does
+
+    def _save(self, folder: Path) -> None:
+        """Write all evaluations so far, as SB3 names them."""
+        folder.mkdir(parents=True, exist_ok=True)
+        succeeded = self.evaluations_successes
+        optional: dict[str, Any] = {"successes": succeeded} if np.any(succeeded) else {}
+        np.savez(
+            folder / "evaluations",
+            timesteps=self.evaluations_timesteps,
+            results=self.evaluations_results,
+            ep_lengths=self.evaluations_length,
+            **optional,
+        )
+
+
+def _by_our_names(given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of Evaluator. Raises BadArgument."""
+    if given.pop("render", False):
+        raise BadArgument("got render=True, wanted False: evaluations are not drawn")
+    given.pop("warn", None)
+    for theirs in _OURS.keys() & given.keys():
+        ours = _OURS[theirs]
+        if given.get(ours) is not None:
+            raise BadArgument(f"got {theirs} and {ours}, which are one: omit {theirs}")
+        given[ours] = given.pop(theirs)
+    if given["benchmark"] is None:
+        raise BadArgument("no benchmark: give its name, such as evaluate:gymnasium:CartPole-v1")
+    return given

@@ -13,6 +13,7 @@ from env_adapters.gymnasium.library import gymnasium
 from reglue.environments.validation import conforming_array
 from reglue.errors import BadArgument, IllegalAction, NotAnEnvironment, UnknownName, brief
 from reglue.spec import Array, Arrays, Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
+from reglue.texts import Text, text_row
 
 _KNOWN = "Box, Discrete, MultiBinary, MultiDiscrete, Text, and Dict and Tuple of these"
 
@@ -42,6 +43,12 @@ class Tensors:
             raise BadArgument(
                 f"the {name} space {space} has entries {names}, wanted a name for each"
             )
+
+    @property
+    def texts(self) -> dict[str, Text]:
+        """Those that are texts."""
+        leaves = [leaf for leaf in self._leaves if leaf.is_text]
+        return {leaf.tensor.name: _text(leaf.what, leaf.space) for leaf in leaves}
 
     def only(self, names: Sequence[str]) -> Tensors:
         """Only these tensors, for `arrays`. Raises UsageError for an unknown one."""
@@ -116,10 +123,7 @@ class _Leaf:
     def _encoded(self, text: Any) -> Array:
         if not self.space.contains(text):
             raise NotAnEnvironment(f"{self.what}: got {brief(text)}, wanted one of {self.space}")
-        code = text.encode()
-        array = np.zeros(self.tensor.shape, np.uint8)
-        array[: len(code)] = np.frombuffer(code, np.uint8)
-        return array
+        return text_row(text, self.tensor.size)
 
     def value(self, array: Array, clip: bool) -> Any:
         """A number where the shape is (). Raises IllegalAction."""
@@ -195,7 +199,7 @@ def _tensor(name: str, space: Any) -> TensorSpec:
         case spaces.MultiBinary():
             domain = MultiBinary()
         case spaces.Text():
-            return TensorSpec(name, "uint8", (_most_bytes(name, space),), Box((0,), (255,)))
+            return TensorSpec(name, "uint8", (_text(name, space).most_bytes,), Box((0,), (255,)))
         case _:
             why = _WHY_NOT.get(type(space).__name__, "there is none like it")
             raise BadArgument(f"the {name} space {space} has no tensor, as {why}; wanted {_KNOWN}")
@@ -207,11 +211,10 @@ def _are_alike(*parts: Array) -> bool:
     return all((part == part.flat[0]).all() for part in parts)
 
 
-def _most_bytes(name: str, space: Any) -> int:
-    """Of a text, in UTF-8."""
+def _text(name: str, space: Any) -> Text:
     if "\0" in space.character_set:
         raise BadArgument(f"the {name} space {space} has the character NUL, which ends a text here")
-    return int(space.max_length) * max(len(each.encode()) for each in space.character_set)
+    return Text(int(space.min_length), int(space.max_length), "".join(space.character_list))
 
 
 def _bound(values: Array, none: float) -> tuple[float, ...]:

@@ -16,6 +16,7 @@ from env_adapters.gymnasium.task_spec import horizon_of, reward_range, tells_suc
 from env_adapters.gymnasium.world import ExactWorld, Goals, GymnasiumWorld
 from reglue.errors import BadArgument
 from reglue.spec import TaskSpec
+from reglue.texts import extra_of_texts
 
 
 class OneEnvironment:
@@ -64,6 +65,7 @@ class OneEnvironment:
             actions=self._actions.specs,
             reward_range=reward_range(env),
             horizon=horizon_of(env),
+            extra=extra_of_texts(self._actions.texts),
         )
         self._tells_success = tells_success(env)
         self._codec = state_codec(env)

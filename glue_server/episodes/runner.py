@@ -68,7 +68,7 @@ class EpisodeRunner:
             return
         slots, most = self.spec.slots, self._agent.hello.max_slots
         if most and slots > most:
-            self._agent.give_up(f"at most {most} slots", f"{slots}: run it with --slots {most}")
+            self._agent.give_up(f"at most {most} slots", f"{slots}: run it in fewer")
         with self._agents_time():
             self._agent.init(self.spec)
 

@@ -104,7 +104,7 @@ class ListenOptions:
     listen: str = "127.0.0.1:0"
     token: str | None = None  # the peer's secret; None makes one
     timeout_s: float = 60.0  # how long it may take to join
-    set_by: str = "--connect-timeout"  # what sets that, in words for people
+    set_by: str = "connect timeout"  # what sets that, in words for people
     transport: Transport = "auto"
     invited: bool = False  # people already know how to join
 
@@ -275,7 +275,7 @@ class _Served:
             return ""
         return (
             f" (in a sandbox, {self.isolation}: it can read the system, its folder and the "
-            "files in its command, and write to its home; --sandbox none lifts that, for code "
+            "files in its command, and write to its home; sandbox none lifts that, for code "
             "you trust)"
         )
 

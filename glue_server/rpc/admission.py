@@ -298,7 +298,7 @@ def wrong_token(got: str) -> Denied:
     what = "wrong token" if got else "no token was given"
     return Denied(
         grpc.StatusCode.UNAUTHENTICATED,
-        f"{what}: use the one that the host printed for this role (--token or REGLUE_TOKEN)",
+        f"{what}: use the one that the host printed for this role, or set REGLUE_TOKEN to it",
     )
 
 

@@ -291,7 +291,7 @@ class EnvironmentCodec:
     def timed_out(self, timeout_s: float) -> ReglueError:
         """EnvironmentTimeout."""
         return EnvironmentTimeout(
-            f"the environment did not answer within {timeout_s:g} s (--environment-timeout)"
+            f"the environment did not answer within {timeout_s:g} s (environment timeout)"
         )
 
     def lost(self, why: str) -> ReglueError:

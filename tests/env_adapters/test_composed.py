@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,29 @@ def test_tasks_of_two_suites_are_played_in_one_world() -> None:
             with pytest.raises(UsageError, match="call start first"):
                 world.step({"action": np.array(1)})
     admit(suite)
+
+
+SAYS = """
+import gymnasium
+import numpy as np
+
+
+class Says(gymnasium.Env):
+    observation_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, charset):
+        self.action_space = gymnasium.spaces.Text(2, charset=charset)
+"""
+
+
+def test_what_else_a_spec_says_is_kept_where_all_tasks_say_the_same(tmp_path: Path) -> None:
+    (tmp_path / "says.py").write_text(SAYS, encoding="utf-8")
+    named = [suite_name(f"{tmp_path / 'says.py'}:Says", {"charset": c}) for c in ("ab", "cd")]
+    suites = [{"factory": each.factory, "config": each.config} for each in named]
+    [task] = named[0].build().variants
+    one, other = ({"suite": place, "task": task, "variants": [0]} for place in (0, 1))
+    assert Composed(suites, {"one": one, "same": one}).spec.extra == named[0].build().spec.extra
+    assert Composed(suites, {"one": one, "other": other}).spec.extra == ""
 
 
 def test_agents_see_what_is_named() -> None:

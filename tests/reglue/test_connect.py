@@ -128,7 +128,7 @@ def refused(server: GlueServer, kind: type[ReglueError], token: str | None = Non
 def test_a_wrong_token_is_told_in_words_for_people(server: GlueServer) -> None:
     words = refused(server, WrongToken, token="guess")
     assert words == (
-        "wrong token: use the one that the host printed for this role (--token or REGLUE_TOKEN)"
+        "wrong token: use the one that the host printed for this role, or set REGLUE_TOKEN to it"
     )
 
 

@@ -18,7 +18,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 import reglue
 from reglue.agents.adaptation import ModelAgent, agent_of
-from reglue.errors import AgentFault, CannotLoad, UnknownName
+from reglue.errors import AgentFault, BadArgument, CannotLoad, EnvironmentFault, UnknownName
 from reglue_bench.sb3 import EvalCallback
 
 NAME = "evaluate:gymnasium:CartPole-v1"
@@ -172,3 +172,65 @@ def test_a_benchmark_of_another_shape_stops_the_training_with_the_reason() -> No
                 "evaluate:gymnasium:Acrobot-v1", eval_freq=64, num_episodes=1, workers=0
             ),
         )
+
+
+def test_a_call_of_sb3s_own_callback_means_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    watching = EvalCallback(
+        eval_env=gymnasium.make("CartPole-v1"),
+        n_eval_episodes=3,
+        eval_freq=64,
+        log_path=str(tmp_path),
+        best_model_save_path=str(tmp_path),
+        deterministic=True,
+        render=False,
+        verbose=1,
+        warn=False,
+    )
+    model().learn(128, callback=watching)
+    with np.load(tmp_path / "evaluations.npz") as saved:
+        assert sorted(saved) == ["ep_lengths", "results", "timesteps"]  # CartPole tells no success
+        assert saved["timesteps"].tolist() == watching.evaluations_timesteps == [64, 128]
+        assert saved["results"].shape == (2, 3)
+        assert saved["results"].tolist() == saved["ep_lengths"].tolist()  # 1 a step
+        assert saved["results"][-1].mean() == pytest.approx(watching.last_mean_reward)
+    assert (tmp_path / "best_model.zip").exists()
+    assert f"{watching.last_mean_reward:.2f}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"num_episodes": 3, "n_eval_episodes": 3}, "n_eval_episodes"),
+        ({"eval_env": "evaluate:gymnasium:Pendulum-v1"}, "eval_env"),
+        ({"render": True}, "render"),
+    ],
+)
+def test_what_cannot_be_as_sb3_means_it_is_refused_at_once(
+    arguments: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(BadArgument, match=named):
+        EvalCallback(NAME, **arguments)
+    with pytest.raises(BadArgument, match="benchmark"):
+        EvalCallback()
+
+
+def test_a_fault_names_only_what_the_callback_has() -> None:
+    class Breaks(gymnasium.Env[Any, Any]):
+        observation_space = gymnasium.make("CartPole-v1").observation_space
+        action_space = gymnasium.spaces.Discrete(2)
+
+        def reset(self, **_: Any) -> Any:
+            return np.zeros(4, np.float32), {}
+
+        def step(self, action: Any) -> Any:
+            raise ValueError("out of coffee")
+
+    watching = EvalCallback(Breaks(), eval_freq=64, num_episodes=1)
+    with pytest.raises(EnvironmentFault, match="out of coffee") as raised:
+        model().learn(64, callback=watching)
+    assert "raise_faults" not in str(raised.value)
+    assert "last_result" in str(raised.value)
+    assert watching.last_result is not None
+    assert watching.last_result.status_counts == {"crashed": 1}

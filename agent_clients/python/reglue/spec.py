@@ -297,7 +297,7 @@ class TaskSpec:
     continuing: bool = False  # one episode that goes on forever
     rewards_in_evaluation: bool = True  # else NaN while phase is EVALUATE
     slots: int = 1  # S, episodes played at once
-    extra: str = ""  # for people: EXTRA of RL-Glue's task spec string
+    extra: str = ""  # what else there is to say: EXTRA of RL-Glue's task spec string; see `texts`
 
     def __post_init__(self) -> None:
         for what, tensors in (("observations", self.observations), ("actions", self.actions)):

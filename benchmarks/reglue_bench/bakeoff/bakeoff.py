@@ -242,8 +242,8 @@ def _sharing(entrant: Entrant, runs: int) -> Entrant:
     workers, processes = entrant.settings.workers, entrant.settings.processes
     if workers == 0:
         raise UsageError(
-            "got workers = 0 and --at-once: environments of one process are played one run "
-            "after another; give workers = 1"
+            f"got {setting('workers', 0)} and {setting('at_once')}: environments of "
+            f"one process are played one run after another; give {setting('workers', 1)}"
         )
     share = {"workers": chosen(workers, max(1, cores() // runs)), "processes": chosen(processes, 1)}
     return replace(entrant, settings=entrant.settings.model_copy(update=share))

@@ -98,7 +98,7 @@ def read_returns(result: Result, number: Callable[[EpisodeRow], int]) -> Returns
         if not isinstance(declared, int | float):
             raise UsageError(
                 f"{result.agent.label} did not play every episode to its end, and what those are "
-                "worth is not known: declare it with --worst-performance"
+                "worth is not known: declare the run's worst performance"
             )
         for task in result.coverage.episodes_planned:
             worst[task] = min([float(declared), *played.get(task, {}).values()])

@@ -124,7 +124,7 @@ def _notes(result: Result) -> list[str]:
         lines.append("no episode reported success, as most environments never do")
     if cut_off := result.episodes_cut_off:
         limit = result.parameters["episode_limit"]
-        lines.append(f"{plural(cut_off, 'episode')} cut off after --episode-limit {limit} steps")
+        lines.append(f"{plural(cut_off, 'episode')} cut off at the episode limit of {limit} steps")
     if missing := missing_words(result):
         known = "counts as the worst return" if result.mean_return is not None else "has no return"
         lines.append(f"{missing}; each {known}")

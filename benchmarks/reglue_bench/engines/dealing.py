@@ -292,7 +292,7 @@ class DealingEngine(Engine):
             if self._never == MAX_DEATHS:
                 raise EnvironmentFault(
                     f"{MAX_DEATHS} processes died, one after another, before they played; "
-                    f"the last: {words} (--processes 1 needs the least memory)"
+                    f"the last: {words} (one process needs the least memory)"
                 )
             return
         if not len(shard.left):
@@ -301,8 +301,8 @@ class DealingEngine(Engine):
         if shard.deaths == MAX_DEATHS:
             raise EnvironmentFault(
                 f"{MAX_DEATHS} processes died, one after another, that played unit "
-                f"{shard.left.units[0]}; the last, on {machine}: {words} (--processes 1 needs the "
-                "least memory)"
+                f"{shard.left.units[0]}; the last, on {machine}: {words} (one process needs "
+                "the least memory)"
             )
         shard.todo, shard.begun = shard.todo.again(shard.begun), set()
         self._waiting.appendleft(shard)
@@ -315,7 +315,7 @@ class DealingEngine(Engine):
         self._end(number)
         self._unplaced += 1
         if not self._players:
-            raise EnvironmentFault(f"{words}; --resume continues the run")
+            raise EnvironmentFault(f"{words}; the run can be resumed")
 
     def _end(self, number: int) -> _Shard | None:
         """End a process. Returns its shard."""

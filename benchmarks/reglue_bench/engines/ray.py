@@ -98,7 +98,7 @@ class RayPlayers(Players):
                 ours.close()
                 raise EnvironmentFault(
                     "the connection to the Ray cluster is lost: its head, or this machine's node, "
-                    "is gone; what was recorded is kept, and --resume continues it"
+                    "is gone; what was recorded is kept, and the run can be resumed"
                 ) from error
         return _Actor(ours)
 

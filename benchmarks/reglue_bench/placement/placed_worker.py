@@ -14,7 +14,14 @@ from glue_server.environment.worker_process import Silence, WorkerFaults
 from glue_server.peers.hosts import PeerSource
 from glue_server.processes.frames import is_readable, read_frame, unknown_frame, write_frame
 from glue_server.processes.interrupts import hurried
-from reglue.errors import BadReply, EnvironmentFault, EnvironmentTimeout, ReglueError, UsageError
+from reglue.errors import (
+    BadReply,
+    EnvironmentFault,
+    EnvironmentTimeout,
+    ReglueError,
+    UsageError,
+    setting,
+)
 from reglue.messages.agent import Cleanup, Refusal
 from reglue.messages.environment import (
     EnvironmentCall,
@@ -181,7 +188,9 @@ class PlacedWorker:
             case {"say": words}:
                 self._say(words)
             case {"unplaced": words}:
-                self._wrong = UsageError(f"{words}: --workers N asks for N, --resume continues")
+                self._wrong = UsageError(
+                    f"{words}: {setting('workers', 'N')} asks for N, {setting('resume')} continues"
+                )
             case {"died": words}:
                 self._death = words
                 self._wrong = EnvironmentFault(f"{self.name} died: {words}")

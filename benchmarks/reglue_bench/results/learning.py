@@ -225,7 +225,7 @@ def _online(procedure: Online, played_runs: list[LearningRun], played: Played) -
 def _withheld(runs: Sequence[LearningRun]) -> str:
     """Why not every run has a performance; empty if every one has."""
     without = [run.status for run in runs if run.performance is None]
-    unknown = ", and no worst performance is known: declare one with --worst-performance"
+    unknown = ", and no worst performance is known: declare one"
     reasons = {
         f"the agent's own fault ended {{}}{unknown}": sum(map(is_agents_fault, without)),
         f"the environment crashed in {{}}{unknown}": without.count(CRASHED),

@@ -184,8 +184,8 @@ class Losses:
         self._lost[how] += 1
         if not others and self._lost[how] == self.count == MOST_ALIKE:
             raise type(fault)(
-                f"the first {MOST_ALIKE} agents were all lost in the same way; correct it, and "
-                f"continue with --resume and --retry-faults: {fault}"
+                f"the first {MOST_ALIKE} agents were all lost in the same way; correct it, "
+                f"resume the run and retry its faults: {fault}"
             )
         if self._lost[how] > 1:
             words = f"as before, {self._lost[how]} times now"

@@ -97,7 +97,8 @@ def _why_one(request: Request) -> str:
     """Why one agent plays everything, and what to do for more."""
     if request.plan.procedure == TRAINING:
         return (
-            "the agent that learns plays all of a run (--at-once plays --training-seeds together)"
+            "the agent that learns plays all of a run (runs of several training seeds can be "
+            "played at once)"
         )
     return f"one agent plays all of this run ({setting('agents', 'N')} would have it copied)"
 

@@ -96,7 +96,7 @@ class Session:
         try:
             if interruptible(lambda: self._play(todo, recorder)):
                 self._farewell = "the run was interrupted"
-                return Ending(status="interrupted", what="interrupted; --resume continues it")
+                return Ending(status="interrupted", what="interrupted; the run can be resumed")
         except AgentFault as fault:
             self._farewell = f"the run ended early, {fault.status}: {fault}"
             return Ending(status=fault.status, what=self._engine.explain(fault))
@@ -373,6 +373,6 @@ def _limits(settings: Settings) -> str:
     """How long a step may take, in words."""
     return (
         f"an environment may take {settings.environment_timeout:g} s for a step "
-        f"(--environment-timeout), an agent {settings.step_timeout:g} s (--step-timeout), "
-        f"{settings.first_step_timeout:g} s for its first (--first-step-timeout)"
+        f"(environment timeout), an agent {settings.step_timeout:g} s (step timeout), "
+        f"{settings.first_step_timeout:g} s for its first (first step timeout)"
     )

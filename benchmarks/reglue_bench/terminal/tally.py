@@ -223,7 +223,7 @@ class LearningTally(Tally):
         played = self.done - self._before
         each = self._begun.executed() / (played + 1)  # with the episode in play
         if self._procedure.episodes and each > _LONG:
-            words.append(f"{each:,.0f} steps an episode (--episode-limit N cuts it off)")
+            words.append(f"{each:,.0f} steps an episode (an episode limit cuts it off)")
         return self._line(words, played=played)
 
     def details(self) -> RenderableType:

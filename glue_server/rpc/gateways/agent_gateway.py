@@ -252,7 +252,7 @@ class AgentGateway(Listener):
             old = self._of_entry.get(entry)
             if old is not None and old.is_kept:
                 words = "this submission has its agent already: end that one, and wait until "
-                words += f"{self._window_s:g} s have passed, or join by another name (--name)"
+                words += f"{self._window_s:g} s have passed, or join by another name"
                 raise Denied(grpc.StatusCode.ALREADY_EXISTS, words)
             if old is not None:
                 self._sessions.pop(old.name, None)

@@ -39,7 +39,7 @@ def test_an_agent_that_plays_fewer_slots_is_refused() -> None:
 
     port = Told(Small())
     glue = EpisodeRunner(port, corridor_pool(3), timeouts=PATIENT)
-    with pytest.raises(AgentFault, match="at most 2 slots, wanted 3: run it with --slots 2"):
+    with pytest.raises(AgentFault, match="at most 2 slots, wanted 3: run it in fewer"):
         glue.init()
     assert port.refusals == ["NOT_CAPABLE"]
 

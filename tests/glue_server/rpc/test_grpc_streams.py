@@ -350,7 +350,7 @@ def test_too_many_slots_are_refused_with_words_for_both(server: GlueServer, dial
         glue.init()
     refusal = agent.hear().refusal
     assert refusal.code == session_pb2.REFUSAL_CODE_NOT_CAPABLE
-    assert refusal.wanted == "3: run it with --slots 2"
+    assert refusal.wanted == "3: run it in fewer"
 
 
 @pytest.mark.parametrize(("observation", "action"), [(2**22, 1), (1, 2**23)])

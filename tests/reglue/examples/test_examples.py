@@ -208,7 +208,7 @@ def test_the_expert_refuses_a_task_that_there_is_not() -> None:
 
 @pytest.mark.parametrize("width", [39, 42])
 def test_the_expert_refuses_a_task_that_nothing_tells(width: int) -> None:
-    with pytest.raises(NotAnAgent, match=f"got {width - 39} numbers .* --reveal-tasks"):
+    with pytest.raises(NotAnAgent, match=f"got {width - 39} numbers .* reveal its tasks"):
         begin(ExpertAgent(), robot(width))
 
 

@@ -370,8 +370,9 @@ def test_a_closed_environment_says_so() -> None:
 
 def test_a_session_of_other_slots_is_refused() -> None:
     wanted = pytest.raises(UsageError, match="got a session of 2 slots, wanted 3")
-    with glue(training, 2) as played, wanted:
+    with glue(training, 2) as played, wanted as refused:
         joined(played, num_envs=3)
+    assert refused.value.settings == {"slots"}
 
 
 def test_a_program_that_leaves_is_heard() -> None:

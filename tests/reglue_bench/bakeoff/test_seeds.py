@@ -108,7 +108,7 @@ def test_processes_for_one_agent_that_learns_are_refused(
 ) -> None:
     words = ["--training-seeds", "2", "--processes", "2", "--out", str(tmp_path / "run")]
     assert run(*CORRIDOR, *TRAINED, *words) == 2
-    assert "--at-once plays --training-seeds together" in capsys.readouterr().err
+    assert "--processes 2" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 

@@ -189,7 +189,7 @@ def test_an_episode_without_an_end_is_cut_off() -> None:
     assert [row.steps for row in result.episodes] == [7, 7]
     assert result.complete
     assert result.episodes_cut_off == 2
-    assert "2 episodes cut off after --episode-limit 7 steps" in notes(result)
+    assert "2 episodes cut off at the episode limit of 7 steps" in notes(result)
 
 
 def test_two_runs_are_paired_by_the_seeds_that_both_played() -> None:

@@ -115,7 +115,8 @@ def test_the_same_fault_again_and_again_from_the_first_run_ends_the_benchmark(
     )
     assert statuses(score_of(result).runs) == ["agent_disconnected"] * 3 + ["missing"] * 27
     assert result.ended_early is not None
-    assert "--retry-faults" in result.ended_early.what
+    assert "retry its faults" in result.ended_early.what
+    assert "--" not in result.ended_early.what
     assert "out of coffee" in result.ended_early.what
     assert "\n".join(hears.said).count("out of coffee") == 1
     assert any("2 times now" in said for said in hears.said)

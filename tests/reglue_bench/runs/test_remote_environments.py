@@ -192,7 +192,7 @@ def test_an_environment_that_hangs_ends_the_run_early() -> None:
         )
         assert result.ended_early is not None
         assert result.ended_early.status == "environment_error"
-        assert "within 0.2 s (--environment-timeout)" in result.ended_early.what
+        assert "within 0.2 s (environment timeout)" in result.ended_early.what
         for process in started:
             process.kill()
 

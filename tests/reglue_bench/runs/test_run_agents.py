@@ -87,7 +87,7 @@ def test_an_agent_that_never_comes_is_disconnected(tmp_path: Path) -> None:
     assert result.status_counts == {"missing": 6}
     assert result.ended_early is not None
     assert result.ended_early.status == "agent_disconnected"
-    assert "--connect-timeout" in result.ended_early.what
+    assert "within 0.3 s (connect timeout)" in result.ended_early.what
     assert "isolation: no agent has come yet" in notes(result)
 
 

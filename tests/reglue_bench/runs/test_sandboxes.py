@@ -133,7 +133,7 @@ def test_a_program_that_fails_in_a_sandbox_is_told_that_it_was_in_one(tmp_path: 
         sandbox="bubblewrap",
     )
     assert result.ended_early is not None
-    assert "--sandbox none" in result.ended_early.what
+    assert " sandbox none " in result.ended_early.what
     assert not (tmp_path / "notes").exists()
 
 

@@ -112,7 +112,7 @@ def test_lines_go_on_during_a_long_episode_and_name_its_limit() -> None:
         time.sleep(0.001)
     lines.end()
     assert text.getvalue().count("episode 0 of 4") >= 3
-    assert "6,000 steps an episode (--episode-limit N cuts it off)" in text.getvalue()
+    assert "6,000 steps an episode (an episode limit cuts it off)" in text.getvalue()
 
 
 def test_the_last_line_is_told_once() -> None:

@@ -49,8 +49,8 @@ def test_where_no_episode_told_of_success_the_way_to_say_so_is_told() -> None:
 
 
 def test_how_it_ended_is_said_once() -> None:
-    assert ended(Ending(status="interrupted", what="interrupted; --resume continues it")) == (
-        "interrupted; --resume continues it"
+    assert ended(Ending(status="interrupted", what="interrupted; the run can be resumed")) == (
+        "interrupted; the run can be resumed"
     )
     assert ended(Ending(status="agent_error", what="KeyError: coffee")) == (
         "agent_error: KeyError: coffee"

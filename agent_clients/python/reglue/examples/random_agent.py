@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from reglue.agents.episode import AgentEpisode, EpisodeAgent
-from reglue.spec import TensorSpec
+from reglue.spec import TaskSpec
+from reglue.texts import action_texts, text_row
 
 
 class RandomAgent(EpisodeAgent):
-    """Draws every action by `TensorSpec.sample`."""
+    """Draws every action by `TensorSpec.sample`, or a text if the spec's `extra` tells of one."""
 
     adapts = True  # it learns nothing, but meta-learning benchmarks may judge it
 
@@ -23,16 +24,21 @@ class RandomAgent(EpisodeAgent):
 
     def new_episode(self, seed: int) -> AgentEpisode:
         """With a generator of its own."""
-        return _Episode(self.spec.actions, seed)
+        return _Episode(self.spec, seed)
 
 
 class _Episode(AgentEpisode):
-    def __init__(self, actions: tuple[TensorSpec, ...], seed: int) -> None:
-        self._actions = actions
+    def __init__(self, spec: TaskSpec, seed: int) -> None:
+        self._actions, self._texts = spec.actions, action_texts(spec)
         self._rng = np.random.Generator(np.random.Philox(seed))
 
     def start(self, observation: Any) -> dict[str, Any]:
-        return {tensor.name: tensor.sample(self._rng) for tensor in self._actions}
+        return {
+            tensor.name: text_row(self._texts[tensor.name].sample(self._rng), tensor.size)
+            if tensor.name in self._texts
+            else tensor.sample(self._rng)
+            for tensor in self._actions
+        }
 
     def step(self, reward: float, observation: Any) -> dict[str, Any]:
         return self.start(observation)

@@ -14,7 +14,14 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode
 
 from reglue.agents.agent import Agent
-from reglue.errors import BadArgument, MissingExtra, NotAnEnvironment, UnknownName, UsageError
+from reglue.errors import (
+    BadArgument,
+    MissingExtra,
+    NotAnEnvironment,
+    UnknownName,
+    UsageError,
+    setting,
+)
 from reglue.gymnasium.env import GlueEnv
 from reglue.gymnasium.registration import env_id, env_spec
 from reglue.gymnasium.stepped_session import Calls, SteppedSession
@@ -123,7 +130,7 @@ def _session(
         if slots is not None and session.spec.slots != slots:
             raise UsageError(
                 f"got a session of {session.spec.slots} slots, wanted {slots}: begin the run with "
-                f"--slots {slots}, or make_vec(num_envs={session.spec.slots})"
+                f"{setting('slots', slots)}, or make_vec(num_envs={session.spec.slots})"
             )
         if benchmark is not None:
             _check_plays(session.spec, benchmark)

@@ -67,7 +67,7 @@ class Route:
             if self.transport == "unix" and error.is_lasting and not is_back:
                 raise UsageError(f"got transport unix, wanted auto or grpc: {error}") from error
             if self.transport == "unix":
-                raise StreamEnded(f"{error} (--transport unix)") from error
+                raise StreamEnded(f"{error} (transport unix)") from error
             log.info("messages travel over gRPC, as there is no Unix socket: %s", error)
             return GrpcStream(self, hello)
         log.info("messages travel over the glue's Unix socket")

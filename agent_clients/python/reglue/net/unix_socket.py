@@ -332,7 +332,7 @@ class NoUnixSocket(Exception):
 _NOT_OURS: Mapping[type[OSError], str] = {
     FileNotFoundError: "no such file; the glue is on another host, or in a container: mount its "
     "folder of sockets here, and name that by REGLUE_UNIX_SOCKET_DIR",
-    PermissionError: "it is another user's, who may let you in with --open-unix-socket",
+    PermissionError: "it is another user's, who may let you in (open unix socket)",
 }
 """Why this process cannot use a new ticket's socket."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from reglue.errors import ReglueError, RunBusy, RunDamaged, StorageFailed
+from reglue.errors import ReglueError, RunBusy, RunDamaged, StorageFailed, setting
 
 log = logging.getLogger("reglue")
 
@@ -115,7 +115,7 @@ def damaged(folder: Path, what: str) -> RunDamaged:
     """The error for a ledger in which `what` was changed."""
     return RunDamaged(
         f"{folder / FILE} is damaged: {what}; take the folder from a copy, or play the run again "
-        "in another (--out)"
+        f"in another {setting('out')}"
     )
 
 

@@ -93,7 +93,7 @@ def test_lengths_that_shrink_a_lot_are_drawn_on_a_logarithmic_axis(tmp_path: Pat
 def test_lost_runs_are_told_listed_and_drawn_as_far_as_they_went(tmp_path: Path) -> None:
     page = read(tmp_path, learned(Learned(lost=(2,), missing=1)))
     assert "no score" in page.text
-    assert "declare one with --worst-performance" in page.text
+    assert "no worst performance is known" in page.text
     assert "1 of 10 runs not played" in page.text
     assert "The 8 completed runs alone" in page.text
     assert "the agent did not answer in time" in page.text
