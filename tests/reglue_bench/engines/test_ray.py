@@ -263,10 +263,10 @@ def test_who_gets_no_core_says_so_and_the_others_play_everything(
     asked: dict[str, Any] = {
         "engine": "ray",
         "processes": 2,
-        "connect_timeout": 8.0,
+        "connect_timeout": 30.0,
         "agent_args": {"gate": str(gate), "after": "2"},
     }
-    watcher = Opens(gate, "waits for a free core of the Ray cluster, for at most 8 s")
+    watcher = Opens(gate, "waits for a free core of the Ray cluster, for at most 30 s")
     with RayCluster() as cluster:
         cluster.use(monkeypatch)
         gated = f"{AGENTS}:Gated"
