@@ -147,6 +147,23 @@ def test_episodes_in_play_end_as_the_agents_fault_before_it_is_raised() -> None:
         next(play_on)
 
 
+@pytest.mark.parametrize("turns", range(1, 5))
+def test_an_environment_that_fails_meanwhile_changes_nothing(turns: int) -> None:
+    """In another group of slots, which is stepping when the agent is lost."""
+
+    class Falling(Scripted):
+        partial_turns = True
+
+        def turn(self, turn: Any) -> Any:
+            if len(self.turns) == turns:
+                raise ZeroDivisionError("no slope")
+            return super().turn(turn)
+
+    glue, _ = glue_of(Falling(still), local(Faulty(faults=["raises"]), 2))
+    with pytest.raises(AgentFault, match="ZeroDivisionError: no slope"):
+        list(glue.play(in_turn([cell()] * 8), Phase.EVALUATE))
+
+
 def test_rows_say_how_the_agent_was_lost() -> None:
     glue = EpisodeRunner(
         Answering(Follower(), AgentTimeout("too slow")), corridor_pool(2), timeouts=PATIENT
