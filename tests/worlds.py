@@ -186,6 +186,22 @@ class Stumbling(Walk):
         return faults[self._cell.variant]
 
 
+class Unrepeatable(Corridor):
+    """A corridor whose rewards are its process's id, and whose variant 0 fails at step 3."""
+
+    def world(self) -> Walk:
+        return Wandering(self)
+
+
+class Wandering(Walk):
+    def step(self, action: Arrays) -> Step:
+        taken = super().step(action)
+        assert self._cell is not None
+        if self._cell.variant == 0 and self._steps == 3:
+            raise RuntimeError("the floor gave way")
+        return replace(taken, reward=float(os.getpid()))
+
+
 class Doorbell(Corridor):
     """A corridor that rings at step 3, once, and then waits to be killed.
 

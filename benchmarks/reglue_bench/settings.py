@@ -670,7 +670,8 @@ def as_keys(place: str, names: Collection[str]) -> Iterator[None]:
     except UsageError as error:
         if error.settings.isdisjoint(names):
             raise
-        raise UsageError(f"{place}: {error.with_keys(names)}") from error
+        kind = BadArgument if isinstance(error, BadArgument) else UsageError
+        raise kind(f"{place}: {error.with_keys(names)}") from error
 
 
 def _words(problem: object) -> str:

@@ -32,6 +32,7 @@ from reglue.messages.environment import (
     EnvironmentReply,
     Play,
     Played,
+    SetState,
     StandardizeRandomness,
 )
 from reglue.spec import TaskSpec
@@ -124,7 +125,9 @@ class EnvironmentCalls:
         if self._stop is not None:
             check_stop(self._stop)
         play = self._numbered(play)
-        if self._replays is not None and self._port.blank:
+        if self._replays is not None and (self._port.blank or self._replays.lost):
+            for slot in play.starts:
+                self._replays.lost.pop(slot, None)
             for slot in play.slots.tolist():
                 self._replays.rebuild(slot)
         if self._log is not None:
@@ -140,7 +143,7 @@ class EnvironmentCalls:
         asked.
         """
         play, played = self._answers.popleft() if self._answers else self._answered()
-        if played.faults and self._replays is not None:
+        if self._replays is not None and (played.faults or self._replays.lost):
             self._take_under_way()  # who is replaced gives no answer any more
             played = self._replays.settled(play, played)
         if self._log is not None:
@@ -185,6 +188,11 @@ class EnvironmentCalls:
         for left in reversed(range(MAX_REBUILDS)):
             if self._replays is not None:
                 self._replays.rebuild(call.slot)
+                lost = self._replays.lost
+                if isinstance(call, SetState):  # its episode begins anew
+                    lost.pop(call.slot, None)
+                elif call.slot in lost:
+                    raise EnvironmentFault(f"slot {call.slot} is lost: {lost[call.slot]}")
             try:
                 reply = self._ask(call, kind, self._timeout_s)
             except EnvironmentFault:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -197,11 +198,12 @@ def _check_rows(name: str, values: object, shape: tuple[int, ...], dtype: np.dty
 
 def _copied(spec: TaskSpec, played: Played) -> Played:
     """Copy each array: the environment may write to its own again, and the caller to these."""
-    return Played(
-        played.rewards.copy(),
-        {tensor.name: played.observations[tensor.name].copy() for tensor in spec.observations},
-        played.terminated.copy(),
-        played.truncated.copy(),
-        played.success.copy(),
-        played.faults,
+    seen = {tensor.name: played.observations[tensor.name].copy() for tensor in spec.observations}
+    return replace(
+        played,
+        rewards=played.rewards.copy(),
+        observations=seen,
+        terminated=played.terminated.copy(),
+        truncated=played.truncated.copy(),
+        success=played.success.copy(),
     )

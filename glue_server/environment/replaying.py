@@ -45,26 +45,33 @@ class Replays:
         whether the last answer did not come in time, and was not the last that may be late.
         """
         self.recall = recall
+        self.lost: dict[int, str] = {}
+        """Why slots are not where their episodes are: they could not be rebuilt."""
         self._port = port
         self._exchange = exchange
         self._ask = ask
         self._is_late = is_late
 
     def settled(self, play: Play, played: Played) -> Played:
-        """The answer to `play` once each episode that failed was played again.
+        """The answer to `play` once each episode that failed, or is lost, was played again.
 
         One that comes through has its row. Of one that fails again where it failed, by its
         actions, the slot is in `crashed`. An action that is not legal is no failure.
         """
         own = _own(played)
+        lost = {slot: self.lost.pop(slot) for slot in play.slots.tolist() if slot in self.lost}
+        illegal = played.illegal - lost.keys()
         faults: dict[int, str] = {}
         crashed = set[int]()
-        for slot, what in played.faults.items():
-            if slot in played.illegal:
+        for slot, what in {**played.faults, **lost}.items():
+            if slot in illegal:
                 faults[slot] = what
                 continue
             log.info("slot %d: %s; its actions are played again", slot, _last_line(what))
             calls = [*self.recall.recalled(slot)]
+            if not calls:  # its episode is over: nobody waits for what comes of it
+                faults[slot] = what
+                continue
             again = self._again(slot, calls)
             assert again is not None, "an episode has a start"
             if isinstance(again, Played):
@@ -75,15 +82,17 @@ class Replays:
             faults[slot] = again.what if failed_alike else _words(again, what)
             if failed_alike and again.place:  # a start has no actions yet
                 crashed.add(slot)
-        return replace(own, faults=faults, crashed=frozenset(crashed))
+        return replace(own, faults=faults, illegal=illegal, crashed=frozenset(crashed))
 
     def rebuild(self, slot: int) -> None:
         """Bring a slot whose environment was replaced to where its episode is.
 
-        If that fails, the slot's next step does, and is settled.
+        If that fails, the slot is lost: whatever its next step earns is no answer, and is settled.
         """
         if slot in self._port.blank:
-            self._again(slot, [each for each in self.recall.recalled(slot) if each.is_answered])
+            calls = [each for each in self.recall.recalled(slot) if each.is_answered]
+            if isinstance(again := self._again(slot, calls), _Failure):
+                self.lost[slot] = again.what
 
     def _again(self, slot: int, calls: Sequence[Recalled]) -> Played | _Failure | None:
         """The last answer; None of no call."""
@@ -121,7 +130,8 @@ def _words(again: _Failure, what: str) -> str:
     """Why an episode was given up that did not fail again where it had failed, as `what` says."""
     return (
         "the environment cannot be repeated: its episode failed, and went otherwise when the same "
-        f"actions were played again: {again.what.strip()}\nFirst it had failed so: {what.strip()}"
+        f"actions were played again: {_last_line(again.what)}\n"
+        f"First it had failed so: {what.strip()}\nThen so: {again.what.strip()}"
     )
 
 

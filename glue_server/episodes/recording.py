@@ -147,6 +147,8 @@ class EpisodeRecording:
 
     def recalled(self, slot: int) -> Iterator[Recalled]:
         """See Recall: the episode's start, and its steps."""
+        if slot not in self.orders:  # its agent is lost: its episode is over
+            return
         yield Recalled(Play(NO_SLOTS, {}, {slot: self.orders[slot].cell}))
         acted, steps = int(self._acted[slot]), int(self._steps[slot])
         actions = unpacked(self._actions[slot, :acted].tobytes(), self._tensors)

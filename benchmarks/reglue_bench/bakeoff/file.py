@@ -13,7 +13,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, model_validator
 
 from glue_server.commands.command import got_and_wanted
-from reglue.errors import UnknownName, UsageError, flag
+from reglue.errors import BadArgument, UnknownName, UsageError, flag
 from reglue.tools.loading import parsed
 from reglue_bench.plans.toml_file import TomlFile
 from reglue_bench.settings import (
@@ -179,7 +179,8 @@ def _entrant(path: Path, name: str, table: _Agent, about: dict[str, Any]) -> Ent
     try:
         settings = read_settings(**about | own)
     except UsageError as error:  # flags that do not go with keys of the file
-        raise UsageError(f"{path}: [agents.{name}]: {error.with_keys(own)}") from error
+        kind = BadArgument if isinstance(error, BadArgument) else UsageError
+        raise kind(f"{path}: [agents.{name}]: {error.with_keys(own)}") from error
     return Entrant(name, settings, *_token(path, name, table), plays_without=tuple(without))
 
 

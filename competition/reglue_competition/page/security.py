@@ -10,7 +10,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv6Address, ip_address, ip_network
 
 from starlette.datastructures import MutableHeaders
 from starlette.responses import PlainTextResponse
@@ -86,11 +86,17 @@ def _too_large(scope: Scope) -> PlainTextResponse | None:
 def caller(client: tuple[str, int] | None) -> str:
     """Whose connections are counted together: an address, of IPv6 its network.
 
-    Empty for this machine's own, which may be a proxy's, and speak for everybody.
+    Empty for this machine's own, which may be a proxy's, and speak for everybody. What a proxy
+    names is counted as it stands if it is no address.
     """
     if client is None:
         return ""
-    address = ip_address(client[0].partition("%")[0])
+    try:
+        address = ip_address(client[0].partition("%")[0])
+    except ValueError:
+        return client[0]
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
     if address in (ip_address("127.0.0.1"), ip_address("::1")):
         return ""
     return str(ip_network((address, 64 if address.version == 6 else 32), strict=False))

@@ -247,6 +247,20 @@ def test_an_environment_that_raises_in_play_fails_in_every_slot_that_was_asked()
     assert all("the floor gave way" in what for what in faults.values())
 
 
+def test_an_action_that_an_environment_cannot_play_stays_the_agents() -> None:
+    """Also where the environment answers with arrays that it may write to again."""
+
+    class Strict(Hall):
+        def play(self, play: Play) -> Played:
+            faults = dict.fromkeys(play.slots.tolist(), "a move against the rules")
+            blank = Played.blank(self.spec, play, faults)
+            return replace(blank, illegal=frozenset(faults))
+
+    pool = pool_over(Strict())
+    exchange(pool, starts=[0, 1])
+    assert exchange(pool, steps=[1]).illegal == {1}
+
+
 @pytest.mark.parametrize("fault", ["raises", "nan", "wrong shape", "no observation"])
 def test_a_worlds_fault_is_its_own_slots_and_as_in_a_local_pool(fault: str) -> None:
     said = []

@@ -20,6 +20,7 @@ from env_adapters import SuiteName
 from glue_server import EnvironmentCalls, Outcome, WorkersPort
 from reglue import Phase
 from reglue.errors import EnvironmentFault
+from reglue.messages.environment import GetState, Snapshot
 from tests.glue_server.playing import (
     SOLVED,
     Follower,
@@ -195,6 +196,28 @@ def test_a_slot_is_of_use_after_its_episode_was_given_up(
     pool = trapdoor(make_pool, tmp_path / "fuse", deaths=2, slots=1, workers=1)
     rows = played(Follower(), pool, [cell(variant=2), cell(variant=2)])
     assert [row.status for row in rows] == ["crashed", "ok"]
+
+
+def test_an_episode_that_cannot_be_rebuilt_does_not_go_on(make_pool: MakePool) -> None:
+    """The other episode's worker is replaced, and what it had earned there is not earned again."""
+    pool, _ = make_pool("Unrepeatable", solved={"walk": (0, 0)}, slots=2, workers=1)
+    rows = played(Follower(), pool, [cell(variant=0), cell(variant=1)])
+    assert [(row.status, row.steps) for row in rows] == [
+        ("environment_error", 2),
+        ("environment_error", 3),
+    ]
+    assert "cannot be repeated" in rows[1].detail
+
+
+def test_a_slot_that_is_lost_has_no_state_until_it_begins_anew(make_pool: MakePool) -> None:
+    pool, port = make_pool("Unrepeatable", solved={"walk": (0, 0)}, slots=1, workers=1)
+    pool.play(start(cell(variant=1)))
+    pool.play(step())
+    port.renew(0)
+    with pytest.raises(EnvironmentFault):
+        pool.ask(GetState(0), Snapshot)
+    assert not pool.play(start(cell(variant=1))).faults
+    assert not pool.play(step()).faults
 
 
 def test_a_suite_that_can_be_built_no_more_is_the_environments_fault(

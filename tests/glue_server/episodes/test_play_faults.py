@@ -10,9 +10,10 @@ import pytest
 
 from glue_server import EpisodeRunner, Outcome
 from glue_server.agent.port import MoreTime
-from reglue import Agent, EndKind, Phase
+from reglue import Agent, EndKind, Phase, Step
 from reglue.errors import AgentFault, AgentTimeout
 from reglue.messages.agent import UNLIMITED, Actions, Budget, Reply, RoutineDone, Turn
+from reglue.spec import Arrays
 from tests.glue_server.playing import (
     PATIENT,
     Follower,
@@ -26,7 +27,7 @@ from tests.glue_server.playing import (
     local,
     still,
 )
-from tests.worlds import Faulty
+from tests.worlds import Corridor, Faulty, Walk
 
 LONG = [cell(variant=2)] * 3  # five steps each
 
@@ -147,6 +148,23 @@ def test_episodes_in_play_end_as_the_agents_fault_before_it_is_raised() -> None:
         next(play_on)
 
 
+@pytest.mark.parametrize("turns", range(1, 5))
+def test_an_environment_that_fails_meanwhile_changes_nothing(turns: int) -> None:
+    """In another group of slots, which is stepping when the agent is lost."""
+
+    class Falling(Scripted):
+        partial_turns = True
+
+        def turn(self, turn: Any) -> Any:
+            if len(self.turns) == turns:
+                raise ZeroDivisionError("no slope")
+            return super().turn(turn)
+
+    glue, _ = glue_of(Falling(still), local(Faulty(faults=["raises"]), 2))
+    with pytest.raises(AgentFault, match="ZeroDivisionError: no slope"):
+        list(glue.play(in_turn([cell()] * 8), Phase.EVALUATE))
+
+
 def test_rows_say_how_the_agent_was_lost() -> None:
     glue = EpisodeRunner(
         Answering(Follower(), AgentTimeout("too slow")), corridor_pool(2), timeouts=PATIENT
@@ -190,6 +208,34 @@ def test_a_step_that_fails_ends_its_own_episode(fault: str, words: str) -> None:
         ("ok", 5),
     ]
     assert words in rows[0].detail
+
+
+def test_an_episode_that_fails_otherwise_when_it_is_played_again_says_how_first() -> None:
+    """In its first line, which is all that a summary shows."""
+
+    class Moody(Corridor):
+        made = 0
+
+        def world(self) -> Walk:
+            self.made += 1
+            return Failing(self, self.made)
+
+    class Failing(Walk):
+        def __init__(self, corridor: Corridor, number: int) -> None:
+            super().__init__(corridor)
+            self._number = number
+
+        def step(self, action: Arrays) -> Step:
+            taken = super().step(action)
+            if self._steps == 4 - self._number:
+                raise RuntimeError(f"failure {self._number}")
+            return taken
+
+    glue, _ = glue_of(Follower(), local(Moody(solved={"walk": [0]})))
+    [row] = glue.play(in_turn([cell()]), Phase.EVALUATE)
+    assert row.status == "environment_error"
+    assert "failure 2" in row.detail.splitlines()[0]
+    assert "failure 1" in row.detail
 
 
 @pytest.mark.parametrize("fault", ["raises", "nan", "wrong shape", "no observation"])

@@ -16,7 +16,7 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import make_plan, suite_of
 from reglue_bench.procedures.online import REHEARSED_STEPS
 from reglue_bench.runs.rehearsal import shorten
-from reglue_bench.settings import read_settings
+from reglue_bench.settings import as_keys, read_settings
 from reglue_bench.terminal.observer import NullObserver
 
 FILE = """\
@@ -279,6 +279,14 @@ def test_keywords_are_told_as_keywords_and_keys_as_keys(file: Path, tmp_path: Pa
         plan_of(tmp_path / "it.toml", metric="final:8")
     with pytest.raises(UsageError, match=r"environment_args: .* holds them, as `arguments`"):
         plan_of(file, environment_args={"x": 1})
+
+
+def test_a_bad_argument_stays_one_where_a_file_holds_it() -> None:
+    with (
+        pytest.raises(ValueError, match=r"^it.toml: num_episodes: got 0"),
+        as_keys("it.toml", {"num_episodes"}),
+    ):
+        read_settings(benchmark="MT10", num_episodes=0)
 
 
 THREE = """\

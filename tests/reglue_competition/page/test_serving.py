@@ -17,6 +17,7 @@ import tomli_w
 
 from reglue_competition.definition import FILE
 from reglue_competition.page import live, serving
+from reglue_competition.page.security import caller
 from reglue_competition.store import Store
 from tests.reglue_competition.competitions import definition
 from tests.reglue_competition.page.made_competition import Made, begin, end, enter, play
@@ -178,6 +179,21 @@ def test_one_address_has_at_most_so_many_connections(
             assert more.recv(12) == b""
         others = stack.enter_context(_asked(page, request, source=("127.0.0.3", 0)))
         assert others.recv(12) == b"HTTP/1.1 200"
+
+
+@pytest.mark.parametrize(
+    ("client", "whose"),
+    [
+        ("192.0.2.7", "192.0.2.7/32"),
+        ("::ffff:192.0.2.7", "192.0.2.7/32"),  # as a proxy of both families names it
+        ("2001:db8::7", "2001:db8::/64"),
+        ("unknown", "unknown"),
+        ("127.0.0.1", ""),
+        ("::ffff:127.0.0.1", ""),
+    ],
+)
+def test_connections_are_counted_by_who_made_them(client: str, whose: str) -> None:
+    assert caller((client, 0)) == whose
 
 
 def test_one_address_has_at_most_so_many_streams(page: str) -> None:
