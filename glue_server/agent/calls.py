@@ -148,6 +148,10 @@ class AgentCalls:
         """Which slots of the turn that was answered last the agent holds: their time goes on."""
         self._budget.note_held(asked, held)
 
+    def charge(self, seconds: float) -> None:
+        """Take time from the run's that the agent's actions cost: they made environments fail."""
+        self._budget.charge(seconds)
+
     def _received(self, timeout_s: float) -> Reply | None:
         if self._stop is None:
             return self._port.receive(timeout_s, self._more_s)

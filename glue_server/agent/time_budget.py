@@ -15,7 +15,8 @@ class TimeBudget:
 
     A call may take its step's time and what the bank still holds; what it takes beyond
     its step's time is drawn from the bank. Adaptation calls of a wave, and all calls of a
-    run, share what is set for them. A run begins at AgentInit, with all of it.
+    run, share what is set for them. A run begins at AgentInit, with all of it. The time in which
+    crashed episodes are played again is charged to the run, too: crashes hold nobody else up.
 
     A slot that the agent holds has one step's time from when it was first asked for, however many
     turns that takes: by holding slots an agent gains no time. Loops that train hold as they like.
@@ -27,6 +28,7 @@ class TimeBudget:
         self._bank_s: float
         self._adapt_s: float | None
         self._run_s: float | None
+        self._charged_s: float  # of the run's, for what its actions cost others
         self._held_s: dict[int, float] = {}  # by slot, the agent's time since it was asked for
         self._spent_s = 0.0  # by the last answer
         self._told_s: tuple[float | None, ...] = ()  # what `_told` says
@@ -66,6 +68,12 @@ class TimeBudget:
         if isinstance(call, Turn):
             self._is_first_turn = False
 
+    def charge(self, seconds: float) -> None:
+        """Take time from the run's that its agent did not take itself, but brought about."""
+        self._charged_s += seconds
+        if self._run_s is not None:
+            self._run_s = max(0.0, self._run_s - seconds)
+
     def note_held(self, asked: Slots, held: Collection[int]) -> None:
         """Which slots of the turn that was answered last the agent holds."""
         if not held and not self._held_s:
@@ -96,6 +104,7 @@ class TimeBudget:
     def _renew(self) -> None:
         self._is_first_turn = True
         self._held_s = {}
+        self._charged_s = 0.0
         self._bank_s = self._timeouts.bank_s
         self._adapt_s = self._timeouts.adapt_s
         self._run_s = self._timeouts.run_s
@@ -109,7 +118,12 @@ class TimeBudget:
 
     def _check(self, call: Call) -> None:
         if self._run_s == 0:
-            raise AgentTimeout("the agent has used up its time for the run")
+            charged = (
+                f"; {self._charged_s:.0f} s of it went to environments that its actions made fail"
+            )
+            raise AgentTimeout(
+                "the agent has used up its time for the run" + charged * bool(self._charged_s)
+            )
         if self._adapt_s == 0 and _adapts(call):
             raise AgentTimeout("the agent has used up its time to adapt")
 

@@ -78,6 +78,8 @@ class EnvironmentCalls:
         if port.renews:
             self.recall_from(CallLog())
         self._since = -math.inf  # when it could begin with the oldest Play, monotonic seconds
+        self._crashed_s = 0.0  # see `take_crashed_s`
+        self._rebuilds_crashes = False  # slots are blank because of them
         self._late = 0  # answers in a row
         self._steps = 0  # that were sent
         self._is_lost = False
@@ -97,6 +99,15 @@ class EnvironmentCalls:
     def executed(self) -> int:
         """Steps simulated so far, those that were played again too."""
         return self._steps
+
+    def take_crashed_s(self) -> float:
+        """Seconds that were spent, since the last time, on episodes that crashed.
+
+        They are the agent's doing, also where other episodes had to be brought back to where they
+        were.
+        """
+        seconds, self._crashed_s = self._crashed_s, 0.0
+        return seconds
 
     def init(self, slots: int) -> EnvironmentReady:
         """env_init. Raises RoutineRefused, too, and EnvironmentFault for an unplayable promise."""
@@ -128,8 +139,11 @@ class EnvironmentCalls:
         if self._replays is not None and (self._port.blank or self._replays.lost):
             for slot in play.starts:
                 self._replays.lost.pop(slot, None)
+            began = time.monotonic()
             for slot in play.slots.tolist():
                 self._replays.rebuild(slot)
+            if self._rebuilds_crashes:
+                self._crashed_s += time.monotonic() - began
         if self._log is not None:
             self._log.add(play)
         self._post(play)
@@ -145,7 +159,11 @@ class EnvironmentCalls:
         play, played = self._answers.popleft() if self._answers else self._answered()
         if self._replays is not None and (played.faults or self._replays.lost):
             self._take_under_way()  # who is replaced gives no answer any more
+            began = time.monotonic()
             played = self._replays.settled(play, played)
+            self._rebuilds_crashes = bool(played.crashed)
+            if played.crashed:
+                self._crashed_s += time.monotonic() - began
         if self._log is not None:
             self._log.answered(play, played)
         return played

@@ -348,6 +348,8 @@ class EpisodeLoop:
         began = self._clock()
         played = self._environment.receive()
         self._spent.environment_s += self._clock() - began
+        if crashed_s := self._environment.take_crashed_s():
+            self._agent.calls.charge(crashed_s)
         return played
 
 

@@ -82,7 +82,7 @@ def read_returns(result: Result, number: Callable[[EpisodeRow], int]) -> Returns
     Raises UsageError if some have no return, and nobody can say what those are worth.
     """
     played: dict[str, dict[Episode, float]] = {}
-    lost: list[tuple[str, Episode]] = []
+    lost: dict[str, dict[Episode, float]] = {}  # as far as they were played
     places: Counter[tuple[str, int, int]] = Counter()  # each run plays its cells in its own order
     for row in evaluated(result):
         goal = (row.task, row.variant, number(row))
@@ -91,7 +91,7 @@ def read_returns(result: Result, number: Callable[[EpisodeRow], int]) -> Returns
         if row.status == "ok":
             played.setdefault(row.task, {})[episode] = row.return_
         else:
-            lost.append((row.task, episode))
+            lost.setdefault(row.task, {})[episode] = row.return_
     declared = result.parameters.get("worst_performance")
     worst: dict[str, float] = {}
     if not is_whole(result):
@@ -101,9 +101,10 @@ def read_returns(result: Result, number: Callable[[EpisodeRow], int]) -> Returns
                 "worth is not known: declare the run's worst performance"
             )
         for task in result.coverage.episodes_planned:
-            worst[task] = min([float(declared), *played.get(task, {}).values()])
-    for task, unplayed in lost:
-        played.setdefault(task, {})[unplayed] = worst[task]
+            seen = (*played.get(task, {}).values(), *lost.get(task, {}).values())
+            worst[task] = min([float(declared), *seen])
+    for task, unplayed in lost.items():
+        played.setdefault(task, {}).update(dict.fromkeys(unplayed, worst[task]))
     return Returns(played, worst)
 
 

@@ -76,7 +76,7 @@ def with_failed_runs(result: Result) -> Result:
     worst = None if online is None else result.parameters.get("worst_performance")
     if online is None or not isinstance(worst, int | float) or online.performance is not None:
         return result
-    least = min([float(worst), *(r.performance for r in online.runs if r.performance is not None)])
+    least = float(worst) if online.worst_performance is None else online.worst_performance
     runs = [
         run.model_copy(update={"performance": least}) if run.status == "missing" else run
         for run in online.runs
@@ -195,8 +195,9 @@ def _online(procedure: Online, played_runs: list[LearningRun], played: Played) -
     completed = [run for run in played_runs if run.status == "ok"]
     measured_ones = [run.performance for run in completed if run.performance is not None]
     worst = _worst(played.plan)
-    if worst is not None:  # a declared one may lie above a completed run's
-        worst = min([worst, *measured_ones])
+    if worst is not None:  # a declared one may lie above what was seen
+        lost = [min(run.line) for run in played_runs if run.status != "ok" and run.line]
+        worst = min([worst, *measured_ones, *lost])
     runs = [
         run.model_copy(update={"performance": worst}) if is_worst(run.status) else run
         for run in played_runs

@@ -149,6 +149,7 @@ class _Folded:
         self.before = GoalCounts()
         self.returns: dict[str, dict[int, array[float]]] = {}  # of the played, by task, variant
         self.lost: dict[str, Counter[int]] = {}  # judged cells without a return, by task, variant
+        self.given_up: dict[str, list[float]] = {}  # returns of the lost, by task, as far as played
         self.statuses: Counter[str] = Counter()  # of the judged
         self.is_complete = True
         self.succeeded = 0  # of the played
@@ -195,7 +196,7 @@ class _Folded:
             return returns
         if self._worst is None:
             return None
-        worst = min([float(self._worst), *chain.from_iterable(returns.values())])
+        worst = min([float(self._worst), *self.given_up[task], *chain(*returns.values())])
         variants = sorted({*returns, *lost})
         return {each: [*returns.get(each, ()), *[worst] * lost[each]] for each in variants}
 
@@ -209,6 +210,7 @@ class _Folded:
             returns.setdefault(cell.variant, array("d")).append(row.return_)
         else:
             self.lost.setdefault(cell.task, Counter())[cell.variant] += 1
+            self.given_up.setdefault(cell.task, []).extend([] if row is None else [row.return_])
 
 
 def _mean(values: Sequence[float]) -> float | None:

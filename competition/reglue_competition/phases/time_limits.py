@@ -7,6 +7,7 @@ import math
 from reglue.errors import UsageError
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
+from reglue_bench.procedures.online import EPISODE_LIMIT
 from reglue_bench.procedures.procedure import Procedure
 from reglue_competition.definition import PlayLimits
 
@@ -18,12 +19,15 @@ def run_s(plan: Plan, play: PlayLimits, *, horizon: int) -> float:
 
     That is a tenth of `step_s` for each turn of episodes that all last to their end; with the time
     for `agent_init`, the first turn and each adaptation, and the bank. `horizon` is the
-    environments', in steps; 0: they have none. Raises UsageError where no end is known.
+    environments', in steps; 0: they have none. Raises UsageError where no end is known, as by the
+    limit that online benchmarks have by default.
     """
     if play.run_s is not None:
         return play.run_s
     procedure, own = procedure_of(plan), plan.parameters
-    longest = min((n for n in (horizon, int(own.get("episode_limit") or 0)) if n), default=0)
+    limit = int(own.get("episode_limit") or 0)
+    ends = (horizon, limit if limit < EPISODE_LIMIT else 0, int(own.get("steps") or 0))
+    longest = min((n for n in ends if n), default=0)
     steps = _most_steps(plan, procedure, longest)
     if not steps:
         raise UsageError(

@@ -29,10 +29,10 @@ from reglue.errors import (
 from reglue.wire.specs import spec_to_bytes
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import suite_of
-from reglue_bench.procedures import TRAINING
+from reglue_bench.procedures import PROCEDURES, TRAINING
 from reglue_bench.replay import Recorded, Replay
 from reglue_bench.replay.recorded import changes_since, check_is_here
-from reglue_bench.settings import read_settings
+from reglue_bench.settings import TrainingSettings, read_settings
 from reglue_competition.phases.code import code_sha256
 from reglue_competition.transcript.contents import Episode, Header, read_content
 from reglue_competition.transcript.framing import Place, RecordReader
@@ -146,7 +146,9 @@ def read_plan(header: Header) -> Plan:
 
 def check_size(plan: Plan, episodes: int) -> None:
     """Raise NotVerified for a plan of many more episodes than there are: they take memory, too."""
-    given = {name: n for name, n in plan.parameters.items() if type(n) is int}
+    own = {*PROCEDURES[plan.procedure].settings.model_fields, *TrainingSettings.model_fields}
+    of_procedure = ((name, n) for name, n in plan.parameters.items() if name in own)
+    given = {name: n for name, n in of_procedure if type(n) is int}
     counts = [max(n, 1) for name, n in given.items() if name not in _NO_EPISODES]
     planned = math.prod(counts) * len(plan.variants)
     planned += (
