@@ -79,6 +79,7 @@ class EnvironmentCalls:
         self._since = -math.inf  # when it could begin with the oldest Play, monotonic seconds
         self._late = 0  # answers in a row
         self._steps = 0  # that were sent
+        self.outside = 0  # observations outside of their Box; environments elsewhere tell none
         self._is_lost = False
         self._is_closed = False
 
@@ -143,6 +144,7 @@ class EnvironmentCalls:
         if played.faults and self._replays is not None:
             self._take_under_way()  # who is replaced gives no answer any more
             played = self._replays.settled(play, played)
+        self.outside += played.outside
         if self._log is not None:
             self._log.answered(play, played)
         return played
