@@ -139,6 +139,16 @@ class Haunting(Walk):
         return taken
 
 
+class Narrow(Haunted):
+    """A corridor whose observations are outside of their bounds from the second step on."""
+
+    def __init__(self, *, fuse: str = os.devnull, **corridor: object) -> None:
+        super().__init__(fuse=fuse, **corridor)
+        [seen] = self.spec.observations
+        bounded = replace(seen, domain=Box(high=(1.0, np.inf)))
+        self.spec = replace(self.spec, observations=(bounded,))
+
+
 class Faulty(Corridor):
     """A corridor that does what `faults[variant]` says: at the start, or at step 2.
 

@@ -82,6 +82,7 @@ class EnvironmentCalls:
         self._rebuilds_crashes = False  # slots are blank because of them
         self._late = 0  # answers in a row
         self._steps = 0  # that were sent
+        self.outside = 0  # observations outside of their Box; environments elsewhere tell none
         self._is_lost = False
         self._is_closed = False
 
@@ -164,6 +165,7 @@ class EnvironmentCalls:
             self._rebuilds_crashes = bool(played.crashed)
             if played.crashed:
                 self._crashed_s += time.monotonic() - began
+        self.outside += played.outside
         if self._log is not None:
             self._log.answered(play, played)
         return played

@@ -63,6 +63,7 @@ class Replays:
         illegal = played.illegal - lost.keys()
         faults: dict[int, str] = {}
         crashed = set[int]()
+        outside = played.outside
         for slot, what in {**played.faults, **lost}.items():
             if slot in illegal:
                 faults[slot] = what
@@ -77,12 +78,15 @@ class Replays:
             if isinstance(again, Played):
                 log.info("slot %d: its episode came through in a fresh environment", slot)
                 _put(own, play, slot, again)
+                outside += again.outside
                 continue
             failed_alike = again.place == len(calls) - 1 and not again.differs
             faults[slot] = again.what if failed_alike else _words(again, what)
             if failed_alike and again.place:  # a start has no actions yet
                 crashed.add(slot)
-        return replace(own, faults=faults, illegal=illegal, crashed=frozenset(crashed))
+        return replace(
+            own, faults=faults, illegal=illegal, crashed=frozenset(crashed), outside=outside
+        )
 
     def rebuild(self, slot: int) -> None:
         """Bring a slot whose environment was replaced to where its episode is.

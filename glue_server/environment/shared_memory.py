@@ -82,7 +82,9 @@ class SharedArrays:
             for name, column in self._columns.items():
                 column[play.slots] = getattr(played, name)
 
-    def played(self, play: Play, faults: Mapping[int, str], illegal: Set[int]) -> Played:
+    def played(
+        self, play: Play, faults: Mapping[int, str], illegal: Set[int], outside: int = 0
+    ) -> Played:
         """What came of it: copies."""
         rows = _rows(play)
         earned = {name: column[play.slots] for name, column in self._columns.items()}
@@ -94,6 +96,7 @@ class SharedArrays:
             earned["success"],
             faults,
             frozenset(illegal),
+            outside=outside,
             is_fresh=True,
         )
 

@@ -85,7 +85,8 @@ class _Worker:
         played = self.worlds.play(play)
         self._shared.put_played(play, played)
         faults = [(slot, what, slot in played.illegal) for slot, what in played.faults.items()]
-        write_frame(self._channel, {"faults": faults} if faults else {})
+        said = {"faults": faults, "outside": played.outside}
+        write_frame(self._channel, said if faults or played.outside else {})
 
     def _carry_out(self, call: bytes) -> None:
         """A routine of one slot: its state, or its random seed."""

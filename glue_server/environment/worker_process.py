@@ -36,15 +36,16 @@ MOST_S = 1e8  # three years: sockets know no longer limit
 
 @dataclass(slots=True)
 class WorkerFaults:
-    """The faults of a Play; see Played."""
+    """What is wrong with a Play's answer; see Played."""
 
     faults: dict[int, str] = field(default_factory=dict)
     illegal: set[int] = field(default_factory=set)
+    outside: int = 0
 
     @classmethod
     def of(cls, head: Mapping[str, Any]) -> WorkerFaults:
         """Those of a frame's head, which has none as a rule."""
-        found = cls()
+        found = cls(outside=head.get("outside", 0))
         for slot, what, is_illegal in head.get("faults", ()):
             found.faults[slot] = what
             if is_illegal:
@@ -55,6 +56,7 @@ class WorkerFaults:
         """Those of another worker."""
         self.faults |= others.faults
         self.illegal |= others.illegal
+        self.outside += others.outside
 
 
 class Worker(Protocol):

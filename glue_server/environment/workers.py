@@ -222,7 +222,8 @@ class WorkersPort:
         while not self._is_answered():
             self._take(waits=True)
         done = self._under_way.popleft()
-        return self._shared.played(done.play, done.faults.faults, done.faults.illegal)
+        found = done.faults
+        return self._shared.played(done.play, found.faults, found.illegal, found.outside)
 
     def _routine(self, call: SlotRoutine) -> EnvironmentReply:
         """Have a slot's worker carry it out. Raises EnvironmentFault; blank: its worker died."""

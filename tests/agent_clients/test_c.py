@@ -88,10 +88,10 @@ def test_an_agent_of_no_abilities_has_those_that_other_clients_default_to() -> N
 
 def test_what_is_not_legal_is_refused_and_the_session_goes_on() -> None:
     program = built("c", "misuse", "tests/misuse")
-    spec = TaskSpec((TensorSpec("seen", "float64"),), (TensorSpec("done", "float32", (2,)),))
+    seen, done = TensorSpec("seen", "float64"), TensorSpec("done", "float32", (2,))
+    spec = TaskSpec((seen,), (done,), extra="three doors")
     starts = Starts(np.array([0], np.uint32), np.array([1], np.uint64))
-    seen = {"seen": np.array([0.5])}
-    turn = Turn(Phase.TRAIN, NO_ENDS, NO_STEPS, starts, np.zeros(0), seen)
+    turn = Turn(Phase.TRAIN, NO_ENDS, NO_STEPS, starts, np.zeros(0), {"seen": np.array([0.5])})
     with nothing_left(), GlueServer(places={"agent": 1}) as hall:
         where = {"REGLUE_ADDRESS": hall.address, "REGLUE_TOKEN": hall.token}
         with subprocess.Popen([program], env=where, stdout=subprocess.PIPE, text=True) as process:
@@ -113,7 +113,7 @@ def test_what_is_not_legal_is_refused_and_the_session_goes_on() -> None:
     assert acted.arrays["done"].tolist() == [[0.0, 0.0]]
     assert answered == TextMessage("hello")
     assert process.returncode == 0
-    assert said == "told: reply 3 was refused: got less, wanted more\nthat was all\n"
+    assert said == "three doors\ntold: reply 3 was refused: got less, wanted more\nthat was all\n"
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
@@ -157,7 +157,10 @@ def test_what_is_not_legal_is_refused_an_environment_and_its_session_goes_on() -
     assert (process.returncode, said) == (0, "that was all\n")
     assert isinstance(ready, EnvironmentReady)
     assert ready.spec == TaskSpec(
-        (TensorSpec("seen", "float64"),), (TensorSpec("done", "int64", (), Discrete(3)),), slots=2
+        (TensorSpec("seen", "float64"),),
+        (TensorSpec("done", "int64", (), Discrete(3)),),
+        slots=2,
+        extra="three doors",
     )
     assert (ready.variants, ready.restores, ready.seeds) == ({"walk": 1}, True, False)
     assert isinstance(played, Played)

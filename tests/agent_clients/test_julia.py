@@ -120,7 +120,7 @@ def test_what_an_environment_throws_is_its_slots_fault_with_its_line(
         "using Reglue\n"
         "struct Broken <: Environment end\n"
         "Reglue.env_init!(::Broken, slots) =\n"
-        '    TaskSpec([TensorSpec("seen", Float64)], [TensorSpec("done", Float64)])\n'
+        '    TaskSpec([TensorSpec("seen", Float64)], [TensorSpec("done", Float64)]; extra = "x")\n'
         "function Reglue.env_start!(::Broken, begun, cells)\n"
         '    only(cells.cells).repeat == 1 && return fault!(begun, 0, "it broke")\n'
         "    begun.observations[] = [1, 2, 3]\n"
@@ -144,7 +144,9 @@ def test_what_an_environment_throws_is_its_slots_fault_with_its_line(
     ):
         port: Any = server.next("environment", PATIENCE_S)
         port.send(EnvironmentInit(1))
-        assert isinstance(port.receive(PATIENCE_S), EnvironmentReady)
+        ready = port.receive(PATIENCE_S)
+        assert isinstance(ready, EnvironmentReady)
+        assert ready.spec.extra == "x"
         failed = starts(port, 0)
         assert 'got values of size (3,) for "seen", wanted (1,)' in failed
         assert "broken.jl:7" in failed

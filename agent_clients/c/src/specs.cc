@@ -62,6 +62,7 @@ SpecView::SpecView(TaskSpec spec)
   spec_.slots = task_.slots;
   spec_.continuing = task_.continuing;
   spec_.rewards_in_evaluation = task_.rewards_in_evaluation;
+  spec_.extra = task_.extra.c_str();
 }
 
 namespace {
@@ -118,6 +119,7 @@ TaskSpec task_spec_of(const reglue_spec& given) {
   spec.horizon = given.horizon;
   spec.continuing = given.continuing;
   spec.rewards_in_evaluation = given.rewards_in_evaluation;
+  if (given.extra) spec.extra = given.extra;
   return spec;
 }
 

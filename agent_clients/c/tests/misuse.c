@@ -16,6 +16,7 @@ static void expect(int wanted, int got, const char *what)
 static void play(reglue_session *session, const reglue_call *call)
 {
     const reglue_call *next;
+    if (call->kind == REGLUE_INIT) printf("%s\n", call->spec->extra);
     if (call->kind == REGLUE_TURN) {
         expect(REGLUE_MISUSE, reglue_next(session, &next), "next in an unanswered turn");
         expect(REGLUE_MISUSE, reglue_answer(session, "hello"), "a message for a turn");

@@ -30,6 +30,7 @@ static void init(reglue_environment *env)
     expect(REGLUE_USAGE, reglue_environment_ready(env, &spec, NULL, 0, 0), env, "observations: got NULL");
     spec.observations = &seen;
     spec.actions = &done;
+    spec.extra = "three doors";
     expect(REGLUE_USAGE, reglue_environment_ready(env, &spec, NULL, 0, 0), env, "seen: got dtype 99");
     seen.dtype = REGLUE_FLOAT64;
     seen.domain = 99;

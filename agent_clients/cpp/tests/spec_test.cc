@@ -41,6 +41,15 @@ TEST(Spec, OfTheProtocolsExampleIsReadAndWritten) {
   EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(message, again));
 }
 
+TEST(Spec, WhatElseIsSaidOfTheTaskIsReadAndWritten) {
+  const TaskSpec spec = decode_spec(
+      message_of(observation("name: 'o' dtype: DTYPE_INT8 box {}") + "extra: 'by a Größe'"));
+  EXPECT_EQ(spec.extra, "by a Größe");
+  v1::TaskSpec again;
+  encode_spec(spec, again);
+  EXPECT_EQ(again.extra(), spec.extra);
+}
+
 TEST(Spec, ASizeOfZeroMakesAnEmptyTensor) {
   const TaskSpec spec = decode_spec(
       message_of(observation("name: 'o' dtype: DTYPE_INT8 shape: 3 shape: 0 multi_discrete {}")));

@@ -39,6 +39,7 @@ function spec_of_text(text)
         continuing == "1",
         rewarded == "1",
         parse(Int, slots),
+        "",
     )
 end
 

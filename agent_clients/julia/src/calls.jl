@@ -13,6 +13,7 @@ function task_spec(memory::Ptr{CSpec})
         spec.continuing != 0,
         spec.rewards_in_evaluation != 0,
         spec.slots,
+        unsafe_string(spec.extra),
     )
 end
 

@@ -135,10 +135,12 @@ function give_spec(handle, spec::TaskSpec, tasks, offers)
     observations, actions = c_tensors(spec.observations, kept), c_tensors(spec.actions, kept)
     names = String[text_of("a task's name", name) for (name, _) in tasks]
     variants = UInt32[whole(UInt32, "variants", many; least = 1) for (_, many) in tasks]
-    GC.@preserve kept observations actions names begin
+    extra = text_of("extra", spec.extra)
+    GC.@preserve kept observations actions names extra begin
         told = CSpec(
             pointer(observations), pointer(actions), length(observations), length(actions), spec.reward_range...,
             spec.discount, whole(UInt32, "horizon", spec.horizon), 0, spec.continuing, spec.rewards_in_evaluation,
+            c_text(extra),
         )
         offered = CTask[CTask(c_text(name), many, 0) for (name, many) in zip(names, variants)]
         check(handle, @gc_safe ccall(symbol(:reglue_environment_ready), Cint,

@@ -109,6 +109,7 @@ struct CSpec
     slots::UInt32
     continuing::UInt8
     rewards_in_evaluation::UInt8
+    extra::Cstring
 end
 
 struct CCall

@@ -59,10 +59,10 @@ Base.eltype(::TensorSpec{T}) where {T} = T
 
 """
     TaskSpec(observations, actions; reward_range = (-Inf, Inf), discount = 1.0, horizon = 0, continuing = false,
-        rewards_in_evaluation = true)
+        rewards_in_evaluation = true, extra = "")
 
 What every episode of a session promises; RL-Glue's task_specification. `observations` and `actions` are lists of
-[`TensorSpec`](@ref).
+[`TensorSpec`](@ref). `extra` is what else the environment says of the task, for people.
 """
 struct TaskSpec
     observations::Vector{TensorSpec}
@@ -73,6 +73,7 @@ struct TaskSpec
     continuing::Bool  # one episode that goes on forever
     rewards_in_evaluation::Bool  # else NaN while the phase is EVALUATE
     slots::Int  # episodes played at once; slots are 1 to this
+    extra::String  # what else the environment says of it, for people
 end
 
 TaskSpec(
@@ -83,6 +84,7 @@ TaskSpec(
     horizon = 0,
     continuing = false,
     rewards_in_evaluation = true,
+    extra = "",
 ) = TaskSpec(
     TensorSpec[observations...],
     TensorSpec[actions...],
@@ -92,6 +94,7 @@ TaskSpec(
     continuing,
     rewards_in_evaluation,
     0,
+    extra,
 )
 
 with_slots(spec::TaskSpec, slots) = TaskSpec(
@@ -103,4 +106,5 @@ with_slots(spec::TaskSpec, slots) = TaskSpec(
     spec.continuing,
     spec.rewards_in_evaluation,
     slots,
+    spec.extra,
 )

@@ -60,7 +60,7 @@ end
 "A turn of a task with one number seen and one done: two slots start, and one goes on."
 function a_turn(run)
     spec = TaskSpec([TensorSpec{Float64,0}("seen", (), Box([], []))], [TensorSpec{Int64,0}("done", (), Discrete(3, 0))],
-        (0.0, 1.0), 1.0, 0, false, true, 3)
+        (0.0, 1.0), 1.0, 0, false, true, 3, "")
     task, seen, done = Reglue.TypedSpec(spec), [1.0, 2.0, 3.0], zeros(Int64, 3)
     rows = [Ptr{Cvoid}[pointer(seen)], Ptr{Cvoid}[pointer(done)]]
     GC.@preserve seen done rows begin

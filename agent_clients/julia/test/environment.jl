@@ -15,6 +15,7 @@ number(name = "number"; T = Float64, size = ()) = TensorSpec(name, T, size)
     spec = TaskSpec([number()], [number()])
     @test given_spec(spec, ["a\0b" => 1]) == "got a NUL in a task's name, wanted a text without one"
     @test given_spec(spec, ["task" => 0]) == "got variants 0, wanted an integer from 1 to 4294967295"
+    @test given_spec(TaskSpec([number()], [number()]; extra = "a\0b")) == "got a NUL in extra, wanted a text without one"
     @test words(UsageError, () -> Discrete(0)) == "got n 0, wanted an integer from 1 to $(typemax(UInt64))"
     @test words(UsageError, () -> MultiDiscrete([2, -1])) == "got n -1, wanted an integer from 1 to $(typemax(UInt64))"
 end

@@ -3,7 +3,7 @@
 tensor(name, shape = (2,); T = Float64) = TensorSpec{T,length(shape)}(name, shape, Box([], []))
 
 "Of three slots."
-task(tensors...) = Reglue.TypedSpec(TaskSpec([tensors...], [tensor("action")], (-Inf, Inf), 1.0, 0, false, true, 3))
+task(tensors...) = Reglue.TypedSpec(TaskSpec([tensors...], [tensor("action")], (-Inf, Inf), 1.0, 0, false, true, 3, ""))
 
 const STATE, GOAL = tensor("observation", (3,)), tensor("desired_goal")
 

@@ -3,13 +3,21 @@
 @testset "the library" begin
     @testset "structs are those of reglue.h" begin  # agent_clients/c/tests/header.c has the same numbers
         @test sizeof(Reglue.CTensor) == 104
-        @test sizeof(Reglue.CSpec) == 64
+        @test sizeof(Reglue.CSpec) == 72
         @test sizeof(Reglue.COptions) == 64
         @test sizeof(Reglue.CCall) == 152
         @test sizeof(Reglue.CRows) == 48
         @test sizeof(Reglue.CTask) == 16
         @test sizeof(Reglue.CCell) == 40
         @test sizeof(Reglue.CEnvironmentCall) == 120
+    end
+    @testset "what else is said of a task is read" begin
+        extra = "by a Größe"
+        told = Ref(Reglue.CSpec(C_NULL, C_NULL, 0, 0, 0.0, 1.0, 1.0, 0, 1, 0, 1, Reglue.c_text(extra)))
+        GC.@preserve extra told begin
+            spec = Reglue.task_spec(Base.unsafe_convert(Ptr{Reglue.CSpec}, told))
+        end
+        @test spec.extra == Reglue.with_slots(spec, 2).extra == extra
     end
     @testset "errors are exceptions" begin
         @test_throws Unreachable Reglue.connect(Whole(); address = "127.0.0.1:1", token = "T", connect_timeout_s = 0.001)

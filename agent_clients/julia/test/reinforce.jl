@@ -25,7 +25,7 @@ end
 function teaches(kind; frozen = false)
     agent = Example.Reinforce()
     see(name, domain) = TensorSpec{Float64,0}(name, (), domain)
-    Reglue.agent_init!(agent, TaskSpec([see("seen", Box([], []))], [see("done", Discrete(2, 0))], (0.0, 1.0), 1.0, 0, false, true, 1))
+    Reglue.agent_init!(agent, TaskSpec([see("seen", Box([], []))], [see("done", Discrete(2, 0))], (0.0, 1.0), 1.0, 0, false, true, 1, ""))
     frozen && Reglue.agent_freeze!(agent)
     episode, action = Reglue.new_episode(agent, 7), zeros(1)
     Reglue.episode_start!(episode, agent, action, [0.5])

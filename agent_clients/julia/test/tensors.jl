@@ -70,7 +70,7 @@ written(array = zeros(2, 3)) = Actions(["a"], (array,), Int[])
         @test @inferred(written()[]) isa Matrix{Float64}
         alike = Observations(["a", "b"], ([1.0], [2.0]))
         @test @inferred(alike["b"]) == [2.0]
-        task = Reglue.TypedSpec(TaskSpec([image], [image], (0.0, 1.0), 1.0, 0, false, true, 2))
+        task = Reglue.TypedSpec(TaskSpec([image], [image], (0.0, 1.0), 1.0, 0, false, true, 2, ""))
         pointers = Ptr{Cvoid}[pointer(memory)]
         GC.@preserve memory pointers begin
             @test @inferred(Reglue.rows_at(task.observations, pointer(pointers), 0, 2)) isa Tuple{Array{UInt8,4}}

@@ -85,6 +85,8 @@ export interface TaskSpec {
   readonly rewardsInEvaluation: boolean;
   /** S, episodes played at once. */
   readonly slots: number;
+  /** What else the environment says of the task, for people. */
+  readonly extra: string;
 }
 
 /** A task as an environment describes it: what is omitted has the default that is named here. */
@@ -102,6 +104,8 @@ export interface TaskDescription {
   readonly continuing?: boolean;
   /** True. */
   readonly rewardsInEvaluation?: boolean;
+  /** The empty text; for people. */
+  readonly extra?: string;
 }
 
 /** The spec of a described task in that many slots. Throws SpecError. */
@@ -122,6 +126,7 @@ export function taskSpec(task: TaskDescription, slots: number): TaskSpec {
     continuing: task.continuing ?? false,
     rewardsInEvaluation: task.rewardsInEvaluation ?? true,
     slots,
+    extra: task.extra ?? "",
   });
 }
 

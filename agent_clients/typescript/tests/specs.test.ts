@@ -6,9 +6,9 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { BadCall, SpecError } from "../src/errors.js";
 import { AgentCallSchema } from "../src/gen/reglue/v1/agent_pb.js";
 import { Dtype, type TensorSpecSchema } from "../src/gen/reglue/v1/spec_pb.js";
-import { TensorSpec } from "../src/spec.js";
+import { taskSpec, TensorSpec } from "../src/spec.js";
 import { decodeCall, readMessage } from "../src/wire/agent.js";
-import { decodeSpec } from "../src/wire/specs.js";
+import { decodeSpec, encodeSpec } from "../src/wire/specs.js";
 import { bytes } from "./pages.js";
 import { readmeMessage, readmeSpec } from "./specs.js";
 
@@ -17,6 +17,14 @@ test("bounds are given for each element", () => {
   assert.deepEqual(position.low(), Float64Array.of(-Infinity, -Infinity));
   assert.deepEqual(force.high(), Float64Array.of(1, 1));
   assert.equal(force.rowBytes, 8);
+});
+
+test("what else is said of the task is read and written", () => {
+  const spec = decodeSpec({ ...readmeMessage(), extra: "by a Größe" });
+  assert.equal(spec.extra, "by a Größe");
+  assert.equal(encodeSpec(spec).extra, spec.extra);
+  assert.equal(taskSpec(spec, 1).extra, spec.extra);
+  assert.equal(readmeSpec().extra, "");
 });
 
 for (const [why, tensor, words] of [

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from glue_server import Spent
 from glue_server.processes.children import end_together
@@ -42,6 +43,10 @@ _FAULTS: dict[str, type[AgentFault]] = {
 }
 
 
+_Spent: TypeAlias = tuple[float, float, int, int]
+"""On agent and environment, seconds; steps that were executed; observations outside of a Box."""
+
+
 @dataclass(slots=True)
 class _Shard:
     """Units that one agent plays."""
@@ -64,7 +69,7 @@ class _Player:
     process: Player
     machine: str = ""  # where it is; empty: it has not begun yet
     shard: _Shard | None = None
-    spent: tuple[float, float, int] = (0.0, 0.0, 0)  # on agent and environment, s; steps executed
+    spent: _Spent = (0.0, 0.0, 0, 0)
 
 
 class DealingEngine(Engine):
@@ -111,7 +116,7 @@ class DealingEngine(Engine):
         self._losses = Losses(say)
         self._said: set[str] = set()
         self._players: dict[int, _Player] = {}  # by number
-        self._gone: list[tuple[float, float, int]] = []  # what others had spent
+        self._gone: list[_Spent] = []  # what others had spent
         self._kept = 0  # agents that were not lost
         self._waiting: deque[_Shard] = deque()  # that nobody plays
         self._never = 0  # processes that died before they began, one after another
@@ -127,6 +132,11 @@ class DealingEngine(Engine):
     def executed(self) -> int:
         """By all processes, as of the last unit of each."""
         return sum(of[2] for of in self._each_spent())
+
+    @property
+    def outside(self) -> int:
+        """In all processes, as of the last unit of each."""
+        return sum(of[3] for of in self._each_spent())
 
     def open(self) -> None:
         """Get ready to begin processes: each begins when there is a shard for it."""
@@ -168,7 +178,7 @@ class DealingEngine(Engine):
         self._gone = self._each_spent()
         self._players.clear()
 
-    def _each_spent(self) -> list[tuple[float, float, int]]:
+    def _each_spent(self) -> list[_Spent]:
         return [*self._gone, *(player.spent for player in self._players.values())]
 
     def _deal(self) -> Mapping[int, _Player]:

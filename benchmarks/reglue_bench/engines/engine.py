@@ -25,6 +25,11 @@ class Engine(ABC):
     def executed(self) -> int:
         """Environment steps simulated so far."""
 
+    @property
+    @abstractmethod
+    def outside(self) -> int:
+        """Observations that were outside of their Box so far."""
+
     @abstractmethod
     def open(self) -> None:
         """Get ready to play. Raises AgentFault, EnvironmentFault, UsageError."""

@@ -27,6 +27,11 @@ class HereEngine(Engine):
         """Of the pool."""
         return self._pool.executed
 
+    @property
+    def outside(self) -> int:
+        """Of the pool."""
+        return self._pool.outside
+
     def open(self) -> None:
         """Wait for the first agent."""
         self._pool.open()

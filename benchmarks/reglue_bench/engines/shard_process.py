@@ -188,8 +188,9 @@ class _Player:
                         self._parent.tell({"log": log.name}, said)
 
     def _spent(self) -> dict[str, Any]:
-        spent = self.agents.spent
-        return {"spent": [spent.agent_s, spent.environment_s, self.agents.executed]}
+        spent, agents = self.agents.spent, self.agents
+        counts = [agents.executed, agents.outside]
+        return {"spent": [spent.agent_s, spent.environment_s, *counts]}
 
     def _make_host(self) -> AgentPeer:
         host = served_host(

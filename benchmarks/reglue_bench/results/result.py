@@ -128,7 +128,7 @@ class Repeat(_Record):
 class Event(_Record):
     """Something that befell a run and did not change its rows."""
 
-    what: str  # such as: a process on a machine died, and another played its units
+    what: str  # such as: a process died, or an observation lay outside of its bounds
     count: int  # how often
 
 

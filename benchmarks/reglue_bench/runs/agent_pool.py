@@ -65,6 +65,7 @@ class AgentPool:
         self._environment = lent
         self._owns = lent is None
         self._before = lent.executed if lent else 0  # steps of others
+        self._before_outside = lent.outside if lent else 0
         self._waiting: AgentPort | None = None  # connected, and not used yet
         self._playing: AgentPort | None = None
         self._given = 0  # agents, one a run or fewer
@@ -80,6 +81,11 @@ class AgentPool:
     def executed(self) -> int:
         """Environment steps simulated so far."""
         return self._environment.executed - self._before if self._environment else 0
+
+    @property
+    def outside(self) -> int:
+        """Observations that were outside of their Box so far."""
+        return self._environment.outside - self._before_outside if self._environment else 0
 
     def open(self) -> None:
         """Make the environment and wait for the first agent. Raises AgentFault, UsageError."""

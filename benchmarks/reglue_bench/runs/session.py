@@ -50,6 +50,12 @@ from reglue_bench.runs.versions import machine
 from reglue_bench.settings import LOCAL, Settings
 from reglue_bench.terminal.observer import Observer, RunStarted
 
+OUTSIDE = (
+    "an observation lay outside of its declared bounds, and was passed on as it is; the log tells "
+    "which"
+)
+"""Event of a run."""
+
 
 class Session:
     """One process's part of a run."""
@@ -68,6 +74,7 @@ class Session:
             ledger.note(name, digest)
         self._procedure = procedure_of(request.plan)
         self._shortest = ShortestEpisode()
+        self._outside = 0  # observations of which the ledger tells
         self._told = False  # that episodes are lost to the dataset
         self._farewell = "the run is over, thank you"
         self._is_recorded = is_recorded(folder, request.settings)
@@ -106,6 +113,7 @@ class Session:
         finally:
             with contextlib.ExitStack() as closing:
                 closing.callback(lambda: self._ledger.spend(self._session, self._totals()))
+                closing.callback(self._keep_outside, is_over=True)
                 closing.callback(self._tell_losses, recorder)
                 closing.callback(recorder.close)
                 closing.callback(self._watcher.end)
@@ -300,7 +308,18 @@ class Session:
         if not isinstance(self._engine, HereEngine):
             self._shortest.take_unit(outcomes, self._procedure)
         recorder.record(played.attempt, outcomes, self._totals(), keeps_rewards=keeps_rewards)
+        self._keep_outside()
         self._tell_losses(recorder)
+
+    def _keep_outside(self, *, is_over: bool = False) -> None:
+        """Count observations outside of their bounds: at each tenfold, and at the end.
+
+        A session that is killed has told of a tenth of them, up to the last unit that it recorded.
+        """
+        found = self._engine.outside
+        if found > self._outside and (is_over or found >= 10 * self._outside):
+            self._ledger.count_event(OUTSIDE, found - self._outside)
+            self._outside = found
 
     def _tell_losses(self, recorder: Recorder) -> None:
         """Say once that episodes are lost to the dataset."""

@@ -31,12 +31,14 @@ from tests.glue_server.playing import (
     corridor_pool,
     glue_of,
     in_turn,
+    local,
     played,
     start,
     step,
 )
 from tests.programs import kill, program, wait_until_gone
 from tests.waiting import until
+from tests.worlds import Narrow
 
 ROOT = Path(__file__).parents[3]
 
@@ -149,6 +151,22 @@ def test_replayed_steps_are_counted_as_executed(make_pool: MakePool) -> None:
         pool.send(step())
         pool.receive()
     assert pool.executed == 5 + 3  # the two before, and the third that was sent into the void
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+def test_observations_outside_of_their_bounds_are_counted(
+    make_pool: MakePool, tmp_path: Path, workers: int
+) -> None:
+    """Those of 5 steps, without the first; what is played again after a death is not."""
+    (fuse := tmp_path / "fuse").write_bytes(b"\3" * (workers > 0))
+    if workers:
+        pool, _ = make_pool("Narrow", fuse=str(fuse), slots=2, workers=workers)
+    else:
+        pool = local(Narrow(solved=SOLVED), 2)
+    rows = played(Follower(), pool, [cell(variant=2)] * 3)
+    assert [row.steps for row in rows] == [5, 5, 5]
+    assert pool.outside == 3 * 4
+    assert not fuse.read_bytes()
 
 
 # Worlds that kill their worker.

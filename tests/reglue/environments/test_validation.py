@@ -119,7 +119,7 @@ def test_what_is_outside_a_box_is_passed_on_said_and_counted(
     with caplog.at_level(logging.WARNING, "reglue"):
         for _ in range(25):
             assert check.mistakes({"o": rows}, [0, 1, 2]) == {}
-    assert check.outside == {"o": 25}
+    assert (check.outside, check.outside_last) == ({"o": 25}, 1)
     assert [record.args[1] for record in caplog.records if record.args] == [1, 10]  # type: ignore[index]
     assert f"observation 'o'[1]: got {value}, wanted 0.0 to 10.0" in caplog.messages[0]
 
@@ -127,7 +127,9 @@ def test_what_is_outside_a_box_is_passed_on_said_and_counted(
 def test_rows_without_an_observation_are_not_counted() -> None:
     check = DomainCheck(spec_of(TensorSpec("o", "float64", (), Box((1.0,), ()))))
     assert check.mistakes({"o": np.zeros(3)}, [0, 1, 2], failed={0, 2}) == {}
-    assert check.outside == {"o": 1}
+    assert (check.outside, check.outside_last) == ({"o": 1}, 1)
+    assert check.mistakes({"o": np.ones(1)}, [0]) == {}
+    assert (check.outside, check.outside_last) == ({"o": 1}, 0)
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,7 @@ TaskSpec decode_spec(const v1::TaskSpec& message) {
   spec.continuing = message.continuing();
   spec.rewards_in_evaluation = message.rewards_in_evaluation();
   spec.slots = message.slots();
+  spec.extra = message.extra();
   check(spec);
   return spec;
 }
@@ -86,6 +87,7 @@ void encode_spec(const TaskSpec& spec, v1::TaskSpec& message) {
   message.set_continuing(spec.continuing);
   message.set_rewards_in_evaluation(spec.rewards_in_evaluation);
   message.set_slots(spec.slots);
+  message.set_extra(spec.extra);
 }
 
 namespace {

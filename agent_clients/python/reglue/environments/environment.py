@@ -185,6 +185,7 @@ class Environment:
             truncated=_column("truncated", earned.truncated, steps, "bool"),
             success=_column("success", earned.success, steps, "bool"),
             faults=self._domains.mistakes(observations, slots),
+            outside=self._domains.outside_last,
             is_fresh=True,
         )
 
@@ -266,12 +267,18 @@ class Worlds(Environment):
             except Exception as error:  # noqa: BLE001 - the edge of somebody's world
                 faults[slot] = _fault(error)
                 self._discard(slot)
-        mistakes = self._domains.mistakes(played.observations, [*slots, *play.starts], faults)
+        domains = self._domains
+        mistakes = domains.mistakes(played.observations, [*slots, *play.starts], faults)
         for slot in mistakes:
             self._discard(slot)
-        if not (faults or mistakes):
+        if not (faults or mistakes or domains.outside_last):
             return played
-        return replace(played, faults=faults | mistakes, illegal=frozenset(illegal))
+        return replace(
+            played,
+            faults=faults | mistakes,
+            illegal=frozenset(illegal),
+            outside=domains.outside_last,
+        )
 
     def _step(self, slot: int, play: Play, row: int, played: Played) -> None:
         if slot not in self._worlds:

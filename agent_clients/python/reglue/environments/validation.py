@@ -163,6 +163,7 @@ class DomainCheck:
     def __init__(self, spec: TaskSpec) -> None:
         self.spec = spec
         self.outside: Counter[str] = Counter()  # tensor -> observations outside its Box
+        self.outside_last = 0  # of them in the last batch, over all tensors
         self._limits = [
             (tensor, _repeated(tensor, spec.slots))
             for tensor in spec.observations
@@ -174,6 +175,7 @@ class DomainCheck:
     ) -> dict[int, str]:
         """What is wrong, by slot; `slots` are those of the rows. `failed` ones said nothing."""
         found: dict[int, str] = {}
+        self.outside_last = 0
         for tensor, (low, high) in self._limits:
             rows = observations[tensor.name]
             if len(low) > (count := len(rows)):
@@ -200,6 +202,7 @@ class DomainCheck:
             if not isinstance(tensor.domain, Box):
                 found.setdefault(slot, _outside(tensor, rows[row], within[row]))
                 continue
+            self.outside_last += 1
             self.outside[tensor.name] += 1
             count = self.outside[tensor.name]
             if count == 10 ** (len(str(count)) - 1):

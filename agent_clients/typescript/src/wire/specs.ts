@@ -22,6 +22,7 @@ export function decodeSpec(message: pb.TaskSpec): TaskSpec {
     continuing: message.continuing,
     rewardsInEvaluation: message.rewardsInEvaluation,
     slots: message.slots,
+    extra: message.extra,
   });
 }
 

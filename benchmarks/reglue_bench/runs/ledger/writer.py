@@ -157,10 +157,10 @@ class Ledger(LedgerReader):
             if name not in facts(connection, self._folder):
                 self._set(connection, {name: value})
 
-    def count_event(self, what: str) -> None:
-        """Note that it happened, once more."""
+    def count_event(self, what: str, times: int = 1) -> None:
+        """Note that it happened, so many times more."""
         with self._transaction() as connection:
-            count = int(facts(connection, self._folder).get(EVENT + what, "0")) + 1
+            count = int(facts(connection, self._folder).get(EVENT + what, "0")) + times
             self._set(connection, {EVENT + what: str(count)})
 
     def note_repeat(self, repeat: str) -> None:

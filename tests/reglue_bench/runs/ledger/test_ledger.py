@@ -193,9 +193,9 @@ def test_an_event_is_counted_over_sessions(tmp_path: Path) -> None:
         ledger.count_event("a node was lost")
     with Ledger(tmp_path) as ledger:
         ledger.count_event("a node was lost")
-        ledger.count_event("a process died")
+        ledger.count_event("a process died", 3)
         events = {name: n for name, n in ledger.about.items() if name.startswith(EVENT)}
-    assert events == {f"{EVENT}a node was lost": "2", f"{EVENT}a process died": "1"}
+    assert events == {f"{EVENT}a node was lost": "2", f"{EVENT}a process died": "3"}
 
 
 def test_what_sessions_spent_is_summed(tmp_path: Path) -> None:
