@@ -18,6 +18,7 @@ import pytest
 
 from env_adapters import SuiteName
 from glue_server import EnvironmentCalls, Outcome, WorkersPort
+from glue_server.agent.calls import AgentCalls
 from reglue import Phase
 from reglue.errors import EnvironmentFault
 from reglue.messages.environment import GetState, Snapshot
@@ -206,6 +207,22 @@ def test_an_episode_that_always_kills_its_worker_is_given_up_alone(
     assert "killed by SIGKILL" in rows[1].detail
     undisturbed = played(Follower(), corridor_pool(1), wanted)
     assert [rows[k] for k in (0, 2, 3)] == [undisturbed[k] for k in (0, 2, 3)]
+
+
+@pytest.mark.parametrize(("deaths", "statuses"), [(1, {"ok"}), (99, {"ok", "crashed"})])
+def test_an_agent_is_charged_for_what_its_crashes_cost_and_for_no_other_death(
+    make_pool: MakePool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    deaths: int,
+    statuses: set[str],
+) -> None:
+    charged: list[float] = []
+    monkeypatch.setattr(AgentCalls, "charge", lambda _, seconds: charged.append(seconds))
+    pool = trapdoor(make_pool, tmp_path / "fuse", deaths=deaths)
+    rows = played(Follower(), pool, [cell("walk", 0), cell("walk", 2), cell("run", 4)])
+    assert {row.status for row in rows} == statuses
+    assert (sum(charged) > 0.0) == ("crashed" in statuses)
 
 
 def test_a_slot_is_of_use_after_its_episode_was_given_up(

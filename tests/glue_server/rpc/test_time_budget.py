@@ -85,6 +85,16 @@ def test_all_calls_of_a_run_share_what_it_has(purse: TimeBudget) -> None:
     assert take(purse, AgentInit(SPEC), 0.0).run_us == 100_000_000
 
 
+def test_what_its_crashes_cost_is_charged_to_the_run_alone(purse: TimeBudget) -> None:
+    purse.charge(98.0)
+    told = take(purse, a_turn(), 0.0)
+    assert (told.run_us, told.bank_us) == (2_000_000, 5_000_000)
+    purse.charge(3.0)
+    with pytest.raises(AgentTimeout, match="101 s of it went to environments that its actions"):
+        purse.budget(a_turn())
+    assert take(purse, AgentInit(SPEC), 0.0).run_us == 100_000_000
+
+
 def steps_of(*slots: int, phase: Phase = Phase.EVALUATE) -> Turn:
     none, rows = no_rows(SPEC), no_rows(SPEC)
     return turn_of(SPEC, phase, ends=none, steps=replace(rows, slots=np.array(slots)), starts=none)

@@ -84,6 +84,12 @@ def test_a_run_that_ended_by_the_agents_fault_is_worth_the_plans_worst_performan
     assert found.interval95 is not None
 
 
+def test_the_worst_that_is_declared_may_lie_above_what_a_lost_run_earned() -> None:
+    plan = online_plan(runs=2, episodes=4, worst_performance=-8.0)
+    found = online(plan, [*run(0, 1, 2, 3, 4), *run(1, -20), row(1, 1, status="agent_error")])
+    assert [each.performance for each in found.runs] == [2.5, -20.0]
+
+
 def test_an_environments_fault_is_worth_nothing_and_leaves_no_score() -> None:
     plan = online_plan(runs=2, episodes=1, worst_performance=-8.0)
     found = online(plan, [*run(0, 1), row(1, 0, status="environment_error")])

@@ -78,6 +78,12 @@ def test_an_episode_that_was_not_played_to_its_end_is_worth_the_worst_return() -
     assert result.mean_return == -3.0
 
 
+def test_the_worst_that_is_declared_may_lie_above_what_a_lost_episode_earned() -> None:
+    rows = [row(0, return_=2.0), row(2, return_=4.0), row(4, status="crashed", return_=-9.0)]
+    result = scored(corridor_plan(worst_performance=-6.0), rows)
+    assert result.returns_per_task == {"a": -1.0, "b": -6.0}  # a: 2, 4 and -9
+
+
 def test_goals_weigh_alike_in_a_mean_return_however_often_each_was_played() -> None:
     """Units of task a play its goals 0, 1, 2, 0, 1: its interval's centre is the mean."""
     plan = corridor_plan(solved={"a": [0, 0, 0]}, num_episodes=5, judged_by="return")

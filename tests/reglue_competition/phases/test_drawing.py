@@ -86,6 +86,16 @@ def test_a_run_has_time_by_its_episodes_unless_the_file_says(
     found = drawn(secrets, tmp_path, "online:mountain-car", options=online, play=play)
     assert found.settings.run_budget == 2 * 100 + 60 + 50 * 200 + 200
     assert found.place_s == 3 * found.settings.run_budget
+    steps = drawn(secrets, tmp_path, "online:mountain-car", options={"steps": 900}, play=play)
+    assert steps.settings.run_budget == 2 * 100 + 60 + 900 + 900
+
+
+def test_the_limit_of_ten_million_steps_is_no_end(secrets: Secrets, tmp_path: Path) -> None:
+    """An agent would hold its place for years."""
+    with pytest.raises(UsageError, match=r"give options\.episode_limit, or play\.run_s"):
+        drawn(secrets, tmp_path, "online:mountain-car")
+    found = drawn(secrets, tmp_path, "online:mountain-car", play={"run_s": 60.0})
+    assert found.settings.run_budget == 60.0
 
 
 def test_returns_need_a_worst_performance(secrets: Secrets, tmp_path: Path) -> None:
@@ -148,7 +158,7 @@ def test_agents_see_tasks_only_if_the_file_says_so(secrets: Secrets, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("benchmark", "hides"), [("MT1:reach-v3", True), ("online:mountain-car", False)]
+    ("benchmark", "hides"), [("MT1:reach-v3", True), ("online:cart-pole", False)]
 )
 def test_rewards_are_hidden_from_who_does_not_learn_from_them(
     secrets: Secrets, tmp_path: Path, benchmark: str, hides: bool
@@ -164,7 +174,7 @@ def test_an_end_tells_no_success_unless_the_file_says_so(secrets: Secrets, tmp_p
 
 
 def test_a_benchmarks_file_is_drawn(secrets: Secrets, tmp_path: Path) -> None:
-    (tmp_path / "own.toml").write_text('procedure = "online"\nenvironment = "mountain-car"\n')
+    (tmp_path / "own.toml").write_text('procedure = "online"\nenvironment = "cart-pole"\n')
     plan = drawn(secrets, tmp_path, "own.toml").plan
     assert (plan.procedure, plan.hides_rewards) == ("online", False)
 

@@ -17,10 +17,13 @@ import pytest
 from reglue.errors import EnvironmentFault, NotTrusted, UsageError
 from reglue_bench import evaluate
 from reglue_bench.plans.plan import Plan
+from reglue_bench.plans.resolve import make_plan
 from reglue_bench.runs.versions import machine
+from reglue_bench.settings import Settings
 from reglue_competition.transcript import Verdict, verify
 from reglue_competition.transcript.contents import Episode
 from reglue_competition.transcript.framing import Kind, RecordReader
+from reglue_competition.transcript.replaying import check_size
 from tests.reglue_bench.agents import Garbled, Lost, Seeded, Transposed
 from tests.reglue_bench.toys import corridor_plan, online_plan, play
 from tests.reglue_competition.transcript.transcripts import (
@@ -189,6 +192,12 @@ def _parameter(name: str, value: Any) -> Any:
 def test_a_plan_that_is_none_does_not_stand(transcript: Path, change: Any) -> None:
     verdict = verified(changed(transcript, with_plan(change)))
     assert "its plan" in verdict.problem
+
+
+@pytest.mark.parametrize("benchmark", ["MT10", "MT50", "ML45", "online:mountain-car"])
+def test_no_benchmark_is_too_large_to_verify(benchmark: str) -> None:
+    """Also where a part of it was played: what multiplies its episodes is counted, no horizon."""
+    check_size(make_plan(Settings(benchmark=benchmark)), 0)
 
 
 def test_a_procedure_that_is_not_installed_is_told(transcript: Path) -> None:
