@@ -222,7 +222,7 @@ clean: ## remove all that the other targets made, except runs/
 
 .venv/dev-is-installed: .venv/is-installed
 	$(BIN)/python -m pip install -c constraints.txt \
-		-e '.[server,metaworld,gymnasium,robotics,atari,dm-control,video,parquet,datasets,ray,competition,docs,dev]'
+		-e '.[server,metaworld,gymnasium,robotics,atari,dm-control,video,parquet,datasets,ray,competition,reflection,docs,dev]'
 	touch $@
 
 .venv-proto/is-installed: .ci/stubs-requirements.txt

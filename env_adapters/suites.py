@@ -61,8 +61,11 @@ def suite_name(
         return SuiteName(name, dict(arguments or {}))
     known = [family.form(prefix) for prefix, family in FAMILIES.loaded().items()]
     known.append("file.py:Class")
+    task = name.rpartition(":")[2]  # of a prefix that there is not, too
+    if task in ALL_TASKS:
+        raise UnknownName("environment", name, [f"MT1:{task}"])
     if re.search(r"-v\d+$", name):
-        known.append(f"MT1:{name}" if name in ALL_TASKS else f"gymnasium:{name}")
+        known.append(f"gymnasium:{name}")
     raise UnknownName("environment", name, known)
 
 

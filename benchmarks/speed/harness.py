@@ -31,15 +31,14 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A ratio, or a figure by itself, and what it should be; `wanted` None is for information."""
+    """A ratio of two series, or a figure by itself, and what it means."""
 
-    goal: str  # its number
     what: str
     ours: str  # the name of the series
-    theirs: str | None = None  # what it is compared with; None: the figure itself is judged
+    theirs: str | None = None  # what it is compared with; None: the figure by itself
     compared: Literal["ours/theirs", "theirs/ours"] = "ours/theirs"
-    wanted: float | None = None
-    sense: Literal["at least", "at most"] = "at least"
+    is_peer: bool = False  # the ratio is how many times as fast Reglue is as a peer
+    means: str = ""  # for people who read the table
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +60,6 @@ class Section:
             return found[claim.ours]
         ratio = found[claim.ours] / found[claim.theirs]
         return ratio if claim.compared == "ours/theirs" else 1.0 / ratio
-
-    def holds(self, claim: Claim) -> bool | None:
-        """Whether a claim is met; None if nothing is wanted, or nothing was measured."""
-        value = self.value(claim)
-        if value is None or claim.wanted is None:
-            return None
-        return value >= claim.wanted if claim.sense == "at least" else value <= claim.wanted
 
 
 @dataclass(frozen=True, slots=True)

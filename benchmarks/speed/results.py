@@ -6,7 +6,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -120,13 +120,13 @@ Written by `{COMMAND}`, which measures all of it again; `make speed ONLY=turns` 
 turns (A B A B …), a figure is the median of its rounds, and what counts are the ratios in one run
 on one machine. `results.json` has every sample.
 
-![Each claim over its goal](results.svg)
+![How many times as fast Reglue is as each peer](results.svg)
 """
 
 
 def page(results: Results) -> str:
     """The whole page."""
-    return "\n".join([_INTRODUCTION, *_goals(results), *_sections(results), *_stood_on(results)])
+    return "\n".join([_INTRODUCTION, *_claims(results), *_sections(results), *_stood_on(results)])
 
 
 def number(value: float | None) -> str:
@@ -136,24 +136,25 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def _goals(results: Results) -> Iterator[str]:
-    yield "## Goals\n"
-    yield "| goal | what | is | wanted | |"
-    yield "| --- | --- | --: | --: | --- |"
-    for section in results.sections.values():
-        for claim in section.claims:
-            yield _goal(section, claim)
+def _claims(results: Results) -> Iterator[str]:
+    each = [(of, claim) for of in results.sections.values() for claim in of.claims]
+    yield "## Beside others\n"
+    yield "How many times as fast Reglue is: **below 1 it is slower**, in bold.\n"
+    yield from _table([pair for pair in each if pair[1].is_peer], "times as fast")
+    yield "## What it costs\n"
+    yield from _table([pair for pair in each if not pair[1].is_peer], "figure")
+
+
+def _table(claims: Iterable[tuple[Section, Claim]], heading: str) -> Iterator[str]:
+    yield f"| | {heading} | what it means |"
+    yield "| --- | --: | --- |"
+    for section, claim in claims:
+        value = section.value(claim)
+        figure = number(value) + "×" * (claim.theirs is not None and value is not None)
+        if claim.is_peer and value is not None and value < 1:
+            figure = f"**{figure}**"
+        yield f"| {claim.what} | {figure} | {claim.means} |"
     yield ""
-
-
-def _goal(section: Section, claim: Claim) -> str:
-    times = "×" if claim.theirs else ""
-    value = section.value(claim)
-    verdict = {True: "met", False: "**missed**", None: ""}[section.holds(claim)]
-    sign = "≥" if claim.sense == "at least" else "≤"
-    wanted = "" if claim.wanted is None else f"{sign} {number(claim.wanted)}{times}"
-    is_ = number(value) + (times if value is not None else "")
-    return f"| {claim.goal} | {claim.what} | {is_} | {wanted} | {verdict} |"
 
 
 def _sections(results: Results) -> Iterator[str]:
@@ -184,43 +185,41 @@ def _stood_on(results: Results) -> Iterator[str]:
     yield ""
 
 
-MET, MISSED = "#2a7f62", "#c8553d"
+FASTER, SLOWER = "#2a7f62", "#c8553d"
 
 
 def draw(results: Results, path: Path) -> None:
-    """Bars on a logarithmic axis; 1 is the goal, to the right of it is better."""
+    """Bars on a logarithmic axis; to the right of 1 Reglue is faster than the peer."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
     rows = [
-        (f"{claim.goal}  {claim.what}", value, claim.wanted, claim.sense == "at least")
+        (claim.what, value)
         for section in results.sections.values()
         for claim in section.claims
-        if (value := section.value(claim)) and claim.wanted
+        if claim.is_peer and (value := section.value(claim))
     ]
     mpl.rcParams["svg.hashsalt"] = "speed"  # the same figures make the same file
-    figure = Figure(figsize=(9, 1.2 + 0.34 * len(rows)), layout="constrained")
+    figure = Figure(figsize=(10, 1.2 + 0.34 * len(rows)), layout="constrained")
     axes = figure.add_subplot()
-    for place, (_, value, wanted, more) in enumerate(rows):
-        score = value / wanted if more else wanted / value
-        axes.barh(place, score - 1, left=1, color=MET if score >= 1 else MISSED, height=0.6)
-        sign = "≥" if more else "≤"
+    for place, (_, value) in enumerate(rows):
+        axes.barh(place, value - 1, left=1, color=FASTER if value >= 1 else SLOWER, height=0.6)
         axes.annotate(
-            f" {number(value)} ({sign} {number(wanted)}) ",
-            (score, place),
-            ha="left" if score >= 1 else "right",
+            f" {number(value)}× ",
+            (value, place),
+            ha="left" if value >= 1 else "right",
             va="center",
             fontsize=8,
         )
     axes.set_xscale("log")
-    axes.xaxis.set_major_locator(FixedLocator([0.1, 0.2, 0.5, 1, 2, 5, 10]))
+    axes.xaxis.set_major_locator(FixedLocator([0.1, 0.2, 0.5, 1, 2, 5, 10, 20]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}×"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.margins(x=0.25)
     axes.axvline(1, color="black", linewidth=1)
-    axes.set_yticks(range(len(rows)), [name for name, *_ in rows], fontsize=8)
+    axes.set_yticks(range(len(rows)), [name for name, _ in rows], fontsize=8)
     axes.invert_yaxis()
-    axes.set_xlabel("of the goal: right of the line is better than it asks")
+    axes.set_xlabel("times as fast as the peer: left of the line Reglue is slower")
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, metadata={"Date": None})

@@ -92,10 +92,8 @@ def _print(section: Section, console: Console) -> None:
     for series in section.series:
         figures.add_row(series.name, f"{number(series.median)} {series.unit}")
     for claim in section.claims:
-        wanted = "" if claim.wanted is None else f"{claim.sense} {number(claim.wanted)}"
-        verdict = {True: "[green]met[/]", False: "[red]missed[/]", None: ""}[section.holds(claim)]
-        value = number(section.value(claim))
-        figures.add_row(f"goal {claim.goal}: {claim.what}", value, wanted, verdict)
+        times = "×" if claim.theirs else ""
+        figures.add_row(claim.what, number(section.value(claim)) + times)
     console.print(figures)
     for note in section.notes:
         console.print(note, markup=False)

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from typing import NoReturn
 
+from glue_server.agent.capability import incapability
 from glue_server.agent.port import AgentPort
 from glue_server.agent.time_budget import TimeBudget
 from glue_server.processes.event_loop import sleep
@@ -56,8 +57,7 @@ class AgentCalls:
 
     def init(self, spec: TaskSpec) -> None:
         """agent_init(spec). Raises AgentFault, too, if the agent cannot play that."""
-        if not (spec.continuing or self.hello.episodic):
-            self.give_up("an agent that takes no end of an episode", "one that does, for this task")
+        self.check(spec)
         self._absence_s = self._port.reconnect_window_s + _LOOK_S
         self.call(AgentInit(spec))
 
@@ -195,6 +195,11 @@ class AgentCalls:
     def refuse(self, refused: BadReply) -> None:
         """Tell the agent why its last answer was not taken."""
         self._port.refuse(refused)
+
+    def check(self, spec: TaskSpec, *, adapts: bool = False) -> None:
+        """Raise AgentFault, and tell the agent, if it said that it cannot play this."""
+        if (refused := incapability(self.hello, spec, adapts=adapts)) is not None:
+            self.give_up(refused.got, refused.wanted)
 
     def give_up(self, got: str, wanted: str) -> NoReturn:
         """Tell the agent that it cannot play this, and raise AgentFault."""

@@ -61,6 +61,14 @@ def glue(
     transport: TransportOption = None,
     open_unix_socket: OpenUnixSocket = None,
     secret: Secret = None,
+    reflection: Annotated[
+        bool,
+        Option(
+            "--reflection",
+            help="show services and messages to tools such as grpcurl, to anybody who reaches the "
+            "port (needs the extra `reflection`)",
+        ),
+    ] = False,
     run_ports: Annotated[
         str | None,
         option(
@@ -140,6 +148,10 @@ def glue(
     tokens = {role: token for role, token in zip(ROLES, values, strict=True) if token}
     reconnect_window_s = RECONNECT_WINDOW_S if reconnect_window is None else reconnect_window
     if run_ports is not None or run_processes:
+        if reflection:
+            raise UsageError(
+                "--reflection shows a hub of one process: omit --run-ports and --run-processes"
+            )
         if runs:
             raise UsageError(
                 "--runs counts runs of this process: omit --run-ports and --run-processes"
@@ -179,6 +191,7 @@ def glue(
         reconnect_window_s=reconnect_window_s,
         transport=transport or "auto",
         open_unix_socket=bool(open_unix_socket),
+        reflection=reflection,
     )
     hub = Hub(server, timeouts=timeouts, announce=say, secret=secret)
     try:

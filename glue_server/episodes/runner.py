@@ -66,9 +66,6 @@ class EpisodeRunner:
         """agent_init(env_init()): the agent becomes naive; nothing after `keep_learned`."""
         if self._keeps:
             return
-        slots, most = self.spec.slots, self._agent.hello.max_slots
-        if most and slots > most:
-            self._agent.give_up(f"at most {most} slots", f"{slots}: run it in fewer")
         with self._agents_time():
             self._agent.init(self.spec)
 
@@ -82,14 +79,7 @@ class EpisodeRunner:
 
     def adapt_begin(self) -> None:
         """The agent returns to its meta-trained state."""
-        if not self._agent.hello.adapts:
-            self._agent.give_up(
-                "an agent that cannot adapt",
-                "one that says that it adapts, as this benchmark adapts agents before it judges "
-                "them (C++: adapts of traits(); C: REGLUE_ADAPTS; Julia and TypeScript: adapts; "
-                "Python: adapts = True; an agent that learns nothing may say so, and is judged "
-                "as it is; of Meta-World's agents init(), adapt_action(), step() and adapt())",
-            )
+        self._agent.check(self.spec, adapts=True)
         self._call(AdaptBegin())
 
     def adapt(self) -> None:

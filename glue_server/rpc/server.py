@@ -19,6 +19,7 @@ from glue_server.processes.loopback import LOBBY
 from glue_server.rpc.admission import JOIN, Denied, Lobbies, Lobby, Places, PrivateLobby, Terms
 from glue_server.rpc.grpc_streams import Streams
 from glue_server.rpc.handlers import Caller, Handlers, Sessions
+from glue_server.rpc.reflection import reflection_handler
 from glue_server.rpc.roles import SERVICES
 from glue_server.rpc.unix_listener import UnixListener, UnixSocketFolder
 from reglue.errors import UsageError
@@ -109,22 +110,26 @@ class Listener:
         join: Callable[[lobby_pb2.JoinRequest, Caller], lobby_pb2.Ticket],
         streams: Mapping[str, Sessions],
         folder: UnixSocketFolder | None = None,
+        *,
+        reflection: bool = False,
     ) -> None:
         """Start. `streams` has the sessions of each role by their method's full name.
 
-        `join` gets the caller too. With a folder, gRPC answers at a Unix socket in it as well.
+        `join` gets the caller too. `reflection` says whether to serve gRPC's. With a folder,
+        gRPC answers at a Unix socket in it as well.
         """
         names = {"", *(method.split("/")[1] for method in (JOIN, *streams))}
         unary = {
             JOIN: lambda message, caller: join(lobby_pb2.JoinRequest.FromString(message), caller),
             f"/{_HEALTH}/Check": lambda message, _: self._health(names, message),
         }
+        shown = [reflection_handler(sorted({_HEALTH, *names} - {""}))] if reflection else []
         self._handlers = Handlers(unary, streams)
         received = dict(channel_options(HUB_MESSAGE_BYTES))
         received["grpc.max_receive_message_length"] = self.most_received_bytes
         self._server = grpc.server(
             self._handlers.threads,
-            handlers=[self._handlers],
+            handlers=[*shown, self._handlers],  # the latter logs what it does not know
             options=[
                 *received.items(),
                 *_OPTIONS,
@@ -163,7 +168,8 @@ class GlueServer(Listener):
     each role if there are several. A peer whose stream breaks may come back within
     `reconnect_window_s` seconds, which may differ by role. Peers on this host use a Unix socket,
     unless `transport` is `grpc`; with `unix` there is no other way. `open_unix_socket` lets other
-    users of this host use it. The rest is as of a Listener.
+    users of this host use it. `reflection` shows services to tools such as grpcurl. The rest is as
+    of a Listener.
     """
 
     def __init__(  # noqa: PLR0913 - all that a host may set
@@ -177,6 +183,7 @@ class GlueServer(Listener):
         reconnect_window_s: float | Mapping[str, float] = 0.0,
         transport: Transport = "auto",
         open_unix_socket: bool = False,
+        reflection: bool = False,
     ) -> None:
         counts = {"agent": 1} if places is None else places
         tokens = _by_role(token, counts)
@@ -197,7 +204,12 @@ class GlueServer(Listener):
             for role in counts
         }
         try:
-            self._serve(lambda request, _: self._lobbies.join(request), streams, folder)
+            self._serve(
+                lambda request, _: self._lobbies.join(request),
+                streams,
+                folder,
+                reflection=reflection,
+            )
         except UsageError:
             self._close_unix_listener()
             raise

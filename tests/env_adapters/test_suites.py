@@ -93,3 +93,9 @@ def test_a_family_that_cannot_be_loaded_says_so_and_hides_no_other() -> None:
     with pytest.raises(CannotLoad, match="far_corridors:NOTHING, which cannot be imported"):
         suite_name("broken:3")
     assert "broken" not in suites.FAMILIES.loaded()
+
+
+@pytest.mark.parametrize("name", ["reach-v3", "metaworld:reach-v3", "Meta-World:reach-v3"])
+def test_a_suggestion_leads_to_an_environment(name: str) -> None:
+    with pytest.raises(UnknownName, match=r"did you mean MT1:reach-v3\?|known: MT1:reach-v3$"):
+        suite_name(name)

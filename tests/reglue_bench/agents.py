@@ -73,6 +73,24 @@ class Seeded(Agent):
         return np.array([self._chance[slot].uniform(-1, 1, 1) for slot in slots.tolist()])
 
 
+class Frozen(Seeded):
+    """Cannot adapt, and says so."""
+
+    adapts = False
+
+
+class Endless(Seeded):
+    """Plays continuing tasks alone, and says so."""
+
+    episodic = False
+
+
+class Single(Seeded):
+    """Plays one episode at a time, and says so."""
+
+    max_slots = 1
+
+
 class Exits(Seeded):
     """Leaves at its second turn, with a last word."""
 

@@ -18,7 +18,14 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 import reglue
 from reglue.agents.adaptation import ModelAgent, agent_of
-from reglue.errors import AgentFault, BadArgument, CannotLoad, EnvironmentFault, UnknownName
+from reglue.errors import (
+    AgentFault,
+    BadArgument,
+    CannotLoad,
+    EnvironmentFault,
+    NotAnAgent,
+    UnknownName,
+)
 from reglue_bench.sb3 import EvalCallback
 
 NAME = "evaluate:gymnasium:CartPole-v1"
@@ -165,7 +172,7 @@ def test_a_wrong_name_shows_before_the_training() -> None:
 
 
 def test_a_benchmark_of_another_shape_stops_the_training_with_the_reason() -> None:
-    with pytest.raises(AgentFault, match=r"agent_error: .*shape"):
+    with pytest.raises(NotAnAgent, match=r"got a model of shape \(4,\), wanted \(6,\)"):
         model().learn(
             64,
             callback=EvalCallback(

@@ -159,6 +159,10 @@ class NotAnEnvironment(CannotLoad, TypeError):
     """An environment lacks a method, or returns something that does not fit its TaskSpec."""
 
 
+class NotCapable(UsageError):
+    """An agent says of itself that it cannot play what it is asked to; nothing was played."""
+
+
 class IllegalAction(UsageError, ValueError):
     """An environment cannot play an action, which its TaskSpec does not exclude; nothing changed.
 

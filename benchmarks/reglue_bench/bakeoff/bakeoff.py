@@ -73,6 +73,7 @@ class Bakeoff:
         self._entrants = [_sharing(each, self._at_once) for each in entrants]
         self._folder = folder
         self._say = say
+        self.refused: dict[str, UsageError] = {}  # by agent: why it has no run
         asked = entrants[0].settings
         if BenchmarkName.parse(asked.benchmark).waits:
             raise UsageError(
@@ -146,15 +147,23 @@ class Bakeoff:
 
         One after another, an agent has the machine to itself, with all cores for the copies of
         it that may play at the same time. An agent's failure is in its result, and the others go
-        on; after Ctrl-C the agents whose turn has not come have none.
+        on; after Ctrl-C the agents whose turn has not come have none. Nor has one that cannot
+        be started or cannot play the plan: it is in `refused`. Raises UsageError if all are.
         """
-        if self._at_once > 1:
-            return self._play_together(audience)
+        together = self._at_once > 1
+        played = self._play_together(audience) if together else self._play_in_turn(audience)
+        if not played and self.refused:
+            each = "; ".join(f"{name}: {error}" for name, error in self.refused.items())
+            raise UsageError(f"no agent can play: {each}")
+        return played
+
+    def _play_in_turn(self, audience: Audience) -> list[tuple[Entrant, Result]]:
         played: list[tuple[Entrant, Result]] = []
         for entrant in self._entrants:
-            played.append((entrant, self._play(entrant, audience)))
-            if is_interrupted(played[-1][1]):
-                break
+            if (result := self._play(entrant, audience)) is not None:
+                played.append((entrant, result))
+                if is_interrupted(result):
+                    break
         return played
 
     def _play_together(self, audience: Audience) -> list[tuple[Entrant, Result]]:
@@ -166,15 +175,21 @@ class Bakeoff:
                 stop.set()
                 threads.shutdown(wait=False, cancel_futures=True)
             threads.shutdown()
-        each = zip(self._entrants, runs, strict=True)
-        return [(entrant, run.result()) for entrant, run in each if not run.cancelled()]
+        results = [None if run.cancelled() else run.result() for run in runs]
+        each = zip(self._entrants, results, strict=True)
+        return [(entrant, result) for entrant, result in each if result is not None]
 
     def _play(
         self, entrant: Entrant, audience: Audience, stop: threading.Event | None = None
-    ) -> Result:
-        """Play one run; `stop` ends it before its next turn."""
+    ) -> Result | None:
+        """Play one run, if its agent can; `stop` ends it before its next turn."""
         watcher = audience.watcher(entrant)
-        result = self._carry_out(entrant, watcher, stop)
+        try:
+            result = self._carry_out(entrant, watcher, stop)
+        except UsageError as error:  # the others may play
+            self.refused[entrant.name] = error
+            self._say(f"{entrant.name} has no run: {error}")
+            return None
         audience.told(entrant, result)
         return result
 
@@ -192,9 +207,11 @@ class Bakeoff:
             ledger = leaving.enter_context(Ledger(folder))
             try:
                 return carry_out(folder, ledger, request, watcher)
-            except UsageError as error:  # its program does not start, say: the others may
-                ending = Ending(status="not_played", what=str(error))
-                return conclude(folder, ledger, ending)
+            except UsageError as error:  # its program does not start, say
+                if next(ledger.rows(), None) is None:
+                    ledger.forget()
+                    raise
+                return conclude(folder, ledger, Ending(status="not_played", what=str(error)))
 
     def _lobby(self, entrant: Entrant) -> PrivateLobby:
         # A program that we started and that died is not waited for: it cannot come back.
@@ -231,7 +248,7 @@ def is_interrupted(result: Result) -> bool:
     return result.ended_early is not None and result.ended_early.status == "interrupted"
 
 
-def _wait(runs: Sequence[Future[Result]]) -> None:
+def _wait(runs: Sequence[Future[Result | None]]) -> None:
     wait(runs)
 
 

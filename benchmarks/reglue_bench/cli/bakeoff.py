@@ -73,7 +73,8 @@ def bakeoff(
     """Play several agents over the same plan, and say which is better.
 
     Each agent plays in its own process, in any language, and has its own run in `--out`. One
-    agent's failure does not stop the others. At the end a table and report.html compare every
+    agent's failure does not stop the others, and one that cannot be started or cannot play the
+    benchmark has no run and no rank. At the end a table and report.html compare every
     agent with the first, goal by goal or run by run, and say which is best and whether that is
     significant.
 
@@ -128,7 +129,8 @@ def bakeoff(
         with as_keys(f"{file}: [benchmark]", BENCHMARK - asked.keys()):
             played.prepare(watcher(screen.console), resume=resume is not None)
         results = played.play(screen)
-    raise Exit(_conclude(screen, folder, results, of=len(entrants), json=json))
+    code = _conclude(screen, folder, results, of=len(entrants) - len(played.refused), json=json)
+    raise Exit(FAULTS if code == OK and played.refused else code)
 
 
 main = Command(bakeoff)

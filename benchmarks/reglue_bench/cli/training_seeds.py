@@ -30,11 +30,12 @@ def play_seeds(
     screen = Screen(shown, entrants, together=at_once > 1)
     with Bakeoff(entrants, folder, screen.say, at_once=at_once) as played:
         played.prepare(watcher(shown), resume=resume)
-        results = [result for _, result in played.play(screen)]
-    if len(results) < len(entrants) or any(map(is_interrupted, results)):
+        runs = played.play(screen)
+    results = [result for _, result in runs]
+    if len(results) < len(entrants) - len(played.refused) or any(map(is_interrupted, results)):
         screen.say(f"interrupted; `reglue bench --resume {folder}` continues")
         return INTERRUPTED
-    named = [(entrant.name, result) for entrant, result in zip(entrants, results, strict=True)]
+    named = [(entrant.name, result) for entrant, result in runs]
     page = draw_report(named)
     shown.print(_table(named))
     for row in page.comparison.seeds if page.comparison else ():
@@ -43,6 +44,8 @@ def play_seeds(
     if len(results) < LEAST_SEEDS:
         screen.say(f"{len(results)} training seeds: there is no interval below {LEAST_SEEDS}")
     screen.say(f"{page.write(folder / REPORT)}; `reglue report {folder} OTHER` compares agents")
+    if played.refused:
+        return FAULTS
     return OK if all(exit_code(result) == OK for result in results) else FAULTS
 
 

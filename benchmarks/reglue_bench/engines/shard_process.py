@@ -13,6 +13,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
@@ -28,7 +29,7 @@ from reglue_bench.engines.shard import ShardTold, outcome_head, played_frame, to
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.procedures.procedure import Todo
-from reglue_bench.runs.agent_pool import AgentPool, served_host
+from reglue_bench.runs.agent_pool import AgentPool, check_capable, served_host
 from reglue_bench.runs.environments import environment_of
 from reglue_bench.runs.server import RunServer
 from reglue_bench.runs.versions import machine
@@ -130,6 +131,7 @@ class _Player:
             self._make_environment,
             stop=parent.stop,
             admit=self._admit,
+            check=partial(check_capable, adapts=procedure_of(self._plan).adapts),
             timeouts=self._settings.timeouts,
             say=self._say,
         )

@@ -59,6 +59,7 @@ class MetaLearning(Procedure):
     unit = "wave"
     settings: ClassVar[type[BaseModel]] = MetaLearningSettings
     slots_setting = "meta_batch_size"
+    adapts = True
 
     @classmethod
     def parameters(cls, settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:

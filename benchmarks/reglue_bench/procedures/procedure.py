@@ -148,6 +148,9 @@ class Procedure(ABC):
     keeps_rewards: ClassVar[bool] = False
     """Whether each step's reward is kept, beside the return."""
 
+    adapts: ClassVar[bool] = False
+    """Whether its agents have to say that they adapt."""
+
     hides_rewards: ClassVar[bool] = True
     """Whether its agents can play without rewards while they are judged (`--hide-rewards`)."""
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from env_adapters.cache import cache_folder
 from glue_server import AgentPort, EnvironmentCalls, EpisodeRunner, Spent, Timeouts
+from glue_server.agent.capability import incapability
 from glue_server.episodes.observed import ObservedParts
 from glue_server.peers.hosts import (
     AgentPeer,
@@ -26,7 +27,14 @@ from glue_server.peers.hosts import (
 )
 from glue_server.processes.interrupts import uninterrupted
 from glue_server.processes.program import agent_environment
-from reglue.errors import AgentDisconnected, AgentFault, UsageError, setting
+from reglue.errors import (
+    AgentDisconnected,
+    AgentFault,
+    NotCapable,
+    UsageError,
+    printable,
+    setting,
+)
 from reglue.spec import TaskSpec
 from reglue_bench.runs.ledger import FILE as LEDGER
 from reglue_bench.settings import AGENT_WAIT, Settings
@@ -38,11 +46,12 @@ MOST_ALIKE = 3
 class AgentPool:
     """The agents of one session (see procedures.Agents), and the environment that they share.
 
-    `admit` is told what each agent calls itself, and raises for one that must not play. An
-    environment that is `lent` is not closed. Once `stop` is set, play is interrupted.
+    `admit` is told what each agent calls itself, and raises for one that must not play. `check`
+    gets the first agent and its task, and raises for one that cannot play. An environment that is
+    `lent` is not closed. Once `stop` is set, play is interrupted.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what its session knows
         self,
         make_host: Callable[[], AgentPeer],
         make_environment: Callable[[], EnvironmentCalls],
@@ -50,6 +59,7 @@ class AgentPool:
         lent: EnvironmentCalls | None = None,
         stop: threading.Event | None = None,
         admit: Callable[[str], None],
+        check: Callable[[AgentPort, TaskSpec], None],
         timeouts: Timeouts,
         say: Callable[[str], None],
     ) -> None:
@@ -60,6 +70,7 @@ class AgentPool:
         self._make_environment = make_environment
         self._stop = stop
         self._admit = admit
+        self._check = check
         self._timeouts = timeouts
         self._host: AgentPeer | None = None
         self._environment = lent
@@ -93,6 +104,7 @@ class AgentPool:
             self._host = self._make_host()  # first, as its program takes a while to connect
         self._environment = self._environment or self._make_environment()
         self._waiting = self._wait_for(self._host)
+        self._check(self._waiting, self.spec)
 
     def fresh(self) -> EpisodeRunner:
         """The glue with the next agent. Raises AgentFault if it does not connect."""
@@ -196,6 +208,16 @@ class Losses:
         if self._lost[how] > 1:
             words = f"as before, {self._lost[how]} times now"
         self._say(f"the agent was lost and is started anew; {fault.status}: {words}")
+
+
+def check_capable(port: AgentPort, spec: TaskSpec, *, adapts: bool) -> None:
+    """Raise NotCapable, and tell the agent, if it said that it cannot play this.
+
+    `adapts` says that it is to adapt.
+    """
+    if (lack := incapability(port.hello, spec, adapts=adapts)) is not None:
+        port.refuse(lack)
+        raise NotCapable(f"{printable(port.hello.agent)} cannot play this: {lack}")
 
 
 AGENT_LOG = "agent.log"

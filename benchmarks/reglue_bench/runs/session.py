@@ -13,7 +13,9 @@ from pathlib import Path
 from glue_server import AgentPort, EnvironmentCalls, Order, Outcome
 from glue_server.peers.hosts import AgentPeer, ObjectPeer
 from glue_server.processes.interrupts import interruptible
+from reglue.agents.adaptation import agent_of
 from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers, ReglueError, setting
+from reglue.spec import TaskSpec
 from reglue_bench.engines import (
     DealingEngine,
     Engine,
@@ -30,7 +32,7 @@ from reglue_bench.plans.resolve import suite_of
 from reglue_bench.procedures import Procedure, Todo, Todos, procedure_of
 from reglue_bench.procedures.procedure import chosen
 from reglue_bench.results.result import Ending, Repeat
-from reglue_bench.runs.agent_pool import AGENT_LOG, AgentPool, served_host
+from reglue_bench.runs.agent_pool import AGENT_LOG, AgentPool, check_capable, served_host
 from reglue_bench.runs.environments import cores, environment_of
 from reglue_bench.runs.ledger import ENVIRONMENTS, ISOLATION, MACHINE, Begun, Ledger, Totals
 from reglue_bench.runs.observed import ObservedWriter
@@ -201,6 +203,7 @@ class Session:
             lent=self._request.environment,
             stop=self._request.stop,
             admit=self._admit,
+            check=self._check,
             timeouts=self._request.settings.timeouts,
             say=self._watcher.say,
         )
@@ -270,6 +273,17 @@ class Session:
             raise PlanDiffers(
                 f"this run is {named}'s; {name} needs one of its own ({setting('out')})"
             )
+
+    def _check(self, port: AgentPort, spec: TaskSpec) -> None:
+        """Raise UsageError for an agent that is known not to be able to play this.
+
+        One that is lent was taken on before, so what it cannot do is its failure.
+        """
+        if self._request.peer is not None:
+            return
+        check_capable(port, spec, adapts=self._procedure.adapts)
+        if self._request.agent is not None:
+            agent_of(self._request.agent).check_task(spec)
 
     def _play(self, todo: Todos, recorder: Recorder) -> None:
         plan = self._request.plan

@@ -1,4 +1,4 @@
-"""Goal 9: vector environments that a training loop steps, at a glue and here."""
+"""Vector environments that a training loop steps, at a glue and here."""
 
 from __future__ import annotations
 
@@ -24,11 +24,50 @@ META_WORLD = (
     Program(MT10_HERE, "stepped", ("MT10", "here", str(TASKS)), 1000),
 )
 CLAIMS = (
-    Claim("9", f"{SLOTS} environments: steps/s, of AsyncVectorEnv's", OURS, ASYNC, wanted=5.0),
-    Claim("9", "the same, in the loop's process", HERE, ASYNC),
-    Claim("9", "the most that a Unix socket allows", RAW, ASYNC),
-    Claim("9", "MT10: steps/s, of Meta-World's AsyncVectorEnv", MT10, THEIRS, wanted=3.0),
-    Claim("9", "the same, without a glue between", MT10_HERE, THEIRS),
+    Claim(
+        f"make_vec over a Unix socket, {SLOTS} light environments, beside AsyncVectorEnv",
+        OURS,
+        ASYNC,
+        is_peer=True,
+    ),
+    Claim(
+        "make_vec in its process, 32 light environments, beside AsyncVectorEnv",
+        HERE,
+        ASYNC,
+        is_peer=True,
+    ),
+    Claim(
+        f"make_vec over a Unix socket, {SLOTS} light environments, beside SyncVectorEnv",
+        OURS,
+        SYNC,
+        is_peer=True,
+        means="a loop in one process: faster wherever a step costs less than a message",
+    ),
+    Claim(
+        f"make_vec in its process, {SLOTS} light environments, beside SyncVectorEnv",
+        HERE,
+        SYNC,
+        is_peer=True,
+        means="what a training view checks and copies",
+    ),
+    Claim(
+        "a raw Unix socket, beside AsyncVectorEnv",
+        RAW,
+        ASYNC,
+        means="the most that any vector environment over one can reach",
+    ),
+    Claim(
+        "make_vec over a Unix socket, MT10, beside Meta-World's AsyncVectorEnv",
+        MT10,
+        THEIRS,
+        is_peer=True,
+    ),
+    Claim(
+        "make_vec in its process, MT10, beside Meta-World's AsyncVectorEnv",
+        MT10_HERE,
+        THEIRS,
+        is_peer=True,
+    ),
 )
 
 

@@ -306,3 +306,29 @@ def test_a_server_with_an_agent_can_be_closed(join: Join, server: GlueServer) ->
     join(Follower())
     assert server.next("agent", PATIENCE_S) is not None
     server.close()
+
+
+# What it shows of itself.
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_reflection_is_served_only_if_it_is_asked_for(shown: bool) -> None:
+    reflection_pb2 = pytest.importorskip("grpc_reflection.v1alpha.reflection_pb2")
+    with (
+        GlueServer(places={"agent": 1}, reflection=shown) as server,
+        grpc.insecure_channel(server.address) as channel,
+    ):
+        ask_for = channel.stream_stream(
+            REFLECTION,
+            request_serializer=reflection_pb2.ServerReflectionRequest.SerializeToString,
+            response_deserializer=reflection_pb2.ServerReflectionResponse.FromString,
+        )
+        request = reflection_pb2.ServerReflectionRequest(list_services="")
+        answers = ask_for(iter([request]), timeout=PATIENCE_S)
+        if not shown:
+            with pytest.raises(grpc.RpcError) as refused:
+                next(answers)
+            assert refused.value.code() == grpc.StatusCode.UNIMPLEMENTED
+            return
+        named = {each.name for each in next(answers).list_services_response.service}
+        assert {*SERVICES, "grpc.health.v1.Health"} <= named

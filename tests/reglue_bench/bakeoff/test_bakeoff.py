@@ -95,23 +95,44 @@ def test_an_agent_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stderr
     assert "exit code 3" in done.stdout
     assert "out of coffee" in done.stdout
-    assert "not_played: there is no file nothing.py" in done.stdout
+    assert "absent has no run: there is no file nothing.py" in done.stdout
     assert "exit code 1 before it joined" in done.stdout
-    assert [line.split()[-1] for line in done.stdout.splitlines() if "PARTIAL" in line][-3:] == [
-        "PARTIAL"
-    ] * 3
+    assert sum(line.endswith("PARTIAL") for line in map(str.rstrip, done.stdout.splitlines())) == 2
     assert read_result(tmp_path / "out" / "seeded").complete
-    for name in ("exits", "absent", "leaves"):
+    for name in ("exits", "leaves"):
         result = read_result(tmp_path / "out" / name)
         assert not result.complete
         assert result.ended_early is not None
+
+
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_an_agent_that_cannot_play_has_no_run_and_no_rank(tmp_path: Path, at_once: int) -> None:
+    """The same of one that cannot be started, and of one whose hello says so."""
+    absent = '[agents.absent]\nagent = "nothing.py:Nobody"\n'
+    tables = (agent("seeded"), agent("endless", "Endless"), absent)
+    benchmark = BENCHMARK.replace("workers = 0", "workers = 1")
+    path = write(tmp_path, *tables, benchmark=benchmark)
+    done = run(path, "--json", "--at-once", str(at_once))
+    assert done.returncode == 1, done.stderr
+    assert "endless has no run: Endless cannot play this: " in done.stderr
+    assert [each["name"] for each in json.loads(done.stdout)["runs"]] == ["seeded"]
+    for name in ("endless", "absent"):
+        assert not (tmp_path / "out" / name / "result.json").exists()
+        assert name not in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_agents_of_which_none_can_play_are_wrong_usage(tmp_path: Path) -> None:
+    done = run(write(tmp_path, agent("endless", "Endless"), agent("single", "Endless")))
+    assert done.returncode == 2, done.stderr
+    assert "takes no end of an episode" in done.stderr + done.stdout
+    assert not (tmp_path / "out" / "report.html").exists()
 
 
 def test_what_was_missing_is_played_when_the_agent_is_there(tmp_path: Path) -> None:
     late = f'[agents.late]\nagent = "{tmp_path / "late.py"}:Late"\n'
     path = write(tmp_path, agent("seeded"), late)
     first = bake(path)
-    assert not first["late"].complete
+    assert "late" not in first
     (tmp_path / "late.py").write_text("from tests.reglue_bench.agents import Seeded as Late\n")
     again = bake(path, resume=True)
     assert again["late"].complete

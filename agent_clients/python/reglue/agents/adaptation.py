@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from reglue.agents.agent import Agent, Chosen, Policy, check_agent
 from reglue.agents.metaworld import MetaWorldAgent
 from reglue.errors import CannotLoad, NotAnAgent
 from reglue.messages.agent import Turn
-from reglue.spec import Array, TaskSpec
+from reglue.spec import Array, Discrete, TaskSpec
 
 _PREDICTS = ("observation", "state", "episode_start", "deterministic")
 """The parameters of `predict` by which a model of Stable-Baselines3 is known."""
@@ -93,6 +95,11 @@ class ModelAgent(Agent):
         self.deterministic = deterministic
         self._kept = None if vec_normalize is None else _statistics(Path(vec_normalize), model)
 
+    def check_task(self, spec: TaskSpec) -> None:
+        """Raise NotAnAgent if the model was made for observations or actions of other sizes."""
+        _check_observations(getattr(self.model, "observation_space", None), spec)
+        _check_actions(getattr(self.model, "action_space", None), spec)
+
     def agent_init(self, spec: TaskSpec) -> None:
         """Forget the states of all episodes."""
         self._slots = spec.slots
@@ -140,6 +147,39 @@ class ModelAgent(Agent):
             )
         for kept, state in zip(self._states, states, strict=True):
             np.moveaxis(kept, self._axis, 0)[slots] = np.moveaxis(state, self._axis, 0)
+
+
+def _check_observations(space: Any, spec: TaskSpec) -> None:
+    """Orders of axes may differ, as of pictures; sizes may not."""
+    shown = {tensor.name: tensor for tensor in spec.observations}
+    wanted = getattr(space, "spaces", None)
+    if isinstance(wanted, Mapping):
+        if missing := wanted.keys() - shown.keys():
+            raise NotAnAgent(
+                f"observation: got a model that sees {sorted(missing)}, wanted one that sees "
+                f"{sorted(shown)}"
+            )
+        pairs = [(wanted[name], tensor) for name, tensor in shown.items() if name in wanted]
+    elif len(shown) == 1:
+        pairs = [(space, spec.observations[0])]
+    else:
+        pairs = []
+    for of_model, tensor in pairs:
+        shape = getattr(of_model, "shape", None)
+        if shape is not None and math.prod(shape) != math.prod(tensor.shape):
+            raise NotAnAgent(f"{tensor.name}: got a model of shape {shape}, wanted {tensor.shape}")
+
+
+def _check_actions(space: Any, spec: TaskSpec) -> None:
+    shape = getattr(space, "shape", None)
+    if shape is None or len(spec.actions) != 1:
+        return
+    action = spec.actions[0]
+    if math.prod(shape) != math.prod(action.shape):
+        raise NotAnAgent(f"{action.name}: got a model of shape {shape}, wanted {action.shape}")
+    count, domain = getattr(space, "n", None), action.domain
+    if isinstance(domain, Discrete) and isinstance(count, (int, np.integer)) and count > domain.n:
+        raise NotAnAgent(f"{action.name}: got a model of {count} actions, wanted {domain.n}")
 
 
 def _statistics(path: Path, model: Any) -> Any:

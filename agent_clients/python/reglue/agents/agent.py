@@ -72,6 +72,11 @@ class Agent:
             raise UsageError(f"got a task that shows {shown}, wanted a tensor called desired_goal")
         return self.seen_goals.of(slot)
 
+    def check_task(self, spec: TaskSpec) -> None:
+        """Raise NotAnAgent if the agent cannot play this task. It changes nothing: it is called
+        before `agent_init`, and of an agent in the benchmark's process before a run begins.
+        """
+
     def agent_init(self, spec: TaskSpec) -> None:
         """Forget everything that was learned before."""
 

@@ -52,6 +52,7 @@ def play(agent: Agent, call: Call) -> Reply | None:
             rows = len(call.steps.slots) + len(call.starts.slots)
             return _actions(agent.spec, agent.turn(_own(call)), rows)
         case AgentInit(spec):
+            agent.check_task(spec)
             agent.spec = spec
             agent.seen_goals = shown_goals(spec)
             agent.agent_init(spec)

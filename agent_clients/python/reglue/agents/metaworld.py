@@ -62,8 +62,13 @@ class MetaWorldAgent(Agent):
         """The methods of a MetaLearningAgent that it lacks."""
         return tuple(name for name in ADAPTING_METHODS if not _has(self.inner, name))
 
+    def check_task(self, spec: TaskSpec) -> None:
+        """Raise NotAnAgent if the task's tensors do not fit the protocol."""
+        _observation(spec.observations)
+        _only_action(spec.actions)
+
     def agent_init(self, spec: TaskSpec) -> None:
-        """Take the task. Raises NotAnAgent if its tensors do not fit the protocol."""
+        """Take the task. Raises NotAnAgent as `check_task`."""
         self._seen = _observation(spec.observations)
         self._acted = _only_action(spec.actions)
         self._observations = self._seen.empty(spec.slots)

@@ -1,0 +1,107 @@
+"""An agent that says it cannot play what is asked is refused before the first step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+import reglue
+from reglue.errors import NotAnAgent, NotCapable, UsageError
+from reglue_bench import Evaluator
+from reglue_bench.plans.plan import Plan
+from reglue_bench.runs.ledger import FILE
+from tests.reglue_bench.agents import Frozen
+from tests.reglue_bench.benching import bench_words, commanded
+from tests.reglue_bench.toys import corridor_plan, joining, online_plan, play
+
+INCAPABLE = [
+    ("Frozen", corridor_plan("meta-learning"), "cannot adapt"),
+    ("Endless", corridor_plan(), "takes no end of an episode"),
+    ("Endless", online_plan(), "takes no end of an episode"),
+    ("Single", corridor_plan(), "at most 1 slots"),
+]
+
+
+class Model:
+    """Trained on a task of three numbers and four actions, as one of Stable-Baselines3."""
+
+    observation_space = gymnasium.spaces.Box(-1, 1, (3,), np.float32)
+    action_space: Any = gymnasium.spaces.Discrete(4)
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = False,
+    ) -> Any:
+        raise AssertionError("it is not asked")
+
+
+def is_vacant(folder: Path) -> bool:
+    """Whether a folder holds neither a run nor a result."""
+    return not [*folder.rglob(FILE), *folder.rglob("result.json")]
+
+
+@pytest.mark.parametrize(("name", "plan", "words"), INCAPABLE)
+def test_a_program_whose_hello_says_so_is_refused_and_leaves_no_run(
+    tmp_path: Path, name: str, plan: Plan, words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        play(tmp_path / "run", plan, agent_cmd=joining(name))
+    assert is_vacant(tmp_path)
+
+
+def test_it_is_told_why(tmp_path: Path) -> None:
+    with pytest.raises(NotCapable):
+        play(tmp_path / "run", corridor_plan("meta-learning"), agent_cmd=joining("Frozen"))
+    assert "cannot adapt" in (tmp_path / "run" / "agent.log").read_text()
+
+
+def test_also_where_other_processes_play(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="takes no end of an episode"):
+        play(tmp_path / "run", online_plan(), agent_cmd=joining("Endless"), processes=2)
+    assert is_vacant(tmp_path)
+
+
+def test_an_object_is_refused_too(tmp_path: Path) -> None:
+    with pytest.raises(NotCapable, match="Frozen cannot play this: got an agent that cannot adapt"):
+        play(tmp_path / "run", corridor_plan("meta-learning"), Frozen())
+    assert is_vacant(tmp_path)
+
+
+def test_a_command_says_so_in_one_sentence_as_wrong_usage(tmp_path: Path) -> None:
+    words = bench_words(tmp_path / "run", "Corridor", agent="Endless", episodes=2)
+    with commanded(words) as command:
+        code, said, _ = command.ended()
+    assert code == 2, said
+    assert len([line for line in said.splitlines() if "takes no end of an episode" in line]) == 1
+    assert "Traceback" not in said
+    assert is_vacant(tmp_path)
+
+
+@pytest.mark.parametrize("is_object", [False, True])
+def test_a_model_of_other_observations_is_refused(tmp_path: Path, is_object: bool) -> None:
+    benchmark = gymnasium.make("CartPole-v1") if is_object else "evaluate:gymnasium:CartPole-v1"
+    with pytest.raises(NotAnAgent, match=r"observation: got .*3.*, wanted .*4"):
+        reglue.evaluate(benchmark, agent=Model(), num_episodes=1, out=tmp_path / "run")
+    assert is_vacant(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "space", [gymnasium.spaces.Discrete(4), gymnasium.spaces.Box(-1, 1, (2,), np.float32)]
+)
+def test_a_model_of_other_actions_is_refused(space: Any) -> None:
+    class Other(Model):
+        observation_space = gymnasium.spaces.Box(-1, 1, (4,), np.float32)
+        action_space = space
+
+    with (
+        Evaluator("evaluate:gymnasium:CartPole-v1", num_episodes=1) as evaluator,
+        pytest.raises(NotAnAgent, match="action: got "),
+    ):
+        evaluator(Other())

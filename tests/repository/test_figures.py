@@ -1,0 +1,106 @@
+"""Figures of the README and the page on performance are those of the last measurement."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from speed.harness import Section
+from speed.results import page, read
+from tests.repository.pages import ROOT
+
+RESULTS = read(ROOT / "benchmarks/speed/results.json")
+README, PERFORMANCE = "README.md", "docs/explanation/performance.md"
+
+
+def figure(section: str, name: str) -> float:
+    """The median of a series, or the figure of a claim."""
+    found: Section = RESULTS.sections[section]
+    for series in found.series:
+        if series.name == name:
+            return series.median
+    (claim,) = [each for each in found.claims if each.what == name]
+    value = found.value(claim)
+    assert value is not None
+    return value
+
+
+def ms(section: str, name: str) -> float:
+    """Of a step, from steps a second."""
+    return 1e3 / figure(section, name)
+
+
+WORLD, PLAIN = (
+    figure("steps", "reglue's World ÷ floor"),
+    figure("steps", "metaworld's step ÷ floor"),
+)
+WARM = figure("evaluation", "MT10, whole command, warm caches, beside metaworld.evaluation")
+SYNC, UNIX = "SyncVectorEnv, 32", "make_vec over a Unix socket, 32"
+MT10 = "make_vec over a Unix socket, MT10, beside Meta-World's AsyncVectorEnv"
+MANY = "turns/s of 64 agents ÷ of the best number of them"
+MANY_GRPC = "turns/s of 64 agents over gRPC ÷ of the best number of them"
+HUB, EPISODE = "four processes, RL_step", "four processes, RL_episode"
+
+SAID = [
+    (
+        README,
+        f"A Meta-World step costs {WORLD:.1f} times its physics (plain Meta-World: {PLAIN:.1f})",
+    ),
+    (README, {7: "MT10 takes a seventh of the time"}[round(WARM)]),
+    (
+        README,
+        "A light environment is "
+        f"{figure('stepped', SYNC) / figure('stepped', UNIX):.1f} times as fast in `SyncVectorEnv`",
+    ),
+    (PERFORMANCE, f"{WORLD:.1f} times the physics, in place of {PLAIN:.1f}"),
+    (
+        PERFORMANCE,
+        f"a step takes {1e3 * ms('turns', 'Reglue, RL_step'):.0f} µs over a Unix socket, and "
+        f"{1e3 * ms('streams', 'Reglue over gRPC, 1 slot'):.0f} µs over Python's gRPC",
+    ),
+    (PERFORMANCE, f"plays {figure('stepped', SYNC):,.0f} light steps a second"),
+    (
+        PERFORMANCE,
+        f"plays {figure('stepped', 'make_vec in its process, 32'):,.0f} in its process and "
+        f"{figure('stepped', UNIX):,.0f} over a Unix socket",
+    ),
+    (PERFORMANCE, f"over gRPC {figure('streams', 'Reglue over gRPC, 32 slots'):,.0f}"),
+    (PERFORMANCE, f"environment, plays {figure('stepped', 'AsyncVectorEnv, 32'):,.0f}"),
+    (
+        PERFORMANCE,
+        f"over a socket is {figure('stepped', MT10):.1f} times as fast",
+    ),
+    (
+        PERFORMANCE,
+        f"takes about {ms('turns', f'Reglue, {HUB}'):.2f} ms over Unix sockets and "
+        f"{ms('turns', 'Reglue, four processes over gRPC, RL_step'):.1f} ms over gRPC; in "
+        f"`RL_episode`, which needs no program, {ms('turns', f'Reglue, {EPISODE}'):.2f} ms",
+    ),
+    (
+        PERFORMANCE,
+        f"takes {ms('turns', f'RL-Glue 3 codec, {HUB}'):.2f} and "
+        f"{ms('turns', f'RL-Glue 3 codec, {EPISODE}'):.2f} ms",
+    ),
+    (
+        PERFORMANCE,
+        f"takes {ms('turns', f'the least Python hub, {HUB}'):.2f}, "
+        f"{ms('turns', 'the least Python hub, four processes over gRPC, RL_step'):.1f} and "
+        f"{ms('turns', f'the least Python hub, {EPISODE}'):.2f} ms",
+    ),
+    (
+        PERFORMANCE,
+        f"play {100 * figure('growth', MANY):.0f} % of what the best number of them plays over "
+        f"Unix sockets, and {100 * figure('growth', MANY_GRPC):.0f} % over gRPC",
+    ),
+    (PERFORMANCE, f"takes {figure('competition', 'processor time'):.1f} seconds of processor time"),
+]
+
+
+@pytest.mark.parametrize(("where", "words"), SAID)
+def test_what_is_said_was_measured(where: str, words: str) -> None:
+    assert words in re.sub(r"\s+", " ", (ROOT / where).read_text(encoding="utf-8"))
+
+
+def test_the_page_of_figures_is_that_of_the_samples() -> None:
+    assert (ROOT / "benchmarks/speed/RESULTS.md").read_text(encoding="utf-8") == page(RESULTS)
