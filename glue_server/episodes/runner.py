@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from glue_server.agent.calls import AgentCalls
+from glue_server.agent.calls import ADAPTING_AGENT, AgentCalls
 from glue_server.agent.port import AgentPort
 from glue_server.agent.turns import SlotAgent
 from glue_server.environment.calls import EnvironmentCalls
@@ -83,13 +83,7 @@ class EpisodeRunner:
     def adapt_begin(self) -> None:
         """The agent returns to its meta-trained state."""
         if not self._agent.hello.adapts:
-            self._agent.give_up(
-                "an agent that cannot adapt",
-                "one that says that it adapts, as this benchmark adapts agents before it judges "
-                "them (C++: adapts of traits(); C: REGLUE_ADAPTS; Julia and TypeScript: adapts; "
-                "Python: adapts = True; an agent that learns nothing may say so, and is judged "
-                "as it is; of Meta-World's agents init(), adapt_action(), step() and adapt())",
-            )
+            self._agent.give_up("an agent that cannot adapt", ADAPTING_AGENT)
         self._call(AdaptBegin())
 
     def adapt(self) -> None:
