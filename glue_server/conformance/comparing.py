@@ -14,6 +14,7 @@ from reglue.conformance.words import (
     spec_of_text,
     started_words,
     stepped_words,
+    tasks_words,
 )
 from reglue.errors import (
     ROUTINE_REFUSALS,
@@ -36,6 +37,7 @@ from reglue.messages.experiment import (
     SnapshotKey,
     Started,
     Stepped,
+    Tasks,
 )
 from reglue.spec import Arrays, Box, TaskSpec, TensorSpec
 
@@ -188,6 +190,8 @@ def check_report(told: str, got: str, answer: Any, spec: TaskSpec) -> None:
             check_same(what, got, str(int((answer.terminated | answer.truncated).all())))
         case Counts():
             check_same(what, _numbers(got), _numbers(counts_words(answer)))
+        case Tasks():
+            check_same(what, got, tasks_words(answer))
         case SnapshotKey(text) | TextMessage(text):
             check_same(what, got, text)
         case _:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 
+from glue_server.routines.goals import SlotGoals
 from reglue.environments.world import Cell
 from reglue.errors import BadArgument, setting
 from reglue.messages.agent import Phase
@@ -32,10 +33,9 @@ class Cells:
     """
 
     def __init__(
-        self, task: str, variant: int, *, seed: int, run: int, secret: str | None, nonce: str
+        self, goals: SlotGoals, *, seed: int, run: int, secret: str | None, nonce: str
     ) -> None:
-        self._task = task
-        self._variant = variant
+        self.goals = goals
         self._run = f"{seed} {run}"
         self._agents_run = f"{seed} {run} {nonce}".rstrip()
         own = f"reglue run secret {seed}" if secret is None else f"reglue own secret {secret}"
@@ -44,10 +44,11 @@ class Cells:
         self._agent_starts = 0
         self._steps = 0
 
-    def next(self, phase: Phase) -> Cell:
-        """The next episode."""
+    def next(self, slot: int, phase: Phase) -> Cell:
+        """The next episode, in that slot."""
+        goal = self.goals.start(slot)
         seed = self._words64(f"reglue episode {self._run} {self._starts}") >> 1
-        cell = Cell(self._task, self._variant, seed, self._starts, phase, self._steps)
+        cell = Cell(goal.task, goal.variant, seed, self._starts, phase, self._steps)
         self._starts += 1
         return cell
 

@@ -15,9 +15,9 @@ from glue_server.environment.recall import NO_SLOTS
 from glue_server.routines.arguments import check_slots
 from glue_server.routines.seeds import Cells
 from reglue.errors import AgentFault, EnvironmentFault, OutOfOrder
-from reglue.messages.agent import ActionFlag, EndKind, Phase
+from reglue.messages.agent import ActionFlag, AgentHello, Call, EndKind, Phase, Reply
 from reglue.messages.environment import EnvironmentCall, Play, Played, Slots
-from reglue.messages.experiment import Counts, Stepped
+from reglue.messages.experiment import Counts, Goal, Stepped
 from reglue.messages.value import value
 from reglue.spec import Array, Arrays, TaskSpec
 
@@ -31,7 +31,8 @@ class JoinedSlots:
     """An environment and an agent in each of S slots, and the counts of each.
 
     `live` are the slots whose environment is in mid-episode, `acts` those in which the agent
-    acts, from a start to an end; (S,) each. Peers are asked about slots in ascending order.
+    acts, from a start to an end; (S,) each. `is_cut_off` are slots of both kinds whose episode a
+    limit or RL_agent_end has cut off. Peers are asked about slots in ascending order.
     """
 
     def __init__(
@@ -56,7 +57,10 @@ class JoinedSlots:
         self.live = np.zeros(self.spec.slots, np.bool_)
         self.everyone = Asked.of(range(self.spec.slots))
         self.phase = Phase.TRAIN
+        self.episodes_to_learn_from = 0  # that the agent has begun since the last RL_adapt
+        self.has_adapted = False  # since RL_adapt_begin
         self.acts = np.zeros(self.spec.slots, np.bool_)
+        self.is_cut_off = np.zeros(self.spec.slots, np.bool_)
         self._owns = owns
         self._agent = agent
         self._environment = environment
@@ -86,6 +90,23 @@ class JoinedSlots:
                 got=f"{routine} in slot {slot}, which has no episode", wanted="RL_start first"
             )
 
+    def choose_goals(self, routine: str, asked: Asked, goal: Goal | None) -> None:
+        """Let the slots play `goal` from now on, if there is one.
+
+        Raises OutOfOrder for a slot in mid-episode, and OutOfDomain, with nothing changed.
+        """
+        if goal is not None:
+            self.check_between_episodes(f"{routine} of a goal", asked.places)
+            self.cells.goals.choose(asked.slots, goal)
+
+    def check_between_episodes(self, routine: str, places: Places) -> None:
+        """Raise OutOfOrder for a slot in which an episode is in play."""
+        for slot in _not_in(~self.live | self.is_cut_off, places):
+            raise OutOfOrder(
+                got=f"{routine} in slot {slot}, which is in mid-episode",
+                wanted="the episode's end first: RL_step or RL_episode, or RL_agent_end",
+            )
+
     def check_acting(self, routine: str, places: Places) -> None:
         """Raise OutOfOrder for a slot in which the agent does not act."""
         for slot in _not_in(self.acts, places):
@@ -98,7 +119,7 @@ class JoinedSlots:
 
     def begin(self, asked: Asked) -> Played:
         """env_start."""
-        cells = {slot: self.cells.next(self.phase) for slot in asked.places.tolist()}
+        cells = {slot: self.cells.next(slot, self.phase) for slot in asked.places.tolist()}
         played = self._play(asked, Play(NO_SLOTS, {}, cells))
         for slot in cells.keys() - played.faults.keys():
             self.live[slot] = True
@@ -111,15 +132,19 @@ class JoinedSlots:
         faults = played.faults
         self.cells.count(len(asked.slots) - len(faults))
         rewards, overs = played.rewards.tolist(), (played.terminated | played.truncated).tolist()
-        for slot, reward, ends in zip(asked.places.tolist(), rewards, overs, strict=True):
+        successes = played.success.tolist()
+        for slot, reward, ends, success in zip(
+            asked.places.tolist(), rewards, overs, successes, strict=True
+        ):
             if slot not in faults:
-                self.counts.step(slot, reward, over=ends)
+                self.counts.step(slot, reward, over=ends, success=success)
                 self.live[slot] = not ends
         return played
 
     def _play(self, asked: Asked, play: Play) -> Played:
         """One exchange. Its slots are live again when the answer says so."""
         self.live[asked.places] = False
+        self.is_cut_off[asked.places] = False
         try:
             return self._environment.play(play)
         except EnvironmentFault:
@@ -139,6 +164,19 @@ class JoinedSlots:
         self.live[:] = False
         self.tell(ends=self.void(self.acts.nonzero()[0]))
         self.hear()
+
+    @property
+    def agent_hello(self) -> AgentHello:
+        """What the agent said of itself."""
+        return self._agent.calls.hello
+
+    def ask_agent(self, call: Call) -> Reply:
+        """A routine of the agent other than a turn. Raises AgentFault: all is over then."""
+        try:
+            return self._agent.calls.call(call)
+        except AgentFault:
+            self.agent_lost()
+            raise
 
     # The agent's half. `tell` and `hear` raise AgentFault when it is lost: all is over then.
 
@@ -195,6 +233,9 @@ class JoinedSlots:
         for rows in (ends, steps, starts):
             if rows is not None:
                 self.acts[rows.slots] = False
+                self.is_cut_off[rows.slots] = False
+        if starts is not None:
+            self.episodes_to_learn_from += len(starts)
         try:
             self._hears = self._agent.tell(self.phase, ends=ends, steps=steps, starts=starts)
         except AgentFault:
@@ -357,6 +398,7 @@ class SlotCounts:
     def __init__(self, slots: int = 1) -> None:
         self.steps = [0] * slots
         self._sums = [0.0] * slots
+        self._successes = [False] * slots
         self._episodes = [0] * slots
 
     def __len__(self) -> int:
@@ -364,15 +406,19 @@ class SlotCounts:
 
     def of(self, slot: int) -> Counts:
         """Its present or last episode."""
-        return Counts(self._sums[slot], self.steps[slot], self._episodes[slot])
+        return Counts(
+            self._sums[slot], self.steps[slot], self._episodes[slot], self._successes[slot]
+        )
 
     def begin(self, slot: int) -> None:
         """An episode begins: its start counts as a step."""
         self._sums[slot] = 0.0
+        self._successes[slot] = False
         self.steps[slot] = 1
 
-    def step(self, slot: int, reward: float, *, over: bool) -> None:
+    def step(self, slot: int, reward: float, *, over: bool, success: bool = False) -> None:
         """A step was taken; the agent chooses no action after the last one."""
         self._sums[slot] += reward
+        self._successes[slot] |= success
         self.steps[slot] += not over
         self._episodes[slot] += over

@@ -34,6 +34,7 @@ def set_state(joined: JoinedSlots, call: RLSetState) -> RoutineDone:
     _check(joined, "RL_set_state", call.slot, able=joined.ready.restores)
     joined.ask(SetState(call.slot, joined.keys.snapshot(STATE, call.key)), RoutineDone)
     joined.live[call.slot] = True
+    joined.is_cut_off[call.slot] = False
     return RoutineDone()
 
 

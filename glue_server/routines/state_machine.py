@@ -17,7 +17,9 @@ from glue_server.agent.port import AgentPort
 from glue_server.agent.turns import SlotAgent
 from glue_server.environment.calls import EnvironmentCalls
 from glue_server.environment.port import EnvironmentPort
+from glue_server.routines.adapting import adapt, adapt_begin, freeze
 from glue_server.routines.arguments import check_seed, check_slot
+from glue_server.routines.goals import SlotGoals, first_goal
 from glue_server.routines.seeds import Cells
 from glue_server.routines.slots import JoinedSlots, SlotCounts
 from glue_server.routines.snapshots import (
@@ -33,13 +35,14 @@ from glue_server.routines.steps import (
     agent_step,
     env_start,
     env_step,
+    iterate_goal,
     rl_episode,
     rl_start,
     rl_step,
+    tasks,
 )
 from glue_server.timeouts import Timeouts
 from reglue.errors import (
-    AgentFault,
     EnvironmentFault,
     NotSupported,
     OutOfDomain,
@@ -47,7 +50,14 @@ from reglue.errors import (
     ReglueError,
     RoutineRefused,
 )
-from reglue.messages.agent import Call, Cleanup, Freeze, Phase, Reply, RoutineDone, TextMessage
+from reglue.messages.agent import (
+    Adapt,
+    AdaptBegin,
+    Cleanup,
+    Freeze,
+    RoutineDone,
+    TextMessage,
+)
 from reglue.messages.environment import GetRandomSeed, GetState, StandardizeRandomness
 from reglue.messages.experiment import (
     Answer,
@@ -61,10 +71,12 @@ from reglue.messages.experiment import (
     RLEnvStep,
     RLEpisode,
     RLInit,
+    RLIterateGoal,
     RLSetRandomSeed,
     RLSetState,
     RLStart,
     RLStep,
+    RLTasks,
 )
 from reglue.spec import TaskSpec
 
@@ -135,11 +147,8 @@ class StateMachine:
         name, carry_out = ROUTINES[type(call)]
         if self._joined is None:
             raise OutOfOrder(got=f"{name} before RL_init", wanted="RL_init first")
-        match call:
-            case Cleanup():
-                return self._cleanup()
-            case Freeze():
-                return self._freeze(self._joined)
+        if isinstance(call, Cleanup):
+            return self._cleanup()
         assert carry_out is not None, name
         return carry_out(self._joined, call)
 
@@ -147,7 +156,7 @@ class StateMachine:
         """env_init, then agent_init. Half of it is none: then RL_init comes again."""
         self._check_init(call)
         if self._joined is not None:  # else what there is is known when the environment has begun
-            _check_task(call, self._joined.ready.variants)
+            first_goal(call.task, call.variant, self._joined.ready.variants)
         try:
             ready = self._environment.init(call.slots)
         except RoutineRefused:
@@ -156,12 +165,11 @@ class StateMachine:
             self._joined = None
             raise
         self._joined = None
-        _check_task(call, ready.variants)
+        goal = first_goal(call.task, call.variant, ready.variants)
         self._counts = SlotCounts(call.slots)
         self._agent.init(ready.spec)
         cells = Cells(
-            call.task or next(iter(ready.variants)),
-            call.variant,
+            SlotGoals(goal, ready.variants, call.slots),
             seed=call.seed,
             run=self._inits,
             secret=self._secret,
@@ -205,14 +213,9 @@ class StateMachine:
             raise broken
         return RoutineDone()
 
-    def _freeze(self, joined: JoinedSlots) -> RoutineDone:
-        """agent_freeze: what follows is judged."""
-        self._ask_agent(Freeze())
-        joined.phase = Phase.EVALUATE
-        return RoutineDone()
-
     def _agent_message(self, call: TextMessage) -> TextMessage:
-        reply = self._ask_agent(call)
+        joined = self._joined
+        reply = self._agent.call(call) if joined is None else joined.ask_agent(call)
         assert isinstance(reply, TextMessage), "AgentCalls looks at it"
         return reply
 
@@ -220,23 +223,6 @@ class StateMachine:
         if self._joined is not None:
             return self._joined.ask(TextMessage(text), TextMessage)
         return self._environment.ask(TextMessage(text), TextMessage)
-
-    def _ask_agent(self, call: Call) -> Reply:
-        try:
-            return self._agent.call(call)
-        except AgentFault:
-            if self._joined is not None:
-                self._joined.agent_lost()
-            raise
-
-
-def _check_task(call: RLInit, variants: Mapping[str, int]) -> None:
-    """Raise OutOfDomain for a task or variant that the environment has not."""
-    if call.task and call.task not in variants:
-        raise OutOfDomain(got=f"task {call.task!r}", wanted=f"one of {', '.join(variants)}")
-    count = variants[call.task or next(iter(variants))]
-    if not 0 <= call.variant < count:
-        raise OutOfDomain(got=f"variant {call.variant}", wanted=f"0 to {count - 1}")
 
 
 def _standardize(joined: JoinedSlots, call: StandardizeRandomness) -> RoutineDone:
@@ -253,7 +239,11 @@ ROUTINES: Mapping[type, tuple[str, Callable[[JoinedSlots, Any], Answer] | None]]
     RLStep: ("RL_step", rl_step),
     RLEpisode: ("RL_episode", rl_episode),
     Cleanup: ("RL_cleanup", None),
-    Freeze: ("RL_freeze", None),
+    Freeze: ("RL_freeze", freeze),
+    AdaptBegin: ("RL_adapt_begin", adapt_begin),
+    Adapt: ("RL_adapt", adapt),
+    RLTasks: ("RL_tasks", tasks),
+    RLIterateGoal: ("RL_iterate_goal", iterate_goal),
     StandardizeRandomness: ("RL_standardize_randomness", _standardize),
     GetState: ("RL_get_state", get_state),
     RLSetState: ("RL_set_state", set_state),

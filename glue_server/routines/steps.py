@@ -30,10 +30,13 @@ from reglue.messages.experiment import (
     RLEnvStart,
     RLEnvStep,
     RLEpisode,
+    RLIterateGoal,
     RLStart,
     RLStep,
+    RLTasks,
     Started,
     Stepped,
+    Tasks,
 )
 from reglue.spec import Array, Arrays
 
@@ -42,6 +45,7 @@ def rl_start(joined: JoinedSlots, call: RLStart) -> Started:
     """RL_start in the slots that are named, or in all."""
     asked = _asked(joined, call.slots)
     joined.check_whole("RL_start", asked.places)
+    joined.choose_goals("RL_start", asked, call.goal)
     played = _start(joined, asked)
     _hear(joined, asked, played)
     return Started(asked.slots, joined.seen(asked, played.observations), joined.chosen(asked))
@@ -67,11 +71,13 @@ def rl_episode(joined: JoinedSlots, call: RLEpisode) -> EpisodePlayed:
             wanted="max_steps of 1 or more: this task never ends",
         )
     joined.check_whole("RL_episode", asked.places)
+    joined.choose_goals("RL_episode", asked, call.goal)
     _hear(joined, asked, _start(joined, asked))
     terminated, truncated, success = np.zeros((3, joined.spec.slots), np.bool_)
     on = asked
     while len((on := _still_on(joined, on)).places):
         if 0 < max_steps <= joined.counts.steps[on.slots[0]]:  # they began together
+            joined.is_cut_off[on.places] = True
             break
         if not joined.goes_on():
             raise OutOfOrder(got="RL_episode, cancelled", wanted="a program and a hub that stay")
@@ -142,6 +148,7 @@ def _hear(joined: JoinedSlots, asked: Asked, played: Played) -> None:
 def env_start(joined: JoinedSlots, call: RLEnvStart) -> Started:
     """RL_env_start."""
     asked = Asked.of(joined.all_if_none(call.slots))
+    joined.choose_goals("RL_env_start", asked, call.goal)
     played = joined.begin(asked)
     raise_faults(played.faults)
     return Started(asked.slots, joined.seen(asked, played.observations), {})
@@ -182,7 +189,21 @@ def agent_end(joined: JoinedSlots, call: RLAgentEnd) -> RoutineDone:
     kind = EndKind.TRUNCATED if call.truncated else EndKind.TERMINATED
     rows = _rows(joined, asked, call, np.full(len(call.slots), kind, np.uint8))
     joined.tell(ends=rows)
+    joined.is_cut_off[asked.places] = joined.live[asked.places]
     raise_faults({}, joined.hear())
+    return RoutineDone()
+
+
+def tasks(joined: JoinedSlots, _call: RLTasks) -> Tasks:
+    """RL_tasks."""
+    return Tasks(joined.cells.goals.variants)
+
+
+def iterate_goal(joined: JoinedSlots, call: RLIterateGoal) -> RoutineDone:
+    """RL_iterate_goal."""
+    asked = _asked(joined, call.slots)
+    joined.check_between_episodes("RL_iterate_goal", asked.places)
+    joined.cells.goals.iterate(asked.slots)
     return RoutineDone()
 
 

@@ -17,6 +17,7 @@ from glue_server.conformance.drivers.experiment import (
     HalfStep,
     Instruction,
     Pause,
+    Success,
     instruction_text,
 )
 from glue_server.conformance.specs import TASKS, random_rows
@@ -26,7 +27,18 @@ from reglue.conformance.rule import elements, fold, tensor_bytes
 from reglue.conformance.words import spec_of_text, spec_text, stepped_words
 from reglue.environments.dispatch import play_environment
 from reglue.environments.world import Cell
-from reglue.messages.agent import Cleanup, EndKind, Ends, Freeze, Starts, Steps, TextMessage, Turn
+from reglue.messages.agent import (
+    Adapt,
+    AdaptBegin,
+    Cleanup,
+    EndKind,
+    Ends,
+    Freeze,
+    Starts,
+    Steps,
+    TextMessage,
+    Turn,
+)
 from reglue.messages.environment import (
     EnvironmentInit,
     GetRandomSeed,
@@ -37,6 +49,7 @@ from reglue.messages.environment import (
 )
 from reglue.messages.experiment import (
     EnvMessage,
+    Goal,
     RLAgentEnd,
     RLAgentStart,
     RLAgentStep,
@@ -45,10 +58,12 @@ from reglue.messages.experiment import (
     RLEnvStep,
     RLEpisode,
     RLInit,
+    RLIterateGoal,
     RLSetRandomSeed,
     RLSetState,
     RLStart,
     RLStep,
+    RLTasks,
     Stepped,
 )
 
@@ -248,6 +263,8 @@ def test_a_step_is_seen_as_in_its_example() -> None:
         *(RLInit(2, 7), RLStart(), RLStep((1,)), RLEpisode(9), RLCounts(1), Cleanup(), Freeze()),
         *(GetState(0), RLSetState(0, "key"), GetRandomSeed(0), RLSetRandomSeed(0, "key")),
         *(StandardizeRandomness(5), TextMessage("a"), EnvMessage("a"), RLEnvStart(), Pause(3)),
+        *(RLTasks(), RLIterateGoal((1,)), Success(1), AdaptBegin(), Adapt()),
+        RLEpisode(9, (1,), Goal("task", 2)),
     ],
 )
 def test_every_instruction_is_explained(instruction: Instruction) -> None:

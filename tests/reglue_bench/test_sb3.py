@@ -19,7 +19,6 @@ from stable_baselines3.common.vec_env import VecNormalize
 import reglue
 from reglue.agents.adaptation import ModelAgent, agent_of
 from reglue.errors import (
-    AgentFault,
     BadArgument,
     CannotLoad,
     EnvironmentFault,

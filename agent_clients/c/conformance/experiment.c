@@ -66,6 +66,16 @@ static int numbers_before_slots(const char *routine)
     return 0;
 }
 
+/* The goal of a start's `SLOTS of VARIANT TASK`, if there is one. */
+static void read_goal(program *self, const char *rest)
+{
+    const char *goal = strstr(rest, " of ");
+    char *next = (char *)"";
+    self->has_goal = goal != NULL;
+    self->variant = goal ? (uint32_t)strtoul(goal + 4, &next, 10) : 0;
+    self->task = *next == ' ' ? next + 1 : next;
+}
+
 static void read_numbers(program *self, const char *routine, const char *rest)
 {
     uint64_t *const numbers[] = {&self->first, &self->second};
@@ -74,7 +84,7 @@ static void read_numbers(program *self, const char *routine, const char *rest)
     for (int i = 0; i < before; ++i) *numbers[i] = strtoull(next, &next, 10);
     self->count = 0;
     self->slots = must_allocate((strlen(next) + 1) * sizeof *self->slots);
-    while (*next == ' ') self->slots[self->count++] = (uint32_t)strtoul(next, &next, 10);
+    while (*next == ' ' && next[1] != 'o') self->slots[self->count++] = (uint32_t)strtoul(next, &next, 10);
 }
 
 /* Those that show rows; OTHER_INSTRUCTION if it is none. */
@@ -82,9 +92,15 @@ static int with_rows(program *self, const char *routine)
 {
     const reglue_rows *rows = NULL;
     int rc = OTHER_INSTRUCTION;
-    if (strcmp(routine, "start") == 0) rc = reglue_rl_start(self->rl, self->slots, self->count, &rows);
-    if (strcmp(routine, "step") == 0) rc = reglue_rl_step(self->rl, self->slots, self->count, &rows);
-    if (strcmp(routine, "env_start") == 0)
+    if (self->has_goal && strcmp(routine, "start") == 0)
+        rc = reglue_rl_start_goal(self->rl, self->slots, self->count, self->task, self->variant, &rows);
+    else if (self->has_goal && strcmp(routine, "env_start") == 0)
+        rc = reglue_rl_env_start_goal(self->rl, self->slots, self->count, self->task, self->variant, &rows);
+    else if (strcmp(routine, "start") == 0)
+        rc = reglue_rl_start(self->rl, self->slots, self->count, &rows);
+    else if (strcmp(routine, "step") == 0)
+        rc = reglue_rl_step(self->rl, self->slots, self->count, &rows);
+    else if (strcmp(routine, "env_start") == 0)
         rc = reglue_rl_env_start(self->rl, self->slots, self->count, &rows);
     return say_rows(self, rc, rows);
 }
@@ -103,8 +119,30 @@ static int with_key(program *self, const char *routine)
 static int episode(program *self)
 {
     int32_t ended = 0;
-    int rc = reglue_rl_episode(self->rl, self->first, self->slots, self->count, &ended);
+    int rc = self->has_goal ? reglue_rl_episode_goal(self->rl, self->first, self->slots, self->count,
+                                                     self->task, self->variant, &ended)
+                            : reglue_rl_episode(self->rl, self->first, self->slots, self->count, &ended);
     return say_text(self, rc, ended ? "1" : "0");
+}
+
+static int success(program *self)
+{
+    int32_t is_one = 0;
+    int rc = reglue_rl_success(self->rl, self->slots[0], &is_one);
+    return say_text(self, rc, is_one ? "1" : "0");
+}
+
+static int tasks(program *self)
+{
+    size_t count = 0;
+    const char *name;
+    uint32_t variants;
+    int rc = reglue_rl_num_tasks(self->rl, &count);
+    for (size_t i = 0; rc == REGLUE_OK && i < count; ++i) {
+        rc = reglue_rl_task(self->rl, i, &name, &variants);
+        if (rc == REGLUE_OK) text_add(&self->saw, "%s%s %lu", i ? " " : "", name, (unsigned long)variants);
+    }
+    return rc;
 }
 
 static int with_numbers(program *self, const char *routine)
@@ -118,6 +156,12 @@ static int with_numbers(program *self, const char *routine)
     if (strcmp(routine, "trajectory") == 0) return trajectory(self);
     if (strcmp(routine, "counts") == 0) return say_counts(self);
     if (strcmp(routine, "cleanup") == 0) return reglue_rl_cleanup(self->rl);
+    if (strcmp(routine, "success") == 0) return success(self);
+    if (strcmp(routine, "tasks") == 0) return tasks(self);
+    if (strcmp(routine, "adapt_begin") == 0) return reglue_rl_adapt_begin(self->rl);
+    if (strcmp(routine, "adapt") == 0) return reglue_rl_adapt(self->rl);
+    if (strcmp(routine, "iterate_goal") == 0)
+        return reglue_rl_iterate_goal(self->rl, self->slots, self->count);
     if (strcmp(routine, "freeze") == 0) return reglue_rl_freeze(self->rl);
     if (strcmp(routine, "standardize") == 0) return reglue_rl_standardize_randomness(self->rl, self->first);
     return half(self, routine);
@@ -131,6 +175,7 @@ static int carry_out(program *self, const char *instruction)
     const char *rest = instruction[length] ? instruction + length + 1 : "";
     int rc = with_text(self, routine, rest);
     if (rc != OTHER_INSTRUCTION) return rc;
+    read_goal(self, instruction + length);
     read_numbers(self, routine, instruction[length] ? instruction + length : "");
     rc = with_numbers(self, routine);
     free(self->slots);

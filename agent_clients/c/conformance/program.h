@@ -11,6 +11,9 @@ typedef struct program {
     uint32_t *slots; /* numbers of the instruction */
     size_t count;
     uint64_t first, second; /* numbers before the slots */
+    int has_goal;
+    const char *task; /* of the goal, in the instruction; "": the slot's own */
+    uint32_t variant;
 } program;
 
 /* Words: a memory of the bytes of each part of an answer. */

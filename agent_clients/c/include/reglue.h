@@ -560,9 +560,29 @@ REGLUE_API int reglue_experiment_timeout(reglue_experiment *experiment, double t
 REGLUE_API int reglue_rl_init(reglue_experiment *experiment, uint32_t slots, uint64_t seed,
                               const char *task, uint32_t variant, const reglue_spec **spec);
 
+/** RL_tasks, since RL_init: how many tasks the environment has, numbered from 0. */
+REGLUE_API int reglue_rl_num_tasks(reglue_experiment *experiment, size_t *tasks);
+
+/** A task that reglue_rl_num_tasks has counted: its name, valid until the next of these, and how many variants
+ * it has, 0 to `*variants` - 1. Each pointer may be NULL. Nothing is asked of the glue. */
+REGLUE_API int reglue_rl_task(reglue_experiment *experiment, size_t number, const char **name,
+                              uint32_t *variants);
+
 /** RL_start: first observations and actions. A live episode is cut off. */
 REGLUE_API int reglue_rl_start(reglue_experiment *experiment, const uint32_t *slots, size_t count,
                                const reglue_rows **rows);
+
+/** RL_start of a goal, which the slots play from now on: `variant` of `task`, or if `task` is NULL or empty of the
+ * task that each slot plays already. No episode may be live there. The agent is not told of goals, and
+ * keeps what it knows; a freeze goes on. */
+REGLUE_API int reglue_rl_start_goal(reglue_experiment *experiment, const uint32_t *slots,
+                                    size_t count, const char *task, uint32_t variant,
+                                    const reglue_rows **rows);
+
+/** RL_iterate_goal: each slot's next start plays the next variant of its task, after the last one the
+ * first. Where nothing was played since RL_init, the next one is that of RL_init. */
+REGLUE_API int reglue_rl_iterate_goal(reglue_experiment *experiment, const uint32_t *slots,
+                                      size_t count);
 
 /** RL_step: rewards, observations, flags and the next actions. */
 REGLUE_API int reglue_rl_step(reglue_experiment *experiment, const uint32_t *slots, size_t count,
@@ -572,6 +592,11 @@ REGLUE_API int reglue_rl_step(reglue_experiment *experiment, const uint32_t *slo
  * the first). `*ended` is 1 if all ended by themselves; it may be NULL. */
 REGLUE_API int reglue_rl_episode(reglue_experiment *experiment, uint64_t max_steps,
                                  const uint32_t *slots, size_t count, int32_t *ended);
+
+/** RL_episode of a goal, as reglue_rl_start_goal. */
+REGLUE_API int reglue_rl_episode_goal(reglue_experiment *experiment, uint64_t max_steps,
+                                      const uint32_t *slots, size_t count, const char *task,
+                                      uint32_t variant, int32_t *ended);
 
 /** RL_return: the sum of rewards of the present or last episode. */
 REGLUE_API int reglue_rl_return(reglue_experiment *experiment, uint32_t slot, double *sum);
@@ -583,11 +608,23 @@ REGLUE_API int reglue_rl_num_steps(reglue_experiment *experiment, uint32_t slot,
 REGLUE_API int reglue_rl_num_episodes(reglue_experiment *experiment, uint32_t slot,
                                       uint64_t *episodes);
 
+/** RL_success: `*success` is 1 if some step of the present or last episode was a success. */
+REGLUE_API int reglue_rl_success(reglue_experiment *experiment, uint32_t slot, int32_t *success);
+
 /** RL_cleanup: env_cleanup, then agent_cleanup. Counts stay; RL_init comes next. */
 REGLUE_API int reglue_rl_cleanup(reglue_experiment *experiment);
 
-/** RL_freeze: what follows is judged, until the next RL_init. */
+/** RL_freeze: what follows is judged, until RL_init or RL_adapt_begin. */
 REGLUE_API int reglue_rl_freeze(reglue_experiment *experiment);
+
+/** RL_adapt_begin: the agent returns to what it was before adaptation; it adapts in what follows, until
+ * RL_freeze. REGLUE_NOT_SUPPORTED if it cannot. No episode may be live: it has ended, or was cut off by
+ * the limit of RL_episode. */
+REGLUE_API int reglue_rl_adapt_begin(reglue_experiment *experiment);
+
+/** RL_adapt: an adaptation step is over; the agent learns from its episodes, at least one, since
+ * RL_adapt_begin or the last RL_adapt. None may be live. */
+REGLUE_API int reglue_rl_adapt(reglue_experiment *experiment);
 
 /** RL_standardize_randomness: from the next start on, the random numbers of the n-th start are those of
  * reglue_rng{seed, n, 0}. */
@@ -619,6 +656,11 @@ REGLUE_API int reglue_rl_env_message(reglue_experiment *experiment, const char *
 /** RL_env_start, a half step: env_start alone; no actions. The agent is not told. */
 REGLUE_API int reglue_rl_env_start(reglue_experiment *experiment, const uint32_t *slots,
                                    size_t count, const reglue_rows **rows);
+
+/** RL_env_start of a goal, as reglue_rl_start_goal. */
+REGLUE_API int reglue_rl_env_start_goal(reglue_experiment *experiment, const uint32_t *slots,
+                                        size_t count, const char *task, uint32_t variant,
+                                        const reglue_rows **rows);
 
 /** RL_env_step, a half step: env_step alone, with these actions; no next ones. */
 REGLUE_API int reglue_rl_env_step(reglue_experiment *experiment, const uint32_t *slots, size_t count,

@@ -23,6 +23,7 @@ struct reglue_experiment {
   const reglue::TaskSpec* task = nullptr;  // of the last init
   std::optional<SpecView> spec;
   RowsView rows;
+  std::vector<reglue::Task> tasks;      // of the last reglue_rl_num_tasks
   std::string text;                     // a key or a message's answer
 };
 
@@ -44,6 +45,10 @@ bool are_given(const void* array, std::size_t count) { return array || count == 
 
 Slots slots_of(const std::uint32_t* slots, std::size_t count) {
   return count ? Slots(slots, slots + count) : Slots();
+}
+
+reglue::Goal goal_of(const char* task, std::uint32_t variant) {
+  return {reglue::c::text_of(task), variant};
 }
 
 /// The caller's rows, one array a tensor. Throws UsageError if one with bytes is NULL.
@@ -106,11 +111,44 @@ int reglue_rl_init(reglue_experiment* self, std::uint32_t slots, std::uint64_t s
   });
 }
 
+int reglue_rl_num_tasks(reglue_experiment* self, std::size_t* tasks) {
+  return carried_out(self, tasks, [&](Experiment& rl) {
+    self->tasks = rl.rl_tasks();
+    *tasks = self->tasks.size();
+  });
+}
+
+int reglue_rl_task(reglue_experiment* self, std::size_t number, const char** name,
+                   std::uint32_t* variants) {
+  return carried_out(self, true, [&](Experiment&) {
+    if (number >= self->tasks.size()) {
+      throw reglue::OutOfDomain(
+          "task " + std::to_string(number),
+          "one of the " + std::to_string(self->tasks.size()) + " that reglue_rl_num_tasks counted");
+    }
+    const reglue::Task& task = self->tasks[number];
+    if (name) *name = task.name.c_str();
+    if (variants) *variants = task.variants;
+  });
+}
+
 int reglue_rl_start(reglue_experiment* self, const std::uint32_t* slots, std::size_t count,
                     const reglue_rows** rows) {
   return carried_out(self, are_given(slots, count) && rows, [&](Experiment& rl) {
     *rows = self->rows.show(rl.rl_start(slots_of(slots, count)));
   });
+}
+
+int reglue_rl_start_goal(reglue_experiment* self, const std::uint32_t* slots, std::size_t count,
+                         const char* task, std::uint32_t variant, const reglue_rows** rows) {
+  return carried_out(self, are_given(slots, count) && rows, [&](Experiment& rl) {
+    *rows = self->rows.show(rl.rl_start(slots_of(slots, count), goal_of(task, variant)));
+  });
+}
+
+int reglue_rl_iterate_goal(reglue_experiment* self, const std::uint32_t* slots, std::size_t count) {
+  return carried_out(self, are_given(slots, count),
+                     [&](Experiment& rl) { rl.rl_iterate_goal(slots_of(slots, count)); });
 }
 
 int reglue_rl_step(reglue_experiment* self, const std::uint32_t* slots, std::size_t count,
@@ -128,6 +166,15 @@ int reglue_rl_episode(reglue_experiment* self, std::uint64_t max_steps, const st
   });
 }
 
+int reglue_rl_episode_goal(reglue_experiment* self, std::uint64_t max_steps,
+                           const std::uint32_t* slots, std::size_t count, const char* task,
+                           std::uint32_t variant, std::int32_t* ended) {
+  return carried_out(self, are_given(slots, count), [&](Experiment& rl) {
+    const bool all_ended = rl.rl_episode(max_steps, slots_of(slots, count), goal_of(task, variant));
+    if (ended) *ended = all_ended;
+  });
+}
+
 int reglue_rl_return(reglue_experiment* self, std::uint32_t slot, double* sum) {
   return carried_out(self, sum, [&](Experiment& rl) { *sum = rl.rl_return(slot); });
 }
@@ -140,12 +187,24 @@ int reglue_rl_num_episodes(reglue_experiment* self, std::uint32_t slot, std::uin
   return carried_out(self, episodes, [&](Experiment& rl) { *episodes = rl.rl_num_episodes(slot); });
 }
 
+int reglue_rl_success(reglue_experiment* self, std::uint32_t slot, std::int32_t* success) {
+  return carried_out(self, success, [&](Experiment& rl) { *success = rl.rl_success(slot); });
+}
+
 int reglue_rl_cleanup(reglue_experiment* self) {
   return carried_out(self, true, [](Experiment& rl) { rl.rl_cleanup(); });
 }
 
 int reglue_rl_freeze(reglue_experiment* self) {
   return carried_out(self, true, [](Experiment& rl) { rl.rl_freeze(); });
+}
+
+int reglue_rl_adapt_begin(reglue_experiment* self) {
+  return carried_out(self, true, [](Experiment& rl) { rl.rl_adapt_begin(); });
+}
+
+int reglue_rl_adapt(reglue_experiment* self) {
+  return carried_out(self, true, [](Experiment& rl) { rl.rl_adapt(); });
 }
 
 int reglue_rl_standardize_randomness(reglue_experiment* self, std::uint64_t seed) {
@@ -192,6 +251,13 @@ int reglue_rl_env_start(reglue_experiment* self, const std::uint32_t* slots, std
                         const reglue_rows** rows) {
   return carried_out(self, are_given(slots, count) && rows, [&](Experiment& rl) {
     *rows = self->rows.show(rl.rl_env_start(slots_of(slots, count)));
+  });
+}
+
+int reglue_rl_env_start_goal(reglue_experiment* self, const std::uint32_t* slots, std::size_t count,
+                             const char* task, std::uint32_t variant, const reglue_rows** rows) {
+  return carried_out(self, are_given(slots, count) && rows, [&](Experiment& rl) {
+    *rows = self->rows.show(rl.rl_env_start(slots_of(slots, count), goal_of(task, variant)));
   });
 }
 

@@ -15,6 +15,17 @@
 namespace reglue::conformance {
 namespace {
 
+/// The goal of a start's `SLOTS of VARIANT TASK`; none without `of`.
+Goal goal_of(const std::string& text) {
+  const std::size_t at = (" " + text).find(" of ");
+  if (at == std::string::npos) return {};
+  std::istringstream words(text.substr(at + 3));
+  Goal goal{{}, 0};
+  words >> *goal.variant >> std::ws;
+  std::getline(words, goal.task);
+  return goal;
+}
+
 /// The words of an instruction, one after another.
 class Words {
  public:
@@ -72,16 +83,19 @@ class ConformanceExperiment {
     const auto [routine, text] = parted(instruction, ' ');
     Words words(text);
     if (routine == "init") return init(words);
-    if (routine == "start") return started_words(rl_.rl_start(words.slots()));
+    if (routine == "start") return started_words(rl_.rl_start(words.slots(), goal_of(text)));
     if (routine == "step") return stepped_words(rl_.rl_step(words.slots()));
-    if (routine == "episode") return episode(words);
+    if (routine == "episode") return episode(words, goal_of(text));
     if (routine == "trajectory") return trajectory(words);
     if (routine == "counts") return counts(words.slot());
+    if (routine == "success") return rl_.rl_success(words.slot()) ? "1" : "0";
+    if (routine == "tasks") return tasks();
     if (routine == "get_state") return rl_.rl_get_state(words.slot());
     if (routine == "get_random_seed") return rl_.rl_get_random_seed(words.slot());
     if (routine == "agent_message") return rl_.rl_agent_message(text);
     if (routine == "env_message") return rl_.rl_env_message(text);
-    if (routine == "env_start") return started_words(rl_.rl_env_start(words.slots()));
+    if (routine == "env_start")
+      return started_words(rl_.rl_env_start(words.slots(), goal_of(text)));
     if (routine == "env_step") return env_step(words);
     if (routine == "agent_start") return agent_start(words);
     if (routine == "agent_step") return agent_step(words);
@@ -96,6 +110,12 @@ class ConformanceExperiment {
       rl_.rl_standardize_randomness(words.number());
     } else if (routine == "freeze") {
       rl_.rl_freeze();
+    } else if (routine == "adapt_begin") {
+      rl_.rl_adapt_begin();
+    } else if (routine == "adapt") {
+      rl_.rl_adapt();
+    } else if (routine == "iterate_goal") {
+      rl_.rl_iterate_goal(words.slots());
     } else if (routine == "cleanup") {
       rl_.rl_cleanup();
     } else if (routine == "set_state") {
@@ -117,14 +137,22 @@ class ConformanceExperiment {
     return spec_text(rl_.rl_init(slots, words.number()));
   }
 
-  std::string episode(Words& words) {
+  std::string episode(Words& words, const Goal& goal) {
     const std::uint64_t max_steps = words.number();
-    return rl_.rl_episode(max_steps, words.slots()) ? "1" : "0";
+    return rl_.rl_episode(max_steps, words.slots(), goal) ? "1" : "0";
   }
 
   std::string trajectory(Words& words) {
     const std::uint64_t steps = words.number();
     return trajectory_words(rl_.rl_episode_trajectory(steps, words.slot()));
+  }
+
+  std::string tasks() {
+    std::string text;
+    for (const Task& task : rl_.rl_tasks()) {
+      text += (text.empty() ? "" : " ") + task.name + " " + std::to_string(task.variants);
+    }
+    return text;
   }
 
   std::string counts(std::uint32_t slot) {

@@ -39,19 +39,31 @@ function carry_out(program::Program, instruction)
         set! = routine == "set_state" ? rl_set_state! : rl_set_random_seed!
         return set!(rl, key, parse(Int, slot) + 1)
     end
-    return with_numbers(program, routine, parse.(UInt64, split(text)))
+    goal = (;)
+    if routine in ("start", "episode", "env_start") && occursin(" of ", " $text")
+        text, named = split(" $text", " of "; limit = 2)
+        variant, task = (split(named, " "; limit = 2)..., "")
+        goal = (; task = task, variant = parse(UInt32, variant))
+    end
+    return with_numbers(program, routine, parse.(UInt64, split(text)), goal)
 end
 
-function with_numbers(program::Program, routine, numbers)
+function with_numbers(program::Program, routine, numbers, goal)
     rl = program.rl
     slots(from) = Int.(numbers[from:end]) .+ 1
     routine == "sleep" && return sleep(numbers[1] / 1000)
     routine == "init" && return begin!(program, numbers...)
-    routine == "start" && return started_words(rl_start!(rl, slots(1)))
+    routine == "start" && return started_words(rl_start!(rl, slots(1); goal...))
     routine == "step" && return stepped_words(rl_step!(rl, slots(1)))
-    routine == "episode" && return string(Int(rl_episode!(rl, numbers[1], slots(2))))
+    routine == "episode" && return string(Int(rl_episode!(rl, numbers[1], slots(2); goal...)))
     routine == "trajectory" && return trajectory_words(rl_episode_trajectory!(rl, numbers[1], only(slots(2))))
     routine == "counts" && return join((count(rl, only(slots(1))) for count in (rl_return, rl_num_steps, rl_num_episodes)), " ")
+    routine == "env_start" && return started_words(rl_env_start!(rl, slots(1); goal...))
+    routine == "success" && return string(Int(rl_success(rl, only(slots(1)))))
+    routine == "tasks" && return join(("$task $variants" for (task, variants) in rl_tasks(rl)), " ")
+    routine == "iterate_goal" && return rl_iterate_goal!(rl, slots(1))
+    routine == "adapt_begin" && return rl_adapt_begin!(rl)
+    routine == "adapt" && return rl_adapt!(rl)
     routine == "get_state" && return rl_get_state(rl, only(slots(1)))
     routine == "get_random_seed" && return rl_get_random_seed(rl, only(slots(1)))
     routine == "standardize" && return rl_standardize_randomness!(rl, numbers[1])
@@ -67,7 +79,6 @@ end
 
 function half_step(program::Program, routine, numbers, slots)
     rl, spec = program.rl, program.spec
-    routine == "env_start" && return started_words(rl_env_start!(rl, slots(1)))
     memory, tensors = numbers[1] % UInt32, spec === nothing ? TensorSpec[] : spec.observations
     if routine == "env_step"
         tensors = spec === nothing ? TensorSpec[] : spec.actions

@@ -27,7 +27,8 @@ export Cell, Cells, Begun, Earned, ShownObservations, fault!
 export Experiment, rl_init!, rl_start!, rl_step!, rl_episode!, rl_episode_trajectory!, rl_return, rl_num_steps,
     rl_num_episodes, rl_cleanup!, rl_freeze!, rl_standardize_randomness!, rl_get_state, rl_set_state!,
     rl_get_random_seed, rl_set_random_seed!, rl_agent_message, rl_env_message, rl_env_start!, rl_env_step!,
-    rl_agent_start!, rl_agent_step!, rl_agent_end!
+    rl_agent_start!, rl_agent_step!, rl_agent_end!, rl_tasks, rl_iterate_goal!, rl_success, rl_adapt_begin!,
+    rl_adapt!
 export Started, Stepped, Trajectory
 export TaskSpec, TensorSpec, Box, Discrete, MultiDiscrete, MultiBinary
 export ReglueError, UsageError, RoutineRefused, AgentFault, EnvironmentFault, Unreachable, Refused, SessionLost

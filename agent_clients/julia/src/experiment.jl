@@ -106,14 +106,39 @@ function rl_init!(rl::Experiment; slots::Integer = 1, seed::Integer = 0, task::A
 end
 
 """
-    rl_start!(rl, slots = []) -> Started
+    rl_tasks(rl) -> Vector{Pair{String,Int}}
+
+RL_tasks: what the environment can play, since [`rl_init!`](@ref): each task with its number of variants.
+"""
+function rl_tasks(rl::Experiment)
+    count, name, variants = Ref{Csize_t}(0), Ref(Cstring(C_NULL)), Ref(UInt32(0))
+    check(rl, @gc_safe ccall(symbol(:reglue_rl_num_tasks), Cint, (Ptr{Cvoid}, Ptr{Csize_t}), rl, count))
+    return map(1:Int(count[])) do number
+        check(rl, @gc_safe ccall(symbol(:reglue_rl_task), Cint, (Ptr{Cvoid}, Csize_t, Ptr{Cstring}, Ptr{UInt32}),
+            rl, number - 1, name, variants))
+        unsafe_string(name[]) => Int(variants[])
+    end
+end
+
+"""
+    rl_start!(rl, slots = []; task = nothing, variant = nothing) -> Started
 
 RL_start in `slots`, or in all: first observations and actions. A live episode is cut off.
+
+The slots play `task` and `variant` (from 0) from now on, if given: by default variant 0 of that task, or that variant
+of each slot's own task. No episode may be live there. The agent is not told of goals, and keeps what it knows; a freeze
+goes on.
 """
-function rl_start!(rl::Experiment, slots = ())
+function rl_start!(rl::Experiment, slots = (); task = nothing, variant = nothing)
     rows, slots = Ref{Ptr{CRows}}(C_NULL), given_slots(slots)
-    check(rl, @gc_safe ccall(symbol(:reglue_rl_start), Cint, (Ptr{Cvoid}, Ptr{UInt32}, Csize_t, Ptr{Ptr{CRows}}),
-        rl, slots, length(slots), rows))
+    if task === variant === nothing
+        check(rl, @gc_safe ccall(symbol(:reglue_rl_start), Cint, (Ptr{Cvoid}, Ptr{UInt32}, Csize_t, Ptr{Ptr{CRows}}),
+            rl, slots, length(slots), rows))
+    else
+        check(rl, @gc_safe ccall(symbol(:reglue_rl_start_goal), Cint,
+            (Ptr{Cvoid}, Ptr{UInt32}, Csize_t, Cstring, UInt32, Ptr{Ptr{CRows}}),
+            rl, slots, length(slots), given_task(task), given_variant(variant), rows))
+    end
     return started(rl.task, unsafe_load(rows[]))
 end
 
@@ -130,17 +155,36 @@ function rl_step!(rl::Experiment, slots = ())
 end
 
 """
-    rl_episode!(rl, max_steps = 0, slots = []) -> Bool
+    rl_episode!(rl, max_steps = 0, slots = []; task = nothing, variant = nothing) -> Bool
 
 RL_episode of 3.0: one episode in each slot; true if all ended by themselves. The start counts as the first of
-`max_steps`; 0 is no limit. No agent_end follows an episode that was cut off.
+`max_steps`; 0 is no limit. No agent_end follows an episode that was cut off. `task` and `variant` are as of
+[`rl_start!`](@ref).
 """
-function rl_episode!(rl::Experiment, max_steps::Integer = 0, slots = ())
-    ended, slots = Ref{Int32}(0), given_slots(slots)
-    check(rl, @gc_safe ccall(symbol(:reglue_rl_episode), Cint,
-        (Ptr{Cvoid}, UInt64, Ptr{UInt32}, Csize_t, Ptr{Int32}),
-        rl, given(UInt64, "max_steps", max_steps), slots, length(slots), ended))
+function rl_episode!(rl::Experiment, max_steps::Integer = 0, slots = (); task = nothing, variant = nothing)
+    ended, slots, most = Ref{Int32}(0), given_slots(slots), given(UInt64, "max_steps", max_steps)
+    if task === variant === nothing
+        check(rl, @gc_safe ccall(symbol(:reglue_rl_episode), Cint,
+            (Ptr{Cvoid}, UInt64, Ptr{UInt32}, Csize_t, Ptr{Int32}),
+            rl, most, slots, length(slots), ended))
+    else
+        check(rl, @gc_safe ccall(symbol(:reglue_rl_episode_goal), Cint,
+            (Ptr{Cvoid}, UInt64, Ptr{UInt32}, Csize_t, Cstring, UInt32, Ptr{Int32}),
+            rl, most, slots, length(slots), given_task(task), given_variant(variant), ended))
+    end
     return ended[] != 0
+end
+
+"""
+    rl_iterate_goal!(rl, slots = [])
+
+RL_iterate_goal: each slot's next start plays the next variant of its task, after the last one the first. Where nothing
+was played since [`rl_init!`](@ref), the next one is that of `rl_init!`.
+"""
+function rl_iterate_goal!(rl::Experiment, slots = ())
+    slots = given_slots(slots)
+    check(rl, @gc_safe ccall(symbol(:reglue_rl_iterate_goal), Cint, (Ptr{Cvoid}, Ptr{UInt32}, Csize_t),
+        rl, slots, length(slots)))
 end
 
 """
@@ -202,6 +246,18 @@ function rl_num_episodes(rl::Experiment, slot::Integer = 1)
 end
 
 """
+    rl_success(rl, slot = 1) -> Bool
+
+RL_success: whether some step of the present or last episode was a success.
+"""
+function rl_success(rl::Experiment, slot::Integer = 1)
+    success = Ref{Int32}(0)
+    check(rl, @gc_safe ccall(symbol(:reglue_rl_success), Cint, (Ptr{Cvoid}, UInt32, Ptr{Int32}),
+        rl, given_slot(slot), success))
+    return success[] != 0
+end
+
+"""
     rl_cleanup!(rl)
 
 RL_cleanup: env_cleanup, then agent_cleanup. Counts stay; [`rl_init!`](@ref) comes next.
@@ -211,9 +267,26 @@ rl_cleanup!(rl::Experiment) = check(rl, @gc_safe ccall(symbol(:reglue_rl_cleanup
 """
     rl_freeze!(rl)
 
-RL_freeze: agent_freeze. What follows is judged, until the next [`rl_init!`](@ref).
+RL_freeze: agent_freeze. What follows is judged, until [`rl_init!`](@ref) or [`rl_adapt_begin!`](@ref).
 """
 rl_freeze!(rl::Experiment) = check(rl, @gc_safe ccall(symbol(:reglue_rl_freeze), Cint, (Ptr{Cvoid},), rl))
+
+"""
+    rl_adapt_begin!(rl)
+
+RL_adapt_begin: adapt_begin. The agent returns to what it was before adaptation; it adapts in what follows, until
+[`rl_freeze!`](@ref). Refused as `:NOT_SUPPORTED` if it cannot. No episode may be live: it has ended, or was cut off by
+the limit of [`rl_episode!`](@ref).
+"""
+rl_adapt_begin!(rl::Experiment) = check(rl, @gc_safe ccall(symbol(:reglue_rl_adapt_begin), Cint, (Ptr{Cvoid},), rl))
+
+"""
+    rl_adapt!(rl)
+
+RL_adapt: adapt. An adaptation step is over: the agent learns from its episodes, at least one, since
+[`rl_adapt_begin!`](@ref) or the last `rl_adapt!`. None may be live.
+"""
+rl_adapt!(rl::Experiment) = check(rl, @gc_safe ccall(symbol(:reglue_rl_adapt), Cint, (Ptr{Cvoid},), rl))
 
 """
     rl_standardize_randomness!(rl, seed = 0)
@@ -295,14 +368,20 @@ end
 # arrays by name, or one array if the task has one tensor, of `(size(spec)..., rows)`.
 
 """
-    rl_env_start!(rl, slots = []) -> Started
+    rl_env_start!(rl, slots = []; task = nothing, variant = nothing) -> Started
 
-RL_env_start: env_start alone; no actions. The agent is not told.
+RL_env_start: env_start alone; no actions. The agent is not told. `task` and `variant` are as of [`rl_start!`](@ref).
 """
-function rl_env_start!(rl::Experiment, slots = ())
+function rl_env_start!(rl::Experiment, slots = (); task = nothing, variant = nothing)
     rows, slots = Ref{Ptr{CRows}}(C_NULL), given_slots(slots)
-    check(rl, @gc_safe ccall(symbol(:reglue_rl_env_start), Cint, (Ptr{Cvoid}, Ptr{UInt32}, Csize_t, Ptr{Ptr{CRows}}),
-        rl, slots, length(slots), rows))
+    if task === variant === nothing
+        check(rl, @gc_safe ccall(symbol(:reglue_rl_env_start), Cint, (Ptr{Cvoid}, Ptr{UInt32}, Csize_t, Ptr{Ptr{CRows}}),
+            rl, slots, length(slots), rows))
+    else
+        check(rl, @gc_safe ccall(symbol(:reglue_rl_env_start_goal), Cint,
+            (Ptr{Cvoid}, Ptr{UInt32}, Csize_t, Cstring, UInt32, Ptr{Ptr{CRows}}),
+            rl, slots, length(slots), given_task(task), given_variant(variant), rows))
+    end
     return started(rl.task, unsafe_load(rows[]))
 end
 
@@ -367,6 +446,9 @@ function rl_agent_end!(rl::Experiment, rewards, observations, slots = (1,); trun
 end
 
 # What the library's functions are given.
+given_task(task) = given_text(something(task, ""))
+given_variant(variant) = given(UInt32, "variant", something(variant, 0))
+
 Base.cconvert(::Type{Ptr{Cvoid}}, rl::Experiment) = Base.cconvert(Ptr{Cvoid}, rl.handle)
 
 check(rl::Experiment, code) = check(rl.handle, code)

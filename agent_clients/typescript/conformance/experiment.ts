@@ -60,7 +60,11 @@ export class ConformanceExperiment {
   async #carriedOut(instruction: string): Promise<string | void> {
     const { rl } = this;
     const [routine, text] = parted(instruction, " ");
-    const words = text === "" ? [] : text.split(" ");
+    const starts = ["start", "episode", "env_start"].includes(routine);
+    const [before, named] = starts ? parted(` ${text}`, " of ") : [text, ""];
+    const words = before.trim() === "" ? [] : before.trim().split(" ");
+    const [variant, task] = parted(named, " ");
+    const goal = named === "" ? {} : { variant: Number(variant), task };
     const [first, ...rest] = words.map(Number) as [number, ...number[]];
     const slots = words.map(Number);
     switch (routine) {
@@ -70,15 +74,27 @@ export class ConformanceExperiment {
         this.#task = await rl.init({ slots: first, seed: BigInt(words[1]!) });
         return specWords(this.#task);
       case "start":
-        return startedWords(...(await this.#with(rl.start(slots))), true);
+        return startedWords(...(await this.#with(rl.start(slots, goal))), true);
       case "step":
         return steppedWords(...(await this.#with(rl.step(slots))), true);
       case "episode":
-        return (await rl.episode(BigInt(words[0]!), rest)) ? "1" : "0";
+        return (await rl.episode(BigInt(words[0]!), rest, goal)) ? "1" : "0";
       case "trajectory":
         return trajectoryWords(...(await this.#with(rl.episodeTrajectory(first, rest[0]))));
       case "counts":
         return `${await rl.return(first)} ${await rl.numSteps(first)} ${await rl.numEpisodes(first)}`;
+      case "success":
+        return (await rl.success(first)) ? "1" : "0";
+      case "tasks":
+        return (await rl.tasks()).map(({ name, variants }) => `${name} ${variants}`).join(" ");
+      case "iterate_goal":
+        return rl.iterateGoal(slots);
+      case "adapt_begin":
+        return rl.adaptBegin();
+      case "adapt":
+        return rl.adapt();
+      case "env_start":
+        return startedWords(...(await this.#with(rl.envStart(slots, goal))), false);
       case "cleanup":
         return rl.cleanup();
       case "freeze":
@@ -117,8 +133,6 @@ export class ConformanceExperiment {
       return [(reward as Rows<Float64Array>).data, rows] as const;
     };
     switch (routine) {
-      case "env_start":
-        return startedWords(...(await this.#with(rl.envStart(numbers))), false);
       case "env_step": {
         const stepped = rl.envStep(made(actions, slots), slots);
         return steppedWords(...(await this.#with(stepped)), false);

@@ -26,7 +26,12 @@ export {
 } from "./environments/calls.js";
 export { Environment } from "./environments/environment.js";
 export * from "./errors.js";
-export { Experiment, type ExperimentOptions, type InitOptions } from "./experiments/experiment.js";
+export {
+  Experiment,
+  type ExperimentOptions,
+  type GoalOptions,
+  type InitOptions,
+} from "./experiments/experiment.js";
 export { type Started, type Stepped, type Trajectory } from "./experiments/results.js";
 export { type LogLevel } from "./net/log.js";
 export { type ConnectOptions } from "./net/options.js";

@@ -34,15 +34,17 @@ from glue_server.conformance.drivers.experiment import (
     HalfStep,
     Instruction,
     Pause,
+    Success,
 )
 from glue_server.conformance.fault_injection import bent_answers, losing_answer
 from glue_server.conformance.harness import Harness
 from glue_server.conformance.specs import LARGE_ACTION, LARGE_OBSERVATION, PLAIN, TASKS
 from reglue.errors import ROUTINE_REFUSALS, AgentFault, EnvironmentFault, ReglueError
-from reglue.messages.agent import Cleanup, Freeze, TextMessage
+from reglue.messages.agent import Adapt, AdaptBegin, Cleanup, Freeze, TextMessage
 from reglue.messages.environment import GetRandomSeed, GetState, StandardizeRandomness
 from reglue.messages.experiment import (
     EnvMessage,
+    Goal,
     RLAgentEnd,
     RLAgentStart,
     RLAgentStep,
@@ -51,10 +53,12 @@ from reglue.messages.experiment import (
     RLEnvStep,
     RLEpisode,
     RLInit,
+    RLIterateGoal,
     RLSetRandomSeed,
     RLSetState,
     RLStart,
     RLStep,
+    RLTasks,
 )
 from reglue.spec import TaskSpec
 
@@ -96,6 +100,38 @@ def _every_routine(slots: int, harness: Harness) -> None:
     _carried_out(driver, HalfStep(RLAgentEnd, few), HalfStep(RLAgentStart, few))
     _carried_out(driver, HalfStep(RLAgentEnd, few, truncated=True), Freeze(), RLEpisode(0))
     _carried_out(driver, Cleanup(), RLCounts(0), RLInit(slots, 2**63 - 1), RLStart(), Cleanup())
+
+
+def goals(harness: Harness) -> None:
+    """Sees the tasks, and chooses and iterates goals."""
+    driver = harness.begin(PLAIN.with_slots(3))
+    _carried_out(driver, RLTasks(), RLEpisode(0, (), Goal("first", 3)), Success(2))
+    _carried_out(driver, RLEpisode(9, (2, 0), Goal("second/één")), RLIterateGoal((1,)))
+    _carried_out(driver, RLIterateGoal(), RLEpisode(0), Success(0), RLEnvStart((), Goal()))
+    driver.ask_refused(RLStart((), Goal("", 1)), "OUT_OF_ORDER")
+    driver.ask_refused(RLIterateGoal(), "OUT_OF_ORDER")
+    _carried_out(driver, RLInit(3, 5))
+    for goal in (Goal("third"), Goal("second/één", 1), Goal("", 4)):
+        for call in (RLStart((), goal), RLEpisode(1, (), goal), RLEnvStart((), goal)):
+            driver.ask_refused(call, "OUT_OF_DOMAIN")
+    _carried_out(driver, RLStart((), Goal("", 3)))
+
+
+def adapting(harness: Harness) -> None:
+    """Lets the agent adapt, and reports when that is refused."""
+    driver = harness.begin(PLAIN.with_slots(2))
+    driver.ask_refused(Adapt(), "OUT_OF_ORDER")
+    _carried_out(driver, AdaptBegin())
+    driver.ask_refused(Adapt(), "OUT_OF_ORDER")
+    _carried_out(driver, RLEpisode(0), Adapt(), RLStart())
+    for call in (Adapt(), AdaptBegin()):
+        driver.ask_refused(call, "OUT_OF_ORDER")
+    _carried_out(driver, RLEpisode(2), Adapt())
+    driver.ask_refused(Adapt(), "OUT_OF_ORDER")
+    _carried_out(driver, RLEpisode(0), Freeze())
+    driver.ask_refused(Adapt(), "OUT_OF_ORDER")
+    _carried_out(driver, RLEpisode(0), AdaptBegin(), RLEpisode(0), Adapt())
+    driver.counts()
 
 
 def _carried_out(driver: ExperimentDriver, *calls: Instruction) -> None:
@@ -265,7 +301,7 @@ EXPERIMENTS = (
     *group("calls", unknown_fields),
     Check("routines.one-slot", "Has every routine, with 1 slot", partial(_every_routine, 1)),
     Check("routines.many-slots", "Has every routine, with 32 slots", partial(_every_routine, 32)),
-    *group("routines", any_order),
+    *group("routines", any_order, goals, adapting),
     *map(_refusal, ROUTINE_REFUSALS),
     *group("refusals", before_init, unknown_code),
     *group("faults", agent, environment),

@@ -27,11 +27,13 @@ from reglue.conformance.rule import elements
 from reglue.conformance.words import spec_text, trajectory_words
 from reglue.errors import NotConforming, ReglueError, RoutineRefused
 from reglue.experiments.routines import Routines
-from reglue.messages.agent import Budget, Cleanup, Freeze, TextMessage
+from reglue.messages.agent import Adapt, AdaptBegin, Budget, Cleanup, Freeze, TextMessage
 from reglue.messages.environment import GetRandomSeed, GetState, StandardizeRandomness
 from reglue.messages.experiment import (
+    Counts,
     EnvMessage,
     ExperimentCall,
+    Goal,
     RLAgentEnd,
     RLAgentStart,
     RLAgentStep,
@@ -40,10 +42,12 @@ from reglue.messages.experiment import (
     RLEnvStep,
     RLEpisode,
     RLInit,
+    RLIterateGoal,
     RLSetRandomSeed,
     RLSetState,
     RLStart,
     RLStep,
+    RLTasks,
     Started,
     Stepped,
 )
@@ -99,6 +103,10 @@ class ExperimentDriver(Driver):
         instruction, _ = self._wanted[0]
         told = _told(instruction)
         answer = self.answer(instead)
+        if isinstance(instruction, Success) and isinstance(answer, Counts):
+            report = self._report(told)
+            check_same(f"what it saw of {told}", report, str(int(answer.success)))
+            return answer
         report = self._report(told, again=answer if isinstance(instruction, RLCounts) else None)
         self._note(answer)
         check_report(told, report, answer, self.spec)
@@ -109,7 +117,14 @@ class ExperimentDriver(Driver):
         instruction, _ = self._wanted.popleft()
         if isinstance(instruction, Pause):
             return None
-        call = instruction.call(self.spec) if isinstance(instruction, HalfStep) else instruction
+        call: ExperimentCall
+        match instruction:
+            case HalfStep():
+                call = instruction.call(self.spec)
+            case Success(slot):
+                call = RLCounts(slot)
+            case _:
+                call = instruction
         return self._carry_out(_told(instruction), call, instead)
 
     def trajectory(self, steps: int, slot: int) -> None:
@@ -236,6 +251,13 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
+class Success:
+    """RL_success, which the program reads from the counts."""
+
+    slot: int
+
+
+@dataclass(frozen=True, slots=True)
 class HalfStep:
     """A routine of one half, with rows that the rule makes of `memory`."""
 
@@ -261,7 +283,7 @@ class HalfStep:
         return elements(memory, tensors)
 
 
-Instruction: TypeAlias = ExperimentCall | HalfStep | Pause
+Instruction: TypeAlias = ExperimentCall | HalfStep | Pause | Success
 
 
 def instruction_text(instruction: Any) -> str:
@@ -275,6 +297,10 @@ def instruction_text(instruction: Any) -> str:
     words: list[object] = [_NAMES[type(instruction)]]
     for field in fields(instruction):
         value = getattr(instruction, field.name)
+        if isinstance(value, Goal):
+            value = ("of", value.variant, value.task) if value.task else ("of", value.variant)
+        if value is None:
+            continue
         words += value if isinstance(value, tuple) else [value]
     return _words(*words)
 
@@ -283,6 +309,11 @@ _NAMES: Mapping[type, str] = {
     TextMessage: "agent_message",
     EnvMessage: "env_message",
     Pause: "sleep",
+    Success: "success",
+    AdaptBegin: "adapt_begin",
+    Adapt: "adapt",
+    RLTasks: "tasks",
+    RLIterateGoal: "iterate_goal",
     RLStart: "start",
     RLStep: "step",
     RLEpisode: "episode",

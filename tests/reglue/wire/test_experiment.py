@@ -23,7 +23,14 @@ from reglue.errors import (
     RoutineRefused,
     UnknownKey,
 )
-from reglue.messages.agent import Cleanup, Freeze, RoutineDone, TextMessage
+from reglue.messages.agent import (
+    Adapt,
+    AdaptBegin,
+    Cleanup,
+    Freeze,
+    RoutineDone,
+    TextMessage,
+)
 from reglue.messages.environment import GetRandomSeed, GetState, StandardizeRandomness
 from reglue.messages.experiment import (
     Acted,
@@ -32,6 +39,7 @@ from reglue.messages.experiment import (
     EnvMessage,
     EpisodePlayed,
     ExperimentCall,
+    Goal,
     RLAgentEnd,
     RLAgentStart,
     RLAgentStep,
@@ -40,13 +48,16 @@ from reglue.messages.experiment import (
     RLEnvStep,
     RLEpisode,
     RLInit,
+    RLIterateGoal,
     RLSetRandomSeed,
     RLSetState,
     RLStart,
     RLStep,
+    RLTasks,
     SnapshotKey,
     Started,
     Stepped,
+    Tasks,
 )
 from reglue.spec import TaskSpec, TensorSpec
 from reglue.v1 import experiment_pb2 as pb
@@ -63,14 +74,16 @@ from tests.reglue.wire.strategies import WORDS, arrays_of, task_specs
 SPEC = TaskSpec((TensorSpec("seen", "float32", (2,)),), (TensorSpec("done", "int8"),), slots=3)
 UINT32 = st.integers(0, 2**32 - 1)
 UINT64 = st.integers(0, 2**64 - 1)
+GOALS = st.none() | st.builds(Goal, WORDS, UINT32)
 SLOTS = st.lists(UINT32, max_size=4).map(tuple)
 CALLS: st.SearchStrategy[ExperimentCall] = st.one_of(
     st.builds(RLInit, st.integers(1, 2**32 - 1), UINT64, WORDS, UINT32),
-    st.builds(RLStart, SLOTS),
+    st.builds(RLStart, SLOTS, GOALS),
     st.builds(RLStep, SLOTS),
-    st.builds(RLEpisode, UINT64, SLOTS),
+    st.builds(RLEpisode, UINT64, SLOTS, GOALS),
+    st.builds(RLIterateGoal, SLOTS),
     st.builds(RLCounts, UINT32),
-    st.sampled_from([Cleanup(), Freeze()]),
+    st.sampled_from([Cleanup(), Freeze(), AdaptBegin(), Adapt(), RLTasks()]),
     st.builds(StandardizeRandomness, UINT64),
     st.builds(GetState, UINT32),
     st.builds(RLSetState, UINT32, WORDS),
@@ -78,11 +91,12 @@ CALLS: st.SearchStrategy[ExperimentCall] = st.one_of(
     st.builds(RLSetRandomSeed, UINT32, WORDS),
     st.builds(TextMessage, WORDS),
     st.builds(EnvMessage, WORDS),
-    st.builds(RLEnvStart, SLOTS),
+    st.builds(RLEnvStart, SLOTS, GOALS),
 )
 ANSWERS: st.SearchStrategy[Answer] = st.one_of(
     task_specs(),
-    st.builds(Counts, st.floats(allow_nan=False), UINT64, UINT64),
+    st.builds(Counts, st.floats(allow_nan=False), UINT64, UINT64, st.booleans()),
+    st.builds(Tasks, st.dictionaries(WORDS, UINT32, max_size=4)),
     st.builds(SnapshotKey, WORDS.filter(bool)),
     st.builds(TextMessage, WORDS),
     st.just(RoutineDone()),
@@ -90,6 +104,7 @@ ANSWERS: st.SearchStrategy[Answer] = st.one_of(
 CALL_OF: Mapping[type, ExperimentCall] = {
     TaskSpec: RLInit(1, 0),
     Counts: RLCounts(0),
+    Tasks: RLTasks(),
     SnapshotKey: GetState(0),
     TextMessage: EnvMessage(""),
 }

@@ -15,9 +15,11 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "reglue/environment.h"
 #include "reglue/episode.h"
 #include "reglue/export.h"
 #include "reglue/options.h"
@@ -28,6 +30,12 @@ namespace reglue {
 
 /// Numbers of slots; an empty list means all.
 using Slots = std::vector<std::uint32_t>;
+
+/// What slots play from a start on. `{}`: what they played before.
+struct Goal {
+  std::string task = {};  ///< a name of rl_tasks(); empty: the task that each slot plays already
+  std::optional<std::uint32_t> variant = {};  ///< of the task; none: its first, if a task is named
+};
 
 /// First observations, and the actions that the agent chose; one row a slot. It and its copies
 /// own what they view.
@@ -83,10 +91,10 @@ class REGLUE_API FilledRows {
 /// terminal observation. An episode that was cut off ends with the observation and action after
 /// the last reward.
 struct Trajectory {
-  FilledRows observations;      ///< rows o0, o1, …: T of them if it ended, else T + 1
-  FilledRows actions;           ///< likewise
+  FilledRows observations;  ///< rows o0, o1, …: T of them if it ended, else T + 1
+  FilledRows actions;  ///< likewise
   std::vector<double> rewards;  ///< r1, …, rT
-  std::uint8_t flags = 0;       ///< Terminated, Truncated or neither
+  std::uint8_t flags = 0;  ///< Terminated, Truncated or neither
 };
 
 /// Calls RL-Glue's routines at a glue. They wait until an agent and an environment are there.
@@ -121,15 +129,25 @@ class REGLUE_API Experiment {
   const TaskSpec& rl_init(std::uint32_t slots = 1, std::uint64_t seed = 0,
                           const std::string& task = "", std::uint32_t variant = 0);
 
-  /// RL_start: first observations and actions. A live episode is cut off.
-  Started rl_start(const Slots& slots = {});
+  /// RL_tasks: what the environment can play, since rl_init().
+  std::vector<Task> rl_tasks();
+
+  /// RL_start: first observations and actions. A live episode is cut off. The slots play `goal`
+  /// from now on, if it names one; no episode may be live there. The agent is not told of goals,
+  /// and keeps what it knows; a freeze goes on.
+  Started rl_start(const Slots& slots = {}, const Goal& goal = {});
 
   /// RL_step in `slots`, by default in all live ones. Plays the agent's pending action.
   Stepped rl_step(const Slots& slots = {});
 
   /// RL_episode of 3.0: one episode in each slot; true if all ended by themselves. The start
   /// counts as the first of `max_steps`; 0: no limit. No agent_end follows a cut-off episode.
-  bool rl_episode(std::uint64_t max_steps = 0, const Slots& slots = {});
+  /// `goal` is as of rl_start().
+  bool rl_episode(std::uint64_t max_steps = 0, const Slots& slots = {}, const Goal& goal = {});
+
+  /// RL_iterate_goal: each slot's next start plays the next variant of its task, after the last
+  /// one the first. Where nothing was played since rl_init(), the next one is that of rl_init().
+  void rl_iterate_goal(const Slots& slots = {});
 
   /// RL_episode of 1.0: at most `steps` steps of the environment, and all of them.
   Trajectory rl_episode_trajectory(std::uint64_t steps, std::uint32_t slot = 0);
@@ -143,11 +161,22 @@ class REGLUE_API Experiment {
   /// RL_num_episodes: episodes that ended by themselves since RL_init.
   std::uint64_t rl_num_episodes(std::uint32_t slot = 0);
 
+  /// RL_success: whether some step of the present or last episode was a success.
+  bool rl_success(std::uint32_t slot = 0);
+
   /// RL_cleanup: env_cleanup, then agent_cleanup. Counts stay; rl_init() comes next.
   void rl_cleanup();
 
-  /// RL_freeze: agent_freeze. What follows is judged, until the next rl_init().
+  /// RL_freeze: agent_freeze. What follows is judged, until rl_init() or rl_adapt_begin().
   void rl_freeze();
+
+  /// RL_adapt_begin: adapt_begin. The agent returns to what it was before adaptation; it adapts in
+  /// what follows, until rl_freeze(). Throws NotSupported if it cannot. No episode may be live: it
+  /// has ended, or was cut off by the limit of rl_episode().
+  void rl_adapt_begin();
+  /// RL_adapt: adapt. An adaptation step is over: the agent learns from its episodes, at least
+  /// one, since rl_adapt_begin() or the last rl_adapt(). None may be live.
+  void rl_adapt();
 
   /// RL_standardize_randomness: from the next start on, the environment's random numbers in the
   /// n-th start are those of Rng(seed, n), on every platform. `seed` is 0 to 2^63 - 1.
@@ -176,8 +205,8 @@ class REGLUE_API Experiment {
   /// Likewise of each observation tensor.
   FilledRows new_observations(std::size_t rows) const;
 
-  /// RL_env_start: env_start alone; no actions. The agent is not told.
-  Started rl_env_start(const Slots& slots = {});
+  /// RL_env_start: env_start alone; no actions. The agent is not told. `goal` is as of rl_start().
+  Started rl_env_start(const Slots& slots = {}, const Goal& goal = {});
   /// RL_env_step: env_step alone, with these actions; no next ones.
   Stepped rl_env_step(const ChosenActions& actions, const Slots& slots = {0});
   /// RL_agent_start: agent_start alone; the actions are what rl_step() plays next.

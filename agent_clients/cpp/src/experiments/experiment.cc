@@ -32,6 +32,15 @@ void write_slots(const Slots& slots, Message& message) {
   message.mutable_slots()->Add(slots.begin(), slots.end());
 }
 
+/// A start's slots and goal.
+template <class Message>
+void write_start(const Slots& slots, const Goal& goal, Message& message) {
+  write_slots(slots, message);
+  if (goal.task.empty() && !goal.variant) return;
+  message.mutable_goal()->set_task(checked_text("a task's name", goal.task));
+  message.mutable_goal()->set_variant(goal.variant.value_or(0));
+}
+
 void write_rows(const BasicTensors<const std::byte>& tensors, Entries& entries) {
   for (const auto& tensor : tensors) {
     const Span<const std::byte> bytes = tensor.bytes();
@@ -108,9 +117,20 @@ const TaskSpec& Experiment::rl_init(std::uint32_t slots, std::uint64_t seed,
   return *state_->spec;
 }
 
-Started Experiment::rl_start(const Slots& slots) {
+std::vector<Task> Experiment::rl_tasks() {
   Call call;
-  write_slots(slots, *call.mutable_start());
+  call.mutable_tasks();
+  const Reply reply = state_->ask(call, Kind::kTasks);
+  std::vector<Task> tasks;
+  for (const v1::EnvironmentTask& task : reply.message->tasks().tasks()) {
+    tasks.push_back({task.name(), task.variants()});
+  }
+  return tasks;
+}
+
+Started Experiment::rl_start(const Slots& slots, const Goal& goal) {
+  Call call;
+  write_start(slots, goal, *call.mutable_start());
   Reply reply = state_->ask(call, Kind::kStarted);
   return state_->read([&] { return started(std::move(reply), slots, true); });
 }
@@ -122,12 +142,18 @@ Stepped Experiment::rl_step(const Slots& slots) {
   return state_->read([&] { return stepped(std::move(reply), slots, true); });
 }
 
-bool Experiment::rl_episode(std::uint64_t max_steps, const Slots& slots) {
+bool Experiment::rl_episode(std::uint64_t max_steps, const Slots& slots, const Goal& goal) {
   Call call;
-  write_slots(slots, *call.mutable_episode());
+  write_start(slots, goal, *call.mutable_episode());
   call.mutable_episode()->set_max_steps(max_steps);
   const Reply reply = state_->ask(call, Kind::kEpisode);
   return state_->read([&] { return all_ended(reply.message->episode()); });
+}
+
+void Experiment::rl_iterate_goal(const Slots& slots) {
+  Call call;
+  write_slots(slots, *call.mutable_iterate_goal());
+  state_->ask(call, Kind::kDone);
 }
 
 double Experiment::rl_return(std::uint32_t slot) { return state_->counts(slot).sum_of_rewards(); }
@@ -138,6 +164,8 @@ std::uint64_t Experiment::rl_num_episodes(std::uint32_t slot) {
   return state_->counts(slot).episodes();
 }
 
+bool Experiment::rl_success(std::uint32_t slot) { return state_->counts(slot).success(); }
+
 void Experiment::rl_cleanup() {
   Call call;
   call.mutable_cleanup();
@@ -147,6 +175,18 @@ void Experiment::rl_cleanup() {
 void Experiment::rl_freeze() {
   Call call;
   call.mutable_freeze();
+  state_->ask(call, Kind::kDone);
+}
+
+void Experiment::rl_adapt_begin() {
+  Call call;
+  call.mutable_adapt_begin();
+  state_->ask(call, Kind::kDone);
+}
+
+void Experiment::rl_adapt() {
+  Call call;
+  call.mutable_adapt();
   state_->ask(call, Kind::kDone);
 }
 
@@ -202,9 +242,9 @@ FilledRows Experiment::new_observations(std::size_t rows) const {
   return {state_->spec, state_->tensors(&TaskSpec::observations), rows};
 }
 
-Started Experiment::rl_env_start(const Slots& slots) {
+Started Experiment::rl_env_start(const Slots& slots, const Goal& goal) {
   Call call;
-  write_slots(slots, *call.mutable_env_start());
+  write_start(slots, goal, *call.mutable_env_start());
   Reply reply = state_->ask(call, Kind::kStarted);
   return state_->read([&] { return started(std::move(reply), slots, false); });
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from typing import TypedDict
 
 import numpy as np
 
@@ -20,12 +21,13 @@ from reglue.conformance.words import (
     spec_text,
     started_words,
     stepped_words,
+    tasks_words,
     trajectory_words,
 )
 from reglue.errors import AgentFault, EnvironmentFault, ReglueError, RoutineRefused
 from reglue.experiments.experiment import Experiment
 from reglue.experiments.routines import Routines
-from reglue.messages.experiment import Counts
+from reglue.messages.experiment import Counts, Tasks
 from reglue.spec import Array, TaskSpec, TensorSpec
 
 _REWARD = TensorSpec("/reward", "float64")
@@ -33,6 +35,14 @@ _REWARD = TensorSpec("/reward", "float64")
 
 _NOTHING = TaskSpec((TensorSpec("nothing", "bool"),), (TensorSpec("nothing", "bool"),))
 """Before RL_init; routines that show observations are refused then."""
+
+
+_STARTS = ("start", "episode", "env_start")
+
+
+class _Goal(TypedDict, total=False):
+    task: str
+    variant: int
 
 
 class ConformanceExperiment:
@@ -69,6 +79,9 @@ class ConformanceExperiment:
             case "set_state" | "set_random_seed":
                 place, key = text.split(" ")
                 return self._put(routine, int(place), key)
+        goal: _Goal = {}
+        if routine in _STARTS:
+            text, goal = _parted(text)
         numbers = [int(word) for word in text.split()]
         match routine, numbers:
             case "sleep", [milliseconds]:
@@ -77,11 +90,11 @@ class ConformanceExperiment:
                 self._spec = rl.init(slots=slots, seed=seed)
                 return spec_text(self._spec)
             case "start", slots:
-                return started_words(self._spec, rl.start(slots))
+                return started_words(self._spec, rl.start(slots, **goal))
             case "step", slots:
                 return stepped_words(self._spec, rl.step(slots))
             case "episode", [max_steps, *slots]:
-                return str(int(rl.episode(max_steps, slots)))
+                return str(int(rl.episode(max_steps, slots, **goal)))
             case "trajectory", [steps, slot]:
                 return trajectory_words(self._spec, rl.episode_trajectory(steps, slot))
             case "counts", [slot]:
@@ -90,6 +103,18 @@ class ConformanceExperiment:
                         rl.return_(slot=slot), rl.num_steps(slot=slot), rl.num_episodes(slot=slot)
                     )
                 )
+            case "env_start", slots:
+                return started_words(self._spec, rl.env_start(slots, **goal))
+            case "success", [slot]:
+                return str(int(rl.success(slot=slot)))
+            case "tasks", []:
+                return tasks_words(Tasks(rl.tasks))
+            case "iterate_goal", slots:
+                rl.iterate_goal(slots)
+            case "adapt_begin", []:
+                rl.adapt_begin()
+            case "adapt", []:
+                rl.adapt()
             case "get_state", [slot]:
                 return rl.get_state(slot)
             case "get_random_seed", [slot]:
@@ -107,8 +132,6 @@ class ConformanceExperiment:
     def _half_step(self, routine: str, numbers: Sequence[int]) -> str:
         rl, spec = self._rl, self._spec
         match routine, numbers:
-            case "env_start", slots:
-                return started_words(spec, rl.env_start(slots))
             case "env_step", [memory, *slots]:
                 actions = _rows(spec.actions, memory, slots)
                 return stepped_words(spec, rl.env_step(actions, slots))
@@ -131,6 +154,15 @@ class ConformanceExperiment:
         put = self._rl.set_state if routine == "set_state" else self._rl.set_random_seed
         put(key, slot)
         return ""
+
+
+def _parted(text: str) -> tuple[str, _Goal]:
+    """What comes before `of VARIANT TASK`, and that goal."""
+    before, has_goal, goal = f" {text}".partition(" of ")
+    if not has_goal:
+        return text, {}
+    variant, _, task = goal.partition(" ")
+    return before, {"task": task, "variant": int(variant)}
 
 
 def _rows(tensors: Sequence[TensorSpec], memory: int, slots: Sequence[int]) -> dict[str, Array]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from reglue.conformance.rule import START, Bytes, fold, number_bytes, tensor_bytes
 from reglue.experiments.routines import Trajectory
-from reglue.messages.experiment import Counts, Started, Stepped
+from reglue.messages.experiment import Counts, Started, Stepped, Tasks
 from reglue.spec import (
     Arrays,
     Box,
@@ -63,6 +63,11 @@ def trajectory_words(spec: TaskSpec, trajectory: Trajectory) -> str:
 def counts_words(counts: Counts) -> str:
     """The three numbers."""
     return f"{counts.sum_of_rewards!r} {counts.steps} {counts.episodes}"
+
+
+def tasks_words(tasks: Tasks) -> str:
+    """Each task's name and its number of variants."""
+    return " ".join(f"{name} {variants}" for name, variants in tasks.variants.items())
 
 
 def slots_word(slots: npt.ArrayLike) -> str:

@@ -18,7 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue.errors import OutOfDomain
-from reglue.messages.agent import Cleanup, Freeze, RoutineDone, TextMessage
+from reglue.messages.agent import (
+    Adapt,
+    AdaptBegin,
+    Cleanup,
+    Freeze,
+    RoutineDone,
+    TextMessage,
+)
 from reglue.messages.environment import GetRandomSeed, GetState, StandardizeRandomness
 from reglue.messages.experiment import (
     Acted,
@@ -26,6 +33,7 @@ from reglue.messages.experiment import (
     EnvMessage,
     EpisodePlayed,
     ExperimentCall,
+    Goal,
     RLAgentEnd,
     RLAgentStart,
     RLAgentStep,
@@ -34,13 +42,16 @@ from reglue.messages.experiment import (
     RLEnvStep,
     RLEpisode,
     RLInit,
+    RLIterateGoal,
     RLSetRandomSeed,
     RLSetState,
     RLStart,
     RLStep,
+    RLTasks,
     SnapshotKey,
     Started,
     Stepped,
+    Tasks,
 )
 from reglue.spec import Arrays, TaskSpec
 
@@ -78,24 +89,47 @@ class Routines:
         self._slots = _slot_count(slots)
         self._seed = _seed(seed)
         self._task = given_text("task", task)
-        self._variant = given_number("variant", variant, most=MOST_UINT32)
+        self._variant = _variant(variant)
 
-    def init(self, *, slots: int | None = None, seed: int | None = None) -> TaskSpec:
+    def init(
+        self,
+        *,
+        slots: int | None = None,
+        seed: int | None = None,
+        task: str | None = None,
+        variant: int | None = None,
+    ) -> TaskSpec:
         """RL_init: env_init, then agent_init. Counts are zero again.
 
-        `slots` and `seed` replace the program's own until the next init().
+        The arguments replace the program's own until the next init(). A `task` without a
+        `variant` is played at variant 0.
         """
+        goal = given_goal(task, variant)
         call = RLInit(
             self._slots if slots is None else _slot_count(slots),
             self._seed if seed is None else _seed(seed),
-            self._task,
-            self._variant,
+            self._task if task is None else task,
+            self._variant if goal is None else goal.variant,
         )
         return self._ask(call, TaskSpec)
 
-    def start(self, slots: Sequence[int] = ()) -> Started:
-        """RL_start: first observations and actions. An episode in play is cut off."""
-        return self._ask(RLStart(given_slots(slots)), Started)
+    @property
+    def tasks(self) -> dict[str, int]:
+        """RL_tasks: what the environment can play since init(): each task's number of variants, in
+        the environment's order.
+        """
+        return dict(self._ask(RLTasks(), Tasks).variants)
+
+    def start(
+        self, slots: Sequence[int] = (), *, task: str | None = None, variant: int | None = None
+    ) -> Started:
+        """RL_start: first observations and actions. An episode in play is cut off.
+
+        The slots play `task` and `variant` from now on, if given: by default variant 0 of that
+        task, or that variant of each slot's own task. No episode may be in play there. The agent
+        is not told of goals, and keeps what it knows; a freeze() goes on.
+        """
+        return self._ask(RLStart(given_slots(slots), given_goal(task, variant)), Started)
 
     def step(self, slots: Sequence[int] = ()) -> Stepped:
         """RL_step in `slots`, or in all slots with an episode in play.
@@ -104,15 +138,30 @@ class Routines:
         """
         return self._ask(RLStep(given_slots(slots)), Stepped)
 
-    def episode(self, max_steps: int = 0, slots: Sequence[int] = ()) -> bool:
+    def episode(
+        self,
+        max_steps: int = 0,
+        slots: Sequence[int] = (),
+        *,
+        task: str | None = None,
+        variant: int | None = None,
+    ) -> bool:
         """RL_episode of RL-Glue 3.0: one episode in each slot; True if all ended by themselves.
 
         The start counts as the first of `max_steps`; 0 means no limit. An episode that the limit
-        cuts off gets no agent_end and is not counted.
+        cuts off gets no agent_end and is not counted. `task` and `variant` are as of start().
         """
         most = given_number("max_steps", max_steps, most=MOST_UINT64)
-        played = self._ask(RLEpisode(most, given_slots(slots)), EpisodePlayed)
+        call = RLEpisode(most, given_slots(slots), given_goal(task, variant))
+        played = self._ask(call, EpisodePlayed)
         return bool((played.terminated | played.truncated).all())
+
+    def iterate_goal(self, slots: Sequence[int] = ()) -> None:
+        """RL_iterate_goal: each slot's next start plays the next variant of its task, after the
+        last one the first. Where nothing has been played since init(), the next one is that of
+        init(). No episode may be in play.
+        """
+        self._ask(RLIterateGoal(given_slots(slots)), RoutineDone)
 
     def episode_trajectory(self, steps: int, slot: int = 0) -> Trajectory:
         """RL_episode of RL-Glue 1.0: at most `steps` steps of the environment, and all of them."""
@@ -148,13 +197,32 @@ class Routines:
         """RL_num_episodes: episodes that ended by themselves since RL_init."""
         return self._counts(slot).episodes
 
+    def success(self, *, slot: int = 0) -> bool:
+        """RL_success: whether some step of the present or last episode was a success."""
+        return self._counts(slot).success
+
     def cleanup(self) -> None:
         """RL_cleanup: env_cleanup, then agent_cleanup. Counts stay; init() comes next."""
         self._ask(Cleanup(), RoutineDone)
 
     def freeze(self) -> None:
-        """RL_freeze: agent_freeze. What follows is judged, until the next init()."""
+        """RL_freeze: agent_freeze. What follows is judged, until init() or adapt_begin()."""
         self._ask(Freeze(), RoutineDone)
+
+    def adapt_begin(self) -> None:
+        """RL_adapt_begin: adapt_begin. The agent returns to what it was before adaptation; it
+        adapts in what follows, until freeze().
+
+        NotSupported if it cannot adapt. No episode may be in play: it must have ended, or been cut
+        off by the limit of episode().
+        """
+        self._ask(AdaptBegin(), RoutineDone)
+
+    def adapt(self) -> None:
+        """RL_adapt: adapt. An adaptation step is over: the agent learns from its episodes, one or
+        more, since adapt_begin() or the last adapt(). None may be in play.
+        """
+        self._ask(Adapt(), RoutineDone)
 
     def standardize_randomness(self, seed: int = 0) -> None:
         """RL_standardize_randomness: from now on the environment draws from `reglue.rng.Rng(seed,
@@ -190,12 +258,15 @@ class Routines:
 
     # Half steps, for programs that change what passes between agent and environment.
 
-    def env_start(self, slots: Sequence[int] = ()) -> Started:
+    def env_start(
+        self, slots: Sequence[int] = (), *, task: str | None = None, variant: int | None = None
+    ) -> Started:
         """RL_env_start: env_start alone; no actions. The agent is not called. In mid-episode the
         agent is still in the previous episode: a step() that follows plays its pending action in
-        the new one. Call agent_end() and agent_start() for the agent.
+        the new one. Call agent_end() and agent_start() for the agent. `task` and `variant` are as
+        of start().
         """
-        return self._ask(RLEnvStart(given_slots(slots)), Started)
+        return self._ask(RLEnvStart(given_slots(slots), given_goal(task, variant)), Started)
 
     def env_step(self, actions: Rows, slots: Sequence[int] = (0,)) -> Stepped:
         """RL_env_step: env_step alone, with these actions; no next ones."""
@@ -247,6 +318,10 @@ def _slot_count(slots: object) -> int:
     return given_number("slots", slots, least=1, most=MOST_UINT32)
 
 
+def _variant(variant: object) -> int:
+    return given_number("variant", variant, most=MOST_UINT32)
+
+
 def _seed(seed: object) -> int:
     return given_number("seed", seed, most=MOST_SEED)
 
@@ -283,6 +358,16 @@ def given_slots(slots: object) -> tuple[int, ...]:
     if not isinstance(slots, Iterable):
         raise OutOfDomain(got=f"slots {slots!r}", wanted="a list of slots, such as [0]")
     return tuple(map(given_slot, slots))
+
+
+def given_goal(task: object, variant: object) -> Goal | None:
+    """What a start plays from now on; None: what it played before. The glue looks for it."""
+    if task is None and variant is None:
+        return None
+    return Goal(
+        "" if task is None else given_text("task", task),
+        0 if variant is None else _variant(variant),
+    )
 
 
 def given_text(what: str, text: object) -> str:

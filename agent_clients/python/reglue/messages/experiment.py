@@ -5,13 +5,21 @@ The values behind `proto/reglue/v1/experiment.proto`. `slots` that are empty mea
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from reglue.messages.agent import Cleanup, Freeze, RoutineDone, TextMessage
+from reglue.messages.agent import (
+    Adapt,
+    AdaptBegin,
+    Cleanup,
+    Freeze,
+    RoutineDone,
+    TextMessage,
+)
 from reglue.messages.environment import GetRandomSeed, GetState, StandardizeRandomness
 from reglue.messages.value import value
 from reglue.spec import Arrays, TaskSpec
@@ -39,10 +47,19 @@ class RLInit:
 
 
 @dataclass(frozen=True, slots=True)
+class Goal:
+    """What a slot plays."""
+
+    task: str = ""  # empty: the task that the slot plays already
+    variant: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class RLStart:
-    """RL_start."""
+    """RL_start; with a `goal`, which the slots play from now on."""
 
     slots: tuple[int, ...] = ()
+    goal: Goal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +75,24 @@ class RLEpisode:
 
     max_steps: int
     slots: tuple[int, ...] = ()
+    goal: Goal | None = None  # as of RLStart
+
+
+@dataclass(frozen=True, slots=True)
+class RLTasks:
+    """RL_tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class RLIterateGoal:
+    """RL_iterate_goal."""
+
+    slots: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RLCounts:
-    """RL_return, RL_num_steps and RL_num_episodes of a slot."""
+    """RL_return, RL_num_steps, RL_num_episodes and RL_success of a slot."""
 
     slot: int
 
@@ -95,6 +125,7 @@ class RLEnvStart:
     """env_start alone."""
 
     slots: tuple[int, ...] = ()
+    goal: Goal | None = None  # as of RLStart
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +196,20 @@ class EpisodePlayed:
 
 
 @dataclass(frozen=True, slots=True)
+class Tasks:
+    """What the environment can play."""
+
+    variants: Mapping[str, int]  # task -> its number of variants, in the environment's order
+
+
+@dataclass(frozen=True, slots=True)
 class Counts:
     """The present or last episode of a slot."""
 
     sum_of_rewards: float = 0.0  # task units
     steps: int = 0  # actions that the agent chose: RL-Glue 3.0's number of steps
     episodes: int = 0  # that ended by themselves since RL_init
+    success: bool = False  # at some step
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +235,10 @@ ExperimentCall: TypeAlias = (
     | RLCounts
     | Cleanup
     | Freeze
+    | AdaptBegin
+    | Adapt
+    | RLTasks
+    | RLIterateGoal
     | StandardizeRandomness
     | GetState
     | RLSetState
@@ -214,6 +257,7 @@ Answer: TypeAlias = (
     | Started
     | Stepped
     | EpisodePlayed
+    | Tasks
     | Counts
     | SnapshotKey
     | Acted

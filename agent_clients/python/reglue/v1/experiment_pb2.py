@@ -22,67 +22,80 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from reglue.v1 import environment_pb2 as reglue_dot_v1_dot_environment__pb2
 from reglue.v1 import session_pb2 as reglue_dot_v1_dot_session__pb2
 from reglue.v1 import spec_pb2 as reglue_dot_v1_dot_spec__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1areglue/v1/experiment.proto\x12\treglue.v1\x1a\x17reglue/v1/session.proto\x1a\x14reglue/v1/spec.proto\"\xd0\x07\n\x0e\x45xperimentCall\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12+\n\x05hello\x18\x02 \x01(\x0b\x32\x1a.reglue.v1.ExperimentHelloH\x00\x12!\n\x04init\x18\x03 \x01(\x0b\x32\x11.reglue.v1.RlInitH\x00\x12#\n\x05start\x18\x04 \x01(\x0b\x32\x12.reglue.v1.RlStartH\x00\x12!\n\x04step\x18\x05 \x01(\x0b\x32\x11.reglue.v1.RlStepH\x00\x12\'\n\x07\x65pisode\x18\x06 \x01(\x0b\x32\x14.reglue.v1.RlEpisodeH\x00\x12%\n\x06\x63ounts\x18\x07 \x01(\x0b\x32\x13.reglue.v1.RlCountsH\x00\x12%\n\x07\x63leanup\x18\x08 \x01(\x0b\x32\x12.reglue.v1.CleanupH\x00\x12%\n\x06\x66reeze\x18\t \x01(\x0b\x32\x13.reglue.v1.RlFreezeH\x00\x12\x44\n\x16standardize_randomness\x18\n \x01(\x0b\x32\".reglue.v1.RlStandardizeRandomnessH\x00\x12*\n\tget_state\x18\x0b \x01(\x0b\x32\x15.reglue.v1.RlGetStateH\x00\x12*\n\tset_state\x18\x0c \x01(\x0b\x32\x15.reglue.v1.RlSetStateH\x00\x12\x35\n\x0fget_random_seed\x18\r \x01(\x0b\x32\x1a.reglue.v1.RlGetRandomSeedH\x00\x12\x35\n\x0fset_random_seed\x18\x0e \x01(\x0b\x32\x1a.reglue.v1.RlSetRandomSeedH\x00\x12/\n\ragent_message\x18\x0f \x01(\x0b\x32\x16.reglue.v1.TextMessageH\x00\x12-\n\x0b\x65nv_message\x18\x10 \x01(\x0b\x32\x16.reglue.v1.TextMessageH\x00\x12*\n\tenv_start\x18\x11 \x01(\x0b\x32\x15.reglue.v1.RlEnvStartH\x00\x12(\n\x08\x65nv_step\x18\x12 \x01(\x0b\x32\x14.reglue.v1.RlEnvStepH\x00\x12.\n\x0b\x61gent_start\x18\x13 \x01(\x0b\x32\x17.reglue.v1.RlAgentStartH\x00\x12,\n\nagent_step\x18\x14 \x01(\x0b\x32\x16.reglue.v1.RlAgentStepH\x00\x12*\n\tagent_end\x18\x15 \x01(\x0b\x32\x15.reglue.v1.RlAgentEndH\x00\x12\'\n\x08\x66\x61rewell\x18\x16 \x01(\x0b\x32\x13.reglue.v1.FarewellH\x00\x42\x06\n\x04\x63\x61ll\"\xb1\x04\n\x0f\x45xperimentReply\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12#\n\x04spec\x18\x02 \x01(\x0b\x32\x13.reglue.v1.TaskSpecH\x00\x12%\n\x07started\x18\x03 \x01(\x0b\x32\x12.reglue.v1.StartedH\x00\x12%\n\x07stepped\x18\x04 \x01(\x0b\x32\x12.reglue.v1.SteppedH\x00\x12+\n\x07\x65pisode\x18\x05 \x01(\x0b\x32\x18.reglue.v1.EpisodePlayedH\x00\x12#\n\x06\x63ounts\x18\x06 \x01(\x0b\x32\x11.reglue.v1.CountsH\x00\x12%\n\x03key\x18\x07 \x01(\x0b\x32\x16.reglue.v1.SnapshotKeyH\x00\x12!\n\x05\x61\x63ted\x18\x08 \x01(\x0b\x32\x10.reglue.v1.ActedH\x00\x12)\n\x07message\x18\t \x01(\x0b\x32\x16.reglue.v1.TextMessageH\x00\x12&\n\x04\x64one\x18\n \x01(\x0b\x32\x16.reglue.v1.RoutineDoneH\x00\x12%\n\x07refusal\x18\x0b \x01(\x0b\x32\x12.reglue.v1.RefusalH\x00\x12\'\n\x0b\x61gent_fault\x18\x0c \x01(\x0b\x32\x10.reglue.v1.FaultH\x00\x12-\n\x11\x65nvironment_fault\x18\r \x01(\x0b\x32\x10.reglue.v1.FaultH\x00\x12\'\n\x08\x66\x61rewell\x18\x0e \x01(\x0b\x32\x13.reglue.v1.FarewellH\x00\x42\x07\n\x05reply\"\x82\x01\n\x0f\x45xperimentHello\x12\r\n\x05major\x18\x01 \x01(\r\x12\r\n\x05minor\x18\x02 \x01(\r\x12\x0b\n\x03sdk\x18\x03 \x01(\t\x12\x12\n\nexperiment\x18\x04 \x01(\t\x12\x0f\n\x07session\x18\x05 \x01(\t\x12\r\n\x05proof\x18\x06 \x01(\x0c\x12\x10\n\x08\x61nswered\x18\x07 \x01(\x04\"D\n\x06RlInit\x12\r\n\x05slots\x18\x01 \x01(\r\x12\x0c\n\x04seed\x18\x02 \x01(\x04\x12\x0c\n\x04task\x18\x03 \x01(\t\x12\x0f\n\x07variant\x18\x04 \x01(\r\"\x18\n\x07RlStart\x12\r\n\x05slots\x18\x01 \x03(\r\"\x17\n\x06RlStep\x12\r\n\x05slots\x18\x01 \x03(\r\"-\n\tRlEpisode\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x11\n\tmax_steps\x18\x02 \x01(\x04\"\x18\n\x08RlCounts\x12\x0c\n\x04slot\x18\x01 \x01(\r\"\n\n\x08RlFreeze\"\'\n\x17RlStandardizeRandomness\x12\x0c\n\x04seed\x18\x01 \x01(\x04\"\x1a\n\nRlGetState\x12\x0c\n\x04slot\x18\x01 \x01(\r\"\'\n\nRlSetState\x12\x0c\n\x04slot\x18\x01 \x01(\r\x12\x0b\n\x03key\x18\x02 \x01(\t\"\x1f\n\x0fRlGetRandomSeed\x12\x0c\n\x04slot\x18\x01 \x01(\r\",\n\x0fRlSetRandomSeed\x12\x0c\n\x04slot\x18\x01 \x01(\r\x12\x0b\n\x03key\x18\x02 \x01(\t\"\x1b\n\nRlEnvStart\x12\r\n\x05slots\x18\x01 \x03(\r\"+\n\tRlEnvStep\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x0f\n\x07\x61\x63tions\x18\x02 \x03(\x0c\"3\n\x0cRlAgentStart\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x14\n\x0cobservations\x18\x02 \x03(\x0c\"C\n\x0bRlAgentStep\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x0f\n\x07rewards\x18\x02 \x01(\x0c\x12\x14\n\x0cobservations\x18\x03 \x03(\x0c\"U\n\nRlAgentEnd\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x0f\n\x07rewards\x18\x02 \x01(\x0c\x12\x14\n\x0cobservations\x18\x03 \x03(\x0c\x12\x11\n\ttruncated\x18\x04 \x01(\x08\"?\n\x07Started\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x14\n\x0cobservations\x18\x02 \x03(\x0c\x12\x0f\n\x07\x61\x63tions\x18\x03 \x03(\x0c\"_\n\x07Stepped\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x0f\n\x07rewards\x18\x02 \x01(\x0c\x12\x14\n\x0cobservations\x18\x03 \x03(\x0c\x12\r\n\x05\x66lags\x18\x04 \x01(\x0c\x12\x0f\n\x07\x61\x63tions\x18\x05 \x03(\x0c\"-\n\rEpisodePlayed\x12\r\n\x05slots\x18\x01 \x03(\r\x12\r\n\x05\x66lags\x18\x02 \x01(\x0c\"A\n\x06\x43ounts\x12\x16\n\x0esum_of_rewards\x18\x01 \x01(\x01\x12\r\n\x05steps\x18\x02 \x01(\x04\x12\x10\n\x08\x65pisodes\x18\x03 \x01(\x04\"\x1a\n\x0bSnapshotKey\x12\x0b\n\x03key\x18\x01 \x01(\t\"\'\n\x05\x41\x63ted\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x0f\n\x07\x61\x63tions\x18\x02 \x03(\x0c\x32Y\n\x11\x45xperimentService\x12\x44\n\x07Session\x12\x19.reglue.v1.ExperimentCall\x1a\x1a.reglue.v1.ExperimentReply(\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1areglue/v1/experiment.proto\x12\treglue.v1\x1a\x1breglue/v1/environment.proto\x1a\x17reglue/v1/session.proto\x1a\x14reglue/v1/spec.proto\"\xfc\x08\n\x0e\x45xperimentCall\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12+\n\x05hello\x18\x02 \x01(\x0b\x32\x1a.reglue.v1.ExperimentHelloH\x00\x12!\n\x04init\x18\x03 \x01(\x0b\x32\x11.reglue.v1.RlInitH\x00\x12#\n\x05start\x18\x04 \x01(\x0b\x32\x12.reglue.v1.RlStartH\x00\x12!\n\x04step\x18\x05 \x01(\x0b\x32\x11.reglue.v1.RlStepH\x00\x12\'\n\x07\x65pisode\x18\x06 \x01(\x0b\x32\x14.reglue.v1.RlEpisodeH\x00\x12%\n\x06\x63ounts\x18\x07 \x01(\x0b\x32\x13.reglue.v1.RlCountsH\x00\x12%\n\x07\x63leanup\x18\x08 \x01(\x0b\x32\x12.reglue.v1.CleanupH\x00\x12%\n\x06\x66reeze\x18\t \x01(\x0b\x32\x13.reglue.v1.RlFreezeH\x00\x12\x44\n\x16standardize_randomness\x18\n \x01(\x0b\x32\".reglue.v1.RlStandardizeRandomnessH\x00\x12*\n\tget_state\x18\x0b \x01(\x0b\x32\x15.reglue.v1.RlGetStateH\x00\x12*\n\tset_state\x18\x0c \x01(\x0b\x32\x15.reglue.v1.RlSetStateH\x00\x12\x35\n\x0fget_random_seed\x18\r \x01(\x0b\x32\x1a.reglue.v1.RlGetRandomSeedH\x00\x12\x35\n\x0fset_random_seed\x18\x0e \x01(\x0b\x32\x1a.reglue.v1.RlSetRandomSeedH\x00\x12/\n\ragent_message\x18\x0f \x01(\x0b\x32\x16.reglue.v1.TextMessageH\x00\x12-\n\x0b\x65nv_message\x18\x10 \x01(\x0b\x32\x16.reglue.v1.TextMessageH\x00\x12*\n\tenv_start\x18\x11 \x01(\x0b\x32\x15.reglue.v1.RlEnvStartH\x00\x12(\n\x08\x65nv_step\x18\x12 \x01(\x0b\x32\x14.reglue.v1.RlEnvStepH\x00\x12.\n\x0b\x61gent_start\x18\x13 \x01(\x0b\x32\x17.reglue.v1.RlAgentStartH\x00\x12,\n\nagent_step\x18\x14 \x01(\x0b\x32\x16.reglue.v1.RlAgentStepH\x00\x12*\n\tagent_end\x18\x15 \x01(\x0b\x32\x15.reglue.v1.RlAgentEndH\x00\x12\'\n\x08\x66\x61rewell\x18\x16 \x01(\x0b\x32\x13.reglue.v1.FarewellH\x00\x12.\n\x0b\x61\x64\x61pt_begin\x18\x17 \x01(\x0b\x32\x17.reglue.v1.RlAdaptBeginH\x00\x12#\n\x05\x61\x64\x61pt\x18\x18 \x01(\x0b\x32\x12.reglue.v1.RlAdaptH\x00\x12#\n\x05tasks\x18\x19 \x01(\x0b\x32\x12.reglue.v1.RlTasksH\x00\x12\x30\n\x0citerate_goal\x18\x1a \x01(\x0b\x32\x18.reglue.v1.RlIterateGoalH\x00\x42\x06\n\x04\x63\x61ll\"\xd4\x04\n\x0f\x45xperimentReply\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12#\n\x04spec\x18\x02 \x01(\x0b\x32\x13.reglue.v1.TaskSpecH\x00\x12%\n\x07started\x18\x03 \x01(\x0b\x32\x12.reglue.v1.StartedH\x00\x12%\n\x07stepped\x18\x04 \x01(\x0b\x32\x12.reglue.v1.SteppedH\x00\x12+\n\x07\x65pisode\x18\x05 \x01(\x0b\x32\x18.reglue.v1.EpisodePlayedH\x00\x12#\n\x06\x63ounts\x18\x06 \x01(\x0b\x32\x11.reglue.v1.CountsH\x00\x12%\n\x03key\x18\x07 \x01(\x0b\x32\x16.reglue.v1.SnapshotKeyH\x00\x12!\n\x05\x61\x63ted\x18\x08 \x01(\x0b\x32\x10.reglue.v1.ActedH\x00\x12)\n\x07message\x18\t \x01(\x0b\x32\x16.reglue.v1.TextMessageH\x00\x12&\n\x04\x64one\x18\n \x01(\x0b\x32\x16.reglue.v1.RoutineDoneH\x00\x12%\n\x07refusal\x18\x0b \x01(\x0b\x32\x12.reglue.v1.RefusalH\x00\x12\'\n\x0b\x61gent_fault\x18\x0c \x01(\x0b\x32\x10.reglue.v1.FaultH\x00\x12-\n\x11\x65nvironment_fault\x18\r \x01(\x0b\x32\x10.reglue.v1.FaultH\x00\x12\'\n\x08\x66\x61rewell\x18\x0e \x01(\x0b\x32\x13.reglue.v1.FarewellH\x00\x12!\n\x05tasks\x18\x0f \x01(\x0b\x32\x10.reglue.v1.TasksH\x00\x42\x07\n\x05reply\"\x82\x01\n\x0f\x45xperimentHello\x12\r\n\x05major\x18\x01 \x01(\r\x12\r\n\x05minor\x18\x02 \x01(\r\x12\x0b\n\x03sdk\x18\x03 \x01(\t\x12\x12\n\nexperiment\x18\x04 \x01(\t\x12\x0f\n\x07session\x18\x05 \x01(\t\x12\r\n\x05proof\x18\x06 \x01(\x0c\x12\x10\n\x08\x61nswered\x18\x07 \x01(\x04\"D\n\x06RlInit\x12\r\n\x05slots\x18\x01 \x01(\r\x12\x0c\n\x04seed\x18\x02 \x01(\x04\x12\x0c\n\x04task\x18\x03 \x01(\t\x12\x0f\n\x07variant\x18\x04 \x01(\r\"%\n\x04Goal\x12\x0c\n\x04task\x18\x01 \x01(\t\x12\x0f\n\x07variant\x18\x02 \x01(\r\"7\n\x07RlStart\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x1d\n\x04goal\x18\x02 \x01(\x0b\x32\x0f.reglue.v1.Goal\"\x17\n\x06RlStep\x12\r\n\x05slots\x18\x01 \x03(\r\"L\n\tRlEpisode\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x11\n\tmax_steps\x18\x02 \x01(\x04\x12\x1d\n\x04goal\x18\x03 \x01(\x0b\x32\x0f.reglue.v1.Goal\"\x18\n\x08RlCounts\x12\x0c\n\x04slot\x18\x01 \x01(\r\"\n\n\x08RlFreeze\"\x0e\n\x0cRlAdaptBegin\"\t\n\x07RlAdapt\"\t\n\x07RlTasks\"\x1e\n\rRlIterateGoal\x12\r\n\x05slots\x18\x01 \x03(\r\"\'\n\x17RlStandardizeRandomness\x12\x0c\n\x04seed\x18\x01 \x01(\x04\"\x1a\n\nRlGetState\x12\x0c\n\x04slot\x18\x01 \x01(\r\"\'\n\nRlSetState\x12\x0c\n\x04slot\x18\x01 \x01(\r\x12\x0b\n\x03key\x18\x02 \x01(\t\"\x1f\n\x0fRlGetRandomSeed\x12\x0c\n\x04slot\x18\x01 \x01(\r\",\n\x0fRlSetRandomSeed\x12\x0c\n\x04slot\x18\x01 \x01(\r\x12\x0b\n\x03key\x18\x02 \x01(\t\":\n\nRlEnvStart\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x1d\n\x04goal\x18\x02 \x01(\x0b\x32\x0f.reglue.v1.Goal\"+\n\tRlEnvStep\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x0f\n\x07\x61\x63tions\x18\x02 \x03(\x0c\"3\n\x0cRlAgentStart\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x14\n\x0cobservations\x18\x02 \x03(\x0c\"C\n\x0bRlAgentStep\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x0f\n\x07rewards\x18\x02 \x01(\x0c\x12\x14\n\x0cobservations\x18\x03 \x03(\x0c\"U\n\nRlAgentEnd\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x0f\n\x07rewards\x18\x02 \x01(\x0c\x12\x14\n\x0cobservations\x18\x03 \x03(\x0c\x12\x11\n\ttruncated\x18\x04 \x01(\x08\"?\n\x07Started\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x14\n\x0cobservations\x18\x02 \x03(\x0c\x12\x0f\n\x07\x61\x63tions\x18\x03 \x03(\x0c\"_\n\x07Stepped\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x0f\n\x07rewards\x18\x02 \x01(\x0c\x12\x14\n\x0cobservations\x18\x03 \x03(\x0c\x12\r\n\x05\x66lags\x18\x04 \x01(\x0c\x12\x0f\n\x07\x61\x63tions\x18\x05 \x03(\x0c\"-\n\rEpisodePlayed\x12\r\n\x05slots\x18\x01 \x03(\r\x12\r\n\x05\x66lags\x18\x02 \x01(\x0c\"2\n\x05Tasks\x12)\n\x05tasks\x18\x01 \x03(\x0b\x32\x1a.reglue.v1.EnvironmentTask\"R\n\x06\x43ounts\x12\x16\n\x0esum_of_rewards\x18\x01 \x01(\x01\x12\r\n\x05steps\x18\x02 \x01(\x04\x12\x10\n\x08\x65pisodes\x18\x03 \x01(\x04\x12\x0f\n\x07success\x18\x04 \x01(\x08\"\x1a\n\x0bSnapshotKey\x12\x0b\n\x03key\x18\x01 \x01(\t\"\'\n\x05\x41\x63ted\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x0f\n\x07\x61\x63tions\x18\x02 \x03(\x0c\x32Y\n\x11\x45xperimentService\x12\x44\n\x07Session\x12\x19.reglue.v1.ExperimentCall\x1a\x1a.reglue.v1.ExperimentReply(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'reglue.v1.experiment_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_EXPERIMENTCALL']._serialized_start=89
-  _globals['_EXPERIMENTCALL']._serialized_end=1065
-  _globals['_EXPERIMENTREPLY']._serialized_start=1068
-  _globals['_EXPERIMENTREPLY']._serialized_end=1629
-  _globals['_EXPERIMENTHELLO']._serialized_start=1632
-  _globals['_EXPERIMENTHELLO']._serialized_end=1762
-  _globals['_RLINIT']._serialized_start=1764
-  _globals['_RLINIT']._serialized_end=1832
-  _globals['_RLSTART']._serialized_start=1834
-  _globals['_RLSTART']._serialized_end=1858
-  _globals['_RLSTEP']._serialized_start=1860
-  _globals['_RLSTEP']._serialized_end=1883
-  _globals['_RLEPISODE']._serialized_start=1885
-  _globals['_RLEPISODE']._serialized_end=1930
-  _globals['_RLCOUNTS']._serialized_start=1932
-  _globals['_RLCOUNTS']._serialized_end=1956
-  _globals['_RLFREEZE']._serialized_start=1958
-  _globals['_RLFREEZE']._serialized_end=1968
-  _globals['_RLSTANDARDIZERANDOMNESS']._serialized_start=1970
-  _globals['_RLSTANDARDIZERANDOMNESS']._serialized_end=2009
-  _globals['_RLGETSTATE']._serialized_start=2011
-  _globals['_RLGETSTATE']._serialized_end=2037
-  _globals['_RLSETSTATE']._serialized_start=2039
-  _globals['_RLSETSTATE']._serialized_end=2078
-  _globals['_RLGETRANDOMSEED']._serialized_start=2080
-  _globals['_RLGETRANDOMSEED']._serialized_end=2111
-  _globals['_RLSETRANDOMSEED']._serialized_start=2113
-  _globals['_RLSETRANDOMSEED']._serialized_end=2157
-  _globals['_RLENVSTART']._serialized_start=2159
-  _globals['_RLENVSTART']._serialized_end=2186
-  _globals['_RLENVSTEP']._serialized_start=2188
-  _globals['_RLENVSTEP']._serialized_end=2231
-  _globals['_RLAGENTSTART']._serialized_start=2233
-  _globals['_RLAGENTSTART']._serialized_end=2284
-  _globals['_RLAGENTSTEP']._serialized_start=2286
-  _globals['_RLAGENTSTEP']._serialized_end=2353
-  _globals['_RLAGENTEND']._serialized_start=2355
-  _globals['_RLAGENTEND']._serialized_end=2440
-  _globals['_STARTED']._serialized_start=2442
-  _globals['_STARTED']._serialized_end=2505
-  _globals['_STEPPED']._serialized_start=2507
-  _globals['_STEPPED']._serialized_end=2602
-  _globals['_EPISODEPLAYED']._serialized_start=2604
-  _globals['_EPISODEPLAYED']._serialized_end=2649
-  _globals['_COUNTS']._serialized_start=2651
-  _globals['_COUNTS']._serialized_end=2716
-  _globals['_SNAPSHOTKEY']._serialized_start=2718
-  _globals['_SNAPSHOTKEY']._serialized_end=2744
-  _globals['_ACTED']._serialized_start=2746
-  _globals['_ACTED']._serialized_end=2785
-  _globals['_EXPERIMENTSERVICE']._serialized_start=2787
-  _globals['_EXPERIMENTSERVICE']._serialized_end=2876
+  _globals['_EXPERIMENTCALL']._serialized_start=118
+  _globals['_EXPERIMENTCALL']._serialized_end=1266
+  _globals['_EXPERIMENTREPLY']._serialized_start=1269
+  _globals['_EXPERIMENTREPLY']._serialized_end=1865
+  _globals['_EXPERIMENTHELLO']._serialized_start=1868
+  _globals['_EXPERIMENTHELLO']._serialized_end=1998
+  _globals['_RLINIT']._serialized_start=2000
+  _globals['_RLINIT']._serialized_end=2068
+  _globals['_GOAL']._serialized_start=2070
+  _globals['_GOAL']._serialized_end=2107
+  _globals['_RLSTART']._serialized_start=2109
+  _globals['_RLSTART']._serialized_end=2164
+  _globals['_RLSTEP']._serialized_start=2166
+  _globals['_RLSTEP']._serialized_end=2189
+  _globals['_RLEPISODE']._serialized_start=2191
+  _globals['_RLEPISODE']._serialized_end=2267
+  _globals['_RLCOUNTS']._serialized_start=2269
+  _globals['_RLCOUNTS']._serialized_end=2293
+  _globals['_RLFREEZE']._serialized_start=2295
+  _globals['_RLFREEZE']._serialized_end=2305
+  _globals['_RLADAPTBEGIN']._serialized_start=2307
+  _globals['_RLADAPTBEGIN']._serialized_end=2321
+  _globals['_RLADAPT']._serialized_start=2323
+  _globals['_RLADAPT']._serialized_end=2332
+  _globals['_RLTASKS']._serialized_start=2334
+  _globals['_RLTASKS']._serialized_end=2343
+  _globals['_RLITERATEGOAL']._serialized_start=2345
+  _globals['_RLITERATEGOAL']._serialized_end=2375
+  _globals['_RLSTANDARDIZERANDOMNESS']._serialized_start=2377
+  _globals['_RLSTANDARDIZERANDOMNESS']._serialized_end=2416
+  _globals['_RLGETSTATE']._serialized_start=2418
+  _globals['_RLGETSTATE']._serialized_end=2444
+  _globals['_RLSETSTATE']._serialized_start=2446
+  _globals['_RLSETSTATE']._serialized_end=2485
+  _globals['_RLGETRANDOMSEED']._serialized_start=2487
+  _globals['_RLGETRANDOMSEED']._serialized_end=2518
+  _globals['_RLSETRANDOMSEED']._serialized_start=2520
+  _globals['_RLSETRANDOMSEED']._serialized_end=2564
+  _globals['_RLENVSTART']._serialized_start=2566
+  _globals['_RLENVSTART']._serialized_end=2624
+  _globals['_RLENVSTEP']._serialized_start=2626
+  _globals['_RLENVSTEP']._serialized_end=2669
+  _globals['_RLAGENTSTART']._serialized_start=2671
+  _globals['_RLAGENTSTART']._serialized_end=2722
+  _globals['_RLAGENTSTEP']._serialized_start=2724
+  _globals['_RLAGENTSTEP']._serialized_end=2791
+  _globals['_RLAGENTEND']._serialized_start=2793
+  _globals['_RLAGENTEND']._serialized_end=2878
+  _globals['_STARTED']._serialized_start=2880
+  _globals['_STARTED']._serialized_end=2943
+  _globals['_STEPPED']._serialized_start=2945
+  _globals['_STEPPED']._serialized_end=3040
+  _globals['_EPISODEPLAYED']._serialized_start=3042
+  _globals['_EPISODEPLAYED']._serialized_end=3087
+  _globals['_TASKS']._serialized_start=3089
+  _globals['_TASKS']._serialized_end=3139
+  _globals['_COUNTS']._serialized_start=3141
+  _globals['_COUNTS']._serialized_end=3223
+  _globals['_SNAPSHOTKEY']._serialized_start=3225
+  _globals['_SNAPSHOTKEY']._serialized_end=3251
+  _globals['_ACTED']._serialized_start=3253
+  _globals['_ACTED']._serialized_end=3292
+  _globals['_EXPERIMENTSERVICE']._serialized_start=3294
+  _globals['_EXPERIMENTSERVICE']._serialized_end=3383
 # @@protoc_insertion_point(module_scope)

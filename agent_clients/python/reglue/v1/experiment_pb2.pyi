@@ -1,3 +1,4 @@
+from reglue.v1 import environment_pb2 as _environment_pb2
 from reglue.v1 import session_pb2 as _session_pb2
 from reglue.v1 import spec_pb2 as _spec_pb2
 from google.protobuf.internal import containers as _containers
@@ -9,7 +10,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ExperimentCall(_message.Message):
-    __slots__ = ("seq", "hello", "init", "start", "step", "episode", "counts", "cleanup", "freeze", "standardize_randomness", "get_state", "set_state", "get_random_seed", "set_random_seed", "agent_message", "env_message", "env_start", "env_step", "agent_start", "agent_step", "agent_end", "farewell")
+    __slots__ = ("seq", "hello", "init", "start", "step", "episode", "counts", "cleanup", "freeze", "standardize_randomness", "get_state", "set_state", "get_random_seed", "set_random_seed", "agent_message", "env_message", "env_start", "env_step", "agent_start", "agent_step", "agent_end", "farewell", "adapt_begin", "adapt", "tasks", "iterate_goal")
     SEQ_FIELD_NUMBER: _ClassVar[int]
     HELLO_FIELD_NUMBER: _ClassVar[int]
     INIT_FIELD_NUMBER: _ClassVar[int]
@@ -32,6 +33,10 @@ class ExperimentCall(_message.Message):
     AGENT_STEP_FIELD_NUMBER: _ClassVar[int]
     AGENT_END_FIELD_NUMBER: _ClassVar[int]
     FAREWELL_FIELD_NUMBER: _ClassVar[int]
+    ADAPT_BEGIN_FIELD_NUMBER: _ClassVar[int]
+    ADAPT_FIELD_NUMBER: _ClassVar[int]
+    TASKS_FIELD_NUMBER: _ClassVar[int]
+    ITERATE_GOAL_FIELD_NUMBER: _ClassVar[int]
     seq: int
     hello: ExperimentHello
     init: RlInit
@@ -54,10 +59,14 @@ class ExperimentCall(_message.Message):
     agent_step: RlAgentStep
     agent_end: RlAgentEnd
     farewell: _session_pb2.Farewell
-    def __init__(self, seq: _Optional[int] = ..., hello: _Optional[_Union[ExperimentHello, _Mapping]] = ..., init: _Optional[_Union[RlInit, _Mapping]] = ..., start: _Optional[_Union[RlStart, _Mapping]] = ..., step: _Optional[_Union[RlStep, _Mapping]] = ..., episode: _Optional[_Union[RlEpisode, _Mapping]] = ..., counts: _Optional[_Union[RlCounts, _Mapping]] = ..., cleanup: _Optional[_Union[_session_pb2.Cleanup, _Mapping]] = ..., freeze: _Optional[_Union[RlFreeze, _Mapping]] = ..., standardize_randomness: _Optional[_Union[RlStandardizeRandomness, _Mapping]] = ..., get_state: _Optional[_Union[RlGetState, _Mapping]] = ..., set_state: _Optional[_Union[RlSetState, _Mapping]] = ..., get_random_seed: _Optional[_Union[RlGetRandomSeed, _Mapping]] = ..., set_random_seed: _Optional[_Union[RlSetRandomSeed, _Mapping]] = ..., agent_message: _Optional[_Union[_session_pb2.TextMessage, _Mapping]] = ..., env_message: _Optional[_Union[_session_pb2.TextMessage, _Mapping]] = ..., env_start: _Optional[_Union[RlEnvStart, _Mapping]] = ..., env_step: _Optional[_Union[RlEnvStep, _Mapping]] = ..., agent_start: _Optional[_Union[RlAgentStart, _Mapping]] = ..., agent_step: _Optional[_Union[RlAgentStep, _Mapping]] = ..., agent_end: _Optional[_Union[RlAgentEnd, _Mapping]] = ..., farewell: _Optional[_Union[_session_pb2.Farewell, _Mapping]] = ...) -> None: ...
+    adapt_begin: RlAdaptBegin
+    adapt: RlAdapt
+    tasks: RlTasks
+    iterate_goal: RlIterateGoal
+    def __init__(self, seq: _Optional[int] = ..., hello: _Optional[_Union[ExperimentHello, _Mapping]] = ..., init: _Optional[_Union[RlInit, _Mapping]] = ..., start: _Optional[_Union[RlStart, _Mapping]] = ..., step: _Optional[_Union[RlStep, _Mapping]] = ..., episode: _Optional[_Union[RlEpisode, _Mapping]] = ..., counts: _Optional[_Union[RlCounts, _Mapping]] = ..., cleanup: _Optional[_Union[_session_pb2.Cleanup, _Mapping]] = ..., freeze: _Optional[_Union[RlFreeze, _Mapping]] = ..., standardize_randomness: _Optional[_Union[RlStandardizeRandomness, _Mapping]] = ..., get_state: _Optional[_Union[RlGetState, _Mapping]] = ..., set_state: _Optional[_Union[RlSetState, _Mapping]] = ..., get_random_seed: _Optional[_Union[RlGetRandomSeed, _Mapping]] = ..., set_random_seed: _Optional[_Union[RlSetRandomSeed, _Mapping]] = ..., agent_message: _Optional[_Union[_session_pb2.TextMessage, _Mapping]] = ..., env_message: _Optional[_Union[_session_pb2.TextMessage, _Mapping]] = ..., env_start: _Optional[_Union[RlEnvStart, _Mapping]] = ..., env_step: _Optional[_Union[RlEnvStep, _Mapping]] = ..., agent_start: _Optional[_Union[RlAgentStart, _Mapping]] = ..., agent_step: _Optional[_Union[RlAgentStep, _Mapping]] = ..., agent_end: _Optional[_Union[RlAgentEnd, _Mapping]] = ..., farewell: _Optional[_Union[_session_pb2.Farewell, _Mapping]] = ..., adapt_begin: _Optional[_Union[RlAdaptBegin, _Mapping]] = ..., adapt: _Optional[_Union[RlAdapt, _Mapping]] = ..., tasks: _Optional[_Union[RlTasks, _Mapping]] = ..., iterate_goal: _Optional[_Union[RlIterateGoal, _Mapping]] = ...) -> None: ...
 
 class ExperimentReply(_message.Message):
-    __slots__ = ("seq", "spec", "started", "stepped", "episode", "counts", "key", "acted", "message", "done", "refusal", "agent_fault", "environment_fault", "farewell")
+    __slots__ = ("seq", "spec", "started", "stepped", "episode", "counts", "key", "acted", "message", "done", "refusal", "agent_fault", "environment_fault", "farewell", "tasks")
     SEQ_FIELD_NUMBER: _ClassVar[int]
     SPEC_FIELD_NUMBER: _ClassVar[int]
     STARTED_FIELD_NUMBER: _ClassVar[int]
@@ -72,6 +81,7 @@ class ExperimentReply(_message.Message):
     AGENT_FAULT_FIELD_NUMBER: _ClassVar[int]
     ENVIRONMENT_FAULT_FIELD_NUMBER: _ClassVar[int]
     FAREWELL_FIELD_NUMBER: _ClassVar[int]
+    TASKS_FIELD_NUMBER: _ClassVar[int]
     seq: int
     spec: _spec_pb2.TaskSpec
     started: Started
@@ -86,7 +96,8 @@ class ExperimentReply(_message.Message):
     agent_fault: _session_pb2.Fault
     environment_fault: _session_pb2.Fault
     farewell: _session_pb2.Farewell
-    def __init__(self, seq: _Optional[int] = ..., spec: _Optional[_Union[_spec_pb2.TaskSpec, _Mapping]] = ..., started: _Optional[_Union[Started, _Mapping]] = ..., stepped: _Optional[_Union[Stepped, _Mapping]] = ..., episode: _Optional[_Union[EpisodePlayed, _Mapping]] = ..., counts: _Optional[_Union[Counts, _Mapping]] = ..., key: _Optional[_Union[SnapshotKey, _Mapping]] = ..., acted: _Optional[_Union[Acted, _Mapping]] = ..., message: _Optional[_Union[_session_pb2.TextMessage, _Mapping]] = ..., done: _Optional[_Union[_session_pb2.RoutineDone, _Mapping]] = ..., refusal: _Optional[_Union[_session_pb2.Refusal, _Mapping]] = ..., agent_fault: _Optional[_Union[_session_pb2.Fault, _Mapping]] = ..., environment_fault: _Optional[_Union[_session_pb2.Fault, _Mapping]] = ..., farewell: _Optional[_Union[_session_pb2.Farewell, _Mapping]] = ...) -> None: ...
+    tasks: Tasks
+    def __init__(self, seq: _Optional[int] = ..., spec: _Optional[_Union[_spec_pb2.TaskSpec, _Mapping]] = ..., started: _Optional[_Union[Started, _Mapping]] = ..., stepped: _Optional[_Union[Stepped, _Mapping]] = ..., episode: _Optional[_Union[EpisodePlayed, _Mapping]] = ..., counts: _Optional[_Union[Counts, _Mapping]] = ..., key: _Optional[_Union[SnapshotKey, _Mapping]] = ..., acted: _Optional[_Union[Acted, _Mapping]] = ..., message: _Optional[_Union[_session_pb2.TextMessage, _Mapping]] = ..., done: _Optional[_Union[_session_pb2.RoutineDone, _Mapping]] = ..., refusal: _Optional[_Union[_session_pb2.Refusal, _Mapping]] = ..., agent_fault: _Optional[_Union[_session_pb2.Fault, _Mapping]] = ..., environment_fault: _Optional[_Union[_session_pb2.Fault, _Mapping]] = ..., farewell: _Optional[_Union[_session_pb2.Farewell, _Mapping]] = ..., tasks: _Optional[_Union[Tasks, _Mapping]] = ...) -> None: ...
 
 class ExperimentHello(_message.Message):
     __slots__ = ("major", "minor", "sdk", "experiment", "session", "proof", "answered")
@@ -118,11 +129,21 @@ class RlInit(_message.Message):
     variant: int
     def __init__(self, slots: _Optional[int] = ..., seed: _Optional[int] = ..., task: _Optional[str] = ..., variant: _Optional[int] = ...) -> None: ...
 
+class Goal(_message.Message):
+    __slots__ = ("task", "variant")
+    TASK_FIELD_NUMBER: _ClassVar[int]
+    VARIANT_FIELD_NUMBER: _ClassVar[int]
+    task: str
+    variant: int
+    def __init__(self, task: _Optional[str] = ..., variant: _Optional[int] = ...) -> None: ...
+
 class RlStart(_message.Message):
-    __slots__ = ("slots",)
+    __slots__ = ("slots", "goal")
     SLOTS_FIELD_NUMBER: _ClassVar[int]
+    GOAL_FIELD_NUMBER: _ClassVar[int]
     slots: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, slots: _Optional[_Iterable[int]] = ...) -> None: ...
+    goal: Goal
+    def __init__(self, slots: _Optional[_Iterable[int]] = ..., goal: _Optional[_Union[Goal, _Mapping]] = ...) -> None: ...
 
 class RlStep(_message.Message):
     __slots__ = ("slots",)
@@ -131,12 +152,14 @@ class RlStep(_message.Message):
     def __init__(self, slots: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class RlEpisode(_message.Message):
-    __slots__ = ("slots", "max_steps")
+    __slots__ = ("slots", "max_steps", "goal")
     SLOTS_FIELD_NUMBER: _ClassVar[int]
     MAX_STEPS_FIELD_NUMBER: _ClassVar[int]
+    GOAL_FIELD_NUMBER: _ClassVar[int]
     slots: _containers.RepeatedScalarFieldContainer[int]
     max_steps: int
-    def __init__(self, slots: _Optional[_Iterable[int]] = ..., max_steps: _Optional[int] = ...) -> None: ...
+    goal: Goal
+    def __init__(self, slots: _Optional[_Iterable[int]] = ..., max_steps: _Optional[int] = ..., goal: _Optional[_Union[Goal, _Mapping]] = ...) -> None: ...
 
 class RlCounts(_message.Message):
     __slots__ = ("slot",)
@@ -147,6 +170,24 @@ class RlCounts(_message.Message):
 class RlFreeze(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
+
+class RlAdaptBegin(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class RlAdapt(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class RlTasks(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class RlIterateGoal(_message.Message):
+    __slots__ = ("slots",)
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    slots: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, slots: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class RlStandardizeRandomness(_message.Message):
     __slots__ = ("seed",)
@@ -183,10 +224,12 @@ class RlSetRandomSeed(_message.Message):
     def __init__(self, slot: _Optional[int] = ..., key: _Optional[str] = ...) -> None: ...
 
 class RlEnvStart(_message.Message):
-    __slots__ = ("slots",)
+    __slots__ = ("slots", "goal")
     SLOTS_FIELD_NUMBER: _ClassVar[int]
+    GOAL_FIELD_NUMBER: _ClassVar[int]
     slots: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, slots: _Optional[_Iterable[int]] = ...) -> None: ...
+    goal: Goal
+    def __init__(self, slots: _Optional[_Iterable[int]] = ..., goal: _Optional[_Union[Goal, _Mapping]] = ...) -> None: ...
 
 class RlEnvStep(_message.Message):
     __slots__ = ("slots", "actions")
@@ -258,15 +301,23 @@ class EpisodePlayed(_message.Message):
     flags: bytes
     def __init__(self, slots: _Optional[_Iterable[int]] = ..., flags: _Optional[bytes] = ...) -> None: ...
 
+class Tasks(_message.Message):
+    __slots__ = ("tasks",)
+    TASKS_FIELD_NUMBER: _ClassVar[int]
+    tasks: _containers.RepeatedCompositeFieldContainer[_environment_pb2.EnvironmentTask]
+    def __init__(self, tasks: _Optional[_Iterable[_Union[_environment_pb2.EnvironmentTask, _Mapping]]] = ...) -> None: ...
+
 class Counts(_message.Message):
-    __slots__ = ("sum_of_rewards", "steps", "episodes")
+    __slots__ = ("sum_of_rewards", "steps", "episodes", "success")
     SUM_OF_REWARDS_FIELD_NUMBER: _ClassVar[int]
     STEPS_FIELD_NUMBER: _ClassVar[int]
     EPISODES_FIELD_NUMBER: _ClassVar[int]
+    SUCCESS_FIELD_NUMBER: _ClassVar[int]
     sum_of_rewards: float
     steps: int
     episodes: int
-    def __init__(self, sum_of_rewards: _Optional[float] = ..., steps: _Optional[int] = ..., episodes: _Optional[int] = ...) -> None: ...
+    success: bool
+    def __init__(self, sum_of_rewards: _Optional[float] = ..., steps: _Optional[int] = ..., episodes: _Optional[int] = ..., success: bool = ...) -> None: ...
 
 class SnapshotKey(_message.Message):
     __slots__ = ("key",)

@@ -17,7 +17,16 @@ from reglue.errors import (
     ReglueError,
     RoutineRefused,
 )
-from reglue.messages.agent import Cleanup, Fault, Freeze, Refusal, RoutineDone, TextMessage
+from reglue.messages.agent import (
+    Adapt,
+    AdaptBegin,
+    Cleanup,
+    Fault,
+    Freeze,
+    Refusal,
+    RoutineDone,
+    TextMessage,
+)
 from reglue.messages.environment import GetRandomSeed, GetState, StandardizeRandomness
 from reglue.messages.experiment import (
     Acted,
@@ -26,6 +35,7 @@ from reglue.messages.experiment import (
     EnvMessage,
     EpisodePlayed,
     ExperimentCall,
+    Goal,
     RLAgentEnd,
     RLAgentStart,
     RLAgentStep,
@@ -34,13 +44,16 @@ from reglue.messages.experiment import (
     RLEnvStep,
     RLEpisode,
     RLInit,
+    RLIterateGoal,
     RLSetRandomSeed,
     RLSetState,
     RLStart,
     RLStep,
+    RLTasks,
     SnapshotKey,
     Started,
     Stepped,
+    Tasks,
 )
 from reglue.spec import Arrays, TaskSpec, TensorSpec
 from reglue.v1 import experiment_pb2 as pb
@@ -67,6 +80,7 @@ _ANSWERS: Mapping[type, type] = {
     RLStart: Started,
     RLStep: Stepped,
     RLEpisode: EpisodePlayed,
+    RLTasks: Tasks,
     RLCounts: Counts,
     GetState: SnapshotKey,
     GetRandomSeed: SnapshotKey,
@@ -78,6 +92,36 @@ _ANSWERS: Mapping[type, type] = {
     RLAgentStep: Acted,
 }
 """What answers each call; RoutineDone answers the others."""
+
+
+def _encode_tasks(tasks: Tasks) -> pb.Tasks:
+    message = pb.Tasks()
+    for name, variants in tasks.variants.items():
+        message.tasks.add(name=name, variants=variants)
+    return message
+
+
+def _decode_tasks(message: pb.Tasks) -> Tasks:
+    return Tasks({task.name: task.variants for task in message.tasks})
+
+
+def _starts_of(message: type, kind: type) -> Codec:
+    """Of a call with slots, other numbers and perhaps a goal."""
+    names = [name for name in message.DESCRIPTOR.fields_by_name if name != "goal"]  # type: ignore[attr-defined]
+
+    def encode(call: Any) -> Any:
+        written = message(**{name: getattr(call, name) for name in names})
+        if call.goal is not None:
+            written.goal.SetInParent()
+            written.goal.task, written.goal.variant = call.goal.task, call.goal.variant
+        return written
+
+    def decode(read: Any) -> Any:
+        goal = Goal(read.goal.task, read.goal.variant) if read.HasField("goal") else None
+        found = {name: getattr(read, name) for name in names}
+        return kind(**(found | {"slots": tuple(read.slots)}), goal=goal)
+
+    return Codec(encode, decode)
 
 
 _CALLS = FieldTable(
@@ -98,10 +142,18 @@ _CALLS = FieldTable(
         "agent_message": TextMessage,
         "env_message": EnvMessage,
         "env_start": RLEnvStart,
+        "adapt_begin": AdaptBegin,
+        "adapt": Adapt,
+        "tasks": RLTasks,
+        "iterate_goal": RLIterateGoal,
     },
-    {},
+    {
+        RLStart: _starts_of(pb.RlStart, RLStart),
+        RLEpisode: _starts_of(pb.RlEpisode, RLEpisode),
+        RLEnvStart: _starts_of(pb.RlEnvStart, RLEnvStart),
+    },
 )
-_NAME_SLOTS = frozenset(("start", "step", "episode", "env_start"))
+_NAME_SLOTS = frozenset(("start", "step", "episode", "env_start", "iterate_goal"))
 _STEP_ALL = RLStep()  # what most programs ask for, again and again
 _ROW_CALLS: Mapping[str, type] = {
     "env_step": RLEnvStep,
@@ -136,8 +188,12 @@ _REPLIES = FieldTable(
         "key": SnapshotKey,
         "message": TextMessage,
         "done": RoutineDone,
+        "tasks": Tasks,
     },
-    {TaskSpec: Codec(encode_spec, decode_spec)},
+    {
+        TaskSpec: Codec(encode_spec, decode_spec),
+        Tasks: Codec(_encode_tasks, _decode_tasks),
+    },
 )
 
 

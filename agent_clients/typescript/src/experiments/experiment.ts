@@ -5,6 +5,7 @@
  * Software for Reinforcement-Learning Experiments", JMLR 10 (3.0); where they differ, each form has
  * a name of its own.
  */
+import type { Task } from "../environments/calls.js";
 import { type Answer, type Awaitable, conforming, copied, type Kind } from "../conforming.js";
 import { BadCall, RoutineRefused, SpecError, UsageError } from "../errors.js";
 import type { Counts, ExperimentReply } from "../gen/reglue/v1/experiment_pb.js";
@@ -51,6 +52,14 @@ export interface InitOptions {
   readonly task?: string;
   /** Of the task, from 0; 0 by default. */
   readonly variant?: number;
+}
+
+/** What slots play from a start on; by default what they played before. */
+export interface GoalOptions {
+  /** One of `tasks()`; by default the task that each slot plays already. */
+  readonly task?: string | undefined;
+  /** Of the task, from 0; 0 by default, if a task is named. */
+  readonly variant?: number | undefined;
 }
 
 /** The answer of a call that is answered by `Case`. */
@@ -157,10 +166,31 @@ export class Experiment {
     return this.#ask({ case: "init", value }, "spec", (spec) => (this.#spec = decodeSpec(spec)));
   }
 
-  /** RL_start: first observations and actions. An episode in play is cut off. */
-  async start(slots: readonly number[] = []): Promise<Started> {
-    const asked = checkedSlots(slots);
-    return this.#after(() => this.#start(asked));
+  /** RL_tasks: what the environment can play, since `init`. */
+  async tasks(): Promise<Task[]> {
+    return this.#ask({ case: "tasks", value: {} }, "tasks", ({ tasks }) =>
+      tasks.map(({ name, variants }) => ({ name, variants })),
+    );
+  }
+
+  /**
+   * RL_start: first observations and actions. An episode in play is cut off.
+   *
+   * The slots play `goal` from now on, if it names one; no episode may be in play there. The agent
+   * is not told of goals, and keeps what it knows; a freeze goes on.
+   */
+  async start(slots: readonly number[] = [], goal: GoalOptions = {}): Promise<Started> {
+    const [asked, chosen] = [checkedSlots(slots), checkedGoal(goal)];
+    return this.#after(() => this.#start(asked, chosen));
+  }
+
+  /**
+   * RL_iterate_goal: each slot's next start plays the next variant of its task, after the last one
+   * the first. Where nothing was played since `init`, the next one is that of `init`.
+   */
+  async iterateGoal(slots: readonly number[] = []): Promise<void> {
+    const value = { slots: checkedSlots(slots) };
+    return this.#ask({ case: "iterateGoal", value }, "done", () => {});
   }
 
   /** RL_step in `slots`, or in all slots with an episode in play: plays the agent's pending action. */
@@ -173,12 +203,17 @@ export class Experiment {
    * RL_episode of 3.0: one episode in each slot; true if all ended by themselves.
    *
    * The start counts as the first of `maxSteps`; 0 means no limit. No agent_end follows a cut-off
-   * episode.
+   * episode. `goal` is as of `start`.
    */
-  async episode(maxSteps: number | bigint = 0, slots: readonly number[] = []): Promise<boolean> {
+  async episode(
+    maxSteps: number | bigint = 0,
+    slots: readonly number[] = [],
+    goal: GoalOptions = {},
+  ): Promise<boolean> {
     const value = {
       maxSteps: checked("maxSteps", maxSteps, MOST_UINT64),
       slots: checkedSlots(slots),
+      ...checkedGoal(goal),
     };
     return this.#ask({ case: "episode", value }, "episode", decodeEnded);
   }
@@ -204,14 +239,36 @@ export class Experiment {
     return Number((await this.#counts(slot)).episodes);
   }
 
+  /** RL_success: whether some step of the present or last episode was a success. */
+  async success(slot = 0): Promise<boolean> {
+    return (await this.#counts(slot)).success;
+  }
+
   /** RL_cleanup: env_cleanup, then agent_cleanup. Counts stay; `init` comes next. */
   async cleanup(): Promise<void> {
     return this.#ask({ case: "cleanup", value: {} }, "done", () => {});
   }
 
-  /** RL_freeze: agent_freeze. What follows is judged, until the next `init`. */
+  /** RL_freeze: agent_freeze. What follows is judged, until `init` or `adaptBegin`. */
   async freeze(): Promise<void> {
     return this.#ask({ case: "freeze", value: {} }, "done", () => {});
+  }
+
+  /**
+   * RL_adapt_begin: adapt_begin. The agent returns to what it was before adaptation; it adapts in what
+   * follows, until `freeze`. Throws NotSupported if it cannot. No episode may be in play: it has ended,
+   * or was cut off by the limit of `episode`.
+   */
+  async adaptBegin(): Promise<void> {
+    return this.#ask({ case: "adaptBegin", value: {} }, "done", () => {});
+  }
+
+  /**
+   * RL_adapt: adapt. An adaptation step is over: the agent learns from its episodes, at least one,
+   * since `adaptBegin` or the last `adapt`. None may be in play.
+   */
+  async adapt(): Promise<void> {
+    return this.#ask({ case: "adapt", value: {} }, "done", () => {});
   }
 
   /**
@@ -265,10 +322,11 @@ export class Experiment {
   // Half steps, for programs that change what passes between agent and environment. Rows are as
   // `slots`, and are cast to the spec's dtypes as an agent's actions are.
 
-  /** RL_env_start: env_start alone; no actions. The agent is not told. */
-  async envStart(slots: readonly number[] = []): Promise<Started> {
+  /** RL_env_start: env_start alone; no actions. The agent is not told. `goal` is as of `start`. */
+  async envStart(slots: readonly number[] = [], goal: GoalOptions = {}): Promise<Started> {
     const asked = checkedSlots(slots);
-    return this.#ask({ case: "envStart", value: { slots: asked } }, "started", (reply) =>
+    const value = { slots: asked, ...checkedGoal(goal) };
+    return this.#ask({ case: "envStart", value }, "started", (reply) =>
       decodeStarted(reply, this.#begun(), asked, false),
     );
   }
@@ -334,8 +392,8 @@ export class Experiment {
     return this.#ask(call, "done", () => {});
   }
 
-  #start(slots: number[]): Promise<Started> {
-    return this.#exchange({ case: "start", value: { slots } }, "started", (reply) =>
+  #start(slots: number[], goal: ReturnType<typeof checkedGoal> = {}): Promise<Started> {
+    return this.#exchange({ case: "start", value: { slots, ...goal } }, "started", (reply) =>
       decodeStarted(reply, this.#begun(), slots, true),
     );
   }
@@ -436,6 +494,18 @@ export class Experiment {
     this.#last = acted.catch(() => {}); // who awaits the call is told
     return acted;
   }
+}
+
+/** The field of a start's goal; none if it names none. */
+function checkedGoal(options: GoalOptions): { goal?: { task: string; variant: number } } {
+  const { task, variant } = checkedNamed(options);
+  if (task === undefined && variant === undefined) return {};
+  return {
+    goal: {
+      task: checkedText("task", task ?? ""),
+      variant: Number(checked("variant", variant ?? 0, MOST_UINT32)),
+    },
+  };
 }
 
 /** Rows of one slot, one after another. */
