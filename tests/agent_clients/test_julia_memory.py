@@ -32,7 +32,8 @@ struct Keeping <: Agent
 end
 function Reglue.agent_start!(a::Keeping, actions, observations, starts)
     actions[] .= 2
-    foreach(array -> (push!(a.kept, array); push!(a.copies, copy(array))), (observations[], actions[]))
+    push!(a.kept, observations[], actions[])
+    push!(a.copies, copy(observations[]), copy(actions[]))
 end
 Reglue.agent_step!(::Keeping, actions, rewards, observations, steps) = nothing
 Reglue.agent_message(a::Keeping, text) = string(count(a.kept .!= a.copies), " of ", length(a.kept))
