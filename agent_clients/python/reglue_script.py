@@ -1,4 +1,4 @@
-"""The console script's first lines: Ctrl-C while modules load exits without a traceback.
+"""The console script's first lines: a signal while modules load exits without a traceback.
 
 A module of its own, as importing `reglue` takes a while already.
 """
@@ -18,19 +18,23 @@ def script() -> None:
 
 
 def leave_at_ctrl_c() -> None:
-    """From now on Ctrl-C exits with 130 at once, as nothing has to be released.
+    """From now on Ctrl-C exits with 130 at once, SIGTERM with 143: nothing has to be released.
 
     A background job whose shell ignores Ctrl-C goes on ignoring it.
     """
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _leave)
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _leave)
 
 
 def hear_ctrl_c() -> None:
-    """From now on Ctrl-C raises KeyboardInterrupt again."""
+    """From now on Ctrl-C raises KeyboardInterrupt again, and SIGTERM does what it did."""
     if signal.getsignal(signal.SIGINT) is _leave:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGTERM) is _leave:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _leave(*_: object) -> None:
-    os._exit(130)
+def _leave(number: int, _: object) -> None:
+    os._exit(128 + number)

@@ -24,14 +24,6 @@ MOST_OWED = 8
 """Late answers that an agent may owe before it is lost, where default actions are played: as many
 as it remembers for a stream that breaks."""
 
-ADAPTING_AGENT = (
-    "one that says that it adapts, as this benchmark adapts agents before it judges "
-    "them (C++: adapts of traits(); C: REGLUE_ADAPTS; Julia and TypeScript: adapts; "
-    "Python: adapts = True; an agent that learns nothing may say so, and is judged "
-    "as it is; of Meta-World's agents init(), adapt_action(), step() and adapt())"
-)
-"""What is wanted of an agent that cannot adapt."""
-
 _LOOK_S = 0.05  # how often an agent that is away is looked for
 
 

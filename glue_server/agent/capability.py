@@ -6,6 +6,14 @@ from reglue.errors import BadReply
 from reglue.messages.agent import AgentHello
 from reglue.spec import TaskSpec
 
+ADAPTING_AGENT = (
+    "one that says that it adapts, as this benchmark adapts agents before it judges "
+    "them (C++: adapts of traits(); C: REGLUE_ADAPTS; Julia and TypeScript: adapts; "
+    "Python: adapts = True; an agent that learns nothing may say so, and is judged "
+    "as it is; of Meta-World's agents init(), adapt_action(), step() and adapt())"
+)
+"""What is wanted of an agent that cannot adapt."""
+
 
 def incapability(hello: AgentHello, spec: TaskSpec, *, adapts: bool = False) -> BadReply | None:
     """Why an agent cannot play a task by its hello; None: nothing is known against it.
@@ -18,13 +26,7 @@ def incapability(hello: AgentHello, spec: TaskSpec, *, adapts: bool = False) -> 
         most = hello.max_slots
         return _lacks(f"at most {most} slots", f"{spec.slots}: run it in fewer")
     if adapts and not hello.adapts:
-        return _lacks(
-            "an agent that cannot adapt",
-            "one that says that it adapts, as this benchmark adapts agents before it judges them "
-            "(C++: adapts of traits(); C: REGLUE_ADAPTS; Julia and TypeScript: adapts; "
-            "Python: adapts = True; an agent that learns nothing may say so, and is judged "
-            "as it is; of Meta-World's agents init(), adapt_action(), step() and adapt())",
-        )
+        return _lacks("an agent that cannot adapt", ADAPTING_AGENT)
     return None
 
 

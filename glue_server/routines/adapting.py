@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from glue_server.agent.calls import ADAPTING_AGENT
+from glue_server.agent.capability import ADAPTING_AGENT
 from glue_server.routines.slots import JoinedSlots
 from reglue.errors import NotSupported, OutOfOrder
 from reglue.messages.agent import Adapt, AdaptBegin, Freeze, Phase, RoutineDone

@@ -49,7 +49,7 @@ def interrupted(process: subprocess.Popen[str], port: AgentPort) -> tuple[int, s
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=PATIENCE_S)
     port.send(Freeze())
-    with pytest.raises(AgentFault, match="the program has stopped the session"):
+    with pytest.raises(AgentFault, match="interrupted"):
         port.receive(PATIENCE_S)
     return process.returncode, said
 

@@ -181,5 +181,5 @@ int main(void)
     if (rc != REGLUE_DONE) fprintf(stderr, "%s: %s\n", reglue_result_name(rc), reglue_errmsg(self.session));
     reglue_close(self.session);
     free(self.memory);
-    return rc == REGLUE_DONE ? 0 : 1;
+    return rc == REGLUE_DONE ? reglue_exit_code(rc) : 1;
 }

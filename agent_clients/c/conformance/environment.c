@@ -297,5 +297,5 @@ int main(void)
     free(self.episodes);
     free(self.is_on);
     spec_free(&self.plays);
-    return rc == REGLUE_DONE ? 0 : 1;
+    return rc == REGLUE_DONE ? reglue_exit_code(rc) : 1;
 }

@@ -100,7 +100,8 @@ enum reglue_result {
 REGLUE_API const char *reglue_result_name(int result);
 
 /** The exit code that main should return for the last result of a session or experiment: 0 after the glue's
- * farewell or REGLUE_OK, 2 for wrong usage or if the glue refused the program, else 1. */
+ * farewell or REGLUE_OK, 2 for wrong usage or if the glue refused the program, 130 if SIGINT ended it and 143 if
+ * SIGTERM did (reglue_handle_signals), else 1. */
 REGLUE_API int reglue_exit_code(int result);
 
 /** The library's version, such as "0.1.0"; valid for ever. */
@@ -114,10 +115,17 @@ typedef void (*reglue_log)(const char *line, void *user);
  * the handle. NULL, as at first: to stderr. */
 REGLUE_API void reglue_set_log(reglue_log log, void *user);
 
-/** Names a flag for handles that are made from now on. They look at it ten times a second while they wait, and
- * leave once it is not 0: an agent and an environment as by reglue_stop; joining as a benchmark program, and its
- * routines, return REGLUE_LOST. A signal handler may set it. It must outlive the handles. NULL, as at first: none. */
+/** Names a flag for handles that are made from now on. They look at it twenty times a second while they wait, and
+ * leave once it is not 0, and tell the glue "interrupted": an agent and an environment as by reglue_stop; joining as
+ * a benchmark program, and its routines, return REGLUE_LOST. A signal handler may set it. It must outlive the handles.
+ * NULL, as at first: none. */
 REGLUE_API void reglue_set_stop(const volatile sig_atomic_t *stop);
+
+/** Whether the library handles SIGINT (Ctrl-C) and SIGTERM (docker stop) from the process's first handle on; it does
+ * unless this is called with 0 before. The first signal ends whatever waits, as reglue_set_stop does, and
+ * reglue_exit_code has the exit code; the second ends the process at once, also while the program computes. A signal
+ * that the program handles or ignores by itself is left alone. */
+REGLUE_API void reglue_handle_signals(int handles);
 
 /** @} */
 

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "reglue/errors.h"
+#include "reglue/signals.h"
 #include "results.h"
 
 namespace reglue::c {
@@ -28,6 +29,7 @@ struct Settings {
   reglue_log log = nullptr;
   void* user = nullptr;
   const volatile std::sig_atomic_t* stop = nullptr;
+  bool handles_signals = true;
 };
 Settings settings;
 
@@ -42,8 +44,16 @@ std::function<void(const std::string&)> present_log() {
 std::function<bool()> present_stop(const std::atomic<bool>* is_stopped) {
   const std::lock_guard<std::mutex> lock(settings.mutex);
   return [is_stopped, stop = settings.stop] {
-    return (is_stopped && *is_stopped) || (stop && *stop != 0);
+    if (stop && *stop != 0) throw Stopped("interrupted");
+    return is_stopped && *is_stopped;
   };
+}
+
+/// From the first handle on, unless the program said that it does so itself.
+void handle_signals() {
+  const std::lock_guard<std::mutex> lock(settings.mutex);
+  if (!settings.handles_signals) return;
+  static const HandledSignals signals;
 }
 
 }  // namespace
@@ -65,6 +75,7 @@ Options options_of(const reglue_options* given, const std::atomic<bool>* is_stop
   options.tls_name = text_of(from.tls_name);
   options.name = text_of(from.name);
   options.log = present_log();
+  handle_signals();
   options.stop = present_stop(is_stopped);
   options.transport = transport_of(from.transport);
   if (from.connect_timeout_s != 0) {
@@ -99,4 +110,9 @@ void reglue_set_log(reglue_log log, void* user) {
 void reglue_set_stop(const volatile std::sig_atomic_t* stop) {
   const std::lock_guard<std::mutex> lock(reglue::c::settings.mutex);
   reglue::c::settings.stop = stop;
+}
+
+void reglue_handle_signals(int handles) {
+  const std::lock_guard<std::mutex> lock(reglue::c::settings.mutex);
+  reglue::c::settings.handles_signals = handles != 0;
 }

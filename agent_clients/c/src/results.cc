@@ -4,6 +4,7 @@
 
 #include "reglue.h"
 #include "reglue/errors.h"
+#include "reglue/signals.h"
 
 namespace reglue::c {
 namespace {
@@ -93,6 +94,8 @@ const char* reglue_result_name(int result) {
 }
 
 int reglue_exit_code(int result) {
+  const int signal = reglue::HandledSignals::received();
+  if (signal != 0 && (result == REGLUE_DONE || result == REGLUE_LOST)) return 128 + signal;
   switch (result) {
     case REGLUE_OK:
     case REGLUE_DONE: return 0;

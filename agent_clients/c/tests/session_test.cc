@@ -122,7 +122,7 @@ TEST(Process, StopsAllThatWait) {
   const int joined =
       stopped([&] { return reglue_experiment_connect(&options, &experiment); }, [&] { stop = 1; });
   EXPECT_EQ(joined, REGLUE_LOST);
-  EXPECT_STREQ(reglue_experiment_errmsg(experiment), "the program has stopped the session");
+  EXPECT_STREQ(reglue_experiment_errmsg(experiment), "interrupted");
   const reglue_call* call;
   EXPECT_EQ(reglue_next(session, &call), REGLUE_DONE);
   const reglue_environment_call* asked;

@@ -1,9 +1,11 @@
 #include "program.h"
 
 #include <iostream>
+#include <optional>
 #include <utility>
 
 #include "reglue/errors.h"
+#include "reglue/signals.h"
 #include "text.h"
 
 namespace reglue {
@@ -32,6 +34,12 @@ Options with_arguments(Options options, int argc, char** argv) {
   return options;
 }
 
+/// As shells say of a program that a signal ended; 0 if none came.
+int exit_code_of_signal() {
+  const int signal = HandledSignals::received();
+  return signal == 0 ? 0 : 128 + signal;
+}
+
 }  // namespace
 
 int run_program(const Playing& play, int argc, char** argv, Options options) {
@@ -39,9 +47,15 @@ int run_program(const Playing& play, int argc, char** argv, Options options) {
   const std::string name = program.substr(program.find_last_of('/') + 1);
   const auto say = [&](const std::string& words) { std::cerr << name + ": " + words + "\n"; };
   bool has_failed = false;
+  std::optional<HandledSignals> signals;
+  if (options.handle_signals) signals.emplace();
   try {
-    say(play(with_arguments(std::move(options), argc, argv), has_failed));
-    return 0;
+    const std::string farewell = play(with_arguments(std::move(options), argc, argv), has_failed);
+    if (!farewell.empty()) say(farewell);
+    return signals ? exit_code_of_signal() : 0;
+  } catch (const Stopped& stopped) {
+    say(stopped.what());
+    return exit_code_of_signal();
   } catch (const UsageError& error) {
     say(error.what());
   } catch (const Refused& error) {

@@ -8,8 +8,8 @@
 
 namespace reglue {
 
-/// Plays a session; returns the farewell's text. Sets `has_failed` before it throws what the peer
-/// has thrown.
+/// Plays a session; returns the farewell's text, if there is one. Sets `has_failed` before it
+/// throws what the peer has thrown.
 using Playing = std::function<std::string(Options, bool& has_failed)>;
 
 /// Calls `play` with the options and the command line's arguments: `[ADDRESS [TOKEN]]` and

@@ -113,7 +113,7 @@ end
 
 "Draws an action from the network's probabilities, and remembers both it and the observation."
 function act!(agent::Reinforce, episode::Episode, observation)
-    input = vec(Float64.(observation))  # a copy: the view lasts until the routine returns
+    input = vec(Float64.(observation))
     _, outputs = forward(agent.network, input)
     action = draw(probabilities(agent, outputs), episode.rng)
     push!(episode.observations, input)

@@ -15,7 +15,7 @@ using Libdl: dlopen, dlsym
 export Agent, agent_init!, agent_start!, agent_step!, agent_end!, agent_freeze!, agent_message,
     agent_cleanup!, agent_budget!, adapt_begin!, adapt!, turn!
 export EpisodeAgent, new_episode, episode_start!, episode_step!, episode_end!
-export max_slots, partial_turns, adapts, episodic
+export max_slots, partial_turns, adapts, episodic, zero_copy
 export Turn, Ends, Steps, Starts, Observations, Actions, ChosenActions, Budget, Goals, abandon!, get_goal
 export Phase, TRAIN, ADAPT, EVALUATE
 export EndKind, TERMINATED, TRUNCATED, VOID

@@ -48,6 +48,16 @@ False if the agent cannot handle an episode's end: then it plays only continuing
 """
 episodic(::Agent) = true
 
+"""
+    zero_copy(agent) -> Bool
+    zero_copy(environment) -> Bool
+
+True if the arrays that its routines are given may be the library's own memory, which spares a copy of large ones. What
+is kept of them after the routine, or written then, is somebody else's memory: wrong numbers, or a crash. False by
+default: they are then arrays as any others.
+"""
+zero_copy(::Agent) = false
+
 # RL-Glue's routines, in the order in which they are called.
 
 """
@@ -55,7 +65,7 @@ episodic(::Agent) = true
 
 Forget everything learned before.
 """
-agent_init!(::Agent, spec::TaskSpec) = nothing
+agent_init!(::Agent, spec) = nothing
 
 """
     agent_start!(agent, actions::Actions, observations::Observations, starts::Starts)
@@ -95,7 +105,7 @@ agent_freeze!(::Agent) = nothing
 
 Answer a message from the benchmark; `""` without a method for it.
 """
-agent_message(::Agent, text::String) = ""
+agent_message(::Agent, text) = ""
 
 """
     agent_cleanup!(agent)
@@ -123,7 +133,7 @@ adapt!(::Agent) = nothing
 
 Take note of what time remains; called before the routine that it is for.
 """
-agent_budget!(::Agent, budget::Budget) = nothing
+agent_budget!(::Agent, budget) = nothing
 
 """
     turn!(agent, turn::Turn)
@@ -131,7 +141,7 @@ agent_budget!(::Agent, budget::Budget) = nothing
 Answer a whole turn, the primitive: [`agent_end!`](@ref), [`agent_step!`](@ref) and [`agent_start!`](@ref), each
 if there are rows for it.
 """
-function turn!(@nospecialize(agent::Agent), turn::Turn)
+function turn!(@nospecialize(agent::Agent), turn)
     ended = length(turn.ends)
     if ended > 0
         agent_end!(agent, turn.rewards[1:ended], observations(turn, turn.ends), turn.ends)
@@ -155,8 +165,23 @@ check_used(answer::Actions, routine) = answer.are_used || throw(UsageError(
     "`actions = …` writes nothing",
 ))
 
-"Throws UsageError, naming the routine, if the agent cannot play a turn."
+const AGENT_ROUTINES = (
+    (agent_init!, (TaskSpec,)),
+    (agent_start!, (Actions, Observations, Starts)),
+    (agent_step!, (Actions, Vector{Float64}, Observations, Steps)),
+    (agent_end!, (Vector{Float64}, Observations, Ends)),
+    (agent_freeze!, ()),
+    (agent_message, (String,)),
+    (agent_cleanup!, ()),
+    (adapt_begin!, ()),
+    (adapt!, ()),
+    (agent_budget!, (Budget,)),
+    (turn!, (Turn,)),
+)
+
+"Throws UsageError, naming the routine, if the agent cannot play a turn, or a routine's method cannot be chosen."
 function check_routines(::T) where {T<:Agent}
+    check_ambiguous(T, AGENT_ROUTINES)
     which(turn!, Tuple{T,Turn}) == which(turn!, Tuple{Agent,Turn}) || return nothing
     hasmethod(agent_start!, Tuple{T,Actions,Observations,Starts}) ||
         throw(lacking(T, "agent_start!(::$(nameof(T)), actions, observations, starts)"))
@@ -167,3 +192,16 @@ end
 
 lacking(::Type{T}, routine) where {T} =
     UsageError("$(nameof(T)) lacks a routine, wanted a method Reglue.$routine, named with the `Reglue.`; or turn!")
+
+"Throws UsageError, naming the methods, for a routine for which Julia cannot choose between several."
+function check_ambiguous(::Type{T}, routines) where {T}
+    for (routine, types) in routines
+        hasmethod(routine, Tuple{T,types...}) && continue
+        call = Tuple{typeof(routine),T,types...}
+        rivals = filter(method -> call <: method.sig, collect(methods(routine)))
+        length(rivals) > 1 && throw(UsageError(
+            "got methods of $routine between which Julia cannot choose for a $(nameof(T)): " *
+            "$(join(rivals, "; ")); wanted one that is $routine(::$(nameof(T)), …)",
+        ))
+    end
+end

@@ -10,7 +10,7 @@ function answer!(@nospecialize(agent::Agent), handle, call::Ptr{Cvoid}, @nospeci
     told = unsafe_load(Ptr{CCall}(call))
     agent_budget!(agent, budget(told))
     if told.kind == TURN
-        act!(agent, handle, turn(told, task))
+        act!(agent, handle, told, turn(told, task, zero_copy(agent)))
     elseif told.kind == MESSAGE
         answer_message!(agent, handle, unsafe_string(told.text))
     elseif told.kind == INIT
@@ -28,10 +28,11 @@ function answer!(@nospecialize(agent::Agent), handle, call::Ptr{Cvoid}, @nospeci
     return task
 end
 
-function act!(@nospecialize(agent), handle, turn::Turn)
+function act!(@nospecialize(agent), handle, told::CCall, turn::Turn)
     see!(turn.task.goals, turn)
     turn!(agent, turn)
     check_abandoned(turn)
+    write_actions!(turn, told.actions)
     given_up, many = UInt32.(turn.abandoned .- 1), length(turn.abandoned)
     check(handle, @gc_safe ccall(symbol(:reglue_act), Cint, (Ptr{Cvoid}, Ptr{UInt32}, Csize_t), handle, given_up, many))
 end

@@ -32,7 +32,7 @@ function domain(tensor::CTensor)
     return MultiBinary()
 end
 
-function turn(call::CCall, task::TypedSpec)
+function turn(call::CCall, task::TypedSpec, is_shared::Bool)
     phase, goals = Phase(call.phase), task.goals
     return Turn(
         Ends(slots(call.end_slots, call.ends), kept(Ptr{EndKind}(call.end_kinds), call.ends), phase, goals),
@@ -42,7 +42,7 @@ function turn(call::CCall, task::TypedSpec)
         task,
         call.observations,
         call.actions,
-        Int[],
+        is_shared,
     )
 end
 

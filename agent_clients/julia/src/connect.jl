@@ -29,24 +29,26 @@ connect(player::Union{Agent,Environment}; options...) = play_session(player, Ref
 A whole program: play a session as [`Reglue.connect`](@ref), or that of an [`Experiment`](@ref), and leave the process
 when it is over. What went wrong is said on stderr, once. Exit codes are those of `reglue join`: 0 after a farewell, 1
 if the agent, environment or program failed or the glue went away, 2 for wrong usage and if the glue refused, 130 after
-Ctrl-C.
+Ctrl-C and 143 after SIGTERM, of which the glue is told; with `handle_signals = false` SIGTERM does what Julia does.
 """
-main(player::Union{Agent,Environment}; options...) =
-    leave(has_failed -> println(stderr, "reglue: ", play_session(player, has_failed; options...)))
+main(player::Union{Agent,Environment}; handle_signals = true, options...) =
+    leave(has_failed -> println(stderr, "reglue: ", play_session(player, has_failed; options...)), handle_signals)
 
-main(program; options...) = leave(_ -> Experiment(program; options...))
+main(program; handle_signals = true, options...) = leave(_ -> Experiment(program; options...), handle_signals)
 
-function leave(@nospecialize(session))
+function leave(@nospecialize(session), handle_signals)
     Base.exit_on_sigint(false)  # Ctrl-C is thrown, and the glue is told before the process ends
     has_failed = Ref(false)
     code = try
+        handle_signals && handle_termination()
         session(has_failed)
         0
     catch error
         has_failed[] || say(error, catch_backtrace())
         has_failed[] ? 1 : exit_code(error)
     end
-    exit(code)
+    terminated = termination_code()
+    exit(terminated == 0 ? code : terminated)
 end
 
 say(error::ReglueError, backtrace) = println(stderr, "reglue: ", error.message)
@@ -70,6 +72,9 @@ function play_session(
     handle = open_handle(prefix(player), joining, abilities(player), most)
     try
         return play(player, handle, has_failed)
+    catch error
+        error isa InterruptException && tell(handle, "interrupted")  # nothing happens if the library has said it
+        rethrow()
     finally
         close_handle(handle)
     end
@@ -96,8 +101,11 @@ function carry_out!(@nospecialize(player), handle::Handle, call::Ptr{Cvoid}, @no
         # Before the glue hears of it, and may end this process.
         println(stderr, "reglue: the ", role(player), " failed: ", what)
         has_failed[] = true
-        what = replace(what, '\0' => '?')
-        @gc_safe ccall(symbol(Symbol(handle.prefix, :fault)), Cint, (Ptr{Cvoid}, Cstring), handle, what)
+        tell(handle, replace(what, '\0' => '?'))
         rethrow()
     end
 end
+
+"Tells the glue why the session ends."
+tell(handle::Handle, what::String) =
+    @gc_safe ccall(symbol(Symbol(handle.prefix, :fault)), Cint, (Ptr{Cvoid}, Cstring), handle, what)

@@ -83,6 +83,8 @@ tasks(::Environment) = ["task" => 1]
 
 max_slots(::Environment) = 0
 
+zero_copy(::Environment) = false
+
 """
     portable(environment) -> Bool
 
@@ -163,7 +165,7 @@ function env_standardize_randomness! end
 
 Answer a message from the benchmark; `""` without a method for it.
 """
-env_message(::Environment, text::String) = ""
+env_message(::Environment, text) = ""
 
 """
     env_cleanup!(environment)
@@ -172,9 +174,23 @@ Release what [`env_init!`](@ref) took.
 """
 env_cleanup!(::Environment) = nothing
 
-"Throws UsageError, naming the routine, if it lacks one."
+const ENVIRONMENT_ROUTINES = (
+    (env_init!, (Int,)),
+    (env_start!, (Begun, Cells)),
+    (env_step!, (Earned, ChosenActions, Vector{Int})),
+    (env_get_state, (Int,)),
+    (env_set_state!, (Int, Vector{UInt8})),
+    (env_get_random_seed, (Int,)),
+    (env_set_random_seed!, (Int, Vector{UInt8})),
+    (env_standardize_randomness!, (UInt64,)),
+    (env_message, (String,)),
+    (env_cleanup!, ()),
+)
+
+"Throws UsageError, naming the routine, if it lacks one, or a routine's method cannot be chosen."
 function check_routines(::T) where {T<:Environment}
     name = nameof(T)
+    check_ambiguous(T, ENVIRONMENT_ROUTINES)
     hasmethod(env_init!, Tuple{T,Int}) || throw(lacking(T, "env_init!(::$name, slots)"))
     hasmethod(env_start!, Tuple{T,Begun,Cells}) || throw(lacking(T, "env_start!(::$name, begun, cells)"))
     hasmethod(env_step!, Tuple{T,Earned,ChosenActions,Vector{Int}}) ||

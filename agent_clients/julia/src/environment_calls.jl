@@ -102,27 +102,25 @@ end
 
 function step!(@nospecialize(environment), told, task::TypedSpec, slots, faults)
     many = length(slots)
-    earned = Earned(
-        unsafe_wrap(Array, told.rewards, many),
-        fill(false, many),
-        fill(false, many),
-        fill(false, many),
-        ShownObservations(task.observation_names, rows_at(task.observations, told.observations, 0, many)),
-        faults,
-    )
-    actions = ChosenActions(task.action_names, rows_at(task.actions, told.actions, 0, many))
+    is_shared = zero_copy(environment)
+    shown = ShownObservations(task.observation_names, rows_at(task.observations, told.observations, 0, many, is_shared))
+    earned = Earned(zeros(many), fill(false, many), fill(false, many), fill(false, many), shown, faults)
+    actions = ChosenActions(task.action_names, rows_at(task.actions, told.actions, 0, many, is_shared))
     env_step!(environment, earned, actions, slots)
+    write_rows!(told.observations, 0, many, task.observations, shown.arrays)
     for i in 1:many
+        unsafe_store!(told.rewards, earned.rewards[i], i)
         flags = earned.terminated[i] | earned.truncated[i] << 1 | earned.success[i] << 2
         unsafe_store!(told.flags, flags % UInt8, i)
     end
 end
 
 function start!(@nospecialize(environment), told, task::TypedSpec, slots, faults)
-    shown = rows_at(task.observations, told.observations, told.steps, told.starts)
+    shown = rows_at(task.observations, told.observations, told.steps, told.starts, zero_copy(environment))
     begun = Begun(ShownObservations(task.observation_names, shown), faults)
     cells = Cell[cell(unsafe_load(told.cells, i)) for i in 1:told.starts]
     env_start!(environment, begun, Cells(slots, cells))
+    write_rows!(told.observations, told.steps, told.starts, task.observations, shown)
 end
 
 cell(told::CCell) =

@@ -22,7 +22,7 @@ Reglue.connect(Pumps(Dict()))
 ```
 
 Observations and actions are views of one row, arrays of `size(spec)`; [`Observations`](@ref) and [`Actions`](@ref) of
-such if the task has several tensors. They last until the routine that was given them returns.
+such if the task has several tensors.
 """
 abstract type EpisodeAgent <: Agent end
 
@@ -55,7 +55,7 @@ function episode_step! end
 
 Take the last reward and observation, and how the episode ended. Not called for an episode that was abandoned.
 """
-episode_end!(episode, ::EpisodeAgent, reward, observation, kind) = nothing
+episode_end!(episode, agent, reward, observation, kind) = nothing
 
 function agent_start!(agent::EpisodeAgent, actions, observations, starts)
     for (i, slot) in enumerate(starts.slots)

@@ -40,8 +40,7 @@ end
 "Copy the turn's rows; where a slot ends and starts, the start's."
 function see!(goals::Goals, turn)
     for (place, newest) in goals.newest, part in (turn.ends, turn.steps, turn.starts)
-        tensor, memory = goals.spec.observations[place], unsafe_load(turn.seen, place)
-        rows = rows_at(tensor, memory, first_row(turn, part), length(part))
+        rows = array(observations(turn, part), place)
         newest[:, part.slots] = reshape(rows, size(newest, 1), length(part))
         goals.seen[part.slots] .= true
     end

@@ -24,8 +24,26 @@ function open_library(path::String)
     # Not 0 while Ctrl-C is to be thrown: waits end by it, and Julia throws it where they return.
     pending = cglobal(:jl_signal_pending, Cint)
     ccall(dlsym(opened, :reglue_set_stop), Cvoid, (Ptr{Cint},), pending)
+    ccall(dlsym(opened, :reglue_handle_signals), Cvoid, (Cint,), 0)  # Julia does, and Reglue.main
     return opened
 end
+
+const SIGTERM, SIG_UNBLOCK = Cint(15), Cint(1)
+
+"""
+From now on SIGTERM ends what waits, as [`main`](@ref) says. Julia leaves it to a thread of its own, which dumps stacks and
+exits; the system prefers the main thread where that lets it through.
+"""
+function handle_termination()
+    ccall(symbol(:reglue_handle_signals), Cvoid, (Cint,), 1)
+    signals = zeros(UInt8, 128)  # sigset_t
+    ccall(:sigaddset, Cint, (Ptr{UInt8}, Cint), signals, SIGTERM)
+    ccall(:pthread_sigmask, Cint, (Cint, Ptr{UInt8}, Ptr{Cvoid}), SIG_UNBLOCK, signals, C_NULL)
+    return nothing
+end
+
+"143 after SIGTERM; 0 if it has not come."
+termination_code() = handle[] == C_NULL ? 0 : Int(ccall(symbol(:reglue_exit_code), Cint, (Cint,), DONE))
 
 const LIBRARY = v"0.1"  # libraries of these two numbers have the structs below
 

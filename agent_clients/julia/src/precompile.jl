@@ -18,9 +18,10 @@ const AHEAD = Tuple{Any,Tuple}[
 ]
 
 # Turns of the usual tasks: a vector is seen, a number or a vector is done.
-for seen in (Float64, Float32), done in (TensorSpec{Int64,0}, TensorSpec{Float64,1}, TensorSpec{Float32,1})
-    task = TypedSpec{Tuple{TensorSpec{seen,1}},Tuple{done}}
-    push!(AHEAD, (turn, (CCall, task)), (act!, (Any, Handle, Turn{task})), (turn!, (Agent, Turn{task})))
+for seen in (Float64, Float32), (done, axes) in ((Int64, 0), (Float64, 1), (Float32, 1))
+    task = TypedSpec{Tuple{TensorSpec{seen,1}},Tuple{TensorSpec{done,axes}}}
+    usual = Turn{task,Observations{Tuple{Matrix{seen}}},Actions{Tuple{Array{done,axes + 1}}}}
+    push!(AHEAD, (turn, (CCall, task, Bool)), (act!, (Any, Handle, CCall, usual)), (turn!, (Agent, usual)))
     push!(AHEAD, (play!, (Any, Handle, CEnvironmentCall, task)))
 end
 

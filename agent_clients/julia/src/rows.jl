@@ -17,12 +17,10 @@ function stepped(task, rows::CRows)
 end
 
 shown(task::TypedSpec, rows::CRows) =
-    Observations(task.observation_names, copied(task.observations, rows.observations, rows.count))
+    Observations(task.observation_names, rows_at(task.observations, rows.observations, 0, rows.count))
 
 chosen(task::TypedSpec, rows::CRows) = rows.actions == C_NULL ? ChosenActions(String[], ()) :
-    ChosenActions(task.action_names, copied(task.actions, rows.actions, rows.count))
-
-copied(specs, memories, count) = map(copy, rows_at(specs, memories, 0, count))
+    ChosenActions(task.action_names, rows_at(task.actions, rows.actions, 0, rows.count))
 
 "Rows of one slot each, as rows of one array a tensor."
 joined(parts::Vector{T}) where {T<:Tensors} =

@@ -1,4 +1,4 @@
-# Rows of several tensors, by name. The arrays are the library's memory: nothing is copied.
+# Rows of several tensors, by name. The arrays are Julia's own, unless the author asks for the library's memory.
 
 # Named arrays, in the order of the TaskSpec. Their types are known to the compiler; `array` has them.
 abstract type Tensors <: AbstractDict{String,AbstractArray} end
@@ -9,7 +9,7 @@ abstract type Tensors <: AbstractDict{String,AbstractArray} end
 What the agent sees: `observations["name"]` is one array, `observations[]` the only one of a
 task that has one. Each is `(size(spec)..., rows)` of the task's element type: the last axis is that of slots.
 
-They are the library's memory and last until the routine that was given them returns: `copy` what is to be kept.
+They are the agent's to keep, unless it asks for [`zero_copy`](@ref).
 """
 struct Observations{A<:Tuple} <: Tensors
     names::Vector{String}
@@ -140,16 +140,36 @@ wrong_size(to, given) = UsageError(
 "Its size and type, for an error."
 described(array) = "$(size(array)) of $(eltype(array))"
 
-"Rows `first + 1` to `first + count` of the array at `memory`."
-function rows_at(spec::TensorSpec{T,N}, memory::Ptr{Cvoid}, first::Integer, count::Integer) where {T,N}
+"""
+Rows `first + 1` to `first + count` of the array at `memory`: a copy, unless `is_shared`; the array is then that memory,
+and must not be used after it.
+"""
+function rows_at(spec::TensorSpec{T,N}, memory::Ptr{Cvoid}, first::Integer, count::Integer, is_shared = false) where {T,N}
     shape = (spec.size..., Int(count))
-    prod(shape) == 0 && return Array{T,N + 1}(undef, shape)
-    return unsafe_wrap(Array, Ptr{T}(memory) + first * length(spec) * sizeof(T), shape)
+    from = row_at(spec, memory, first)
+    is_shared && prod(shape) > 0 && return unsafe_wrap(Array, from, shape)
+    rows = Array{T,N + 1}(undef, shape)
+    GC.@preserve rows unsafe_copyto!(pointer(rows), from, length(rows))
+    return rows
 end
 
 "The same rows of several arrays, one a tensor."
-rows_at(::Tuple{}, memories::Ptr{Ptr{Cvoid}}, first::Integer, count::Integer) = ()
-rows_at(specs::Tuple, memories::Ptr{Ptr{Cvoid}}, first::Integer, count::Integer) = (
-    rows_at(specs[1], unsafe_load(memories), first, count),
-    rows_at(Base.tail(specs), memories + sizeof(Ptr{Cvoid}), first, count)...,
+rows_at(::Tuple{}, memories::Ptr{Ptr{Cvoid}}, first::Integer, count::Integer, is_shared = false) = ()
+rows_at(specs::Tuple, memories::Ptr{Ptr{Cvoid}}, first::Integer, count::Integer, is_shared = false) = (
+    rows_at(specs[1], unsafe_load(memories), first, count, is_shared),
+    rows_at(Base.tail(specs), memories + sizeof(Ptr{Cvoid}), first, count, is_shared)...,
 )
+
+row_at(spec::TensorSpec{T}, memory::Ptr{Cvoid}, first::Integer) where {T} =
+    Ptr{T}(memory) + first * length(spec) * sizeof(T)
+
+"Writes what [`rows_at`](@ref) returned back to where it was from. Throws UsageError for an array that was resized."
+write_rows!(::Ptr{Ptr{Cvoid}}, first::Integer, count::Integer, ::Tuple{}, ::Tuple{}) = nothing
+function write_rows!(memories::Ptr{Ptr{Cvoid}}, first::Integer, count::Integer, specs::Tuple, arrays::Tuple)
+    spec, rows = specs[1], arrays[1]
+    size(rows) == (spec.size..., count) || throw(UsageError(
+        "got an array for \"$(spec.name)\" that was resized to $(size(rows)), wanted its size as it was given, $((spec.size..., count))",
+    ))
+    GC.@preserve rows unsafe_copyto!(row_at(spec, unsafe_load(memories), first), pointer(rows), length(rows))
+    return write_rows!(memories + sizeof(Ptr{Cvoid}), first, count, Base.tail(specs), Base.tail(arrays))
+end

@@ -92,33 +92,54 @@ One exchange over many episodes. `rewards` are of the actions before, of the end
 where they are withheld). `Reglue.observations(turn, part)` has the rows of `turn.ends`, `turn.steps` or
 `turn.starts`; `Reglue.actions(turn, part)` those of the latter two, to be written. `turn.task.spec` is the task.
 """
-struct Turn{T<:TypedSpec}
+struct Turn{T<:TypedSpec,O<:Observations,A<:Actions}
     ends::Ends
     steps::Steps
     starts::Starts
     rewards::Vector{Float64}
     task::T
-    seen::Ptr{Ptr{Cvoid}}  # rows: ends, steps, starts
-    done::Ptr{Ptr{Cvoid}}  # rows: steps, starts
+    seen::NTuple{3,O}  # of ends, steps, starts
+    done::NTuple{2,A}  # of steps, starts
     abandoned::Vector{Int}  # slots, counted from 1
+end
+
+"""
+A turn whose rows of observations (ends, steps, starts) and actions (steps, starts) are read from these memories; they
+are its arrays' memory if `is_shared`.
+"""
+function Turn(
+    ends::Ends,
+    steps::Steps,
+    starts::Starts,
+    rewards::Vector{Float64},
+    task::TypedSpec,
+    seen::Ptr{Ptr{Cvoid}},
+    done::Ptr{Ptr{Cvoid}},
+    is_shared::Bool = false,
+)
+    abandoned, ended, stepped = Int[], length(ends), length(steps)
+    observed(first, part) =
+        Observations(task.observation_names, rows_at(task.observations, seen, first, length(part), is_shared))
+    wanted(first, part) = Actions(task.action_names, rows_at(task.actions, done, first, length(part), is_shared), abandoned)
+    seen_rows = observed(0, ends), observed(ended, steps), observed(ended + stepped, starts)
+    return Turn(ends, steps, starts, rewards, task, seen_rows, (wanted(0, steps), wanted(stepped, starts)), abandoned)
 end
 
 get_goal(turn::Turn, slot::Integer) = get_goal(turn.starts, slot)
 
-observations(turn::Turn, part::Union{Ends,Steps,Starts}) = Observations(
-    turn.task.observation_names,
-    rows_at(turn.task.observations, turn.seen, first_row(turn, part), length(part)),
-)
+observations(turn::Turn, ::Ends) = turn.seen[1]
+observations(turn::Turn, ::Steps) = turn.seen[2]
+observations(turn::Turn, ::Starts) = turn.seen[3]
 
-actions(turn::Turn, part::Union{Steps,Starts}) = Actions(
-    turn.task.action_names,
-    rows_at(turn.task.actions, turn.done, first_row(turn, part) - length(turn.ends), length(part)),
-    turn.abandoned,
-)
+actions(turn::Turn, ::Steps) = turn.done[1]
+actions(turn::Turn, ::Starts) = turn.done[2]
 
-first_row(::Turn, ::Ends) = 0
-first_row(turn::Turn, ::Steps) = length(turn.ends)
-first_row(turn::Turn, ::Starts) = length(turn.ends) + length(turn.steps)
+"Writes the turn's actions to where the library sends them from. Throws UsageError for an array that was resized."
+function write_actions!(turn::Turn, memories::Ptr{Ptr{Cvoid}})
+    stepped, started = length(turn.steps), length(turn.starts)
+    write_rows!(memories, 0, stepped, turn.task.actions, turn.done[1].arrays)
+    write_rows!(memories, stepped, started, turn.task.actions, turn.done[2].arrays)
+end
 
 """
     abandon!(actions, slot)

@@ -33,7 +33,7 @@ struct Answering <: Agent end
 
 Reglue.turn!(::Answering, turn::Turn) = nothing
 Reglue.max_slots(::Answering) = -1
-Reglue.agent_message(::Answering, text::String) = text == "nothing" ? nothing : text
+Reglue.agent_message(::Answering, text) = text == "nothing" ? nothing : text
 
 @testset "what the library cannot be given is told" begin
     closed = Reglue.Handle("reglue_", C_NULL)
@@ -50,6 +50,40 @@ end
     @test occursin("no glue answered", words(Unreachable, () -> joined(Whole())))
 end
 
+# README's signatures, and one that leaves no choice.
+
+struct Untyped <: EpisodeAgent
+    episodes::Dict{Int,Nothing}
+end
+
+Reglue.agent_init!(agent::Untyped, spec) = nothing
+Reglue.turn!(agent::Untyped, turn) = nothing
+Reglue.agent_end!(agent::Untyped, rewards, observations, ends) = nothing
+Reglue.agent_message(agent::Untyped, text) = "answered"
+Reglue.agent_budget!(agent::Untyped, budget) = nothing
+Reglue.episode_end!(episode::Nothing, agent, reward, observation, kind) = nothing
+
+struct Torn <: Agent end
+
+Reglue.turn!(::Torn, turn) = nothing
+Reglue.agent_message(agent::Union{Torn,Vector}, text) = "one"
+Reglue.agent_message(agent::Union{Torn,Matrix}, text) = "another"
+
+@testset "signatures without types do" begin
+    agent = Untyped(Dict())
+    @test agent_message(agent, "hello") == "answered"
+    @test agent_init!(agent, TaskSpec([TensorSpec("seen", Float64)], [TensorSpec("done", Float64)])) === nothing
+    @test episode_end!(nothing, agent, 0.0, [], TERMINATED) === nothing
+    @test Reglue.check_routines(agent) === nothing
+end
+
+@testset "methods between which Julia cannot choose are told before it dials" begin
+    told = words(UsageError, () -> joined(Torn()))
+    @test occursin("got methods of agent_message between which Julia cannot choose for a Torn: ", told)
+    @test count(r"test/agent\.jl:\d+", told) == 2
+    @test endswith(told, "wanted one that is agent_message(::Torn, …)")
+end
+
 @testset "what is exported is documented" begin
     undocumented = filter(names(Reglue)) do name
         startswith(string(Base.Docs.doc(Base.Docs.Binding(Reglue, name))), "No documentation found")
@@ -58,16 +92,23 @@ end
 end
 
 "A turn of a task with one number seen and one done: two slots start, and one goes on."
-function a_turn(run)
+function turn_at(seen, done, is_shared = false)
     spec = TaskSpec([TensorSpec{Float64,0}("seen", (), Box([], []))], [TensorSpec{Int64,0}("done", (), Discrete(3, 0))],
         (0.0, 1.0), 1.0, 0, false, true, 3, "")
-    task, seen, done = Reglue.TypedSpec(spec), [1.0, 2.0, 3.0], zeros(Int64, 3)
-    rows = [Ptr{Cvoid}[pointer(seen)], Ptr{Cvoid}[pointer(done)]]
+    task, rows = Reglue.TypedSpec(spec), [Ptr{Cvoid}[pointer(seen)], Ptr{Cvoid}[pointer(done)]]
+    steps, starts = Steps([2], [0x00], TRAIN, task.goals), Starts([1, 3], UInt64[7, 8], TRAIN, task.goals)
+    ends = Ends(Int[], EndKind[], TRAIN, task.goals)
     GC.@preserve seen done rows begin
-        steps, starts = Steps([2], [0x00], TRAIN, task.goals), Starts([1, 3], UInt64[7, 8], TRAIN, task.goals)
-        ends = Ends(Int[], EndKind[], TRAIN, task.goals)
-        run(Reglue.Turn(ends, steps, starts, [0.5], task, pointer(rows[1]), pointer(rows[2]), Int[]))
+        return Reglue.Turn(ends, steps, starts, [0.5], task, pointer(rows[1]), pointer(rows[2]), is_shared)
     end
+end
+
+"What the library is given after `run`."
+function a_turn(run, is_shared = false)
+    seen, done = [1.0, 2.0, 3.0], zeros(Int64, 3)
+    turn, memories = turn_at(seen, done, is_shared), Ptr{Cvoid}[pointer(done)]
+    run(turn)
+    GC.@preserve seen done memories Reglue.write_actions!(turn, pointer(memories))
     return done
 end
 
@@ -98,6 +139,22 @@ Reglue.agent_step!(::GivingUp, actions, rewards, observations, steps) = abandon!
 @testset "a turn" begin
     @testset "fills the rows of steps, then of starts" begin
         @test a_turn(turn -> turn!(Copying(), turn)) == [1, 4, 6]
+        @test a_turn(turn -> turn!(Copying(), turn), true) == [1, 4, 6]
+    end
+    @testset "whose actions were resized is refused" begin
+        told = words(UsageError, () -> a_turn(turn -> resize!(Reglue.actions(turn, turn.starts)[], 1)))
+        @test told == "got an array for \"done\" that was resized to (1,), wanted its size as it was given, (2,)"
+    end
+    @testset "is the agent's to keep, and whoever asks for no copies has the library's memory" begin
+        for is_shared in (false, true)
+            seen, done = [1.0, 2.0, 3.0], zeros(Int64, 3)
+            turn = turn_at(seen, done, is_shared)
+            kept = Reglue.observations(turn, turn.starts)[]
+            seen .= 7
+            Reglue.actions(turn, turn.steps)[] = 2
+            @test kept == (is_shared ? [7, 7] : [2, 3])
+            @test done == (is_shared ? [2, 0, 0] : [0, 0, 0])
+        end
     end
     @testset "without actions is refused, as `actions = …` writes none" begin
         for routine in (:agent_start!, :agent_step!)

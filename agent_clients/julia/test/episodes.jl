@@ -20,7 +20,9 @@ function played(act!, actions...)
     GC.@preserve seen done rows begin
         steps, starts = Steps([2], [0x00], TRAIN, task.goals), Starts([1, 3], UInt64[7, 8], TRAIN, task.goals)
         ends = Ends(Int[], EndKind[], TRAIN, task.goals)
-        turn!(Acting(act!), Reglue.Turn(ends, steps, starts, [0.5], task, pointer(rows[1]), pointer(rows[2]), Int[]))
+        turn = Reglue.Turn(ends, steps, starts, [0.5], task, pointer(rows[1]), pointer(rows[2]))
+        turn!(Acting(act!), turn)
+        Reglue.write_actions!(turn, pointer(rows[2]))
     end
     return done
 end

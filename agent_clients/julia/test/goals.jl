@@ -10,8 +10,10 @@ const STATE, GOAL = tensor("observation", (3,)), tensor("desired_goal")
 "A turn in which row i of every tensor is all `numbers[i]` has been seen."
 function seen!(task, numbers; ends = Int[], steps = Int[], starts = Int[])
     rows = [repeat(eltype(each).(numbers), inner = length(each)) for each in task.spec.observations]
-    memories = Ptr{Cvoid}[pointer(row) for row in rows]
-    GC.@preserve rows memories begin
+    many = length(steps) + length(starts)
+    actions = [zeros(eltype(each), size(each)..., many) for each in task.spec.actions]
+    memories, undone = Ptr{Cvoid}[pointer(row) for row in rows], Ptr{Cvoid}[pointer(action) for action in actions]
+    GC.@preserve rows memories actions undone begin
         told = Reglue.Turn(
             Ends(ends, fill(TERMINATED, length(ends)), TRAIN, task.goals),
             Steps(steps, zeros(UInt8, length(steps)), TRAIN, task.goals),
@@ -19,8 +21,7 @@ function seen!(task, numbers; ends = Int[], steps = Int[], starts = Int[])
             zeros(length(ends) + length(steps)),
             task,
             pointer(memories),
-            Ptr{Ptr{Cvoid}}(C_NULL),
-            Int[],
+            pointer(undone),
         )
         Reglue.see!(task.goals, told)
         return told

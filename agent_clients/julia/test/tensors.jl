@@ -1,4 +1,4 @@
-# Arrays over memory: which element is where, and that nothing is copied.
+# Arrays of memory: which element is where, and whose it is.
 
 written(array = zeros(2, 3)) = Actions(["a"], (array,), Int[])
 
@@ -13,11 +13,23 @@ written(array = zeros(2, 3)) = Actions(["a"], (array,), Int[])
             @test rows[channel+1, width+1, height+1, 2] == memory[1+24+height*6+width*3+channel]
         end
     end
-    @testset "rows from the middle are the same memory" begin
+    @testset "rows from the middle are a copy, or the same memory for who wants that" begin
         GC.@preserve memory begin
-            row = Reglue.rows_at(image, Ptr{Cvoid}(pointer(memory)), 1, 1)
-            row[1] = 0xff
-            @test memory[25] == 0xff
+            for (is_shared, left) in ((false, 25), (true, 0xff))
+                row = Reglue.rows_at(image, Ptr{Cvoid}(pointer(memory)), 1, 1, is_shared)
+                @test row == reshape(25:48, 3, 2, 4, 1)
+                row[1] = 0xff
+                @test memory[25] == left
+            end
+        end
+    end
+    @testset "rows are written back to where they were" begin
+        memories = Ptr{Cvoid}[pointer(memory)]
+        GC.@preserve memory memories begin
+            rows = Reglue.rows_at((image,), pointer(memories), 1, 1)
+            rows[1] .= 9
+            Reglue.write_rows!(pointer(memories), 1, 1, (image,), rows)
+            @test memory == [1:24; fill(9, 24)]
         end
     end
     @testset "no rows, and rows without elements, need no memory" begin

@@ -25,6 +25,7 @@ def connect(  # noqa: PLR0913 - all that a peer may say of how it comes in
     name: str | None = None,
     connect_timeout_s: float = 60.0,
     transport: Transport = "auto",
+    handle_signals: bool = True,
 ) -> str:
     """Play a session at a glue until it says farewell; returns the glue's reason.
 
@@ -46,6 +47,8 @@ def connect(  # noqa: PLR0913 - all that a peer may say of how it comes in
             long it is looked for when it is gone.
         transport: on the glue's own host, `unix` demands a Unix socket, `grpc` uses none, and
             `auto` uses one that can be opened.
+        handle_signals: whether SIGTERM raises SystemExit(143) meanwhile, in the main thread of a
+            program that does not handle it by itself. The glue is told "interrupted", as of Ctrl-C.
 
     Raises:
         NotAnAgent, NotAnEnvironment: a method is missing.
@@ -63,7 +66,10 @@ def connect(  # noqa: PLR0913 - all that a peer may say of how it comes in
         connect_timeout_s=connect_timeout_s,
         transport=transport,
     )
-    return session.play()
+    from reglue.net.signals import termination_exits
+
+    with termination_exits(handles=handle_signals):
+        return session.play()
 
 
 def session_of(

@@ -5,7 +5,7 @@ import { EnvironmentPeer } from "./environments/dispatch.js";
 import { checkEnvironment, Environment } from "./environments/environment.js";
 import { checkedOptions, type ConnectOptions } from "./net/options.js";
 import { PeerFailed, playSession } from "./net/session.js";
-import { runProgram } from "./program.js";
+import { type MainOptions, runProgram } from "./program.js";
 
 /**
  * Play a session until the glue's farewell; returns its text.
@@ -34,14 +34,15 @@ export async function connect(
  * Play a session as `connect`, and leave the process when it is over.
  *
  * Exit codes are those of `reglue join`: 0 farewell, 1 the agent or environment failed or the glue
- * went away, 2 wrong usage or refused, 130 interrupted (SIGINT, SIGTERM). The second Ctrl-C ends it
- * at once.
+ * went away, 2 wrong usage or refused, 130 after SIGINT (Ctrl-C) and 143 after SIGTERM, of which the
+ * glue is told. The second signal ends it at once. With `handleSignals: false` signals are the
+ * program's own.
  */
 export async function main(
   peer: Agent | Environment,
-  options: Omit<ConnectOptions, "signal"> = {},
+  { handleSignals, ...options }: MainOptions<ConnectOptions> = {},
 ): Promise<never> {
-  return runProgram((signal) => play(peer, { ...options, signal }));
+  return runProgram((signal) => play(peer, { ...options, signal }), handleSignals);
 }
 
 async function play(peer: Agent | Environment, options: ConnectOptions): Promise<string> {

@@ -15,6 +15,7 @@ export { type AgentEpisode, EpisodeAgent } from "./agents/episode_agent.js";
 export { type Goals } from "./agents/goals.js";
 export { type Answer, type Awaitable, type Values } from "./conforming.js";
 export { connect, main } from "./connect.js";
+export type { MainOptions } from "./program.js";
 export {
   type Begun,
   type Cell,

@@ -2,27 +2,42 @@
 import { Refused, ReglueError, RoutineRefused, UsageError } from "./errors.js";
 import { PeerFailed } from "./net/session.js";
 
-const INTERRUPTED = 130; // as a shell says of a program that Ctrl-C ended
+/** A session's options, as a whole program has them. */
+export type MainOptions<Options> = Omit<Options, "signal"> & {
+  /** Whether SIGINT and SIGTERM end the program, after telling the glue; true by default. */
+  readonly handleSignals?: boolean | undefined;
+};
+
+/** Exit codes, as a shell says of a program that the signal ended. */
+const INTERRUPTED = { SIGINT: 130, SIGTERM: 143 };
+type Signal = keyof typeof INTERRUPTED;
 
 /**
  * Run, and leave the process with 0; what `run` returns is said at last.
  *
- * If it throws the code is 2 for wrong usage or if the glue refused, 130 after SIGINT or SIGTERM,
- * which abort the signal, otherwise 1. The second Ctrl-C ends the process at once.
+ * If it throws the code is 2 for wrong usage or if the glue refused, 130 after SIGINT and 143 after
+ * SIGTERM, which abort the signal unless `handlesSignals` is false, otherwise 1. The second one ends
+ * the process at once, also as the first process of a container.
  */
 export async function runProgram(
   run: (signal: AbortSignal) => Promise<string | undefined>,
+  handlesSignals = true,
 ): Promise<never> {
   const interruption = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.once(signal, () => interruption.abort());
+  let received: Signal | undefined;
+  for (const signal of handlesSignals ? (Object.keys(INTERRUPTED) as Signal[]) : []) {
+    process.on(signal, () => {
+      if (received !== undefined) process.exit(INTERRUPTED[signal]);
+      received = signal;
+      interruption.abort();
+    });
   }
   try {
     const said = await run(interruption.signal);
     if (said !== undefined) console.error(`reglue: ${said}`);
     process.exit(0);
   } catch (error) {
-    if (interruption.signal.aborted) process.exit(INTERRUPTED);
+    if (received !== undefined) process.exit(INTERRUPTED[received]);
     if (!(error instanceof PeerFailed)) console.error(`reglue: ${words(error)}`); // the log said that
     process.exit(isUsage(error) || error instanceof Refused ? 2 : 1);
   }

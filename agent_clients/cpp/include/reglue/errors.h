@@ -153,7 +153,8 @@ class REGLUE_API Unreachable : public Error {
 
 // The program's own will.
 
-/// Options::stop has become true in a routine of Experiment; the session is over.
+/// Options::stop has become true in a routine of Experiment, or a signal has come that
+/// HandledSignals handles; the session is over.
 class REGLUE_API Stopped : public Error {
   using Error::Error;
 };

@@ -30,9 +30,13 @@ struct Options {
   /// REGLUE_LOG asks for. None: stderr, with the time and the level.
   std::function<void(const std::string&)> log;
 
-  /// Asked ten times a second while the peer waits; the peer leaves once it is true, as by
+  /// Asked twenty times a second while the peer waits; the peer leaves once it is true, as by
   /// AgentSession::stop(). It may read what another thread or a signal handler sets.
   std::function<bool()> stop;
+
+  /// Whether run_agent() and its like handle SIGINT and SIGTERM, unless the program has set
+  /// handlers before: the glue is told, and the exit code is 130 or 143. connect() handles none.
+  bool handle_signals = true;
 };
 
 }  // namespace reglue

@@ -14,6 +14,7 @@
 #include "reglue/options.h"
 #include "reglue/rng.h"
 #include "reglue/session.h"
+#include "reglue/signals.h"
 #include "reglue/spec.h"
 #include "reglue/tensors.h"
 #include "reglue/turn.h"

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "reglue/errors.h"
+#include "reglue/signals.h"
 
 namespace reglue {
 
@@ -22,8 +23,8 @@ inline std::chrono::milliseconds limited(std::chrono::milliseconds limit) {
   return std::clamp(limit, kNone, kYear);
 }
 
-/// What stop() and Options::stop have asked for. A signal handler can wake no wait of gRPC's, so
-/// every wait looks here ten times a second.
+/// What stop(), Options::stop and signals have asked for. A signal handler can wake no wait of
+/// gRPC's, so every wait looks here twenty times a second.
 class Interrupt {
  public:
   /// Also where `given` is true, if there is one.
@@ -36,14 +37,14 @@ class Interrupt {
 
   /// Throws Stopped if it was requested.
   void check() const {
-    if (is_enabled_ && (is_requested_ || (given_ && given_()))) {
-      throw Stopped("the program has stopped the session");
-    }
+    if (!is_enabled_) return;
+    if (HandledSignals::received() != 0) throw Stopped("interrupted");
+    if (is_requested_ || (given_ && given_())) throw Stopped("the program has stopped the session");
   }
 
   /// When a wait until `until` is to look again.
   static Clock::time_point slice(const Deadline& until) {
-    const Clock::time_point next = Clock::now() + std::chrono::milliseconds(100);
+    const Clock::time_point next = Clock::now() + std::chrono::milliseconds(50);
     return until ? std::min(*until, next) : next;
   }
 

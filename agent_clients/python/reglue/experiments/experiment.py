@@ -28,6 +28,9 @@ class Experiment(Routines):
     glue has an agent and an environment, at most `timeout_s` seconds. If the connection breaks it
     connects again, as long as the glue allows, and every routine is carried out once.
 
+    In a `with` statement SIGTERM raises SystemExit(143), so that the glue is told, as of Ctrl-C;
+    `handle_signals` as of `connect`.
+
     Raises Unreachable, Refused, UsageError (no address), and SessionLost from routines.
     """
 
@@ -46,11 +49,14 @@ class Experiment(Routines):
         connect_timeout_s: float = 60.0,
         timeout_s: float = 86_400.0,
         transport: Transport = "auto",
+        handle_signals: bool = True,
     ) -> None:
         super().__init__(slots=slots, seed=seed, task=task, variant=variant)
         where = join_string(address, token, ca=ca, tls_name=tls_name)
         from reglue.net.experiment_session import open_experiment_session
+        from reglue.net.signals import termination_exits
 
+        self._signals = termination_exits(handles=handle_signals)
         self._asking: ExperimentSession = open_experiment_session(
             where,
             name,
@@ -60,10 +66,14 @@ class Experiment(Routines):
         )
 
     def __enter__(self) -> Self:
+        self._signals.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        try:
+            self.close()
+        finally:
+            self._signals.__exit__(None, None, None)
 
     def close(self) -> None:
         """Leave; the glue ends the agent's and the environment's sessions."""

@@ -14,6 +14,7 @@ from reglue.errors import CannotLoad, Refused, ReglueError, UsageError
 from reglue.examples import EXAMPLES
 from reglue.net.join_string import TRANSPORTS, join_string
 from reglue.net.log import stderr_handler
+from reglue.net.signals import INTERRUPTED, termination_exits
 from reglue.tools.loading import agent_name, example_names, load, parsed
 
 log = logging.getLogger("reglue")
@@ -22,13 +23,15 @@ log = logging.getLogger("reglue")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code.
 
-    0: the glue ended the session; 1: the peer failed or the glue went away; 2: wrong usage.
+    0: the glue ended the session; 1: the peer failed or the glue went away; 2: wrong usage; 130:
+    interrupted. Raises SystemExit(143) after SIGTERM.
     """
     options = parser().parse_args(argv)
     logging.basicConfig(level=logging.INFO, handlers=[stderr_handler()])  # also the peer's own
     log.setLevel(logging.WARNING)  # unless REGLUE_LOG says more
     try:
-        return _join(options)
+        with termination_exits():
+            return _join(options)
     except (UsageError, Refused) as error:
         if error.__cause__ is not None and isinstance(error, CannotLoad):
             traceback.print_exception(error.__cause__)  # the author's own mistake, where it is
@@ -38,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"reglue join: {error.with_flags()}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
 
 
 def _join(options: argparse.Namespace) -> int:
@@ -110,7 +113,7 @@ def parser() -> argparse.ArgumentParser:
         "  reglue join 'reglue://…' --agent my_agent.py:MyAgent --name second-try\n"
         "\n"
         "exit codes: 0 the glue ended the session; 1 the peer failed or the glue went away;\n"
-        "2 wrong usage, or the glue refused the peer; 130 interrupted",
+        "2 wrong usage, or the glue refused the peer; 130 interrupted, 143 by SIGTERM",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(

@@ -11,7 +11,7 @@ import { BadCall, RoutineRefused, SpecError, UsageError } from "../errors.js";
 import type { Counts, ExperimentReply } from "../gen/reglue/v1/experiment_pb.js";
 import { AskingSession } from "../net/asking_session.js";
 import { checkedOptions, type ConnectOptions } from "../net/options.js";
-import { runProgram } from "../program.js";
+import { type MainOptions, runProgram } from "../program.js";
 import { type Arrays, elementsType, Rows, type TaskSpec, type TensorSpec } from "../spec.js";
 import {
   type Call,
@@ -121,11 +121,11 @@ export class Experiment {
    * Join, run a whole benchmark program, and leave the process.
    *
    * Exit codes: 0 the program returned, 1 it threw or the glue went away, 2 wrong usage or refused,
-   * 130 interrupted (SIGINT, SIGTERM).
+   * 130 after SIGINT, 143 after SIGTERM; `handleSignals` as of `main`.
    */
   static async main(
     program: (rl: Experiment) => Awaitable<void>,
-    options: Omit<ExperimentOptions, "signal"> = {},
+    { handleSignals, ...options }: MainOptions<ExperimentOptions> = {},
   ): Promise<never> {
     return runProgram(async (signal) => {
       if (typeof program !== "function") {
@@ -141,7 +141,7 @@ export class Experiment {
       } finally {
         await rl.close();
       }
-    });
+    }, handleSignals);
   }
 
   /**

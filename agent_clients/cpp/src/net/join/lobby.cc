@@ -162,7 +162,7 @@ grpc::Status Joining::ask(Clock::duration timeout, v1::Ticket& ticket) const {
   void* tag = nullptr;
   bool is_good = false;
   const auto slice = [] {
-    return std::chrono::system_clock::now() + std::chrono::milliseconds(100);
+    return std::chrono::system_clock::now() + std::chrono::milliseconds(50);
   };
   while (queue.AsyncNext(&tag, &is_good, slice()) == grpc::CompletionQueue::TIMEOUT) {
     try {
