@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo docs reference picture env chaos test fuzz test-clients test-containers check conformance coverage speed scaling format proto \
+.PHONY: help setup demo docs reference picture env chaos cheats test fuzz test-clients test-containers check conformance coverage speed scaling format proto \
 	proto-image constraints clean clients cpp onnxruntime sanitize tidy c julia typescript docker \
 	check-style check-types check-layers check-proto check-stubs check-tests check-containers
 
@@ -154,6 +154,9 @@ coverage: ## how often each interval of the reports holds the truth, by simulati
 
 chaos: .venv/dev-is-installed ## disturb runs for MINUTES (5): kills, hangs, cuts, floods, flips, servers; FLAGS="--only kills --seed 7"
 	$(BIN)/python -m tests.chaos.run $(addprefix --minutes ,$(MINUTES)) $(FLAGS)
+
+cheats: .venv/dev-is-installed ## pairs of runs with a cheat and without; FLAGS="--pairs 20 --kinds crashes,hangs"
+	$(BIN)/python -m tests.cheats.run $(FLAGS)
 
 speed: .venv-speed/is-installed ## measure Reglue beside its peers; ONLY=turns: one section
 	.venv-speed/bin/python -m speed.run $(addprefix --only ,$(ONLY)) $(FLAGS)
