@@ -108,7 +108,7 @@ def farewell(role: str, port: Any) -> str:
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_signal_is_told_the_glue_at_once_and_is_the_exit_code(
-    language: str, role: str, number: int, tmp_path: Path, libreglue: Mapping[str, str]
+    language: str, role: str, number: signal.Signals, tmp_path: Path, libreglue: Mapping[str, str]
 ) -> None:
     command = program(language, role, tmp_path)
     with waiting(command, role, "unix", libreglue) as (process, port):
@@ -124,7 +124,7 @@ def test_a_signal_is_told_the_glue_at_once_and_is_the_exit_code(
 @pytest.mark.parametrize("number", CODES)
 @pytest.mark.parametrize("language", ["python", "cpp", "c"])
 def test_a_signal_is_heard_over_grpc_too(
-    language: str, number: int, tmp_path: Path, libreglue: Mapping[str, str]
+    language: str, number: signal.Signals, tmp_path: Path, libreglue: Mapping[str, str]
 ) -> None:
     command = program(language, "agent", tmp_path)
     with waiting(command, "agent", "grpc", libreglue) as (process, port):
