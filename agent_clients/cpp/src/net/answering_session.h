@@ -88,7 +88,8 @@ class AnsweringSession {
 
   /// Ends the session; tells the glue if it is not over.
   void close(std::string_view why) {
-    if (!is_over_ && stream_) say_fault(0, why, kEnd);
+    const bool is_interrupted = HandledSignals::received() != 0 || why == "interrupted";
+    if (!is_over_ && stream_) say_fault(0, why, is_interrupted ? kInterrupted : kEnd);
     end();
   }
 
@@ -100,13 +101,14 @@ class AnsweringSession {
 
  private:
   static constexpr std::chrono::seconds kFarewell{5};  // for the farewell after a fault
-  static constexpr std::chrono::seconds kEnd{2};       // for the farewell when leaving
+  static constexpr std::chrono::milliseconds kEnd{2000};  // for the farewell when leaving
+  static constexpr std::chrono::milliseconds kInterrupted{50};  // and after a signal
 
   bool enter(const Deadline& until);
   bool receive(const Deadline& until);
   void reconnect(const StreamEnded& end);
   void join_anew(const StreamEnded& end);
-  void say_fault(std::uint64_t seq, std::string_view what, std::chrono::seconds timeout);
+  void say_fault(std::uint64_t seq, std::string_view what, std::chrono::milliseconds timeout);
   void end() {
     is_over_ = true;
     has_call_ = false;
@@ -284,7 +286,7 @@ void AnsweringSession<Wire>::join_anew(const StreamEnded& end) {
 
 template <class Wire>
 void AnsweringSession<Wire>::say_fault(std::uint64_t seq, std::string_view what,
-                                       std::chrono::seconds timeout) {
+                                       std::chrono::milliseconds timeout) {
   if (is_over_ || !stream_) return end();
   interrupt_.disable();
   try {

@@ -27,14 +27,15 @@ from reglue.net.join_string import JoinString, Transport
 from reglue.net.lobby import StreamEnded, backoff, join
 from reglue.net.log import Outage, call_trace, log, show_log
 from reglue.net.roles import AnsweringRole, Role, TracedRole
-from reglue.net.streams import Route, Stream
+from reglue.net.streams import GrpcStream, Route, Stream
 from reglue.wire.layout import numbered
 
 WINDOW = 8
 """Answers that are remembered: as many calls may be under way at once."""
 
 FAREWELL_S = 5.0  # how long a peer that leaves waits for the glue's last word
-_END_S = 2.0  # and for one that was interrupted
+_END_S = 2.0  # and one that leaves early
+_SOCKET_S = 0.05  # and one that was interrupted, over a Unix socket: what was sent arrives
 _IN_VAIN = 3  # connections after which the log says why nothing may come over them
 _STOOD_S = 1.0  # after which a stream was good
 
@@ -241,7 +242,10 @@ class Session(GlueSession):
         """
         self._close()
         if self._ticket.reconnect_window_us:
-            self._leave(self._role.encode(0, Fault("interrupted")), _END_S)
+            with contextlib.suppress(ReglueError):
+                is_remote = isinstance(self._opened(), GrpcStream)
+                end_s = _END_S if is_remote else _SOCKET_S
+                self._leave(self._role.encode(0, Fault("interrupted")), end_s)
 
     def _calls_of_stream(self) -> Generator[Any, Any, str]:
         """One stream, to the farewell. Raises SessionLost if it breaks."""

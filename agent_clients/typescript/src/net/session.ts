@@ -23,7 +23,7 @@ import { told } from "../words.js";
 const WINDOW = 8;
 
 const FAREWELL_MS = 5000; // how long a failed peer waits for the glue's last word
-const END_MS = 2000; // and one that was interrupted
+const END_MS = 50; // and one that was interrupted, which is to end soon
 const LONG_MS = 50; // a peer that took longer may have kept Node from hearing the glue
 
 /** How a session is played. */
