@@ -22,7 +22,7 @@ _EXTRA = ("gymnasium", "mujoco", "imageio", "glfw", "packaging")
 
 _BRINGERS = (
     (r"Reglue/Point2D", ("env_adapters.goals",), "gymnasium"),
-    (r"Reglue/(Meta)?Arcade", ("env_adapters.arcade",), "gymnasium"),
+    (r"(Reglue/)?(Meta)?Arcade", ("env_adapters.arcade",), "gymnasium"),
     (
         r"Fetch|HandReach|HandManipulate|PointMaze|AntMaze|AdroitHand|FrankaKitchen",
         ("gymnasium_robotics",),
