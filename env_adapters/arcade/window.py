@@ -7,8 +7,6 @@ import os
 import warnings
 from typing import Any
 
-import numpy as np
-
 from reglue.errors import CannotLoad, MissingExtra, UsageError
 from reglue.spec import Array
 
@@ -47,9 +45,10 @@ class Window:
             self._cannot_open = True
             _warn(f"the arcade opens no window: {error}")
             return
-        pixels = frame.swapaxes(0, 1).repeat(_SCALE, axis=0).repeat(_SCALE, axis=1)
-        pygame = self._pygame
-        pygame.surfarray.blit_array(pygame.display.get_surface(), np.ascontiguousarray(pixels))
+        pygame, (height, width, _) = self._pygame, frame.shape
+        picture = pygame.image.frombuffer(frame.tobytes(), (width, height), "RGB")
+        surface = pygame.display.get_surface()
+        pygame.transform.scale(picture.convert(surface), surface.get_size(), surface)
         pygame.display.flip()
         pygame.event.pump()  # or the desktop takes the program for one that hangs
 

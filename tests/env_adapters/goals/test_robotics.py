@@ -118,7 +118,7 @@ def test_a_fixed_goal_is_a_parameter_of_every_goal_environment(name: str) -> Non
 
 @pytest.mark.parametrize("name", ["FetchReach-v4", "FrankaKitchen-v1", "AdroitHandHammer-v1"])
 def test_a_fixed_goal_that_cannot_be_is_refused(name: str) -> None:
-    with pytest.raises(UsageError, match="wanted one of Box|has no set_goal|has no goals"):
+    with pytest.raises(UsageError, match=r"wanted one of Box|has no set_goal|has no goals"):
         Gymnasium(name, fixed_goal=[0.0])
 
 
