@@ -5,6 +5,7 @@ Two lines differ, as Gymnasium differs from Gym: `step` returns five values.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import gymnasium
@@ -16,13 +17,15 @@ from env_adapters.arcade import make_config
 from env_adapters.curricula import NamedEnv
 from tests.originals.pages import run
 
-pytest.importorskip("pygame")
+pygame = pytest.importorskip("pygame")
 
 
 @pytest.fixture(autouse=True)
-def display(monkeypatch: pytest.MonkeyPatch) -> None:
-    """SDL's driver that draws into memory, for headless=False."""
+def display(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """SDL's driver that draws into memory, for headless=False; the page closes no window."""
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    yield
+    pygame.display.quit()
 
 
 IMPORTS: dict[str, Any] = {

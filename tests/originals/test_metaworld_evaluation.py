@@ -74,9 +74,9 @@ def test_an_agent_of_the_page_is_evaluated_and_the_tuples_are_as_in_the_code() -
     from reglue_bench.metaworld import evaluation, metalearning_evaluation
     from tests.reglue_bench.metaworld.vector_envs import meta_learning, one_task
 
-    known = page()
+    protocol: Any = page()["MetaLearningAgent"]
 
-    class Still(known["MetaLearningAgent"]):  # type: ignore[misc]
+    class Still(protocol):  # type: ignore[misc]
         def eval_action(self, observations: Any) -> Any:
             return np.zeros((len(observations), 4))
 

@@ -66,7 +66,7 @@ def test_games_share_a_window_and_each_can_be_closed(display: None) -> None:
 def test_a_window_changes_nothing(display: None) -> None:
     def played(headless: bool) -> list[Any]:
         env = Arcade("pong", headless=headless)
-        found = [env.reset(seed=3)[0].tobytes()]
+        found: list[Any] = [env.reset(seed=3)[0].tobytes()]
         for action in (1, 2, 1, 0):
             frame, *rest = env.step(action)
             found += [frame.tobytes(), rest]
