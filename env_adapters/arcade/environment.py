@@ -13,6 +13,7 @@ from env_adapters.arcade.config import episode_config, make_config
 from env_adapters.arcade.layout import lay_out
 from env_adapters.arcade.play import Play, inside_of, play_from
 from env_adapters.arcade.screen import Screen
+from env_adapters.arcade.window import Window
 from env_adapters.environment_configs import JSON, sample
 from reglue.errors import BadArgument, UsageError
 from reglue.spec import Array, Arrays
@@ -37,7 +38,8 @@ class Arcade(gymnasium.Env[Array, Any]):
     Distributions in the config are drawn at each reset from `np_random`, the only source of
     randomness. `reset(options={"config": ...})` plays that config, without distributions, instead.
 
-    `headless` is accepted since Meta Arcade has it; only True works.
+    With `headless=False` a window shows every frame, as fast as steps are taken. Where there is no
+    display, or no pygame, there is one warning (`NoWindow`) and no window.
 
     Raises, at construction and at such a reset, as `make_config`; UsageError for an illegal
     action, and if no episode is running.
@@ -55,11 +57,8 @@ class Arcade(gymnasium.Env[Array, Any]):
     ) -> None:
         if not isinstance(continuous, bool):
             raise BadArgument(f"got continuous {continuous!r}, wanted True or False")
-        if headless is not True:
-            raise BadArgument(
-                f"got headless {headless!r}, wanted True: the arcade opens no window; "
-                'with render_mode="rgb_array", render() returns frames'
-            )
+        if not isinstance(headless, bool):
+            raise BadArgument(f"got headless {headless!r}, wanted True or False")
         if render_mode not in (None, "rgb_array"):
             raise BadArgument(f"got render_mode {render_mode!r}, wanted None or 'rgb_array'")
         self._config = make_config(config)
@@ -68,6 +67,7 @@ class Arcade(gymnasium.Env[Array, Any]):
         self.action_space = Box(-1.0, 1.0, (3,)) if continuous else Discrete(6)
         self._move = _analog if continuous else _discrete
         self._shown: tuple[Play, Screen] | None = None
+        self._window = None if headless else Window()
 
     @property
     def horizon(self) -> int:
@@ -97,11 +97,16 @@ class Arcade(gymnasium.Env[Array, Any]):
         points = play.step(right, down, shoot=fire > 0, rng=self.np_random)
         terminated = play.won or play.lost
         truncated = play.late and not terminated
-        return screen.draw(), points, terminated, truncated, _info(play)
+        return self._drawn(screen), points, terminated, truncated, _info(play)
 
     def render(self) -> Array | None:
         """The present frame; None without a render_mode."""
         return self._on()[1].draw() if self.render_mode else None
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._window is not None:
+            self._window.close()
 
     def get_inside(self) -> Arrays:
         """Copies of all that the rest of the episode depends on, except `np_random`."""
@@ -117,7 +122,13 @@ class Arcade(gymnasium.Env[Array, Any]):
     def _put_on(self, play: Play) -> tuple[Array, dict[str, Any]]:
         screen = Screen(play)
         self._shown = play, screen
-        return screen.draw(), _info(play)
+        return self._drawn(screen), _info(play)
+
+    def _drawn(self, screen: Screen) -> Array:
+        frame = screen.draw()
+        if self._window is not None:
+            self._window.show(frame)
+        return frame
 
     def _on(self) -> tuple[Play, Screen]:
         if self._shown is None:

@@ -21,6 +21,8 @@ from reglue.spec import Array
 
 _SEEDS = 2**32  # NumPy's global generator takes no more
 
+_IDS = ("MetaArcade-v0", "MetaArcadeInterpolate-v0")
+
 _Generators: TypeAlias = tuple[Any, Any]
 
 
@@ -126,12 +128,16 @@ def _games(read: Any) -> list[str]:
 
 
 def _original() -> Any:
-    """The package. It imports `gym`; if that is not installed, it gets Gymnasium instead."""
+    """The package. It imports `gym`; if that is not installed, it gets Gymnasium instead.
+
+    There it registers ids that stay ours.
+    """
     stand_ins = {}
     if importlib.util.find_spec("gym") is None:
         names = ("", ".spaces", ".envs", ".envs.registration")
         stand_ins = {f"gym{name}": sys.modules[f"gymnasium{name}"] for name in names}
     sys.modules.update(stand_ins)
+    ours = {name: gymnasium.registry.pop(name) for name in _IDS}
     try:
         importlib.import_module("meta_arcade.MetaArcade")
         importlib.import_module("meta_arcade.GameDisplay")
@@ -142,5 +148,6 @@ def _original() -> Any:
             "meta-arcade installed with its curriculum_tools, and opencv-python-headless"
         ) from error
     finally:
+        gymnasium.registry.update(ours)
         for name in stand_ins:
             del sys.modules[name]

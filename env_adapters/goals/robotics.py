@@ -20,7 +20,7 @@ from env_adapters.goals.goal_environment import (
     found_in,
 )
 from env_adapters.goals.pictures import GoalRenderer
-from env_adapters.gymnasium.library import mujoco
+from env_adapters.gymnasium.library import make, mujoco
 from env_adapters.mujoco import IntegrationState
 from reglue.errors import BadArgument, UsageError
 from reglue.spec import Array
@@ -224,12 +224,19 @@ def _row(goals: Mapping[str, Array], row: int) -> dict[str, Array]:
     return {task: rows[row] for task, rows in goals.items()}
 
 
-def goal_environment(env: gymnasium.Env[Any, Any], *, fixed_goal: Any = None) -> Any:
+def goal_environment(
+    env: gymnasium.Env[Any, Any] | str, *, fixed_goal: Any = None, **options: Any
+) -> Any:
     """`env` if it is or wraps a GoalEnvironment, else a GoalEnvironment around it.
 
-    `fixed_goal`, if given, is the goal of every episode. Raises UsageError for an environment
-    without goals, one of an unknown family, or a goal outside its space.
+    `env` may be an id, made with the keywords `options`. `fixed_goal`, if given, is the goal of
+    every episode. Raises UsageError for an environment without goals, one of an unknown family,
+    or a goal outside its space, and as `env_adapters.gymnasium.library.make` for an id.
     """
+    if isinstance(env, str):
+        env = make(env, options)
+    elif options:
+        raise BadArgument(f"got {sorted(options)} for {env}, wanted keywords beside an id only")
     if not isinstance(env, gymnasium.Env):
         raise BadArgument(f"got {env!r}, wanted a Gymnasium environment")
     try:

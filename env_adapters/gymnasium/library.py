@@ -20,14 +20,12 @@ from reglue.errors import BadArgument, CannotLoad, MissingExtra, UnknownName, Us
 _EXTRA = ("gymnasium", "mujoco", "imageio", "glfw", "packaging")
 """Packages that the extra brings, directly or not; gymnasium.envs.mujoco imports the last four."""
 
+_ROBOTICS = r"Fetch|HandReach|HandManipulate|PointMaze|AntMaze|AdroitHand|FrankaKitchen"
+
 _BRINGERS = (
     (r"Reglue/Point2D", ("env_adapters.goals",), "gymnasium"),
-    (r"Reglue/(Meta)?Arcade", ("env_adapters.arcade",), "gymnasium"),
-    (
-        r"Fetch|HandReach|HandManipulate|PointMaze|AntMaze|AdroitHand|FrankaKitchen",
-        ("gymnasium_robotics",),
-        "robotics",
-    ),
+    (r"(Reglue/)?(Meta)?Arcade", ("env_adapters.arcade",), "gymnasium"),
+    (_ROBOTICS, ("gymnasium_robotics",), "robotics"),
     (r"ALE/|\w+NoFrameskip-v", ("ale_py",), "atari"),
     (r"dm_control/", ("shimmy", "dm_control"), "dm-control"),
 )
@@ -47,6 +45,9 @@ def mujoco() -> Any:
 def make(name: str, options: Mapping[str, Any]) -> Any:
     """Gymnasium's environment with the id `name`, without its checker of environments.
 
+    `options` are its keywords; gymnasium-robotics' environments, which have no such keyword, take
+    `fixed_goal` too.
+
     Raises UnknownName, MissingExtra, CannotLoad where Gymnasium cannot make it so, and UsageError
     for a view of a benchmark.
     """
@@ -59,7 +60,7 @@ def make(name: str, options: Mapping[str, Any]) -> Any:
         warnings.simplefilter("ignore")
         try:
             _bring(name)
-            env = gym.make(name, disable_env_checker=True, **options)
+            env = _made(name, dict(options))
         except (gym.error.UnregisteredEnv, gym.error.DeprecatedEnv) as error:
             known = [each for each in gym.registry if not each.startswith("reglue/")]
             own = f"gymnasium:my_module:{name}"
@@ -77,6 +78,16 @@ def make(name: str, options: Mapping[str, Any]) -> Any:
             raise CannotLoad(f"{name} could not be made with {dict(options)}: {what}") from error
     _remove_models_file(env.unwrapped)
     return env
+
+
+def _made(name: str, options: dict[str, Any]) -> Any:
+    fixed_goal = options.pop("fixed_goal", None) if re.match(_ROBOTICS, name) else None
+    env = gymnasium().make(name, disable_env_checker=True, **options)
+    if fixed_goal is None:
+        return env
+    from env_adapters.goals import goal_environment
+
+    return goal_environment(env, fixed_goal=fixed_goal)
 
 
 def _remove_models_file(env: Any) -> None:

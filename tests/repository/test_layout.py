@@ -7,7 +7,9 @@ from pathlib import Path
 from tests.repository.pages import ROOT
 
 SOURCES = (ROOT, ROOT / "agent_clients/python", ROOT / "benchmarks", ROOT / "competition")
-WHOLE = {Path("chaos"), Path("docker"), Path("fuzz"), Path("repository")}  # of all sources
+WHOLE = {
+    Path(each) for each in ("chaos", "docker", "fuzz", "originals", "repository")
+}  # of all sources
 
 
 def test_every_folder_of_tests_mirrors_a_folder_of_sources() -> None:

@@ -27,6 +27,32 @@ def test_gymnasium_finds_nothing_wrong(game: str, continuous: bool) -> None:
     check_env(env.unwrapped, skip_render_check=True)
 
 
+def test_meta_arcades_ids_are_ours() -> None:
+    seen = []
+    for name in ("MetaArcade-v0", "Reglue/Arcade-v0"):
+        env = gymnasium.make(name, config="pong", headless=True)
+        assert isinstance(env.unwrapped, Arcade)
+        seen.append(env.reset(seed=1)[0].tobytes())
+    assert seen[0] == seen[1]
+    between = gymnasium.make(
+        "MetaArcadeInterpolate-v0", config1="pong", config2="pong", duration=2, headless=True
+    )
+    assert between.reset(seed=1)[0].shape == (84, 84, 3)
+
+
+def test_a_benchmark_may_name_meta_arcades_id_too() -> None:
+    """As a fresh process finds it, which has not imported the arcade."""
+    program = """
+import sys
+from env_adapters.gymnasium import Gymnasium
+print(*Gymnasium("MetaArcade-v0", config="pong").variants)
+"""
+    said = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=100
+    )
+    assert said.stdout == "MetaArcade-v0\n"
+
+
 def test_rendering_gives_the_frame_that_was_seen() -> None:
     env = gymnasium.make("Reglue/Arcade-v0", config="duel", render_mode="rgb_array")
     env.reset(seed=1)

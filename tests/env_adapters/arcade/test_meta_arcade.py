@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 import random
+import sys
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from env_adapters.arcade import MetaArcade
+from env_adapters.arcade import Arcade, MetaArcade
 from reglue.errors import CannotLoad, SpecError, UnknownName, UsageError
 
 _THERE = importlib.util.find_spec("meta_arcade") is not None
@@ -23,6 +25,31 @@ _GAMES = ("breakout", "duel", "freeway", "hedge_maze", "invasion", "juggling", "
 def test_without_the_original_it_says_what_to_install() -> None:
     with pytest.raises(CannotLoad, match="needs the package meta_arcade"):
         MetaArcade("pong")
+
+
+@pytest.mark.skipif(_THERE, reason="meta_arcade is installed")
+def test_the_originals_import_leaves_its_ids_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The original registers them; without the package gym that is in Gymnasium's registry."""
+    package = tmp_path / "meta_arcade"
+    package.mkdir()
+    register = "from gym.envs.registration import register; register('MetaArcade-v0', 'x:y')"
+    for name, text in {
+        "__init__": f"{register}; from . import Config",
+        "Config": "class MAConfig: ...",
+        "GameDisplay": "",
+        "MetaArcade": "",
+    }.items():
+        (package / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    try:
+        with pytest.raises(TypeError):  # registering is all that this one does
+            MetaArcade("pong")
+    finally:
+        for name in [name for name in sys.modules if name.startswith("meta_arcade")]:
+            del sys.modules[name]
+    assert isinstance(gymnasium.make("MetaArcade-v0", config="pong").unwrapped, Arcade)
 
 
 @original

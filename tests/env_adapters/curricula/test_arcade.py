@@ -126,12 +126,6 @@ def test_a_game_that_cannot_be_is_refused_with_its_place(schedule: Any, words: s
         by_episodes(schedule)
 
 
-def test_there_is_no_window() -> None:
-    by_episodes([["pong", 1]], headless=True)
-    with pytest.raises(UsageError, match="opens no window"):
-        by_episodes([["pong", 1]], headless=False)
-
-
 def test_keywords_that_there_are_not_are_refused() -> None:
     with pytest.raises(UsageError, match="headles"):
         by_episodes([["pong", 1]], headles=True)

@@ -99,6 +99,29 @@ def test_goals_are_read_drawn_set_and_fixed(name: str) -> None:
     env.close()
 
 
+@pytest.mark.parametrize("name", ["FetchReach-v4", "PointMaze_UMaze-v3", "Reglue/Point2D-v0"])
+def test_a_fixed_goal_is_a_parameter_of_every_goal_environment(name: str) -> None:
+    drawn = goal_environment(name)
+    drawn.reset(seed=1)
+    goal = drawn.sample_goals(1)["desired_goal"][0]
+    drawn.close()
+    env = goal_environment(name, fixed_goal=goal.tolist(), max_episode_steps=3)
+    for seed in range(3):
+        assert (env.reset(seed=seed)[0]["desired_goal"] == goal).all()
+    assert [env.step(env.action_space.sample())[3] for _ in range(3)] == [False, False, True]
+    env.close()
+    with closing(Gymnasium(name, fixed_goal=goal.tolist()).world()) as world:
+        for repeat in range(2):
+            first = world.start(Cell(name, 0, 5, repeat, Phase.TRAIN))
+            assert (first["desired_goal"] == goal).all()
+
+
+@pytest.mark.parametrize("name", ["FetchReach-v4", "FrankaKitchen-v1", "AdroitHandHammer-v1"])
+def test_a_fixed_goal_that_cannot_be_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match=r"wanted one of Box|has no set_goal|has no goals"):
+        Gymnasium(name, fixed_goal=[0.0])
+
+
 @pytest.mark.filterwarnings("ignore:.*(is different from the unwrapped|is probably too)")
 @pytest.mark.parametrize("name", [*WITH_GOALS, "FrankaKitchen-v1"])
 def test_gymnasiums_checker_passes(name: str) -> None:
