@@ -147,4 +147,4 @@ def test_a_program_that_is_well_stays_for_the_next_check() -> None:
     """Also after refusals and faults."""
     became = verdicts("experiment", program(), "refusals.o*", "faults.*", "routines.*")
     assert {name: each.detail for name, each in became.items()} == dict.fromkeys(became, "")
-    assert len(became) == 7
+    assert len(became) == 9
