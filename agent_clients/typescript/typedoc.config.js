@@ -14,7 +14,7 @@ const SECTIONS = {
   Agents: ["src/agents/"],
   Environments: ["src/environments/"],
   "Benchmark programs": ["src/experiments/"],
-  Connecting: ["src/connect.ts", "src/net/"],
+  Connecting: ["src/connect.ts", "src/program.ts", "src/net/"],
   "Specifications and rows": ["src/spec.ts", "src/phase.ts", "src/conforming.ts"],
   Errors: ["src/errors.ts"],
   "Random numbers": ["src/rng.ts"],
