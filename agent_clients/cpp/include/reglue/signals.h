@@ -16,10 +16,13 @@ namespace reglue {
 /// run_experiment() have one, unless Options::handle_signals is false.
 class REGLUE_API HandledSignals {
  public:
+  /// From now on the two signals are handled.
   HandledSignals() noexcept;
   /// The signals do again what they did before.
   ~HandledSignals();
+  /// It is not copied.
   HandledSignals(const HandledSignals&) = delete;
+  /// It is not assigned.
   HandledSignals& operator=(const HandledSignals&) = delete;
 
   /// The signal that has come to one of these in this process; 0: none.
