@@ -101,7 +101,7 @@ _AUTHORITY = (  # a certificate's, until 2049
 _KEY = "0" * 64
 _HEADER = b"".join(
     (
-        b'{"competition":"cup","phase":"p","submission":"s","team":"t","agent":"a","index":0,',
+        b'{"competition":"cup","phase":"p","submission":"s","draw":0,"team":"t","agent":"a","index":0,',
         f'"public_key":"{_KEY}","cell_key":"","start_key":"{_KEY}",'.encode(),
         b'"benchmark":"MT1:reach-v3","plan":"{}","spec":"","code":"","versions":{"numpy":"2"},"limits":{}}',
     )
