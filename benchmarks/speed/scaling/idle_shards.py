@@ -20,7 +20,7 @@ from reglue_bench.engines.shard import outcome_head, played_frame, todo_of
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 
-_SPENT = {"spent": [0.0, 0.0, 0]}
+_SPENT = {"spent": [0.0, 0.0, 0, 0]}
 
 
 def main() -> NoReturn:
