@@ -61,7 +61,7 @@ def suite_name(
         return SuiteName(name, dict(arguments or {}))
     known = [family.form(prefix) for prefix, family in FAMILIES.loaded().items()]
     known.append("file.py:Class")
-    task = name.rpartition(":")[2]  # of a prefix that there is not, too
+    task = name.rpartition(":")[2]  # also after a prefix that does not exist
     if task in ALL_TASKS:
         raise UnknownName("environment", name, [f"MT1:{task}"])
     if re.search(r"-v\d+$", name):

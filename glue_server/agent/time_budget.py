@@ -16,7 +16,7 @@ class TimeBudget:
     A call may take its step's time and what the bank still holds; what it takes beyond
     its step's time is drawn from the bank. Adaptation calls of a wave, and all calls of a
     run, share what is set for them. A run begins at AgentInit, with all of it. The time in which
-    crashed episodes are played again is charged to the run, too: crashes hold nobody else up.
+    crashed episodes are played again is charged to the run, too, so that crashes delay no others.
 
     A slot that the agent holds has one step's time from when it was first asked for, however many
     turns that takes: by holding slots an agent gains no time. Loops that train hold as they like.

@@ -32,7 +32,7 @@ class Phase:
     state: PhaseState
     plan_commitment: str | None  # published when it opened
     open_asked: bool = False  # before its date, by the organiser; the server opens it
-    revealed_at: datetime | None = None  # when everybody was told what it played
+    revealed_at: datetime | None = None  # when what it played was published
 
 
 @dataclass(frozen=True, slots=True)
