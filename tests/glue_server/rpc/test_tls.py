@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ from reglue import Phase, connect
 from reglue.errors import UsageError, WrongTls, WrongToken
 from reglue.messages.agent import TextMessage
 from reglue.net.join_string import JoinString, to_pem
+from reglue.net.lobby import tls_trouble
 from tests.glue_server.playing import (
     PATIENT,
     Follower,
@@ -223,6 +225,32 @@ def test_no_token_is_sent_to_who_answers_without_tls(tls: ServerTls) -> None:
         thread.join()
     assert heard
     assert not any(b"SECRET" in each for each in heard)
+
+
+def test_a_look_at_a_glue_that_resets_connections_leaves_none_open(
+    tls: ServerTls, recwarn: pytest.WarningsRecorder
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as dying:
+
+        def reset() -> None:
+            while True:
+                try:
+                    connection, _ = dying.accept()
+                except OSError:  # shut down
+                    return
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                connection.close()
+
+        resetting = threading.Thread(target=reset)
+        resetting.start()
+        address = f"127.0.0.1:{dying.getsockname()[1]}"
+        try:
+            for _ in range(20):
+                assert tls_trouble(JoinString(address, "", tls.authority, tls.name), 5.0) is None
+        finally:
+            dying.shutdown(socket.SHUT_RDWR)
+            resetting.join(PATIENCE_S)
+    assert [str(w.message) for w in recwarn if w.category is ResourceWarning] == []
 
 
 def test_an_authority_of_another_glue_is_told(server: GlueServer) -> None:

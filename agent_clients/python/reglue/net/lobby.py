@@ -211,10 +211,15 @@ def _shut_after_handshake(join_string: JoinString, timeout_s: float) -> bool:
     host, port = split_address(join_string.address)
     host = host.strip("[]")
     with socket.create_connection((host, port), timeout=timeout_s) as connection:
-        context = _context(join_string.authority)
-        name = join_string.tls_name or host
-        with context.wrap_socket(connection, server_hostname=name) as shaken:
-            return bool(join_string.authority) and not shaken.recv(1)
+        family, address = connection.family, connection.getpeername()
+    # Wrapped before it is connected: Python leaves a connection open that is reset before it is
+    # wrapped (`SSLSocket._create`).
+    context = _context(join_string.authority)
+    name = join_string.tls_name or host
+    with context.wrap_socket(socket.socket(family), server_hostname=name) as connection:
+        connection.settimeout(timeout_s)
+        connection.connect(address)
+        return bool(join_string.authority) and not connection.recv(1)
 
 
 def _of_ours(join_string: JoinString) -> WrongTls:
