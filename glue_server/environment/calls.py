@@ -111,7 +111,12 @@ class EnvironmentCalls:
         return seconds
 
     def init(self, slots: int) -> EnvironmentReady:
-        """env_init. Raises RoutineRefused, too, and EnvironmentFault for an unplayable promise."""
+        """env_init. Raises RoutineRefused, too, and EnvironmentFault for an unplayable promise.
+
+        Plays whose answers nobody took are waited for first, and forgotten.
+        """
+        self._take_under_way()
+        self._answers.clear()
         ready = self.ask(EnvironmentInit(slots), EnvironmentReady)
         self._standard = None
         _check_ready(ready, slots)

@@ -189,8 +189,13 @@ class _Served:
             elif announce and not self._has_come():
                 words = f"waiting up to {self._timeout_s:g} s for an {self.role}"
                 if not options.invited:
-                    how = how_to_join(self.role, self._server.join_string(self.role))
-                    words += f"; in another terminal:\n  {how}"
+                    join_string = self._server.join_string(self.role)
+                    in_it = (
+                        "; in another terminal"
+                        if join_string.token
+                        else ", its token in REGLUE_TOKEN"
+                    )
+                    words += f"{in_it}:\n  {how_to_join(self.role, join_string)}"
                 announce(words)
         except BaseException:
             self._enclosing.close()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ workers = 0
 """
 
 TIMEOUT_S = 60.0
+
+log = logging.getLogger("reglue")
 
 
 def agent(name: str, of: str = "Seeded", more: str = "") -> str:
@@ -58,12 +61,16 @@ class Quiet:
 
 
 def bake(
-    path: Path, *, resume: bool = False, at_once: int = 1, **hosting: Any
+    path: Path,
+    *,
+    resume: bool = False,
+    at_once: int = 1,
+    say: Callable[[str], None] = log.debug,
+    **hosting: Any,
 ) -> dict[str, Result]:
     """Play the bake-off of a file in this process; the results by agent."""
-    said: list[str] = []
     entrants = read_bakeoff(path, hosting)
-    with Bakeoff(entrants, path.parent / "out", said.append, at_once=at_once) as bakeoff:
+    with Bakeoff(entrants, path.parent / "out", say, at_once=at_once) as bakeoff:
         bakeoff.prepare(NullObserver(), resume=resume)
         return {entrant.name: result for entrant, result in bakeoff.play(Quiet())}
 

@@ -11,10 +11,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol, Self
 
+from glue_server import EnvironmentCalls
 from glue_server.peers.hosts import PeerSource, how_to_join
 from glue_server.processes.interrupts import interruptible, uninterrupted
-from reglue.errors import PlanDiffers, RunExists, UsageError, setting
+from reglue.errors import EnvironmentFault, PlanDiffers, RunExists, UsageError, setting
 from reglue_bench.bakeoff.file import Entrant
+from reglue_bench.plans.declared import Declared, check_declared
 from reglue_bench.plans.names import BenchmarkName
 from reglue_bench.plans.resolve import make_plan
 from reglue_bench.procedures.procedure import chosen
@@ -30,7 +32,7 @@ from reglue_bench.runs.run import (
     conclude,
 )
 from reglue_bench.runs.server import RunServer, listen
-from reglue_bench.settings import LOCAL
+from reglue_bench.settings import LOCAL, Settings
 from reglue_bench.terminal.observer import Observer
 
 if TYPE_CHECKING:
@@ -69,23 +71,27 @@ class Bakeoff:
         `say` is told how to join, and what else people must know. Raises UsageError where
         one cannot listen, or two agents have one token, and for what cannot be played so.
         """
+        asked = entrants[0].settings
+        waits = BenchmarkName.parse(asked.benchmark).waits
+        if waits and at_once > 1:
+            raise UsageError(
+                f"got {setting('at_once', at_once)}, wanted 1: the environment of "
+                f"{asked.benchmark}, which connects by itself, plays one run after another"
+            )
         self._at_once = min(at_once, len(entrants))
         self._entrants = [_sharing(each, self._at_once) for each in entrants]
         self._folder = folder
         self._say = say
         self.refused: dict[str, UsageError] = {}  # by agent: why it has no run
-        asked = entrants[0].settings
-        if BenchmarkName.parse(asked.benchmark).waits:
-            raise UsageError(
-                f"got {asked.benchmark}, whose environment connects by itself: a bake-off plays "
-                "one that is made here"
-            )
         # Nobody comes in by the server's own token.
-        none = {"agent": 0} if asked.environments == LOCAL else {"agent": 0, "environment": 0}
-        self._server = listen(asked, places=none, reconnect_window_s=none)
+        with_environments = waits or asked.environments != LOCAL
+        none = {"agent": 0, "environment": 0} if with_environments else {"agent": 0}
+        nobodys = asked.model_copy(update={"environment_token": None})
+        self._server = listen(nobodys, places=none, reconnect_window_s=none)
         with ExitStack() as undo:
             undo.callback(self._server.close)
             self._lobbies = {each.name: self._lobby(each) for each in entrants}
+            self._host = self._environment_host(asked) if waits else None
             undo.pop_all()
         for entrant in entrants:
             if entrant.waits:
@@ -101,16 +107,22 @@ class Bakeoff:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with uninterrupted(then_raise=False):
-            self._server.close()
+        with uninterrupted(then_raise=False), ExitStack() as closing:
+            closing.callback(self._server.close)
+            if self._host is not None:
+                self._host.close()
 
     def prepare(self, watcher: Observer, *, resume: bool) -> None:
         """Make the plan, and begin the run of every agent.
 
-        With `resume` those that were begun go on; else there must be none. Raises
-        UsageError (RunExists, PlanDiffers, RunBusy), and then leaves the folder as it was.
+        With `resume` those that were begun go on; else there must be none. An environment that
+        connects by itself is waited for. Raises EnvironmentFault where it does not come, and
+        UsageError (RunExists, PlanDiffers, RunBusy); then leaves the folder as it was.
         """
-        self._plan = make_plan(self._entrants[0].settings, watcher.drawing)
+        settings, host = self._entrants[0].settings, self._host
+        procedure = BenchmarkName.parse(settings.benchmark).procedure
+        declare = None if host is None else lambda slots: host.declared(slots, procedure)
+        self._plan = make_plan(settings, watcher.drawing, declare)
         missing = [each for each in self._entrants if not self._is_there(each, resume=resume)]
         self._check_players()
         begun: list[Ledger] = []
@@ -203,15 +215,42 @@ class Bakeoff:
             server = RunServer(
                 settings, watcher.say, environment=False, lobby=lobby, shared=self._server
             )
-            request = Request(settings, self._plan, server=server, stop=stop)
             ledger = leaving.enter_context(Ledger(folder))
             try:
+                environment = self._environment()
+                request = Request(
+                    settings, self._plan, server=server, environment=environment, stop=stop
+                )
                 return carry_out(folder, ledger, request, watcher)
             except UsageError as error:  # its program does not start, say
                 if next(ledger.rows(), None) is None:
                     ledger.forget()
                     raise
                 return conclude(folder, ledger, Ending(status="not_played", what=str(error)))
+            except EnvironmentFault as fault:  # it did not come back
+                return conclude(folder, ledger, Ending(status=fault.status, what=str(fault)))
+
+    def _environment_host(self, asked: Settings) -> RunServer:
+        """Where the environment connects that all runs share, one after another."""
+        lobby = self._server.private_lobby(
+            "environment",
+            token=asked.environment_token,
+            reconnect_window_s=asked.reconnect_window,
+        )
+        return RunServer(asked, self._say, environment=True, lobby=lobby)
+
+    def _environment(self) -> EnvironmentCalls | None:
+        """The environment that connected, ready for a run; None: each run makes its own.
+
+        Raises EnvironmentFault where it is lost and does not come back, and PlanDiffers where
+        another one has come.
+        """
+        if self._host is None:
+            return None
+        plan = self._plan
+        environment = self._host.renewed_environment(plan.slots, plan.procedure)
+        check_declared(plan, Declared.of(environment.hello, environment.ready))
+        return environment
 
     def _lobby(self, entrant: Entrant) -> PrivateLobby:
         # A program that we started and that died is not waited for: it cannot come back.

@@ -39,7 +39,7 @@ _FLAGS = [
 ] + [
     name
     for name in (*ListenSettings.model_fields, *SecuritySettings.model_fields)
-    if name not in {"token", "environment_token"}  # each agent has its own
+    if name != "token"  # each agent has its own
 ]
 
 
@@ -113,6 +113,9 @@ def bakeoff(
     the whole bake-off:
 
     reglue bakeoff bakeoff.toml --out runs/bakeoff --listen 0.0.0.0:4096 --tls
+
+    An environment may connect by itself, too, before anybody plays, and plays one run after
+    another: `name = "multi-task:wait"`, with its token in $REGLUE_ENVIRONMENT_TOKEN.
 
     `--json` prints what `reglue report --json` does of all runs, unless it is interrupted.
 

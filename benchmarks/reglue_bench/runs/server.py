@@ -10,7 +10,7 @@ from glue_server import EnvironmentCalls
 from glue_server.commands.options import server_tls
 from glue_server.peers.hosts import ListenOptions, PeerSource, ServedEnvironment, how_to_join
 from glue_server.processes.interrupts import uninterrupted
-from reglue.errors import UsageError, setting
+from reglue.errors import EnvironmentFault, UsageError, setting
 from reglue_bench.plans.declared import Declared
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.settings import AGENT_WAIT, LOCAL, Settings
@@ -98,17 +98,35 @@ class RunServer:
         environment = self.environment(slots, procedure)
         return Declared.of(environment.hello, environment.ready)
 
+    def renewed_environment(self, slots: int, procedure: str) -> EnvironmentCalls:
+        """As `environment`, with worlds that have played nothing. One that is lost may come back.
+
+        Raises as `environment`.
+        """
+        if self._environment is not None:
+            try:
+                self._environment.init(slots)
+            except EnvironmentFault as fault:
+                self._announce(f"the environment is lost: {fault}")
+                self._dismiss()
+        return self.environment(slots, procedure)
+
     def close(self) -> None:
         """Close the environment and stop listening."""
         try:
-            if self._environment is not None:
-                self._environment.close()
-            if self._host is not None:
-                self._host.close("the run is over, thank you")
+            self._dismiss()
         finally:
             if self._server is not None:
                 self._server.close()
-            self._environment = self._host = self._server = None
+                self._server = None
+
+    def _dismiss(self) -> None:
+        environment, host = self._environment, self._host
+        self._environment = self._host = None
+        if environment is not None:
+            environment.close()
+        if host is not None:
+            host.close("the run is over, thank you")
 
     def _listen(self) -> GlueServer:
         # A program that we started does not reconnect after it died, so there is no waiting.
@@ -140,7 +158,7 @@ class RunServer:
     def _say(self, words: str) -> None:
         """Announce how the environment connects, and the agent: they may come in any order."""
         self._announce(words)
-        if self._agent_waits:
+        if self._agent_waits and not self.invited:
             join_string = self.source().join_string("agent")
             self._announce(f"and an agent:\n  {how_to_join('agent', join_string)}")
 

@@ -225,12 +225,6 @@ def test_environments_of_one_process_are_not_shared_by_threads(tmp_path: Path) -
         bake(write(tmp_path, agent("seeded"), STILL), at_once=2)
 
 
-def test_an_environment_that_dials_in_is_refused(tmp_path: Path) -> None:
-    benchmark = '[benchmark]\nname = "online:wait"\n'
-    with pytest.raises(UsageError, match="made here"):
-        bake(write(tmp_path, agent("seeded"), STILL, benchmark=benchmark))
-
-
 def test_a_file_of_one_s_own_is_played_as_it_says_and_its_first_frames_are_shown(
     tmp_path: Path,
 ) -> None:
