@@ -11,15 +11,12 @@ TYPESCRIPT := agent_clients/typescript
 C_FILES := find agent_clients/cpp agent_clients/c -name '*.cc' -o -name '*.c' -o -path 'agent_clients/c*/src/*.h' -o -path 'agent_clients/cpp/*.h'
 DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
-# What docker compose reads.
-ENV := .env
-
 # Tests start hundreds of programs: compiled modules that are kept save each a fifth of its start.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo docs reference picture env chaos cheats test fuzz test-clients test-containers check conformance coverage speed scaling format proto \
+.PHONY: help setup demo docs reference picture chaos cheats test fuzz test-clients test-containers check conformance coverage speed scaling format proto \
 	proto-image constraints clean clients cpp onnxruntime sanitize tidy c julia typescript docker \
 	check-style check-types check-layers check-proto check-stubs check-tests check-containers
 
@@ -82,13 +79,6 @@ test-containers: .venv/dev-is-installed docker ## the bake-off, the competition,
 
 docker: # two that install packages would get in each other's way: check runs it first
 	[ "$(REGLUE_NO_DOCKER)" = 1 ] || .ci/docker
-
-env: ## draw the tokens and the secret of docker-compose.yml that $(ENV) lacks
-	@umask 077 && touch $(ENV) && grep -q "^COMPOSE_PROFILES=" $(ENV) || \
-		echo COMPOSE_PROFILES=bakeoff >>$(ENV) # what is played unless --profile says more
-	@umask 077 && sed -n 's/.*$${\([A-Z_]*\):?.*/\1/p' docker-compose.yml | while read -r name; do \
-		grep -q "^$$name=" $(ENV) || \
-			echo "$$name=$$(od -An -N24 -tx1 /dev/urandom | tr -d ' \n')" >>$(ENV); done
 
 clients: cpp c julia typescript ## build the clients in other languages
 

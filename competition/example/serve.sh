@@ -4,14 +4,16 @@
 set -eu
 trap 'exit 0' INT TERM # as the container's first process it would hear neither
 folder=/competition/example
+token() { cat "/tokens/$1/token"; }
+(umask 077 && echo "postgres:5432:competition:reglue:$(token postgres)" >"$PGPASSFILE")
 if [ ! -e "$folder" ]; then
-	reglue competition init "$folder" --address competition:4096 --token-env TOKEN_ORGANISER
+	TOKEN=$(token organiser) reglue competition init "$folder" --address competition:4096 --token-env TOKEN
 fi
 cp /example/competition.toml "$folder"
+cp /example/valley.py "$folder/tasks"
 if [ ! -e /join/address ]; then
 	for team in python cpp julia typescript; do
-		variable=TOKEN_TEAM_$(echo "$team" | tr '[:lower:]' '[:upper:]')
-		told=$(reglue competition team add "$folder" "$team" --token-env "$variable")
+		told=$(TOKEN=$(token "$team") reglue competition team add "$folder" "$team" --token-env TOKEN)
 		echo "$told" | tail -n 1 >/join/new
 	done
 	mv /join/new /join/address # all of them are added

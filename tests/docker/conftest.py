@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,9 +28,8 @@ class Docker:
     """Commands to an engine."""
 
     environment: dict[str, str]
-    env_file: Path  # with tokens and a secret
     pid: int  # of a process in the engine's network namespace
-    profiles: tuple[str, ...] = ()  # of docker-compose.yml; without one those of `env_file`
+    profiles: tuple[str, ...] = ()  # of docker-compose.yml; without one the bake-off's
 
     def __call__(self, *command: str, ok: Sequence[int] = (0,)) -> str:
         """Standard output of a command at the project's root; the test fails if it does."""
@@ -46,9 +46,8 @@ class Docker:
 
     def compose(self, *command: str) -> str:
         """The same of docker-compose."""
-        options = ["--project-name", "reglue-test", "--env-file", str(self.env_file)]
         profiles = [word for profile in self.profiles for word in ("--profile", profile)]
-        return self("docker-compose", *options, *profiles, *command)
+        return self("docker-compose", "--project-name", "reglue-test", *profiles, *command)
 
     @property
     def network(self) -> tuple[str, ...]:
@@ -66,21 +65,33 @@ class Docker:
         return dict(told)
 
     def secrets(self) -> dict[str, str]:
-        """What `make env` drew, by name."""
-        lines = self.env_file.read_text(encoding="utf-8").splitlines()
-        drawn = dict(line.split("=") for line in lines)
-        assert drawn.pop("COMPOSE_PROFILES") == "bakeoff"
-        return drawn
+        """What the service `tokens` drew, by name."""
+        shell = ["run", "--rm", "-T", "--no-deps", "tokens"]
+        told = self.compose(*shell, "cd /tokens; for of in *; do echo $of $(cat $of/token); done")
+        return dict(line.split() for line in told.splitlines())
+
+    def mounts(self, service: str) -> dict[str, bool]:
+        """The volumes of a service's container, by name, and whether it may write there."""
+        mounts = self.inspected(service)["Mounts"]
+        volumes = [each for each in mounts if each["Type"] == "volume"]
+        return {each["Name"].removeprefix("reglue-test_"): each["RW"] for each in volumes}
+
+    def read(self, *arguments: str) -> str:
+        """What a page of the engine's loopback says, by a client in its network."""
+        words = "import ssl, sys, urllib.request; "
+        words += "tls = ssl.create_default_context(cafile=sys.argv[2]) if sys.argv[2:] else None; "
+        words += (
+            "print(urllib.request.urlopen(sys.argv[1], context=tls, timeout=30).read().decode())"
+        )
+        return self.beside(sys.executable, "-c", words, *arguments)
 
 
 @pytest.fixture(scope="module")
-def docker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Docker]:
+def docker() -> Iterator[Docker]:
     """An engine that has our Dockerfiles' base images."""
-    env_file = tmp_path_factory.mktemp("secrets") / "env"
-    subprocess.run(["make", "env", f"ENV={env_file}"], cwd=ROOT, check=True)
     try:
         with nothing_left(), engine(ROOT / "build" / "docker") as running:
-            docker = Docker(running.environment, env_file, running.pid)
+            docker = Docker(running.environment, running.pid)
             docker("tests/docker/base-images")
             every = replace(docker, profiles=("bakeoff", "competition"))
             every.compose("down", "--volumes")  # what tests left that were killed

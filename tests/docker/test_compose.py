@@ -1,4 +1,4 @@
-"""`docker compose up --build`, for real: who wins, and that agents are shut in."""
+"""`docker compose up`, for real: who wins, and that agents are shut in."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import pytest
 
 from tests.docker.conftest import LANGUAGES, SHUT_IN, Docker, check_limits
 from tests.docker.engine import HOST
+from tests.waiting import until
 
 MINUTES = 60.0
+ENDING = ["tokens", "glue", "environment", *LANGUAGES]
 
 pytestmark = [
     pytest.mark.timeout(40 * MINUTES),
@@ -32,16 +34,17 @@ class Played:
 
 @pytest.fixture(scope="module")
 def played(docker: Docker, tmp_path_factory: pytest.TempPathFactory) -> Played:
-    log = docker.compose("up", "--build", "--no-color")
-    told = {name: docker.inspected(name) for name in ["glue", *LANGUAGES]}
+    docker.compose("up", "--build", "--detach")
+    told = {name: docker.inspected(name) for name in ENDING}
+    docker("docker", "wait", *(each["Id"] for each in told.values()))
     folder = tmp_path_factory.mktemp("bakeoff")
     docker("docker", "cp", f"{told['glue']['Id']}:/runs", str(folder))
-    exit_codes = {name: each["State"]["ExitCode"] for name, each in told.items()}
-    return Played(log, exit_codes, folder / "runs")
+    exit_codes = {name: docker.inspected(name)["State"]["ExitCode"] for name in ENDING}
+    return Played(docker.compose("logs", "--no-color"), exit_codes, folder / "runs")
 
 
 def test_every_agent_plays_the_whole_plan(played: Played) -> None:
-    assert played.exit_codes == dict.fromkeys(["glue", *LANGUAGES], 0), played.log
+    assert played.exit_codes == dict.fromkeys(ENDING, 0), played.log
     results = {
         file.parent.name: json.loads(file.read_text(encoding="utf-8"))
         for file in played.runs.glob("*/*/result.json")
@@ -50,14 +53,18 @@ def test_every_agent_plays_the_whole_plan(played: Played) -> None:
     assert all(result["complete"] and not result["faults"] for result in results.values())
     assert len({result["plan_sha256"] for result in results.values()}) == 1
     assert all(result["agent"]["isolation"] == "remote" for result in results.values())
+    assert "the environment ML1:reach-v3 has come" in played.log
+    rates = {name: result["mean_success_rate"] for name, result in results.items()}
+    assert rates["python"] == max(rates.values()) > rates["typescript"]
 
 
-def test_the_comparison_is_printed_and_drawn(played: Played) -> None:
+def test_the_comparison_is_printed_and_served(docker: Docker, played: Played) -> None:
     (page,) = played.runs.glob("*/report.html")
     assert f"runs/{page.parent.name}/report.html" in played.log
-    assert all(name in page.read_text(encoding="utf-8") for name in LANGUAGES)
-    assert "P(better)" in played.log
+    assert "python, fits the rewards has the highest success" in played.log
     assert "PARTIAL" not in played.log
+    until(lambda: "The report is at" in docker.compose("logs", "report"), "it is served", MINUTES)
+    assert docker.read("http://127.0.0.1:8080/").strip() == page.read_text(encoding="utf-8").strip()
 
 
 @pytest.mark.parametrize("service", LANGUAGES)
@@ -94,10 +101,16 @@ def test_the_secret_is_the_glues_alone(docker: Docker, played: Played) -> None:
     values = docker.secrets()
     assert len(set(values.values())) == len(values)
     assert all(len(value) == 48 for value in values.values())
-    for service in LANGUAGES:
+    for service in ENDING:
         told = json.dumps(docker.inspected(service))
-        found = {name for name, value in values.items() if value in told}
-        assert found == {f"TOKEN_{service.upper()}"}
+        assert not [name for name, value in values.items() if value in told]
+    for language in LANGUAGES:
+        assert docker.mounts(language) == {language: False}
+    assert docker.mounts("environment") == {"environment": False, "goals": False}
+    assert docker.mounts("report") == {"runs": False}
+    held = {"environment", "secret", *LANGUAGES}
+    assert docker.mounts("glue") == {"runs": True, **dict.fromkeys(held, False)}
+    assert not [value for value in values.values() if value in played.log]
 
 
 def test_a_program_of_a_bench_plays_in_a_container(
@@ -114,6 +127,6 @@ def test_a_program_of_a_bench_plays_in_a_container(
     assert docker("docker", "ps", "--all", "--quiet", "--filter", "name=reglue-agent-") == ""
 
 
-@pytest.mark.parametrize("service", ["glue", *LANGUAGES])
+@pytest.mark.parametrize("service", ["report", *ENDING])
 def test_a_container_has_limits(docker: Docker, played: Played, service: str) -> None:
-    check_limits(docker.inspected(service))
+    check_limits(docker.inspected(service), "root" if service == "tokens" else "10001:10001")

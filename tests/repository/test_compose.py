@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
 from pathlib import Path
 
 import yaml  # type: ignore[import-untyped]  # which comes with MkDocs
@@ -12,38 +10,34 @@ ROOT = Path(__file__).parents[2]
 COMPOSE = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
 
 
-def test_no_token_or_secret_has_a_default() -> None:
-    """One that is not set is told, and `make env` sets it."""
-    asked = re.findall(r"\$\{(\w+)(.*?)\}", COMPOSE)
-    assert {"REGLUE_SECRET", "TOKEN_CPP", "POSTGRES_PASSWORD"} <= {name for name, _ in asked}
-    assert {how for _, how in asked} == {":?make env draws it"}
+def test_nobody_has_to_set_a_token_or_a_secret() -> None:
+    assert "${" not in COMPOSE
+    settings = (ROOT / ".env").read_text(encoding="utf-8").splitlines()
+    assert [line for line in settings if line[0] != "#"] == ["COMPOSE_PROFILES=bakeoff"]
 
 
-def test_make_env_draws_what_is_asked_for_once(tmp_path: Path) -> None:
-    file = tmp_path / "env"
-    file.write_text("TOKEN_CPP=mine\n")
-    drawn = []
-    for _ in range(2):
-        subprocess.run(["make", "env", f"ENV={file}"], cwd=ROOT, check=True, capture_output=True)
-        drawn.append(file.read_text())
-    assert drawn[0] == drawn[1]
-    values = dict(line.split("=") for line in drawn[0].splitlines())
-    assert values.pop("TOKEN_CPP") == "mine"
-    assert values.pop("COMPOSE_PROFILES") == "bakeoff"
-    assert values.keys() == {*re.findall(r"\$\{(\w+)", COMPOSE)} - {"TOKEN_CPP"}
-    assert len({*values.values()}) == len(values)
-    assert all(len(value) == 48 for value in values.values())
+def test_every_token_is_drawn() -> None:
+    """A volume that a container mounts as its token is one of those that `tokens` fills."""
+    services = yaml.safe_load(COMPOSE)["services"]
+    drawn = {volume.partition(":")[0] for volume in services["tokens"]["volumes"]}
+    for service in services.values():
+        for volume in service.get("volumes", []):
+            name, _, place = volume.partition(":")
+            if place.startswith(("/token", "/goals")):
+                assert name in drawn
 
 
 def test_each_service_is_of_one_profile() -> None:
-    """So neither starts with the other; the bake-off's is what `make env` makes the default."""
+    """So neither starts with the other; both need their tokens."""
     started: dict[str, set[str]] = {}
-    for name, service in yaml.safe_load(COMPOSE)["services"].items():
+    services = yaml.safe_load(COMPOSE)["services"]
+    assert services.pop("tokens")["profiles"] == ["bakeoff", "competition"]
+    for name, service in services.items():
         (profile,) = service["profiles"]
         started.setdefault(profile, set()).add(name)
     languages = ("python", "cpp", "julia", "typescript")
     assert started == {
-        "bakeoff": {"glue", *languages},
+        "bakeoff": {"glue", "environment", "report", *languages},
         "competition": {"competition", "postgres", *(f"team-{each}" for each in languages)},
         "dev": {"dev-cpp", "dev-julia", "dev-typescript"},
     }
@@ -57,9 +51,10 @@ def test_a_team_shares_a_network_with_its_server_alone() -> None:
     }
     members: dict[str, set[str]] = {}
     for name, service in services.items():
-        for network in service["networks"]:
+        for network in service.get("networks", []):
             members.setdefault(network, set()).add(name)
     assert members.pop("database") == {"competition", "postgres"}
-    assert members.pop("page") == {"competition"}
+    assert members.pop("page") == {"competition", "report"}
     assert all(len(each) == 2 and each & {"glue", "competition"} for each in members.values())
-    assert members.keys() == services.keys() - {"glue", "competition", "postgres"}
+    others = {"tokens", "glue", "report", "competition", "postgres"}
+    assert members.keys() == services.keys() - others
