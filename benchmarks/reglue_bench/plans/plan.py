@@ -73,8 +73,8 @@ class Plan:
 
     @property
     def title(self) -> str:
-        """The benchmark, and what was changed of its environment."""
-        return with_arguments(self.benchmark, self.environment_args)
+        """The benchmark, and its environment as far as the name does not say it."""
+        return title_of(self.benchmark, self.parameters, self.environment_args)
 
     @property
     def estimator(self) -> str:
@@ -233,9 +233,14 @@ def json_difference(old: Any, new: Any, *, called: tuple[str, str]) -> list[str]
     return _lines(_differences(old, new, ""), called)
 
 
-def with_arguments(name: str, arguments: Mapping[str, Any]) -> str:
-    """`cart-pole (max_episode_steps = 50)`; of many arguments only the first."""
-    words = [f"{key} = {_brief(value)}" for key, value in sorted(arguments.items())]
+def title_of(name: str, parameters: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
+    """`cart-pole (max_episode_steps = 50)`; of many arguments only the first.
+
+    An environment that connects by itself is named: `online:wait (environment = Maze)`.
+    """
+    connected = {key: value for key, value in parameters.items() if key == "environment"}
+    told = {**connected, **arguments}
+    words = [f"{key} = {_brief(value)}" for key, value in sorted(told.items())]
     more = len(words) - _MOST_ARGUMENTS
     if more > 0:
         words = [*words[:_MOST_ARGUMENTS], f"and {more} more"]

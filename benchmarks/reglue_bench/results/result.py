@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, PrivateAttr, ValidationError
 
 from reglue.errors import EnvironmentFault, StorageFailed, UsageError
-from reglue_bench.plans.plan import difference, json_difference, with_arguments
+from reglue_bench.plans.plan import difference, json_difference, title_of
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.results.episodes import EpisodeRow, Episodes
 from reglue_bench.results.whole_file import whole_file
@@ -319,8 +319,8 @@ class Result(_Record):
 
     @property
     def title(self) -> str:
-        """The benchmark, and what was changed of its environment."""
-        return with_arguments(self.benchmark, self.environment_args)
+        """The benchmark, and its environment as far as the name does not say it."""
+        return title_of(self.benchmark, self.parameters, self.environment_args)
 
     @property
     def criterion(self) -> Criterion:

@@ -254,7 +254,8 @@ def test_a_finished_run_is_scored_again_without_an_environment(tmp_path: Path) -
 
 
 def test_the_plan_is_made_of_what_was_declared(tmp_path: Path) -> None:
-    remote("multi-task", "Corridor", CORRIDOR, agent=Seeded(), out=tmp_path)
+    result = remote("multi-task", "Corridor", CORRIDOR, agent=Seeded(), out=tmp_path)
+    assert result.title == "multi-task:wait (environment = Corridor)"
     with Ledger(tmp_path) as ledger:
         plan = Plan.from_json(ledger.about["plan"])
     assert (plan.slots, plan.variants) == (10, {"a": 3, "b": 3})
