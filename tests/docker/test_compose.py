@@ -127,6 +127,22 @@ def test_a_program_of_a_bench_plays_in_a_container(
     assert docker("docker", "ps", "--all", "--quiet", "--filter", "name=reglue-agent-") == ""
 
 
+@pytest.mark.parametrize("service", LANGUAGES)
+def test_an_agent_that_is_stopped_leaves_by_itself(
+    docker: Docker, played: Played, service: str
+) -> None:
+    """As the first process of a container, which hears no signal that it has no handler for."""
+    waiting = docker.compose("run", "--detach", "--no-deps", service).strip()
+    try:
+        log = f"docker logs {waiting} 2>&1"
+        until(lambda: "waiting for a glue" in docker("sh", "-c", log), "it waits", MINUTES)
+        docker("docker", "stop", "--time", "30", waiting)
+        (told,) = json.loads(docker("docker", "inspect", waiting))
+    finally:
+        docker("docker", "rm", "--force", waiting)
+    assert told["State"]["ExitCode"] == (130 if service == "python" else 143)
+
+
 @pytest.mark.parametrize("service", ["report", *ENDING])
 def test_a_container_has_limits(docker: Docker, played: Played, service: str) -> None:
     check_limits(docker.inspected(service), "root" if service == "tokens" else "10001:10001")
