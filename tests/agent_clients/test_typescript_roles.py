@@ -154,6 +154,8 @@ await refused(() => rl.envStep({ nothing: 1 }));
 await refused(() => rl.start([0.5]));
 await refused(() => rl.setState("no key"));
 await refused(() => rl.init({ task: "none" }));
+await refused(() => rl.start([], { task: 7 }));
+await refused(() => rl.start([], { variant: -1 }));
 const [, , steps] = await Promise.all([rl.start(), rl.step(), rl.numSteps()]); // in that order
 said.push(`${steps} steps`);
 await rl.close();
@@ -186,6 +188,8 @@ def test_a_benchmark_program_is_told_what_is_not_legal_or_takes_too_long(tmp_pat
         ("OutOfDomain OUT_OF_DOMAIN: ", "got slot 0.5, wanted an integer"),
         ("NotSupported NOT_SUPPORTED: ", "an environment that keeps its states"),
         ("OutOfDomain OUT_OF_DOMAIN: ", "none"),
+        ("OutOfDomain OUT_OF_DOMAIN: ", "got task 7, wanted a string"),
+        ("OutOfDomain OUT_OF_DOMAIN: ", "got variant -1, wanted an integer from 0 to 4294967295"),
         ("2 steps", ""),
         ("SessionLost : ", "the program has left"),
         ("UsageError : ", "got a timeout of 0 s, wanted more than 0"),

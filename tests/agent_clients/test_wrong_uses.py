@@ -1,4 +1,4 @@
-"""Five wrong uses in each language: one clear message, and the exit code that the docs promise."""
+"""Wrong uses in each language: one clear message, and the exit code that the docs promise."""
 
 from __future__ import annotations
 
@@ -13,12 +13,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from glue_server import LocalEnvironmentPort, StateMachine
 from glue_server.agent.port import AgentPort
 from glue_server.rpc import GlueServer
 from reglue import Phase, TaskSpec, TensorSpec
-from reglue.errors import AgentFault
-from reglue.messages.agent import NO_ENDS, NO_STEPS, AgentInit, RoutineDone, Starts, Turn
+from reglue.errors import AgentFault, NotSupported
+from reglue.messages.agent import (
+    NO_ENDS,
+    NO_STEPS,
+    Adapt,
+    AdaptBegin,
+    AgentInit,
+    Freeze,
+    RoutineDone,
+    Starts,
+    Turn,
+)
+from reglue.messages.experiment import RLInit
 from tests.agent_clients.programs import JULIA, built, started, typescript
+from tests.glue_server.routines.lab import PATIENT, Lab
 from tests.glue_server.rpc.proxies import proxy_to
 from tests.leftovers import nothing_left
 
@@ -174,6 +187,26 @@ def test_an_agent_that_throws_or_answers_in_a_wrong_size_is_told_so_once(
     assert (code, words.count(told)) == (1, 1), words
     if how == "throws":
         assert wrong.trace in words
+
+
+def test_an_agent_without_adapt_is_named_and_its_session_goes_on(wrong: Client) -> None:
+    more = wrong.environment or {}
+    with (
+        nothing_left(),
+        GlueServer(places={"agent": 1}) as hall,
+        started(wrong.command, hall.address, hall.token, **more) as process,
+    ):
+        port = hall.next("agent", PATIENCE_S)
+        assert port is not None
+        machine = StateMachine(LocalEnvironmentPort(Lab(SPEC), "lab"), port, timeouts=PATIENT)
+        machine.run(RLInit(1, 0))
+        for call in (AdaptBegin(), Adapt()):
+            with pytest.raises(NotSupported) as refused:
+                machine.run(call)
+            assert repr(port.hello.agent) in refused.value.got
+        assert machine.run(Freeze()) == RoutineDone()
+        port.close("that was all")
+        assert left(process)[0] == 0
 
 
 @pytest.mark.parametrize("window_s", [0.0, 1.0], ids=["at once", "after tries"])

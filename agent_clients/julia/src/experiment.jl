@@ -95,12 +95,12 @@ end
 RL_init: env_init, then agent_init. Counts are zero again, and all random numbers follow from `seed`, 0 to 2^63 - 1.
 `task` and `variant` say what to play; an empty `task` is the environment's first.
 """
-function rl_init!(rl::Experiment; slots::Integer = 1, seed::Integer = 0, task::AbstractString = "", variant::Integer = 0)
+function rl_init!(rl::Experiment; slots::Integer = 1, seed::Integer = 0, task = "", variant = 0)
     spec = Ref{Ptr{CSpec}}(C_NULL)
     many, seed = given(UInt32, "slots", slots, 1), given_seed(seed)
     check(rl, @gc_safe ccall(symbol(:reglue_rl_init), Cint,
         (Ptr{Cvoid}, UInt32, UInt64, Cstring, UInt32, Ptr{Ptr{CSpec}}),
-        rl, many, seed, given_text(task), given(UInt32, "variant", variant), spec))
+        rl, many, seed, given_task(task), given_variant(variant), spec))
     rl.task = TypedSpec(task_spec(spec[]))
     return rl.task.spec
 end
@@ -446,7 +446,9 @@ function rl_agent_end!(rl::Experiment, rewards, observations, slots = (1,); trun
 end
 
 # What the library's functions are given.
-given_task(task) = given_text(something(task, ""))
+given_task(::Nothing) = ""
+given_task(task::AbstractString) = given_text(task)
+given_task(task) = throw(RoutineRefused(:OUT_OF_DOMAIN, "task $(repr(task))", "a string"))
 given_variant(variant) = given(UInt32, "variant", something(variant, 0))
 
 Base.cconvert(::Type{Ptr{Cvoid}}, rl::Experiment) = Base.cconvert(Ptr{Cvoid}, rl.handle)

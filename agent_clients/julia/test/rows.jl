@@ -26,6 +26,12 @@ refused(attempt) = words(RoutineRefused, attempt)
         @test refused(() -> Reglue.given_actions(two, [1, 2], 1)) == "got an array of size (2,) for \"done\"$wanted"
         @test refused(() -> Reglue.given_actions(two, Dict(:done => [1]), 1)) == "got arrays for :done, wanted one for each of \"done\""
     end
+    @testset "is refused where it is no goal" begin
+        for task in (7, :hall)
+            @test refused(() -> Reglue.given_task(task)) == "got task $(repr(task)), wanted a string"
+        end
+        @test refused(() -> Reglue.given_variant(-1)) == "got variant -1, wanted an integer from 0 to 4294967295"
+    end
     @testset "is no text with a NUL" begin
         @test refused(() -> Reglue.given_text("a\0b")) == "got a NUL in \"a\\0b\", wanted a text without one"
     end

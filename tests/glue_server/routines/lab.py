@@ -116,6 +116,16 @@ class Lab(Environment):
             raise RuntimeError(f"{routine} is broken")
 
 
+class Course(Lab):
+    """Two tasks; each episode takes two steps."""
+
+    length = 2
+
+    @property
+    def variants(self) -> Mapping[str, int]:
+        return {"hall": 3, "yard": 2}
+
+
 class Actor(Agent):
     """Pushes 0.5 in slot 0, 0.25 in slot 1, and so on, and checks every turn.
 
@@ -185,6 +195,16 @@ class Actor(Agent):
         if self.broken == routine:
             self._acting = set()
             raise RuntimeError(f"{routine} is broken")
+
+
+class Learner(Actor):
+    """One that adapts."""
+
+    def adapt_begin(self) -> None:
+        self._note("adapt_begin")
+
+    def adapt(self) -> None:
+        self._note("adapt")
 
 
 class ToldPort(LocalPort):

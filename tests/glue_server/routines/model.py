@@ -6,24 +6,27 @@ in which it acts, the environment that it steps in mid-episode.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine
 
+from reglue import Phase
 from reglue.errors import (
     AgentFault,
     BadAgentReply,
+    NotSupported,
     OutOfDomain,
     OutOfOrder,
 )
-from tests.glue_server.routines.lab import Actor, Bench, Lab
+from tests.glue_server.routines.lab import Actor, Bench, Course, Learner
 
 LENGTH = 4  # steps after which an episode ends
 ROW_FAULTS = {"nan": BadAgentReply, "gives up": AgentFault, "too many": BadAgentReply}
 
 Error = type[Exception] | None
+Choice = tuple[str | None, int | None]  # task and variant, as a program names them
 
 
 class Model(RuleBasedStateMachine):
@@ -31,17 +34,30 @@ class Model(RuleBasedStateMachine):
 
     slots_there_are = 1
     partial = False
+    adapts = True
 
     def __init__(self) -> None:
         super().__init__()
-        lab = Lab()
+        lab = Course()
         lab.length = LENGTH
-        actor = Actor(partial=self.partial)
+        self.variants: Mapping[str, int] = lab.variants
+        actor = (Learner if self.adapts else Actor)(partial=self.partial)
         self.bench = Bench(slots=self.slots_there_are, lab=lab, actor=actor)
         self.is_ready = False
         self.live: dict[int, tuple[int, float]] = {}  # steps taken, sum of pushes
         self.acting: set[int] = set()
+        self.cut_off: set[int] = set()  # of these, where no episode is in play
         self.counts: list[list[float]] = [[0.0, 0, 0]]
+        self.begun: list[tuple[str, int, Phase]] = []  # the environment's episodes
+        self.turns: list[Phase] = []  # the agent's
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """What RL_init makes of phases and goals."""
+        self.phase = Phase.TRAIN
+        self.can_learn = False  # an episode has begun since the last adapt
+        self.goals = [("hall", 0)] * self.slots_there_are
+        self.new = {*range(self.slots_there_are)}  # slots whose first goal comes next
 
     # What is refused.
 
@@ -56,6 +72,38 @@ class Model(RuleBasedStateMachine):
 
     def leaves_out(self, slots: Iterable[int]) -> bool:
         return not self.partial and bool(self.acting - {*slots})
+
+    def cannot_learn(self, routine: str) -> Error:
+        """What adapt_begin, adapt or freeze is refused with."""
+        if kind := self.refusal() or (None if routine == "freeze" else self.cannot_adapt()):
+            return kind
+        if routine == "adapt" and not (self.phase is Phase.ADAPT and self.can_learn):
+            return OutOfOrder
+        return None
+
+    def cannot_adapt(self) -> Error:
+        if not self.adapts:
+            return NotSupported
+        return OutOfOrder if self.acting - self.cut_off else None
+
+    def in_play(self, slots: Iterable[int]) -> bool:
+        """Whether an episode is, in one of them."""
+        return bool({*slots} & (self.live.keys() - self.cut_off))
+
+    def choose(self, slots: Sequence[int], choice: Choice) -> Error:
+        """Let these slots play that: what it is refused with."""
+        task, variant = choice
+        if choice == (None, None):
+            return None
+        if self.in_play(slots):
+            return OutOfOrder
+        goals = [(task or self.goals[slot][0], variant or 0) for slot in slots]
+        if any(number >= self.variants.get(name, 0) for name, number in goals):
+            return OutOfDomain
+        for slot, goal in zip(slots, goals, strict=True):
+            self.goals[slot] = goal
+        self.new -= {*slots}
+        return None
 
     def refused(self, routine: Callable[[], object], kind: type[Exception]) -> None:
         """It raises just that; nobody is asked."""
@@ -85,12 +133,19 @@ class Model(RuleBasedStateMachine):
             assert type(raised.value) is kind
         self.bench.actor.fault = ""
         assert self.bench.asked() == asked
+        for turn in asked[1]:
+            if turn[0] == "turn":
+                self.turns.append(self.phase)
+                self.can_learn |= bool(turn[3])
         return answer
 
     def begin(self, slots: Sequence[int], fates: dict[int, str]) -> list[int]:
         """env_start: the slots that fail."""
         failed = [slot for slot in slots if fates.get(slot) == "fails"]
+        self.new -= {*slots}
+        self.cut_off -= {*slots}
         for slot in slots:
+            self.begun.append((*self.goals[slot], self.phase))
             self.live.pop(slot, None)
             if slot not in failed:
                 self.live[slot] = 0, 0.0
@@ -102,6 +157,7 @@ class Model(RuleBasedStateMachine):
     ) -> tuple[list[int], list[int], list[int]]:
         """env_step: the slots that go on, that end and that fail."""
         on, over, failed = [], [], []
+        self.cut_off -= pushes.keys()
         for slot, push in pushes.items():
             fate, (taken, total) = fates.get(slot), self.live.pop(slot)
             if fate == "fails":
@@ -120,6 +176,7 @@ class Model(RuleBasedStateMachine):
     def act(self, asked: list[int], fault: str, *, both: bool) -> Error:
         """The agent's turn: what it raises. `both` halves of a slot at fault are over."""
         self.acting |= {*asked}
+        self.cut_off -= {*asked}
         if not asked or not fault:
             return None
         if fault == "raises":

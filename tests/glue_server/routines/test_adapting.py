@@ -9,15 +9,7 @@ import pytest
 
 from reglue import Phase
 from reglue.errors import AgentFault, NotSupported, OutOfOrder
-from tests.glue_server.routines.lab import Actor, Bench, Lab, begun, phases_of, refused, seen
-
-
-class Learner(Actor):
-    def adapt_begin(self) -> None:
-        self._note("adapt_begin")
-
-    def adapt(self) -> None:
-        self._note("adapt")
+from tests.glue_server.routines.lab import Bench, Lab, Learner, begun, phases_of, refused, seen
 
 
 class Short(Lab):

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 
 import pytest
 
 from reglue import Phase
 from reglue.errors import OutOfDomain, OutOfOrder, RoutineRefused
-from tests.glue_server.routines.lab import Bench, Lab, begun, refused, seen
-
-
-class Course(Lab):
-    """Two tasks; each episode takes two steps."""
-
-    length = 2
-
-    @property
-    def variants(self) -> Mapping[str, int]:
-        return {"hall": 3, "yard": 2}
+from tests.glue_server.routines.lab import Bench, Course, begun, refused, seen
 
 
 class Endless(Course):

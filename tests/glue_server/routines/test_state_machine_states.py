@@ -16,6 +16,7 @@ from hypothesis.stateful import (
     rule,
 )
 
+from reglue import Phase
 from reglue.errors import (
     AgentFault,
     EnvironmentFault,
@@ -24,7 +25,7 @@ from reglue.errors import (
     UnknownKey,
 )
 from tests.glue_server.routines.lab import seen
-from tests.glue_server.routines.model import LENGTH, Error, Model, push_of
+from tests.glue_server.routines.model import LENGTH, Choice, Error, Model, push_of
 
 
 def named(there_are: int) -> st.SearchStrategy[list[int]]:
@@ -42,13 +43,18 @@ FATES = st.dictionaries(
     st.sampled_from(["ends", "truncates", "succeeds", "fails", "goes on", "goes on"]),
     max_size=3,
 )
+CHOICES = st.sampled_from(
+    [
+        *[(None, None)] * 5,
+        *[(None, 1), (None, 2), ("hall", 2), ("yard", None), ("yard", 1)],
+        *[("roof", None), ("hall", 3), ("yard", 2)],  # that there are not
+    ]
+)
 FAULTS = st.sampled_from([*[""] * 8, "nan", "gives up", "too many", "raises"])
 
 
-class Routines(Model):
-    """Every routine, at any time: refused as the model says, or carried out so."""
-
-    keys: Bundle[Any] = Bundle("keys")
+class WholeSteps(Model):
+    """Each routine, at any time: refused as the model says, or carried out so."""
 
     # Both halves.
 
@@ -57,14 +63,17 @@ class Routines(Model):
         if initially:
             self.upheave("init")
 
-    @rule(slots=SLOTS, fates=FATES, fault=FAULTS)
-    def start(self, slots: list[int], fates: dict[int, str], fault: str) -> None:
-        routine = lambda: self.bench.start(slots)  # noqa: E731
+    @rule(slots=SLOTS, goal=CHOICES, fates=FATES, fault=FAULTS)
+    def start(self, slots: list[int], goal: Choice, fates: dict[int, str], fault: str) -> None:
+        task, variant = goal
+        routine = lambda: self.bench.start(slots, task=task, variant=variant)  # noqa: E731
         if kind := self.refusal(slots):
             return self.refused(routine, kind)
         named = sorted(slots) or [*range(self.slots_there_are)]
         if self.leaves_out(named):
             return self.refused(routine, OutOfOrder)
+        if kind := self.choose(named, goal):
+            return self.refused(routine, kind)
         self.meet(fates, fault)
         failed = self.begin(named, fates)
         void = [slot for slot in failed if slot in self.acting]
@@ -101,9 +110,10 @@ class Routines(Model):
             assert ended == [slot in over for slot in order]
         return None
 
-    @rule(most=st.integers(-1, LENGTH + 2), slots=SLOTS)
-    def episode(self, most: int, slots: list[int]) -> None:
-        routine = lambda: self.bench.episode(most, slots)  # noqa: E731
+    @rule(most=st.integers(-1, LENGTH + 2), slots=SLOTS, goal=CHOICES)
+    def episode(self, most: int, slots: list[int], goal: Choice) -> None:
+        task, variant = goal
+        routine = lambda: self.bench.episode(most, slots, task=task, variant=variant)  # noqa: E731
         if most < 0:
             return self.refused(routine, OutOfDomain)
         if kind := self.refusal(slots):
@@ -111,6 +121,8 @@ class Routines(Model):
         named = sorted(slots) or [*range(self.slots_there_are)]
         if self.leaves_out(named):
             return self.refused(routine, OutOfOrder)
+        if kind := self.choose(named, goal):
+            return self.refused(routine, kind)
         self.meet({})
         steps = min(most - 1, LENGTH) if most else LENGTH
         ends = steps == LENGTH
@@ -119,20 +131,104 @@ class Routines(Model):
         for _ in range(steps):
             _, over, _ = self.move({slot: push_of(slot) for slot in named}, {})
             self.acting -= {*over}
+        if not ends:
+            self.cut_off |= {*named}
         plays = [("play", [], named), *[("play", named, [])] * steps]
         turns: list[Any] = [("turn", [], [], named), *[("turn", [], named, [])] * (steps - ends)]
         turns += [("turn", named, [], [])] * ends
         assert self.carried_out(routine, None, (plays, turns)) == ends
         return None
 
+    # Goals and adaptation.
+
+    @rule(slots=SLOTS)
+    def iterate_goal(self, slots: list[int]) -> None:
+        routine = lambda: self.bench.iterate_goal(slots)  # noqa: E731
+        named = slots or [*range(self.slots_there_are)]
+        if kind := self.refusal(slots) or (OutOfOrder if self.in_play(named) else None):
+            return self.refused(routine, kind)
+        self.meet({})
+        self.carried_out(routine, None, ([], []))
+        for slot in {*named} - self.new:
+            task, variant = self.goals[slot]
+            self.goals[slot] = task, (variant + 1) % self.variants[task]
+        self.new -= {*named}
+        return None
+
+    @rule(routine=st.sampled_from(["adapt_begin", "adapt", "adapt", "freeze"]), fault=FAULTS)
+    def learn(self, routine: str, fault: str) -> None:
+        call, breaks = getattr(self.bench, routine), fault == "raises"
+        if kind := self.cannot_learn(routine):
+            return self.refused(call, kind)
+        self.meet({})
+        self.bench.actor.broken = routine if breaks else ""
+        self.carried_out(call, AgentFault if breaks else None, ([], [(routine,)]))
+        self.bench.actor.broken = ""
+        if breaks:
+            self.live, self.acting = {}, set()
+            return None
+        self.phase = Phase.EVALUATE if routine == "freeze" else Phase.ADAPT
+        self.can_learn = False
+        return None
+
+    def upheave(self, upheaval: str) -> None:
+        """Nothing is live afterwards."""
+        void = sorted(self.acting)
+        self.meet({})
+        kind: Error = None
+        routine: Callable[[], object]
+        match upheaval:
+            case "init":
+                self.is_ready, routine = True, self.bench.init
+                asked: Any = [("env_init", self.slots_there_are)], [("init", self.slots_there_are)]
+                self.counts = [[0.0, 0, 0] for _ in range(self.slots_there_are)]
+                self.begin_anew()
+            case "cleanup":
+                if kind := self.refusal():
+                    return self.refused(self.bench.cleanup, kind)
+                self.is_ready, routine = False, self.bench.cleanup
+                asked = [("cleanup",)], [("cleanup",)]
+            case "environment lost":
+                self.bench.lab.broken, kind = "message", EnvironmentFault
+                routine = lambda: self.bench.env_message("hi")  # noqa: E731
+                asked = [("message", "hi")], [("turn", void, [], [])] if void else []
+            case _:
+                self.bench.actor.broken, kind = "message", AgentFault
+                routine = lambda: self.bench.agent_message("hi")  # noqa: E731
+                asked = [], [("message", "hi")]
+        self.live, self.acting = {}, set()
+        self.carried_out(routine, kind, asked)
+        self.bench.lab.broken = self.bench.actor.broken = ""
+        return None
+
+    @invariant()
+    def counts_are_the_models(self) -> None:
+        self.bench.slots = range(len(self.counts))
+        assert self.bench.counts() == [tuple(each) for each in self.counts]
+
+    @invariant()
+    def goals_and_phases_are_the_models(self) -> None:
+        cells, turns = self.bench.lab.cells, self.bench.actor.turns
+        assert [(cell.task, cell.variant, cell.phase) for cell in cells] == self.begun
+        assert [turn.phase for turn in turns] == self.turns
+
+
+class Routines(WholeSteps):
+    """Every routine."""
+
+    keys: Bundle[Any] = Bundle("keys")
+
     # Half steps.
 
-    @rule(slots=SLOTS, fates=FATES)
-    def env_start(self, slots: list[int], fates: dict[int, str]) -> None:
-        routine = lambda: self.bench.env_start(slots)  # noqa: E731
+    @rule(slots=SLOTS, goal=CHOICES, fates=FATES)
+    def env_start(self, slots: list[int], goal: Choice, fates: dict[int, str]) -> None:
+        task, variant = goal
+        routine = lambda: self.bench.env_start(slots, task=task, variant=variant)  # noqa: E731
         if kind := self.refusal(slots):
             return self.refused(routine, kind)
         named = sorted(slots) or [*range(self.slots_there_are)]
+        if kind := self.choose(named, goal):
+            return self.refused(routine, kind)
         self.meet(fates)
         kind = EnvironmentFault if self.begin(named, fates) else None
         self.carried_out(routine, kind, ([("play", [], named)], []))
@@ -193,6 +289,7 @@ class Routines(Model):
             return self.refused(routine, OutOfOrder)
         self.meet({})
         self.acting -= {*slots}
+        self.cut_off = (self.cut_off - {*slots}) | ({*slots} & self.live.keys())
         self.carried_out(routine, None, ([], [("turn", sorted(slots), [], [])]))
         return None
 
@@ -219,13 +316,14 @@ class Routines(Model):
         [[routine_called, where, _]], agents = self.bench.asked()
         assert (routine_called, where, agents) == ("set_state", slot, [])
         self.live[slot] = state
+        self.cut_off.discard(slot)
         self.bench.get_state(slot)  # is legal now
         return None
 
     # The rest.
 
     @rule(
-        aside=st.sampled_from(["seeds", "freeze", "standardize", "messages"]),
+        aside=st.sampled_from(["seeds", "standardize", "messages", "tasks"]),
         slot=SLOT,
         seed=st.integers(-1, 3),
     )
@@ -235,8 +333,8 @@ class Routines(Model):
             case "seeds":
                 routine: Any = lambda: bench.set_random_seed(bench.get_random_seed(slot), slot)  # noqa: E731
                 kind = self.refusal([slot]) or (None if slot in self.live else OutOfOrder)
-            case "freeze":
-                routine, kind = bench.freeze, self.refusal()
+            case "tasks":
+                routine, kind = (lambda: bench.tasks), self.refusal()
             case "standardize":
                 routine = lambda: bench.standardize_randomness(seed)  # noqa: E731
                 kind = OutOfDomain if seed < 0 else self.refusal()
@@ -251,39 +349,9 @@ class Routines(Model):
     def upheaval(self, upheaval: str) -> None:
         self.upheave(upheaval)
 
-    def upheave(self, upheaval: str) -> None:
-        """Nothing is live afterwards."""
-        void = sorted(self.acting)
-        self.meet({})
-        kind: Error = None
-        routine: Callable[[], object]
-        match upheaval:
-            case "init":
-                self.is_ready, routine = True, self.bench.init
-                asked: Any = [("env_init", self.slots_there_are)], [("init", self.slots_there_are)]
-                self.counts = [[0.0, 0, 0] for _ in range(self.slots_there_are)]
-            case "cleanup":
-                if kind := self.refusal():
-                    return self.refused(self.bench.cleanup, kind)
-                self.is_ready, routine = False, self.bench.cleanup
-                asked = [("cleanup",)], [("cleanup",)]
-            case "environment lost":
-                self.bench.lab.broken, kind = "message", EnvironmentFault
-                routine = lambda: self.bench.env_message("hi")  # noqa: E731
-                asked = [("message", "hi")], [("turn", void, [], [])] if void else []
-            case _:
-                self.bench.actor.broken, kind = "message", AgentFault
-                routine = lambda: self.bench.agent_message("hi")  # noqa: E731
-                asked = [], [("message", "hi")]
-        self.live, self.acting = {}, set()
-        self.carried_out(routine, kind, asked)
-        self.bench.lab.broken = self.bench.actor.broken = ""
-        return None
 
-    @invariant()
-    def counts_are_the_models(self) -> None:
-        self.bench.slots = range(len(self.counts))
-        assert self.bench.counts() == [tuple(each) for each in self.counts]
+class OfOneThatCannotAdapt(Routines):
+    adapts = False
 
 
 class OfThree(Routines):
@@ -295,11 +363,15 @@ class OfThreePartial(Routines):
     partial = True
 
 
+TestWholeSteps = WholeSteps.TestCase
 TestOneSlot = Routines.TestCase
+TestOneSlotOfOneThatCannotAdapt = OfOneThatCannotAdapt.TestCase
 TestThreeSlotsAndWholeTurns = OfThree.TestCase
 TestThreeSlotsAndPartialTurns = OfThreePartial.TestCase
 
 _SEARCH = settings(max_examples=60, stateful_step_count=40)
+TestWholeSteps.settings = _SEARCH
 TestOneSlot.settings = _SEARCH
+TestOneSlotOfOneThatCannotAdapt.settings = settings(max_examples=20, stateful_step_count=20)
 TestThreeSlotsAndWholeTurns.settings = _SEARCH
 TestThreeSlotsAndPartialTurns.settings = _SEARCH
