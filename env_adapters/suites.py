@@ -61,15 +61,21 @@ def suite_name(
         return family.make(Asked(rest, dict(arguments or {}), key, folder, drawing))
     if re.search(r":\w+$", name):
         return SuiteName(name, dict(arguments or {}))
-    known = [family.form(prefix) for prefix, family in FAMILIES.loaded().items()]
-    known.append("file.py:Class")
-    module, _, own = name.rpartition(":")  # which need not exist
+    forms = [family.form(prefix) for prefix, family in FAMILIES.loaded().items()]
+    raise UnknownName("environment", name, environments_like(name) or [*forms, "file.py:Class"])
+
+
+def environments_like(name: str) -> list[str]:
+    """What an unknown name of a task or an id may mean, the likeliest first; none of other names.
+
+    It may have a prefix that does not exist.
+    """
+    module, _, own = name.rpartition(":")
     task = re.sub(r"-v\d+$", "-v3", own)
     if task in ALL_TASKS:
-        raise UnknownName("environment", name, [f"MT1:{task}"])
-    if re.search(r"-v\d+$", own):
-        known += [f"gymnasium:{each}" for each in _ids(module, own)]
-    raise UnknownName("environment", name, known)
+        return [f"MT1:{task}"]
+    ids = _ids(module, own) if re.search(r"-v\d+$", own) else []
+    return [f"gymnasium:{each}" for each in ids]
 
 
 def known_suite(name: str, arguments: Mapping[str, Any] | None = None) -> SuiteName | None:

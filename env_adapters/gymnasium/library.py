@@ -85,7 +85,7 @@ def ids_like(name: str) -> list[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _bring(name)
-    return get_close_matches(name, _ids())
+    return get_close_matches(name, _ids(), cutoff=0.8)  # versions alone are alike, too
 
 
 def _ids() -> list[str]:
