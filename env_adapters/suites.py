@@ -10,6 +10,8 @@ import hashlib
 import hmac
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from env_adapters.arguments import check_integer
 from env_adapters.metaworld import ALL_TASKS, catalogue, draw_goals, task_set
 from env_adapters.names import Asked, Family, SuiteName
 from env_adapters.registry import Registry
-from reglue.errors import BadArgument, UnknownName
+from reglue.errors import BadArgument, MissingExtra, UnknownName
 from reglue.tools.loading import find
 
 _GYMNASIUM = "env_adapters.gymnasium:Gymnasium"
@@ -59,14 +61,21 @@ def suite_name(
         return family.make(Asked(rest, dict(arguments or {}), key, folder, drawing))
     if re.search(r":\w+$", name):
         return SuiteName(name, dict(arguments or {}))
-    known = [family.form(prefix) for prefix, family in FAMILIES.loaded().items()]
-    known.append("file.py:Class")
-    task = name.rpartition(":")[2]  # also after a prefix that does not exist
+    forms = [family.form(prefix) for prefix, family in FAMILIES.loaded().items()]
+    raise UnknownName("environment", name, environments_like(name) or [*forms, "file.py:Class"])
+
+
+def environments_like(name: str) -> list[str]:
+    """What an unknown name of a task or an id may mean, the likeliest first; none of other names.
+
+    It may have a prefix that does not exist.
+    """
+    module, _, own = name.rpartition(":")
+    task = re.sub(r"-v\d+$", "-v3", own)
     if task in ALL_TASKS:
-        raise UnknownName("environment", name, [f"MT1:{task}"])
-    if re.search(r"-v\d+$", name):
-        known.append(f"gymnasium:{name}")
-    raise UnknownName("environment", name, known)
+        return [f"MT1:{task}"]
+    ids = _ids(module, own) if re.search(r"-v\d+$", own) else []
+    return [f"gymnasium:{each}" for each in ids]
 
 
 def known_suite(name: str, arguments: Mapping[str, Any] | None = None) -> SuiteName | None:
@@ -82,6 +91,18 @@ def is_known(name: str) -> bool:
 def is_schedule(name: str) -> bool:
     """Whether it is the file of a schedule."""
     return name.endswith((".toml", ".json"))
+
+
+def _ids(module: str, name: str) -> list[str]:
+    """What Gymnasium may know by this name, or by one like it."""
+    with suppress(ImportError, ValueError):
+        if find_spec(module) is not None:
+            return [f"{module}:{name}"]
+    try:
+        found: list[str] = find("env_adapters.gymnasium.library:ids_like")(name)
+    except MissingExtra:
+        return [name]
+    return found
 
 
 def _family(name: str) -> tuple[Family, str] | None:

@@ -7,6 +7,7 @@ import re
 import sys
 import warnings
 from collections.abc import Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -62,12 +63,11 @@ def make(name: str, options: Mapping[str, Any]) -> Any:
             _bring(name)
             env = _made(name, dict(options))
         except (gym.error.UnregisteredEnv, gym.error.DeprecatedEnv) as error:
-            known = [each for each in gym.registry if not each.startswith("reglue/")]
             own = f"gymnasium:my_module:{name}"
             hint = f" Where a module of yours registers it, name that too: {own}" * (
                 ":" not in name
             )
-            raise UnknownName("Gymnasium environment", name, known, hint=hint) from error
+            raise UnknownName("Gymnasium environment", name, _ids(), hint=hint) from error
         except UsageError:
             raise
         except Exception as error:  # the edge of somebody's environment
@@ -78,6 +78,21 @@ def make(name: str, options: Mapping[str, Any]) -> Any:
             raise CannotLoad(f"{name} could not be made with {dict(options)}: {what}") from error
     _remove_models_file(env.unwrapped)
     return env
+
+
+def ids_like(name: str) -> list[str]:
+    """Ids that Gymnasium knows, the nearest first. Raises MissingExtra."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _bring(name)
+    return get_close_matches(name, _ids(), cutoff=0.8)  # versions alone are alike, too
+
+
+def _ids() -> list[str]:
+    """Each environment's newest: many older ones need a MuJoCo that cannot be installed."""
+    by_age = sorted(gymnasium().registry.values(), key=lambda spec: spec.version or 0)
+    newest = {(spec.namespace, spec.name): spec.id for spec in by_age}
+    return [name for (namespace, _), name in newest.items() if namespace != "reglue"]
 
 
 def _made(name: str, options: dict[str, Any]) -> Any:

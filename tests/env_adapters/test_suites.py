@@ -95,7 +95,25 @@ def test_a_family_that_cannot_be_loaded_says_so_and_hides_no_other() -> None:
     assert "broken" not in suites.FAMILIES.loaded()
 
 
-@pytest.mark.parametrize("name", ["reach-v3", "metaworld:reach-v3", "Meta-World:reach-v3"])
-def test_a_suggestion_leads_to_an_environment(name: str) -> None:
-    with pytest.raises(UnknownName, match=r"did you mean MT1:reach-v3\?|known: MT1:reach-v3$"):
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("reach-v3", "MT1:reach-v3"),
+        ("metaworld:reach-v3", "MT1:reach-v3"),
+        ("Meta-World:reach-v2", "MT1:reach-v3"),
+        ("CartPole-v1", "gymnasium:CartPole-v1"),
+        ("gym:CartPole-v1", "gymnasium:CartPole-v1"),
+        ("Reglue/Point2D-v0", "gymnasium:Reglue/Point2D-v0"),
+        (f"{__name__}:Mine-v0", f"gymnasium:{__name__}:Mine-v0"),
+    ],
+)
+def test_a_suggestion_leads_to_an_environment(name: str, wanted: str) -> None:
+    with pytest.raises(UnknownName, match=rf"(did you mean|known:) {wanted}\b"):
         suite_name(name)
+
+
+@pytest.mark.parametrize("name", ["CartPole-v7", "multiworld:Point2D-v0"])
+def test_no_id_is_suggested_that_nobody_registers(name: str) -> None:
+    with pytest.raises(UnknownName) as refused:
+        suite_name(name)
+    assert name not in str(refused.value).partition("; ")[2]

@@ -188,7 +188,7 @@ typedef struct reglue_spec {
     uint32_t slots;             /**< episodes played at once; slots are 0 to slots - 1 */
     uint8_t continuing;         /**< 1: one episode without end */
     uint8_t rewards_in_evaluation; /**< 0: turns of REGLUE_EVALUATE have no rewards */
-    const char *extra;          /**< what else the environment says of the task, for people; NULL: nothing */
+    const char *extra;          /**< what else the environment says of the task; NULL: nothing */
 } reglue_spec;
 
 /** What an environment's spec begins with: no tensors yet, any reward, discount 1, no horizon. */

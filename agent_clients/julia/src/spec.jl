@@ -62,7 +62,7 @@ Base.eltype(::TensorSpec{T}) where {T} = T
         rewards_in_evaluation = true, extra = "")
 
 What every episode of a session promises; RL-Glue's task_specification. `observations` and `actions` are lists of
-[`TensorSpec`](@ref). `extra` is what else the environment says of the task, for people.
+[`TensorSpec`](@ref). `extra` is what else the environment says of the task.
 """
 struct TaskSpec
     observations::Vector{TensorSpec}
@@ -73,7 +73,7 @@ struct TaskSpec
     continuing::Bool  # one episode that goes on forever
     rewards_in_evaluation::Bool  # else NaN while the phase is EVALUATE
     slots::Int  # episodes played at once; slots are 1 to this
-    extra::String  # what else the environment says of it, for people
+    extra::String  # what else the environment says of it
 end
 
 TaskSpec(

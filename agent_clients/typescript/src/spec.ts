@@ -85,7 +85,7 @@ export interface TaskSpec {
   readonly rewardsInEvaluation: boolean;
   /** S, episodes played at once. */
   readonly slots: number;
-  /** What else the environment says of the task, for people. */
+  /** What else the environment says of the task. */
   readonly extra: string;
 }
 
@@ -104,7 +104,7 @@ export interface TaskDescription {
   readonly continuing?: boolean;
   /** True. */
   readonly rewardsInEvaluation?: boolean;
-  /** The empty text; for people. */
+  /** The empty text. */
   readonly extra?: string;
 }
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Self
 
-from env_adapters.metaworld import ALL_TASKS, catalogue
-from env_adapters.suites import is_known
+from env_adapters.metaworld import catalogue
+from env_adapters.suites import environments_like, is_known
 from reglue.errors import UnknownName, UsageError
 from reglue_bench.procedures import PROCEDURES, TRAINING, named
 
@@ -76,11 +75,10 @@ def _unknown(name: str) -> UsageError:
 
     if is_known(name):
         return UsageError(f"{name} is an environment; say how it is played: {ways(name)}")
-    if re.fullmatch(r"([\w.-]+/)?[\w.-]+-v\d+", name):
-        environment = f"MT1:{name}" if name in ALL_TASKS else f"gymnasium:{name}"
+    if like := environments_like(name):
         return UsageError(
-            f"{name} is no benchmark; did you mean the environment {environment}? Say how it is "
-            f"played: {ways(environment)}"
+            f"{name} is no benchmark; did you mean the environment {like[0]}? Say how it is "
+            f"played: {ways(like[0])}"
         )
     known = [
         *catalogue(),

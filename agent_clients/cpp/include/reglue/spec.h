@@ -89,7 +89,7 @@ struct TaskSpec {
   bool continuing = false;            ///< one episode that goes on forever
   bool rewards_in_evaluation = true;  ///< else NaN while phase is Evaluate
   std::uint32_t slots = 1;            ///< S, episodes played at once
-  std::string extra;                  ///< what else the environment says of it, for people
+  std::string extra;                  ///< what else the environment says of it
 };
 
 /// Throws SpecError if it contradicts itself, or has a shape too large for any message; allocates
