@@ -323,8 +323,9 @@ def test_reflection_is_served_only_if_it_is_asked_for(shown: bool) -> None:
             request_serializer=reflection_pb2.ServerReflectionRequest.SerializeToString,
             response_deserializer=reflection_pb2.ServerReflectionResponse.FromString,
         )
-        request = reflection_pb2.ServerReflectionRequest(list_services="")
-        answers = ask_for(iter([request]), timeout=PATIENCE_S)
+        asked = {"list_services": ""}, {"file_containing_symbol": "reglue.v1.LobbyService"}
+        requests = [reflection_pb2.ServerReflectionRequest(**each) for each in asked]
+        answers = ask_for(iter(requests), timeout=PATIENCE_S)
         if not shown:
             with pytest.raises(grpc.RpcError) as refused:
                 next(answers)
@@ -332,3 +333,4 @@ def test_reflection_is_served_only_if_it_is_asked_for(shown: bool) -> None:
             return
         named = {each.name for each in next(answers).list_services_response.service}
         assert {*SERVICES, "grpc.health.v1.Health"} <= named
+        assert next(answers).file_descriptor_response.file_descriptor_proto
