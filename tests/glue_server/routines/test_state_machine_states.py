@@ -171,7 +171,7 @@ class WholeSteps(Model):
         self.can_learn = False
         return None
 
-    def upheave(self, upheaval: str) -> None:
+    def upheave(self, upheaval: str, goal: Choice = (None, None)) -> None:
         """Nothing is live afterwards."""
         void = sorted(self.acting)
         self.meet({})
@@ -179,7 +179,8 @@ class WholeSteps(Model):
         routine: Callable[[], object]
         match upheaval:
             case "init":
-                self.is_ready, routine = True, self.bench.init
+                routine = lambda: self.bench.init(task=goal[0], variant=goal[1])  # noqa: E731
+                self.is_ready = True
                 asked: Any = [("env_init", self.slots_there_are)], [("init", self.slots_there_are)]
                 self.counts = [[0.0, 0, 0] for _ in range(self.slots_there_are)]
                 self.begin_anew()
@@ -345,7 +346,16 @@ class Routines(WholeSteps):
         else:
             self.refused(routine, kind)
 
-    @rule(upheaval=st.sampled_from(["init", "init", "cleanup", "environment lost", "agent lost"]))
+    @rule(goal=CHOICES)
+    def init(self, goal: Choice) -> None:
+        task, variant = goal[0] or "hall", goal[1] or 0
+        if variant < self.variants.get(task, 0):
+            self.upheave("init", goal)
+            self.goals = [(task, variant)] * self.slots_there_are
+        elif self.is_ready:  # else the environment is asked first what there is
+            self.refused(lambda: self.bench.init(task=goal[0], variant=goal[1]), OutOfDomain)
+
+    @rule(upheaval=st.sampled_from(["cleanup", "environment lost", "agent lost"]))
     def upheaval(self, upheaval: str) -> None:
         self.upheave(upheaval)
 
