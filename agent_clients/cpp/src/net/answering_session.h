@@ -87,9 +87,7 @@ class AnsweringSession {
   void fault(std::uint64_t seq, std::string_view what) { say_fault(seq, what, kFarewell); }
 
   /// Ends the session; tells the glue if it is not over.
-  void close(std::string_view why) {
-    say_fault(0, why, kEnd);
-  }
+  void close(std::string_view why) { say_fault(0, why, kEnd); }
 
   /// The glue's message does not fit: the session is over. Throws SessionLost.
   [[noreturn]] void lose(const std::string& why) {
