@@ -415,6 +415,7 @@ class AgentSettings(_Group):
         ),
     ] = []
     hidden: list[Path] = []  # what it must not see in a sandbox: other agents' files
+    poisons: bool = False  # its client overwrites observations that are no longer the agent's
 
 
 class ExecutionSettings(_Group):

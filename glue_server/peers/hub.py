@@ -125,7 +125,7 @@ class Hub:
         while not self._closing.is_set():
             call = experiment.next(_LOOK_S)
             if call is None and experiment.is_gone:
-                return "the experiment has left"
+                return experiment.why_gone
             if call is None:
                 continue
             try:

@@ -25,6 +25,7 @@ from glue_server.rpc.connection import (
     Wakeup,
 )
 from reglue.errors import BadReply, ReglueError, RoutineRefused
+from reglue.messages.agent import INTERRUPTED
 from reglue.messages.experiment import Answer, ExperimentCall, ExperimentHello
 from reglue.spec import TaskSpec
 from reglue.v1 import experiment_pb2, session_pb2
@@ -251,6 +252,7 @@ class ExperimentPort(PeerSession):
         self._taken = 0  # number of the last call that came in
         self._reply: bytes | None = None  # the last one that was made
         self._told: Connection | None = None  # over which it was sent
+        self.why_gone = "the experiment has left"
         self._spec: TaskSpec | None = None
 
     def next(self, timeout_s: float) -> ExperimentCall | None:
@@ -284,6 +286,8 @@ class ExperimentPort(PeerSession):
         """Whether it is the next call. The last call once more gets its answer once more."""
         if message.HasField("farewell"):
             self._is_lost = True
+            if message.farewell.reason == INTERRUPTED:
+                self.why_gone = "the experiment was interrupted"
             self._hand_over(None)
             return False
         is_free = self._taken == 0 or self._reply is not None

@@ -76,7 +76,7 @@ class StreamPort(PeerSession):
         self._sent = 0  # number of the last message
         self._heard = 0  # number of the last call whose answer has come
         self._unasked = 0  # messages since the last call that answered none
-        self._has_failed = False
+        self._fault: str | None = None  # what the peer said of its failure
 
     def send(self, call: Any, budget: Budget = UNLIMITED) -> None:
         """Number the call and send it, up to WINDOW calls before their answers.
@@ -85,7 +85,7 @@ class StreamPort(PeerSession):
         """
         assert len(self._waiting) < WINDOW, "receive() an answer first"
         if self._is_lost:
-            raise self._codec.lost(self._why_lost)
+            raise self._loss()
         message = self._codec.encode(self._sent + 1, call, budget)
         with self._lock:
             self._post(message)
@@ -155,6 +155,11 @@ class StreamPort(PeerSession):
             self._wake(self._wakeup)
         return self._wakeup
 
+    def _loss(self) -> ReglueError:
+        """The error of a peer that is gone, with its own last words if there are any."""
+        said = self._fault is not None
+        return self._codec.lost(f"; it said: {self._fault}" if said else self._why_lost)
+
     def _check_loss(self, gone_at: float) -> None:
         """Raise the peer's loss where it is time."""
         if time.monotonic() >= gone_at:
@@ -162,7 +167,7 @@ class StreamPort(PeerSession):
                 if self._connection is None:
                     self._is_lost = True
                     self._waiting.clear()
-            raise self._codec.lost(self._why_lost)
+            raise self._loss()
 
     def _give_up(self, seq: int, timeout_s: float) -> NoReturn:
         """Raise the peer's delay."""
@@ -187,8 +192,10 @@ class StreamPort(PeerSession):
         """
         if message.HasField("fault"):
             self._is_lost = True  # it leaves
-            first, self._has_failed = not self._has_failed, True
-            return first or self._is_unasked()
+            if self._fault is not None:
+                return self._is_unasked()
+            self._fault = message.fault.what
+            return True
         seq = message.seq
         if seq <= self._heard or not (seq in self._waiting or seq in self._late):
             return self._is_unasked()

@@ -329,7 +329,8 @@ typedef struct reglue_call {
  *
  * Asking for the next call answers one that returns nothing, and a message to which the agent has
  * nothing to say; a turn must be answered first, else it is REGLUE_MISUSE. `*call` and what it points
- * at are valid until it is answered, the spec until the next init.
+ * at are valid until it is answered, the spec until the next init; `reglue try` notices an agent that reads
+ * older observations.
  *
  * The session reconnects when a connection breaks, as long as the glue allows; every call comes once.
  * If the glue has forgotten the session, it joins anew, and an init follows. A line on stderr says

@@ -52,9 +52,9 @@ episodic(::Agent) = true
     zero_copy(agent) -> Bool
     zero_copy(environment) -> Bool
 
-True if the arrays that its routines are given may be the library's own memory, which spares a copy of large ones. What
-is kept of them after the routine, or written then, is somebody else's memory: wrong numbers, or a crash. False by
-default: they are then arrays as any others.
+True if its routines get the library's own memory instead of copies, which saves time if arrays are large. Such an array is
+valid until the routine returns: `copy` what you keep. To read it later gives wrong numbers, and to write it may crash
+Julia. False by default: arrays are then copies, and yours to keep.
 """
 zero_copy(::Agent) = false
 

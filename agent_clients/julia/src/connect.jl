@@ -32,7 +32,7 @@ if the agent, environment or program failed or the glue went away, 2 for wrong u
 Ctrl-C and 143 after SIGTERM, of which the glue is told; with `handle_signals = false` SIGTERM does what Julia does.
 """
 main(player::Union{Agent,Environment}; handle_signals = true, options...) =
-    leave(has_failed -> println(stderr, "reglue: ", play_session(player, has_failed; options...)), handle_signals)
+    leave(has_failed -> say(play_session(player, has_failed; options...)), handle_signals)
 
 main(program; handle_signals = true, options...) = leave(_ -> Experiment(program; options...), handle_signals)
 
@@ -51,9 +51,10 @@ function leave(@nospecialize(session), handle_signals)
     exit(terminated == 0 ? code : terminated)
 end
 
-say(error::ReglueError, backtrace) = println(stderr, "reglue: ", error.message)
-say(::InterruptException, backtrace) = println(stderr, "reglue: interrupted")
-say(error, backtrace) = println(stderr, "reglue: ", sprint(showerror, error, backtrace))
+say(words::String) = println(stderr, "reglue: $words")  # one string: Julia compiles a println of two anew
+say(error::ReglueError, backtrace) = say(error.message)
+say(::InterruptException, backtrace) = say("interrupted")
+say(error, backtrace) = say(sprint(showerror, error, backtrace))
 say(error::RoutineRefused, backtrace) = invoke(say, Tuple{Any,Any}, error, backtrace)  # which line it was
 
 exit_code(::Union{UsageError,Refused}) = 2

@@ -34,8 +34,9 @@ def try_(
     """Rehearse a run: play a few short episodes, and say what would fail.
 
     It also says whether a second run is the same, else whether the environment or the agent is the
-    cause, and whether extreme actions make the environment fail. It takes about a minute, saves
-    nothing and gives no score. The flags are those of `reglue bench`.
+    cause, whether the agent reads observations that are no longer its own, and whether extreme
+    actions make the environment fail. It takes about a minute, saves nothing and gives no score.
+    The flags are those of `reglue bench`.
 
     reglue try MT10 --agent my_agent.py:MyAgent
 

@@ -243,6 +243,10 @@ def served_host(
     return ServedAgent(options, program, announce, server=server(), stop=stop)
 
 
+POISON = "REGLUE_POISON"
+"""Set: clients that show agents their own memory overwrite it once the turn is answered."""
+
+
 def _program(settings: Settings, log_file: Path) -> Program | None:
     """The program to start; None for an agent that is started elsewhere."""
     if settings.agent_cmd is not None:
@@ -271,7 +275,7 @@ def _program(settings: Settings, log_file: Path) -> Program | None:
         command,
         log_file,
         settings.directory,
-        agent_environment(settings.agent_env),
+        agent_environment(settings.agent_env) | ({POISON: "1"} if settings.poisons else {}),
         sandbox=settings.chosen_sandbox,
         image=settings.sandbox_image,
         readable=[Path(settings.directory, path) for path in settings.sandbox_read],

@@ -29,6 +29,11 @@ from reglue_bench.terminal.observer import Observer
 from reglue_bench.terminal.summary import blamed_environment, not_repeatable
 from reglue_bench.terminal.words import milliseconds
 
+STALE = (
+    "the agent reads observations that are no longer its own: it plays otherwise where they are "
+    "overwritten; copy what it keeps"
+)
+
 HORIZON = 50  # steps: enough to see an agent start, step and end
 
 
@@ -72,6 +77,8 @@ class _Played:
 def rehearse(settings: Settings, watcher: Observer) -> list[Check]:
     """Play the shortened plan twice, each time in a new run, and check both.
 
+    In the second one, the agent's client overwrites observations that are no longer the agent's.
+
     Raises UsageError for an unknown benchmark or an agent that cannot be started, and
     KeyboardInterrupt after Ctrl-C.
     """
@@ -82,8 +89,14 @@ def rehearse(settings: Settings, watcher: Observer) -> list[Check]:
         checks = _faults(first.result, first.rows)
         if any(check.passed is False for check in checks):
             return checks
-        again = _play(short, plan, watcher, closing)
-        checks += _repeatable(first, again, short)
+        poisoned = short.model_copy(update={"poisons": True})
+        again = _play(poisoned, plan, watcher, closing)
+        if _differing(first, again) and not _differing(
+            again, _play(poisoned, plan, watcher, closing)
+        ):
+            checks.append(Check(False, STALE))
+        else:
+            checks += _repeatable(first, again, short)
     checks.append(_bounds(first.result))
     checks += _extremes(short, plan)
     checks.append(_speed(first.result, settings.step_timeout))
@@ -131,11 +144,7 @@ def _played(result: Result, rows: Sequence[Row]) -> str:
 def _repeatable(first: _Played, again: _Played, settings: Settings) -> list[Check]:
     """Whether the runs are the same; if they are not, by whom."""
     told = [Check(None, line) for line in not_repeatable(first.result)]
-    differ = [
-        row
-        for row, other in zip_longest(first.rows, again.rows)
-        if (row and (row.return_, row.steps)) != (other and (other.return_, other.steps))
-    ]
+    differ = _differing(first, again)
     if not differ:
         return [Check(True, "a second run gave the same episodes to the bit"), *told]
     what = "a second run gave other episodes"
@@ -153,6 +162,15 @@ def _repeatable(first: _Played, again: _Played, settings: Settings) -> list[Chec
             f"not repeatable, because of the agent: {what}, and the environment plays the same "
             "actions alike; seed all of the agent's random numbers by starts.seeds",
         )
+    ]
+
+
+def _differing(first: _Played, again: _Played) -> list[Row | None]:
+    """Rows of the first run that the second one does not have."""
+    return [
+        row
+        for row, other in zip_longest(first.rows, again.rows)
+        if (row and (row.return_, row.steps)) != (other and (other.return_, other.steps))
     ]
 
 

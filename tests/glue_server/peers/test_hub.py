@@ -55,6 +55,31 @@ def test_a_program_plays_the_agent_and_the_environment_that_have_come(start: Sta
     assert "run 1 begins: agent follower, environment corridor, experiment program" in said
 
 
+@pytest.mark.parametrize(
+    ("raised", "why"),
+    [
+        (KeyboardInterrupt(), "the experiment was interrupted"),
+        (SystemExit(143), "the experiment was interrupted"),
+        (SystemExit(1), "the experiment has left"),
+    ],
+)
+def test_who_plays_with_a_program_is_told_whether_it_was_interrupted(
+    start: Start, raised: BaseException, why: str
+) -> None:
+    with a_hub() as (server, _):
+        agent = start(Follower(), server.address, server.tokens["agent"])
+        start(corridor(), server.address, server.tokens["environment"])
+        with pytest.raises(type(raised)):
+            _begin_and_raise(raised, server.address, server.tokens["experiment"])
+        assert agent.result(PATIENCE_S) == f"the run is over: {why}"
+
+
+def _begin_and_raise(raised: BaseException, address: str, token: str) -> None:
+    with Experiment(address, token) as rl:
+        rl.init()
+        raise raised
+
+
 def test_it_says_what_it_still_waits_for(start: Start) -> None:
     with a_hub() as (server, said):
         left = start(corridor(), server.address, server.tokens["environment"], name="corridor")

@@ -1,5 +1,8 @@
 #include "reglue/session.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "net/answering_session.h"
 #include "reglue/v1/agent.pb.h"
 #include "wire/wire.h"
@@ -7,6 +10,8 @@
 namespace reglue {
 
 namespace {
+
+constexpr char kPoison = '\xff';  // NaN, -1, the largest unsigned integer
 
 struct AgentWire {
   using Call = v1::AgentCall;
@@ -58,6 +63,9 @@ struct [[gnu::visibility("hidden")]] AgentSession::State {
   void decode(v1::AgentCall& message);
   void decode_turn_call(v1::AgentCall& message);
   const TaskSpec* spec_of(const char* what) const;
+  /// Overwrites what the answered turn showed, in memory that the next turn does not use: an agent
+  /// that reads it later acts otherwise, which `reglue try` sees.
+  void poison();
   /// The message of another answer than Actions. Throws UsageError unless it answers the call.
   v1::AgentReply& reply(bool is_right, const char* got);
   void check_answered() const;
@@ -72,6 +80,9 @@ struct [[gnu::visibility("hidden")]] AgentSession::State {
   AgentCall call;
   bool is_open = false;  // the call is to be answered
   TurnBuffers buffers;
+  v1::AgentCall* message = nullptr;  // of `call`
+  v1::AgentCall poisoned;            // of the turn before
+  const bool poisons = std::getenv("REGLUE_POISON") != nullptr;
   std::vector<std::uint32_t> abandoned;
   Actions actions;
 };
@@ -98,10 +109,10 @@ void AgentSession::stop() noexcept { state_->session.stop(); }
 
 const AgentCall* AgentSession::next() {
   state_->check_answered();
-  v1::AgentCall* message = state_->session.next();
-  if (!message) return nullptr;
+  state_->message = state_->session.next();
+  if (!state_->message) return nullptr;
   try {
-    state_->decode(*message);
+    state_->decode(*state_->message);
   } catch (const BadReply& error) {
     state_->session.lose(error.what());
   } catch (const SpecError& error) {
@@ -124,6 +135,7 @@ void AgentSession::act() {
   abandoned.Clear();
   abandoned.Add(state_->abandoned.begin(), state_->abandoned.end());
   state_->answer();
+  if (state_->poisons) state_->poison();
 }
 
 void AgentSession::done() {
@@ -194,6 +206,13 @@ void AgentSession::State::decode_turn_call(v1::AgentCall& message) {
   auto& entries = *session.reply().mutable_actions()->mutable_actions();
   const std::size_t rows = call.turn.steps.size() + call.turn.starts.size();
   actions = Actions(zeros(task.actions, entries, rows), abandoned);
+}
+
+void AgentSession::State::poison() {
+  for (std::string& entry : *message->mutable_turn()->mutable_observations()) {
+    std::fill(entry.begin(), entry.end(), kPoison);
+  }
+  message->Swap(&poisoned);
 }
 
 const TaskSpec* AgentSession::State::spec_of(const char* what) const {

@@ -11,6 +11,12 @@ namespace {
 constexpr std::chrono::seconds kFarewell{5};  // for the glue to end the other sessions
 constexpr std::chrono::milliseconds kLongest{1'000'000'000'000};  // no clock overflows
 
+v1::ExperimentCall goodbye(const char* reason) {
+  v1::ExperimentCall call;
+  call.mutable_farewell()->set_reason(reason);
+  return call;
+}
+
 }  // namespace
 
 ExperimentSession::ExperimentSession(const Options& options)
@@ -72,13 +78,15 @@ void ExperimentSession::leave() {
   if (is_admitted_) {
     interrupt_.disable();
     try {
-      v1::ExperimentCall farewell;
-      farewell.mutable_farewell()->set_reason("the program has left");
-      Stream& stream = opened();
-      const Clock::time_point until = Clock::now() + kFarewell;
-      stream.send(farewell, until);
-      v1::ExperimentReply ignored;
-      while (stream.receive(ignored, until)) ignored.Clear();
+      if (is_interrupted(over_)) {
+        opened().send_last(goodbye(kInterrupted), Clock::now() + kArrives);
+      } else {
+        Stream& stream = opened();
+        const Clock::time_point until = Clock::now() + kFarewell;
+        stream.send(goodbye("the program has left"), until);
+        v1::ExperimentReply ignored;
+        while (stream.receive(ignored, until)) ignored.Clear();
+      }
     } catch (const std::exception&) {
       // The stream has ended as it should, or the glue is gone too.
     }

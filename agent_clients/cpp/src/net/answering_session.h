@@ -83,15 +83,11 @@ class AnsweringSession {
   void answer();
 
   /// Sends a Fault as the answer to call `seq`, or of its own accord if that is 0; waits some
-  /// seconds for the farewell, and ends the session.
+  /// seconds for the farewell unless it is interrupted, and ends the session.
   void fault(std::uint64_t seq, std::string_view what) { say_fault(seq, what, kFarewell); }
 
   /// Ends the session; tells the glue if it is not over.
-  void close(std::string_view why) {
-    const bool is_interrupted = HandledSignals::received() != 0 || why == "interrupted";
-    if (!is_over_ && stream_) say_fault(0, why, is_interrupted ? kInterrupted : kEnd);
-    end();
-  }
+  void close(std::string_view why) { say_fault(0, why, kEnd); }
 
   /// The glue's message does not fit: the session is over. Throws SessionLost.
   [[noreturn]] void lose(const std::string& why) {
@@ -101,14 +97,13 @@ class AnsweringSession {
 
  private:
   static constexpr std::chrono::seconds kFarewell{5};  // for the farewell after a fault
-  static constexpr std::chrono::milliseconds kEnd{2000};  // for the farewell when leaving
-  static constexpr std::chrono::milliseconds kInterrupted{50};  // and after a signal
+  static constexpr std::chrono::seconds kEnd{2};       // and when leaving
 
   bool enter(const Deadline& until);
   bool receive(const Deadline& until);
   void reconnect(const StreamEnded& end);
   void join_anew(const StreamEnded& end);
-  void say_fault(std::uint64_t seq, std::string_view what, std::chrono::milliseconds timeout);
+  void say_fault(std::uint64_t seq, std::string_view what, std::chrono::seconds farewell);
   void end() {
     is_over_ = true;
     has_call_ = false;
@@ -286,14 +281,18 @@ void AnsweringSession<Wire>::join_anew(const StreamEnded& end) {
 
 template <class Wire>
 void AnsweringSession<Wire>::say_fault(std::uint64_t seq, std::string_view what,
-                                       std::chrono::milliseconds timeout) {
+                                       std::chrono::seconds farewell) {
   if (is_over_ || !stream_) return end();
   interrupt_.disable();
   try {
     Reply reply;
     reply.set_seq(seq);
     reply.mutable_fault()->set_what(clean(what, kMostFaultCharacters));
-    const Clock::time_point until = Clock::now() + timeout;
+    if (is_interrupted(what)) {
+      stream_->send_last(reply, Clock::now() + kArrives);
+      return end();
+    }
+    const Clock::time_point until = Clock::now() + farewell;
     stream_->send(reply, until);
     if (seq > 0) trace_.end(reply);
     do {

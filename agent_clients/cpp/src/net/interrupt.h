@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -13,6 +14,16 @@
 #include "reglue/signals.h"
 
 namespace reglue {
+
+/// What a peer says that a signal ends.
+inline constexpr const char* kInterrupted = "interrupted";
+/// For how long it waits until that has arrived.
+inline constexpr std::chrono::milliseconds kArrives{50};
+
+/// Whether a signal ends the peer, which leaves for that reason.
+inline bool is_interrupted(std::string_view why) {
+  return HandledSignals::received() != 0 || why == kInterrupted;
+}
 
 using Clock = std::chrono::steady_clock;
 using Deadline = std::optional<Clock::time_point>;  // nullopt: no limit
@@ -38,7 +49,7 @@ class Interrupt {
   /// Throws Stopped if it was requested.
   void check() const {
     if (!is_enabled_) return;
-    if (HandledSignals::received() != 0) throw Stopped("interrupted");
+    if (HandledSignals::received() != 0) throw Stopped(kInterrupted);
     if (is_requested_ || (given_ && given_())) throw Stopped("the program has stopped the session");
   }
 

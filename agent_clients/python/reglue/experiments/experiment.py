@@ -69,9 +69,11 @@ class Experiment(Routines):
         self._signals.__enter__()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        from reglue.net.signals import is_interruption
+
         try:
-            self.close()
+            self._asking.leave(is_interrupted=is_interruption(error))
         finally:
             self._signals.__exit__(None, None, None)
 

@@ -156,6 +156,10 @@ class Refusal:
     wanted: str
 
 
+INTERRUPTED = "interrupted"
+"""What a peer says that a signal ends, in its Fault or Farewell."""
+
+
 @dataclass(frozen=True, slots=True)
 class Farewell:
     """The session is over."""

@@ -14,6 +14,7 @@ from reglue.errors import (
     SpecError,
     WrongToken,
 )
+from reglue.messages.agent import INTERRUPTED
 from reglue.messages.experiment import Answer, ExperimentCall, RLStep, Stepped
 from reglue.net.join_string import JoinString, Transport
 from reglue.net.log import CallTrace, call_trace
@@ -100,12 +101,15 @@ class ExperimentSession(GlueSession):
             self._spec, self._steps = answer, Repeats()
         return answer
 
-    def leave(self) -> None:
-        """Say that no more will be asked, and end the stream; over a new one if it broke."""
-        if self._is_known:
-            farewell = session_pb2.Farewell(reason="the program has left")
-            goodbye = pb.ExperimentCall(farewell=farewell)
-            self._leave(goodbye.SerializeToString(), FAREWELL_S)
+    def leave(self, *, is_interrupted: bool = False) -> None:
+        """Say that no more will be asked, and end the stream; over a new one if it broke.
+
+        The glue then ends the other sessions, which a program that `is_interrupted` does not await.
+        """
+        if self._is_known and is_interrupted:
+            self._leave_at_once(_goodbye(INTERRUPTED))
+        elif self._is_known:
+            self._leave(_goodbye("the program has left"), FAREWELL_S)
         self._is_known = False
         self._close()
 
@@ -157,6 +161,11 @@ class ExperimentSession(GlueSession):
                 raise SessionLost(self._over)
             if reply.seq == seq:
                 return reply
+
+
+def _goodbye(reason: str) -> bytes:
+    farewell = session_pb2.Farewell(reason=reason)
+    return pb.ExperimentCall(farewell=farewell).SerializeToString()
 
 
 class TracedExperimentSession(ExperimentSession):

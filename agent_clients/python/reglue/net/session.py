@@ -21,21 +21,20 @@ from reglue.errors import (
     printable,
     raise_interrupt,
 )
-from reglue.messages.agent import Farewell, Fault, Numbered, Refusal
+from reglue.messages.agent import INTERRUPTED, Farewell, Fault, Numbered, Refusal
 from reglue.net.grpc_settings import MESSAGE_S, grpc
 from reglue.net.join_string import JoinString, Transport
 from reglue.net.lobby import StreamEnded, backoff, join
 from reglue.net.log import Outage, call_trace, log, show_log
 from reglue.net.roles import AnsweringRole, Role, TracedRole
-from reglue.net.streams import GrpcStream, Route, Stream
+from reglue.net.streams import Route, Stream
 from reglue.wire.layout import numbered
 
 WINDOW = 8
 """Answers that are remembered: as many calls may be under way at once."""
 
 FAREWELL_S = 5.0  # how long a peer that leaves waits for the glue's last word
-_END_S = 2.0  # and one that leaves early
-_SOCKET_S = 0.05  # and one that was interrupted, over a Unix socket: what was sent arrives
+_END_S = 2.0  # and one that leaves early, or was interrupted
 _IN_VAIN = 3  # connections after which the log says why nothing may come over them
 _STOOD_S = 1.0  # after which a stream was good
 
@@ -124,6 +123,11 @@ class GlueSession:
             return self._role.calls.FromString(message)
         except DecodeError as error:
             raise SessionLost(f"the glue sent what this client cannot read: {error}") from error
+
+    def _leave_at_once(self, message: bytes) -> None:
+        """Say that we were interrupted; the glue need not answer."""
+        with contextlib.suppress(ReglueError):
+            self._opened().send_last(message, _END_S)
 
     def _leave(self, message: bytes, timeout_s: float) -> None:
         """Say why we leave, and give the glue a moment to close the session."""
@@ -242,10 +246,7 @@ class Session(GlueSession):
         """
         self._close()
         if self._ticket.reconnect_window_us:
-            with contextlib.suppress(ReglueError):
-                is_remote = isinstance(self._opened(), GrpcStream)
-                end_s = _END_S if is_remote else _SOCKET_S
-                self._leave(self._role.encode(0, Fault("interrupted")), end_s)
+            self._leave_at_once(self._role.encode(0, Fault(INTERRUPTED)))
 
     def _calls_of_stream(self) -> Generator[Any, Any, str]:
         """One stream, to the farewell. Raises SessionLost if it breaks."""

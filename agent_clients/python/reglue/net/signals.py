@@ -11,6 +11,8 @@ from typing import NoReturn
 INTERRUPTED = 128 + signal.SIGINT
 """Exit code: as shells say of a program that SIGINT ended."""
 
+_TERMINATED = 128 + signal.SIGTERM
+
 
 @contextmanager
 def termination_exits(*, handles: bool = True) -> Iterator[None]:
@@ -31,5 +33,11 @@ def termination_exits(*, handles: bool = True) -> Iterator[None]:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _exit(number: int, _: object) -> NoReturn:
-    raise SystemExit(128 + number)
+def is_interruption(error: BaseException | None) -> bool:
+    """Whether it is what Ctrl-C raises, or SIGTERM within `termination_exits`."""
+    is_exit = isinstance(error, SystemExit) and error.code == _TERMINATED
+    return is_exit or isinstance(error, KeyboardInterrupt)
+
+
+def _exit(_: int, __: object) -> NoReturn:
+    raise SystemExit(_TERMINATED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import threading
@@ -30,6 +31,9 @@ class Stream(Protocol):
 
     def send(self, message: bytes) -> None:
         """Send a message. `receive` tells of a broken stream."""
+
+    def send_last(self, message: bytes, timeout_s: float) -> None:
+        """Send a message, and wait until it has arrived, at most `timeout_s` seconds."""
 
     def receive(self, timeout_s: float | None = None) -> bytes | None:
         """The next message; None if none came in time. Raises StreamEnded."""
@@ -116,6 +120,15 @@ class GrpcStream:
     def send(self, message: bytes) -> None:
         """Queue it."""
         self._outbox.put(message)
+
+    def send_last(self, message: bytes, timeout_s: float) -> None:
+        """Send a message, and end the stream behind it: the glue ends it once it has read that."""
+        self.send(message)
+        self._outbox.put(None)
+        until = time.monotonic() + timeout_s
+        with contextlib.suppress(StreamEnded):
+            while self.receive(max(0.0, until - time.monotonic())) is not None:
+                pass
 
     def receive(self, timeout_s: float | None = None) -> bytes | None:
         """The next message; None if none came in time: that ends the stream. Raises StreamEnded."""

@@ -303,6 +303,10 @@ class UnixStream:
         except UnixSocketEnded as error:  # what came in before is still to be read
             log.debug("an answer was not sent: %s", error)
 
+    def send_last(self, message: bytes, _: float) -> None:
+        """As `send`: what a socket has taken arrives, also after we have left."""
+        self.send(message)
+
     def receive(self, timeout_s: float | None = None) -> bytes | None:
         """The next message; None if none came in time. Raises StreamEnded."""
         try:

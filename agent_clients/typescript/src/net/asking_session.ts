@@ -12,7 +12,7 @@ import { trace } from "./log.js";
 import { Outage } from "./outage.js";
 import { pause, ReconnectWait, wasGood } from "./reconnect.js";
 import { Route } from "./route.js";
-import type { Playing } from "./session.js";
+import { ARRIVES_MS, INTERRUPTED, type Playing } from "./session.js";
 import { type Stream, StreamEnded } from "./stream.js";
 
 const LEFT = "the program has left";
@@ -92,8 +92,12 @@ export class AskingSession {
       const late = AbortSignal.timeout(FAREWELL_MS);
       try {
         const stream = await this.#opened(late);
-        stream.send(encodeCall(0n, { case: "farewell", value: { reason: LEFT } }));
-        for (;;) await stream.receive(undefined, late);
+        if (this.playing.signal.aborted) {
+          await stream.sendLast(goodbye(INTERRUPTED), ARRIVES_MS);
+        } else {
+          stream.send(goodbye(LEFT));
+          for (;;) await stream.receive(undefined, late);
+        }
       } catch {
         // The stream has ended as it should, or the glue is gone too.
       }
@@ -182,4 +186,8 @@ export class AskingSession {
     this.#stream?.close();
     this.#stream = undefined;
   }
+}
+
+function goodbye(reason: string): Uint8Array {
+  return encodeCall(0n, { case: "farewell", value: { reason } });
 }

@@ -42,6 +42,17 @@ export class CallStream extends Stream {
     this.#call.write(asBuffer(message));
   }
 
+  /** Ends the stream behind it: the glue ends it too once it has read that. */
+  override async sendLast(message: Uint8Array, timeoutMs: number): Promise<void> {
+    this.#call.end(asBuffer(message));
+    const until = performance.now() + timeoutMs;
+    try {
+      while ((await this.receive(until - performance.now())) !== undefined);
+    } catch {
+      // It has ended.
+    }
+  }
+
   override close(): void {
     this.#call.cancel();
     this.#client.close();

@@ -23,7 +23,10 @@ import { told } from "../words.js";
 const WINDOW = 8;
 
 const FAREWELL_MS = 5000; // how long a failed peer waits for the glue's last word
-const END_MS = 50; // and one that was interrupted, which is to end soon
+/** What a peer says that a signal ends. */
+export const INTERRUPTED = "interrupted";
+/** For how long it waits until that has arrived. */
+export const ARRIVES_MS = 50;
 const LONG_MS = 50; // a peer that took longer may have kept Node from hearing the glue
 
 /** How a session is played. */
@@ -254,7 +257,7 @@ class Session<Message extends AgentCall | EnvironmentCall> {
   async #fault(stream: Stream, seq: bigint, error: unknown): Promise<void> {
     const { what, where } = failure(error);
     this.playing.log("error", `the ${this.peer.kind} failed: ${where}`);
-    await this.#sayFault(stream, seq, what, FAREWELL_MS);
+    await this.#sayFault(stream, seq, what);
   }
 
   #checked(answer: Uint8Array): Uint8Array {
@@ -271,13 +274,13 @@ class Session<Message extends AgentCall | EnvironmentCall> {
   }
 
   #sayInterrupted(stream: Stream): Promise<void> {
-    return this.#sayFault(stream, 0n, "interrupted", END_MS);
+    return stream.sendLast(this.peer.fault(0n, INTERRUPTED), ARRIVES_MS);
   }
 
   /** Send a Fault, and give the glue a moment to close the session. */
-  async #sayFault(stream: Stream, seq: bigint, what: string, timeoutMs: number): Promise<void> {
+  async #sayFault(stream: Stream, seq: bigint, what: string): Promise<void> {
     stream.send(this.peer.fault(seq, what));
-    const until = performance.now() + timeoutMs;
+    const until = performance.now() + FAREWELL_MS;
     try {
       for (;;) {
         const bytes = await stream.receive(until - performance.now());

@@ -35,6 +35,9 @@ export abstract class Stream {
   /** Send a message; a broken stream shows when receiving. */
   abstract send(message: Uint8Array): void;
 
+  /** As `send`, and wait until the message has arrived, at most `timeoutMs`. */
+  abstract sendLast(message: Uint8Array, timeoutMs: number): Promise<void>;
+
   /** End it from this side. */
   abstract close(): void;
 

@@ -97,6 +97,14 @@ export class UnixSocketStream extends Stream {
     this.#socket.uncork();
   }
 
+  override sendLast(message: Uint8Array, timeoutMs: number): Promise<void> {
+    this.send(message);
+    return new Promise((resolve) => {
+      this.#socket.end(resolve); // what it has taken arrives
+      setTimeout(resolve, timeoutMs).unref();
+    });
+  }
+
   override close(): void {
     this.#socket.destroySoon(); // after sending what is queued
   }

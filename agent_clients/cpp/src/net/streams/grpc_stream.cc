@@ -68,14 +68,24 @@ void GrpcStream::send(const google::protobuf::MessageLite& message, const Deadli
   call_->stream->Write(serialized(message), tag(Event::Written));
 }
 
+void GrpcStream::send_last(const google::protobuf::MessageLite& message, const Deadline& until) {
+  send(message, until);
+  while (is_writing_) {
+    if (!turn(until)) return;
+  }
+  if (is_broken_) return;
+  is_writing_ = true;
+  call_->stream->WritesDone(tag(Event::Written));
+  while (!is_finished_) {
+    has_message_ = false;
+    if (!read(until)) return;
+  }
+}
+
 bool GrpcStream::receive(google::protobuf::MessageLite& message, const Deadline& until) {
   while (!has_message_) {
     if (is_finished_) throw_ended();
-    if (!is_reading_ && !is_broken_ && has_headers_) {
-      is_reading_ = true;
-      call_->stream->Read(&call_->in, tag(Event::Read));
-    }
-    if (!turn(until)) return false;
+    if (!read(until)) return false;
   }
   has_message_ = false;
   grpc::ProtoBufferReader reader(&call_->in);
@@ -83,6 +93,14 @@ bool GrpcStream::receive(google::protobuf::MessageLite& message, const Deadline&
   const bool is_read = message.MergeFromCodedStream(&bytes) && bytes.ConsumedEntireMessage();
   if (!is_read) throw StreamEnded("the glue sent what this client cannot read: no message");
   return true;
+}
+
+bool GrpcStream::read(const Deadline& until) {
+  if (!is_reading_ && !is_broken_ && has_headers_) {
+    is_reading_ = true;
+    call_->stream->Read(&call_->in, tag(Event::Read));
+  }
+  return turn(until);
 }
 
 bool GrpcStream::turn(const Deadline& until) {

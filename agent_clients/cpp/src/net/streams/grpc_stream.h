@@ -23,6 +23,8 @@ class GrpcStream : public Stream {
   GrpcStream& operator=(const GrpcStream&) = delete;
 
   void send(const google::protobuf::MessageLite& message, const Deadline& until) override;
+  /// Ends the stream behind it: the glue ends it too once it has read that.
+  void send_last(const google::protobuf::MessageLite& message, const Deadline& until) override;
   bool receive(google::protobuf::MessageLite& message, const Deadline& until) override;
 
  private:
@@ -38,6 +40,8 @@ class GrpcStream : public Stream {
 
   /// Cancels the call, and frees it if that ends it.
   void shut_down();
+  /// Asks for a message if it can, and handles one event; false if none came in time.
+  bool read(const Deadline& until);
   /// Handles one event; false if none came in time.
   bool turn(const Deadline& until);
   [[noreturn]] void throw_ended();

@@ -47,6 +47,12 @@ class Stream {
   /// taken it by `until`: the stream is over then. Throws Stopped as every wait.
   virtual void send(const google::protobuf::MessageLite& message, const Deadline& until) = 0;
 
+  /// As send(), and waits until the message has arrived, at most until then: what a Unix socket
+  /// has taken arrives in any case.
+  virtual void send_last(const google::protobuf::MessageLite& message, const Deadline& until) {
+    send(message, until);
+  }
+
   /// Merges the next message into `message`, so that its memory is reused; false if none came in
   /// time. Throws StreamEnded, and Stopped as every wait.
   virtual bool receive(google::protobuf::MessageLite& message, const Deadline& until) = 0;
