@@ -19,7 +19,13 @@ from glue_server import EnvironmentCalls, EpisodeRunner, Timeouts
 from glue_server.agent.port import AgentPort
 from glue_server.rpc import GlueServer
 from reglue import Phase, TaskSpec, TensorSpec
-from reglue.errors import AgentDisconnected, AgentFault, AgentTimeout, UsageError
+from reglue.errors import (
+    AgentDisconnected,
+    AgentFault,
+    AgentTimeout,
+    UsageError,
+    printable,
+)
 from reglue.messages.agent import AgentInit, Freeze, RoutineDone
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES
 from reglue.v1 import agent_pb2 as pb
@@ -37,6 +43,7 @@ from tests.glue_server.playing import (
 )
 from tests.glue_server.rpc.conftest import Dial, Join
 from tests.glue_server.rpc.peers import PATIENCE_S, RawAgent
+from tests.waiting import until
 
 SPEC = corridor_pool().spec
 WALK = [cell(variant=2)]  # five steps
@@ -338,6 +345,20 @@ def test_calls_after_the_agent_was_lost_say_so_at_once(server: GlueServer, dial:
         port.receive(PATIENCE_S)
     with pytest.raises(AgentDisconnected):
         port.send(Freeze())
+
+
+def test_the_last_words_of_a_lost_agent_are_cut_and_printable(
+    server: GlueServer, dial: Dial
+) -> None:
+    agent = dial()
+    port: Any = seated(server)
+    agent.send(pb.AgentReply(fault=session_pb2.Fault(what="\x1b[2Jgone" + "e" * 100_000)))
+    until(lambda: port.is_gone, "it has left")
+    with pytest.raises(AgentDisconnected, match="it said") as gone:
+        port.send(Freeze())
+    words = str(gone.value)
+    assert words == printable(words)
+    assert len(words) < 10_000
 
 
 # What is too much.
