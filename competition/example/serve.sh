@@ -12,6 +12,7 @@ fi
 cp /example/competition.toml "$folder"
 cp /example/valley.py "$folder/tasks"
 if [ ! -e /join/address ]; then
+	reglue competition admit "$folder"
 	for team in python cpp julia typescript; do
 		told=$(TOKEN=$(token "$team") reglue competition team add "$folder" "$team" --token-env TOKEN)
 		echo "$told" | tail -n 1 >/join/new
