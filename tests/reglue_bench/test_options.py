@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from reglue_bench.options import AgentOptions, Options
 from reglue_bench.settings import AgentSettings, Settings
 
-UNTYPED = {"benchmark", "agent", "hidden"}
+UNTYPED = {"benchmark", "agent", "hidden", "poisons"}
 """Arguments of their own, and what only a bake-off says."""
 
 

@@ -79,8 +79,9 @@ class Insisting(Experiment):
 class Rude(Experiment):
     """Leaves without a word."""
 
-    def close(self) -> None:
-        self._asking._close()
+    def __exit__(self, *error: Any) -> None:
+        self._asking._is_known = False
+        super().__exit__(*error)
 
 
 class Sorted(Experiment):
