@@ -61,7 +61,7 @@ def test_every_agent_plays_the_whole_plan(played: Played) -> None:
 def test_the_comparison_is_printed_and_served(docker: Docker, played: Played) -> None:
     (page,) = played.runs.glob("*/report.html")
     assert f"runs/{page.parent.name}/report.html" in played.log
-    assert "python, fits the rewards has the highest success" in played.log
+    assert "python (fits the rewards) has the highest success" in played.log
     assert "PARTIAL" not in played.log
     until(lambda: "The report is at" in docker.compose("logs", "report"), "it is served", MINUTES)
     assert docker.read("http://127.0.0.1:8080/").strip() == page.read_text(encoding="utf-8").strip()
