@@ -7,7 +7,7 @@ import resource
 import signal
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from itertools import cycle
 from pathlib import Path
@@ -155,7 +155,8 @@ def test_a_full_disk_breaks_a_submission_and_its_replay_finishes_it(
 
         def is_broken() -> bool:
             for process in child_processes() - before:
-                resource.prlimit(process, resource.RLIMIT_FSIZE, (100_000, 100_000))
+                with suppress(ProcessLookupError):  # it has just ended
+                    resource.prlimit(process, resource.RLIMIT_FSIZE, (100_000, 100_000))
             found = server.store.submissions(team="ours")
             assert not found or found[-1].status != "finished", "the disk was not full"
             return bool(found) and found[-1].status == "broken"

@@ -127,6 +127,8 @@ def test_what_an_environment_broke_is_played_again_as_a_whole_on_other_cells(
         assert (run.status, before.draw) == ("environment_error", 0)
         first = cells(server, before)
         fuse.write_bytes(b"")
+        here = server.gateway._sessions
+        server.runs_until(lambda: not any(each.is_kept for each in [*here.values()]), "it has left")
         server.store.ask_replay(before.id)
         assert server.store.runs(before.id) == []
         with joined(ours, Seeded()):
