@@ -57,11 +57,11 @@ BAD_INPUT = (  # an instruction, and the code it is refused with
     ("episode 0", ""),
     ("freeze", ""),
     ("adapt", "OUT_OF_ORDER"),  # after a freeze
-    ("start of 0 nowhere", "OUT_OF_DOMAIN"),  # a goal that there is not
+    ("start of 0 nowhere", "OUT_OF_DOMAIN"),  # a goal that does not exist
     ("episode 0 of 2 walk", "OUT_OF_DOMAIN"),
     ("env_start of 4294967295", "OUT_OF_DOMAIN"),
     ("start of 1 run", "OUT_OF_DOMAIN"),  # of another task
-    ("iterate_goal 1", "OUT_OF_DOMAIN"),  # in a slot that there is not
+    ("iterate_goal 1", "OUT_OF_DOMAIN"),  # in a slot that does not exist
     ("tasks", ""),
     ("iterate_goal", ""),
     ("episode 0", ""),

@@ -11,11 +11,10 @@ from reglue_bench import Result
 from reglue_bench.evaluation import evaluate
 from reglue_bench.results.read_run import read_run
 from reglue_competition.transcript import verify
-from tests.cheats.world import Breakable, Player
+from tests.reglue_bench.perilous import RAW, Gambler, Perilous
 from tests.reglue_competition.runs.submissions import heard, joined, playing, settings, told
 
-NAME = f"{Breakable.__module__}:{Breakable.__qualname__}"
-ARGS = {"variants": 40}
+NAME = f"{Perilous.__module__}:{Perilous.__qualname__}"
 PLANS: dict[str, dict[str, Any]] = {
     "evaluate": {"num_episodes": 40, "slots": 4},
     "multi-task": {"num_episodes": 40, "slots": 4},
@@ -25,12 +24,12 @@ PLANS: dict[str, dict[str, Any]] = {
 STATUS = {"illegal": "agent_error", "gives up": "agent_abandoned"}
 
 
-def played(procedure: str, how: str, *, cheat: bool, **more: Any) -> tuple[Result, Player]:
-    agent = Player(1, how if cheat else "")
+def played(procedure: str, how: str, *, cheat: bool, **more: Any) -> tuple[Result, Gambler]:
+    agent = Gambler(cheat=cheat, abandons=how == "gives up")
     result = evaluate(
         f"{procedure}:{NAME}",
         agent=agent,
-        environment_args=ARGS,
+        environment_args={"how": how},
         raise_faults=False,
         **{"workers": 0, **PLANS[procedure], **more},
     )
@@ -41,8 +40,7 @@ def check_nothing_is_gained(procedure: str, how: str, **more: Any) -> None:
     """A cheat's rows are those of the same agent that is honest, but for what it lost."""
     honest, _ = played(procedure, how, cheat=False, **more)
     cheat, agent = played(procedure, how, cheat=True, **more)
-    assert agent.cheated
-    assert not agent.met_again
+    assert len(set(agent.seeds)) == len(agent.seeds), "it met an episode twice"
     assert cheat.episodes_retried == 0
     assert STATUS.get(how, "crashed") in cheat.status_counts
     assert cheat.complete
@@ -55,11 +53,10 @@ def check_nothing_is_gained(procedure: str, how: str, **more: Any) -> None:
         assert not any(row.success for row in lost)
         won = [(row.task, row.variant, row.repeat) for row in cheat.episodes if row.success]
         assert won == [(r.task, r.variant, r.repeat) for r in honest.episodes if r.success]
-    if procedure == "multi-task":
         assert of_cheat == of_honest  # what it lost it had lost anyhow
 
 
-@pytest.mark.parametrize("how", ["raises", "infinite", "illegal", "gives up"])
+@pytest.mark.parametrize("how", [*RAW, "gives up"])
 @pytest.mark.parametrize("procedure", PLANS)
 def test_who_makes_its_environment_fail_gains_nothing(procedure: str, how: str) -> None:
     check_nothing_is_gained(procedure, how)
@@ -76,20 +73,22 @@ def test_nor_where_a_run_s_environment_dies_of_it() -> None:
 
 def test_nor_where_it_hangs() -> None:
     check_nothing_is_gained(
-        "evaluate", "hangs", workers=1, slots=1, num_episodes=2, environment_timeout=3.0
+        "evaluate", "hangs", workers=1, slots=1, num_episodes=5, environment_timeout=3.0
     )
 
 
 @pytest.mark.parametrize("how", ["raises", "crashes"])
 def test_nor_in_a_competition_whose_transcript_says_what_happened(how: str, tmp_path: Path) -> None:
-    of_phase = settings(benchmark=f"multi-task:{NAME}", environment_args=ARGS, num_episodes=12)
-    agent = Player(1, how)
+    of_phase = settings(
+        benchmark=f"multi-task:{NAME}", environment_args={"how": how}, num_episodes=12
+    )
+    agent = Gambler(cheat=True)
     with playing(told(tmp_path, of_phase)) as process, joined(process.join_string, agent):
         run = heard(process, "run")
         assert heard(process, "ended")["status"] == "finished"
         process.let_go("thank you")
         process.end(20.0)
-    assert not agent.met_again
+    assert len(set(agent.seeds)) == len(agent.seeds) == 12
     result = read_run(tmp_path / "0")
     wins = result.status_counts["ok"]
     assert result.status_counts == {"crashed": 12 - wins, "ok": wins}

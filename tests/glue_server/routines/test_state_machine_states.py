@@ -47,7 +47,7 @@ CHOICES = st.sampled_from(
     [
         *[(None, None)] * 5,
         *[(None, 1), (None, 2), ("hall", 2), ("yard", None), ("yard", 1)],
-        *[("roof", None), ("hall", 3), ("yard", 2)],  # that there are not
+        *[("roof", None), ("hall", 3), ("yard", 2)],  # which do not exist
     ]
 )
 FAULTS = st.sampled_from([*[""] * 8, "nan", "gives up", "too many", "raises"])
