@@ -64,9 +64,7 @@ def make(name: str, options: Mapping[str, Any]) -> Any:
             env = _made(name, dict(options))
         except (gym.error.UnregisteredEnv, gym.error.DeprecatedEnv) as error:
             own = f"gymnasium:my_module:{name}"
-            hint = f" Where a module of yours registers it, name that too: {own}" * (
-                ":" not in name
-            )
+            hint = f"where a module of yours registers it, name that too: {own}" * (":" not in name)
             raise UnknownName("Gymnasium environment", name, _ids(), hint=hint) from error
         except UsageError:
             raise

@@ -136,7 +136,10 @@ class UnknownName(BadArgument):
 
     def __init__(self, what: str, got: str, known: Iterable[str], *, hint: str = "") -> None:
         """`hint` says what else may be done."""
-        super().__init__(f"there is no {what} {got!r}; {suggestion(got, known)}{hint}")
+        names = suggestion(got, known)
+        super().__init__(
+            f"there is no {what} {got!r}{f' ({names}); {hint}' if hint else f'; {names}'}"
+        )
 
 
 class SpecError(BadArgument):

@@ -118,7 +118,7 @@ def test_the_examples_are_listed() -> None:
 def test_an_unknown_example_lists_the_near_ones() -> None:
     with pytest.raises(
         CannotLoad,
-        match=r"no example agent .*'randm'; did you mean random\?; .*environment.* file.py:",
+        match=r"no example agent .*'randm' \(did you mean random\?\); .*environment.* file.py:",
     ):
         load("randm")
 

@@ -147,7 +147,7 @@ def _without_class(name: str) -> str:
         listing = f"; it has {', '.join(names)}" if names else ""
         return f"{name} is a file: write {path}:Class or {path}:function{listing}"
     return (
-        f"no example agent is called {name!r}; {suggestion(name, EXAMPLES)}; "
+        f"no example agent is called {name!r} ({suggestion(name, EXAMPLES)}); "
         "write an agent or environment of your own as file.py:Class or package.module:Class"
     )
 
