@@ -92,9 +92,9 @@ class Evaluator:
                     lambda folder: start(folder, request, watcher or NullObserver())
                 )
             ended_early = result.ended_early is not None
-            if result.repeat is not None:  # once: the next evaluation plays the same environments
+            if result.repeats:  # once: the next evaluation plays the same environments
                 self._settings = self._settings.model_copy(update={"repeat_check": False})
-                ended_early |= result.repeatable is None
+                ended_early |= result.repeats[0].repeatable is None
         finally:
             if ended_early:  # in the midst of something: the next evaluation has new ones
                 self._close_environment()

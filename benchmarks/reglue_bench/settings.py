@@ -477,8 +477,8 @@ class ExecutionSettings(_Group):
     repeat_check: Annotated[
         bool,
         _flag(
-            "play a short episode again at the run's end, by its recorded actions, and say if it "
-            "is not the same to the bit (default: yes)",
+            "at the run's end play a short episode again, by its recorded actions, and ask a "
+            "frozen agent its first turns again; say who is not the same to the bit (default: yes)",
             _RECORDING,
             "--repeat-check/--no-repeat-check",
         ),

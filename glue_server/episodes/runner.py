@@ -11,12 +11,14 @@ from dataclasses import replace
 
 from glue_server.agent.calls import AgentCalls
 from glue_server.agent.port import AgentPort
+from glue_server.agent.repetition import RepeatableAgent, Repetition
 from glue_server.agent.turns import SlotAgent
 from glue_server.environment.calls import EnvironmentCalls
 from glue_server.episodes.loop import EpisodeLoop, NextOrder, Spent
 from glue_server.episodes.observed import ObservedParts
 from glue_server.episodes.recording import Outcome
 from glue_server.timeouts import Timeouts
+from reglue.errors import AgentFault
 from reglue.messages.agent import (
     Adapt,
     AdaptBegin,
@@ -49,10 +51,13 @@ class EpisodeRunner:
         self.spent = Spent()
         self.observed_to: ObservedParts | None = None  # who records what the agent sees
         self.hides_rewards = False  # from the agent in EVALUATE, with their range
+        self.asks_again = False  # what the agent was asked first in EVALUATE, before its cleanup
+        self.repetition: Repetition | None = None  # what came of it
         self._agent = AgentCalls(agent, timeouts, clock=clock, stop=stop)
         self._environment = environment
         self._clock = clock
         self._keeps = False  # what the agent has learned
+        self._judged: RepeatableAgent | None = None  # what it was asked when it was judged last
 
     @property
     def spec(self) -> TaskSpec:
@@ -92,7 +97,13 @@ class EpisodeRunner:
         return reply.text if isinstance(reply, TextMessage) else ""
 
     def cleanup(self) -> None:
-        """agent_cleanup."""
+        """agent_cleanup, unless the agent is lost while it is asked again."""
+        if self._judged is not None:
+            try:
+                self.repetition = self._judged.ask_again()
+            except AgentFault as fault:  # what it played is whole
+                self.repetition = Repetition(fault=f"{fault.status}: {fault}")
+                return
         self._call(Cleanup())
 
     def play(self, next_order: NextOrder, phase: Phase) -> Iterator[Outcome]:
@@ -105,8 +116,12 @@ class EpisodeRunner:
         An episode that reaches its order's `max_steps` is cut off: the outcome is `ok`, and the
         agent is not told of an end, or where the order `truncates` of a TRUNCATED one.
         """
+        repeats = self.asks_again and phase is Phase.EVALUATE
+        kind = RepeatableAgent if repeats else SlotAgent
+        agent = kind(self._agent, self.spec, clips=not self._environment.ready.raw_actions)
+        self._judged = agent if isinstance(agent, RepeatableAgent) else None
         loop = EpisodeLoop(
-            SlotAgent(self._agent, self.spec, clips=not self._environment.ready.raw_actions),
+            agent,
             self._environment,
             phase,
             next_order,

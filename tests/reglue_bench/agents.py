@@ -79,6 +79,13 @@ class Frozen(Seeded):
     adapts = False
 
 
+class Unseeded(Frozen):
+    """Draws from the operating system's entropy."""
+
+    def _draw(self, slots: npt.NDArray[np.uint32]) -> npt.NDArray[np.float64]:
+        return np.random.default_rng().uniform(-1, 1, (len(slots), 1))
+
+
 class Endless(Seeded):
     """Plays continuing tasks alone, and says so."""
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import select
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
 from glue_server import Spent
+from glue_server.agent.repetition import Repetition
 from glue_server.processes.children import end_together
 from glue_server.processes.frames import read_frame, unknown_frame, write_frame
 from glue_server.processes.interrupts import check_stop, hurried, uninterrupted
@@ -120,6 +121,7 @@ class DealingEngine(Engine):
         self._kept = 0  # agents that were not lost
         self._waiting: deque[_Shard] = deque()  # that nobody plays
         self._never = 0  # processes that died before they began, one after another
+        self._repetitions: list[Repetition] = []
         self._unplaced = 0  # players for which there is no core
 
     @property
@@ -137,6 +139,11 @@ class DealingEngine(Engine):
     def outside(self) -> int:
         """In all processes, as of the last unit of each."""
         return sum(of[3] for of in self._each_spent())
+
+    @property
+    def repetitions(self) -> Sequence[Repetition]:
+        """One of each shard."""
+        return self._repetitions
 
     def open(self) -> None:
         """Get ready to begin processes: each begins when there is a shard for it."""
@@ -249,8 +256,10 @@ class DealingEngine(Engine):
                 assert player.shard is not None
                 player.shard.begun.add(unit)
                 self._begin(Todo(unit, attempt))
-            case {"over": _}:
+            case {"over": repetition}:
                 player.shard = None
+                if repetition is not None:
+                    self._repetitions.append(Repetition(**repetition))
                 self._kept += 1
             case {"machine": machine}:
                 player.machine, self._never = machine, 0

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 from glue_server import Spent
+from glue_server.agent.repetition import Repetition
 from reglue.errors import AgentFault
 from reglue_bench.procedures.procedure import Begin, Record, Todos, Watch
 
@@ -29,6 +31,11 @@ class Engine(ABC):
     @abstractmethod
     def outside(self) -> int:
         """Observations that were outside of their Box so far."""
+
+    @property
+    @abstractmethod
+    def repetitions(self) -> Sequence[Repetition]:
+        """What came of asking agents again; none where they were not asked."""
 
     @abstractmethod
     def open(self) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from glue_server import Spent
+from glue_server.agent.repetition import Repetition
 from reglue.errors import AgentFault
 from reglue_bench.engines.engine import Engine
 from reglue_bench.procedures.procedure import Begin, MakeOrder, Procedure, Record, Todos, Watch
@@ -31,6 +34,11 @@ class HereEngine(Engine):
     def outside(self) -> int:
         """Of the pool."""
         return self._pool.outside
+
+    @property
+    def repetitions(self) -> Sequence[Repetition]:
+        """Of the pool's last agent."""
+        return [each for each in [self._pool.repetition] if each is not None]
 
     def open(self) -> None:
         """Wait for the first agent."""

@@ -12,7 +12,7 @@ import socket
 import threading
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
@@ -29,7 +29,7 @@ from reglue_bench.engines.shard import ShardTold, outcome_head, played_frame, to
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.procedures.procedure import Todo
-from reglue_bench.runs.agent_pool import AgentPool, check_capable, served_host
+from reglue_bench.runs.agent_pool import AgentPool, asks_again, check_capable, served_host
 from reglue_bench.runs.environments import environment_of
 from reglue_bench.runs.server import RunServer
 from reglue_bench.runs.versions import machine
@@ -126,16 +126,18 @@ class _Player:
         self._settings = Settings.model_validate(told.settings)
         self._plan = Plan.from_json(told.plan)
         self._server = RunServer(self._settings, self._say, environment=False)
+        procedure = procedure_of(self._plan)
         self.agents = _Agents(
             self._make_host,
             self._make_environment,
             stop=parent.stop,
             admit=self._admit,
-            check=partial(check_capable, adapts=procedure_of(self._plan).adapts),
+            check=partial(check_capable, adapts=procedure.adapts),
             timeouts=self._settings.timeouts,
             say=self._say,
         )
         self.agents.hides_rewards = self._plan.hides_rewards
+        self.agents.asks_again = asks_again(self._settings, procedure)
 
     def play(self) -> None:
         """Play shard after shard. Raises EOFError after the last."""
@@ -157,7 +159,8 @@ class _Player:
                 ),
             )
             self._tell_logs()
-            self._parent.tell({"over": True} | self._spent())
+            found = self.agents.repetition
+            self._parent.tell({"over": found and asdict(found)} | self._spent())
 
     def close(self) -> None:
         """End the agent and the environments."""

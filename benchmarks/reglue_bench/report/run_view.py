@@ -87,12 +87,12 @@ def _who_and_what(result: Result) -> list[tuple[str, str]]:
 
 
 def _repeatable(result: Result) -> str:
-    if result.repeatable:
-        assert result.repeat is not None
-        return (
-            f"yes, its environment: played again, it was the same to the bit; {result.repeat.what}"
-        )
-    return "not checked" if result.repeatable is None else "no"
+    words = {True: "yes", False: "no", None: "not known"}
+    found = [
+        f"{each.who} {words[each.repeatable]}" + f" ({each.what})" * bool(each.repeatable)
+        for each in result.repeats
+    ]
+    return "; ".join(found) or "not checked"
 
 
 def _training(result: Result) -> list[tuple[str, str]]:

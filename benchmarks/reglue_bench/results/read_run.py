@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, get_args
@@ -28,7 +29,7 @@ from reglue_bench.runs.ledger import (
     FILE,
     ISOLATION,
     MACHINE,
-    REPEAT,
+    REPEATS,
     LedgerReader,
     warn_of_lost_journal,
 )
@@ -72,8 +73,9 @@ def score_of(ledger: LedgerReader) -> Result:
     events = [Event(what=what, count=int(about[EVENT + what])) for what in _named(about, EVENT)]
     result = procedure_of(plan).score(played).with_episodes(Episodes(ledger.folder))
     result = result.model_copy(update={**where, "events": events})
-    if repeat := about.get(REPEAT):
-        result = result.model_copy(update={"repeat": Repeat.model_validate_json(repeat)})
+    if repeats := about.get(REPEATS):
+        found = tuple(map(Repeat.model_validate, json.loads(repeats)))
+        result = result.model_copy(update={"repeats": found})
     if settings.record or (ledger.folder / OBSERVED).is_file():
         episodes, lost = counted(ledger)
         recorded = Recorded(episodes=episodes, lost=lost)

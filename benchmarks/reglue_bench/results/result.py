@@ -119,10 +119,11 @@ class Recorded(_Record):
 
 
 class Repeat(_Record):
-    """An episode that was played again at the run's end, by its recorded actions."""
+    """What came of playing an episode again at the run's end, or of asking the agent again."""
 
-    repeatable: bool | None  # it earned the same to the bit; None: it could not be played again
-    what: str  # what was played again; where it first differs; or why nothing was
+    who: Literal["environment", "agent"]
+    repeatable: bool | None  # it did the same to the bit; None: it could not be tried
+    what: str  # what was tried again; where it first differs; or why nothing was
 
 
 class Event(_Record):
@@ -269,7 +270,7 @@ class Result(_Record):
     versions: dict[str, str]  # of the packages that decide a row's bits
     machines: list[str] = []  # on which agents played: name, processor, on which bits depend too
     environments_on: list[str] = []  # the machines of --environments ray; empty: agents' own
-    repeat: Repeat | None = None  # of an episode, at the run's end; None: none was asked for
+    repeats: tuple[Repeat, ...] = ()  # at the run's end, one each of who was tried again
     events: list[Event] = []  # what befell the run and changed no row, over all sessions
     _episodes: Iterable[EpisodeRow] | None = PrivateAttr(None)
 
@@ -288,12 +289,15 @@ class Result(_Record):
 
     @property
     def repeatable(self) -> bool | None:
-        """Whether an episode that was played again, by its actions, was the same to the bit.
+        """Whether what was tried again at the run's end was the same to the bit.
 
-        False: the environment's scores cannot be repeated. None: that was not checked. Of the agent
-        `reglue try` says it.
+        The environment plays an episode again, by its actions; a frozen agent answers its first
+        turns again. False: scores cannot be repeated, because of one of them. None: not known.
         """
-        return None if self.repeat is None else self.repeat.repeatable
+        found = [each.repeatable for each in self.repeats]
+        if False in found:
+            return False
+        return None if None in found or not found else True
 
     @property
     def has_episodes(self) -> bool:

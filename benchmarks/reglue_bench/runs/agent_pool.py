@@ -16,6 +16,7 @@ from pathlib import Path
 from env_adapters.cache import cache_folder
 from glue_server import AgentPort, EnvironmentCalls, EpisodeRunner, Spent, Timeouts
 from glue_server.agent.capability import incapability
+from glue_server.agent.repetition import Repetition
 from glue_server.episodes.observed import ObservedParts
 from glue_server.peers.hosts import (
     AgentPeer,
@@ -36,6 +37,7 @@ from reglue.errors import (
     setting,
 )
 from reglue.spec import TaskSpec
+from reglue_bench.procedures.procedure import Procedure
 from reglue_bench.runs.ledger import FILE as LEDGER
 from reglue_bench.settings import AGENT_WAIT, Settings
 
@@ -66,6 +68,7 @@ class AgentPool:
         self.spent = Spent()  # over all agents, with the time that they took to connect
         self.observed_to: ObservedParts | None = None  # who records what agents see
         self.hides_rewards = False  # from agents while they are judged
+        self.asks_again = False  # the last agent, whether it answers alike
         self._make_host = make_host
         self._make_environment = make_environment
         self._stop = stop
@@ -79,6 +82,7 @@ class AgentPool:
         self._before_outside = lent.outside if lent else 0
         self._waiting: AgentPort | None = None  # connected, and not used yet
         self._playing: AgentPort | None = None
+        self._glue: EpisodeRunner | None = None  # with the last agent
         self._given = 0  # agents, one a run or fewer
         self._losses = Losses(say)
 
@@ -97,6 +101,11 @@ class AgentPool:
     def outside(self) -> int:
         """Observations that were outside of their Box so far."""
         return self._environment.outside - self._before_outside if self._environment else 0
+
+    @property
+    def repetition(self) -> Repetition | None:
+        """What came of asking the last agent again; None: it was not asked."""
+        return self._glue.repetition if self._glue else None
 
     def open(self) -> None:
         """Make the environment and wait for the first agent. Raises AgentFault, UsageError."""
@@ -122,6 +131,8 @@ class AgentPool:
         glue.spent = self.spent
         glue.observed_to = self.observed_to
         glue.hides_rewards = self.hides_rewards
+        glue.asks_again = self.asks_again
+        self._glue = glue
         return glue
 
     def emptied(self) -> EnvironmentCalls:
@@ -218,6 +229,14 @@ def check_capable(port: AgentPort, spec: TaskSpec, *, adapts: bool) -> None:
     if (lack := incapability(port.hello, spec, adapts=adapts)) is not None:
         port.refuse(lack)
         raise NotCapable(f"{printable(port.hello.agent)} cannot play this: {lack}")
+
+
+def asks_again(settings: Settings, procedure: Procedure) -> bool:
+    """Whether agents are asked again: not those that adapt, which may remember a trial's episodes.
+
+    Those that learn while they are judged are not, in any case.
+    """
+    return settings.repeat_check and not procedure.adapts
 
 
 AGENT_LOG = "agent.log"

@@ -26,7 +26,7 @@ from reglue_bench.runs.repeatability import played_again
 from reglue_bench.runs.run import Request, kept_cell_key
 from reglue_bench.settings import Settings
 from reglue_bench.terminal.observer import Observer
-from reglue_bench.terminal.summary import blamed_environment, not_repeatable
+from reglue_bench.terminal.summary import blame, not_repeatable
 from reglue_bench.terminal.words import milliseconds
 
 STALE = (
@@ -148,20 +148,24 @@ def _repeatable(first: _Played, again: _Played, settings: Settings) -> list[Chec
     if not differ:
         return [Check(True, "a second run gave the same episodes to the bit"), *told]
     what = "a second run gave other episodes"
-    repeat = first.result.repeat
-    if first.result.repeatable and differ[0] is not None:
-        repeat = _repeated(first.ledger, differ[0], settings) or repeat
-    if repeat is None or repeat.repeatable is None:
+    found = {each.who: each for each in first.result.repeats}
+    environment, agent = found.get("environment"), found.get("agent")
+    if environment and environment.repeatable and differ[0] is not None:
+        environment = _repeated(first.ledger, differ[0], settings) or environment
+        told += [Check(None, blame(environment))] * (not environment.repeatable)
+    if environment is None or environment.repeatable is None:
         return [*told, Check(None, f"{what}, because of the environment or the agent")]
-    if not repeat.repeatable:
-        told = told or [Check(None, blamed_environment(repeat))]
+    if not environment.repeatable:
         return [*told, Check(None, f"{what}: the environment is not repeatable")]
+    if agent and agent.repeatable is False:
+        return [*told, Check(None, f"{what}: the agent is not repeatable")]
     return [
+        *told,
         Check(
             None,
             f"not repeatable, because of the agent: {what}, and the environment plays the same "
             "actions alike; seed all of the agent's random numbers by starts.seeds",
-        )
+        ),
     ]
 
 

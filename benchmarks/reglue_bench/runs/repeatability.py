@@ -2,13 +2,13 @@
 
 An environment that plays a function of its cells and actions earns the same, to the bit. One that
 draws random numbers of its own, or keeps something from one episode to the next, does not: what it
-scored cannot be repeated.
+scored cannot be repeated. The agent is asked again apart from that: see glue_server's repetition.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from glue_server import EnvironmentCalls, EpisodeRunner, LocalPort, Outcome, Timeouts
 from glue_server.agent.actions import unpacked
+from glue_server.agent.repetition import Repetition
 from reglue.agents.agent import Agent
 from reglue.messages.agent import Ends, Phase, Starts, Steps
 from reglue.spec import Arrays, TaskSpec
@@ -74,8 +75,22 @@ def played_again(
     what = _name(outcome, steps, procedure)
     for _ in range(_TIMES):
         if difference := _difference(environment, outcome, steps, seen):
-            return Repeat(repeatable=False, what=f"{what}: {difference}")
-    return Repeat(repeatable=True, what=what)
+            what = f"{what}: {difference}"
+            return Repeat(who="environment", repeatable=False, what=what)
+    return Repeat(who="environment", repeatable=True, what=what)
+
+
+def asked_again(repetitions: Sequence[Repetition]) -> Repeat:
+    """What a result says of an agent, or its copies, that was asked its first turns again."""
+    for each in repetitions:
+        if each.difference:
+            return Repeat(who="agent", repeatable=False, what=each.difference)
+    for each in repetitions:
+        if each.fault:
+            what = f"asked its first turns again, it failed: {each.fault}"
+            return Repeat(who="agent", repeatable=None, what=what)
+    rows = sum(each.rows for each in repetitions)
+    return Repeat(who="agent", repeatable=True, what=f"asked about {rows} observations again")
 
 
 def _name(outcome: Outcome, steps: int, procedure: Procedure) -> str:

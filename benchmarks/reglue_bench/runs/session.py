@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import time
 from array import array
 from collections.abc import Sequence
@@ -32,13 +33,19 @@ from reglue_bench.plans.resolve import suite_of
 from reglue_bench.procedures import Procedure, Todo, Todos, procedure_of
 from reglue_bench.procedures.procedure import chosen
 from reglue_bench.results.result import Ending, Repeat
-from reglue_bench.runs.agent_pool import AGENT_LOG, AgentPool, check_capable, served_host
+from reglue_bench.runs.agent_pool import (
+    AGENT_LOG,
+    AgentPool,
+    asks_again,
+    check_capable,
+    served_host,
+)
 from reglue_bench.runs.environments import cores, environment_of
 from reglue_bench.runs.ledger import ENVIRONMENTS, ISOLATION, MACHINE, Begun, Ledger, Totals
 from reglue_bench.runs.observed import ObservedWriter
 from reglue_bench.runs.players import environment_players, players_of
 from reglue_bench.runs.recorder import Recorder
-from reglue_bench.runs.repeatability import ShortestEpisode
+from reglue_bench.runs.repeatability import ShortestEpisode, asked_again
 from reglue_bench.runs.request import (
     MOST_TRIES,
     Request,
@@ -122,12 +129,15 @@ class Session:
         return None
 
     def check_repeatable(self) -> None:
-        """Once all is played, play a short episode again, and keep what came of it."""
+        """Once all is played, play a short episode again, and keep who could be repeated."""
         if self._shortest.outcome is None or not self._request.settings.repeat_check:
             return
-        found = [Repeat(repeatable=None, what="interrupted")]
+        found = [_unknown("interrupted")]
         interruptible(lambda: found.append(self._repeated()))
-        self._ledger.note_repeat(found[-1].model_dump_json())
+        repeats = found[-1:]
+        if repetitions := self._engine.repetitions:
+            repeats.append(asked_again(repetitions))
+        self._ledger.note_repeats(json.dumps([each.model_dump() for each in repeats]))
 
     def close(self) -> None:
         """Close the agent and the environments, and stop listening."""
@@ -140,7 +150,7 @@ class Session:
     def _repeated(self) -> Repeat:
         asked = self._request.settings
         if asked.engine != LOCAL:
-            return Repeat(repeatable=None, what="its environments were on other machines")
+            return _unknown("its environments were on other machines")
         try:
             if isinstance(self._engine, HereEngine):
                 return self._shortest.played_again(self._pool.emptied(), self._procedure)
@@ -150,7 +160,7 @@ class Session:
             with contextlib.closing(environment):
                 return self._shortest.played_again(environment, self._procedure)
         except ReglueError as error:
-            return Repeat(repeatable=None, what=f"its environment did not play again: {error}")
+            return _unknown(f"its environment did not play again: {error}")
 
     def _order(self, unit: int, cell: PlanCell) -> Order:
         return self._request.plan.order(unit, cell, self._starts, self._cells)
@@ -208,6 +218,7 @@ class Session:
             say=self._watcher.say,
         )
         pool.hides_rewards = self._request.plan.hides_rewards
+        pool.asks_again = asks_again(self._request.settings, self._procedure)
         return pool
 
     def _make_host(self) -> AgentPeer:
@@ -350,6 +361,11 @@ class Session:
             environment_s=self._engine.spent.environment_s,
             executed=self._engine.executed,
         )
+
+
+def _unknown(why: str) -> Repeat:
+    """Of an environment that could not be tried."""
+    return Repeat(who="environment", repeatable=None, what=why)
 
 
 def _numbered(told: ShardTold, number: int) -> ShardTold:

@@ -96,20 +96,29 @@ def notes(result: Result) -> list[str]:
 
 def not_repeatable(result: Result) -> list[str]:
     """Who is to blame if the run cannot be repeated, and where; else why that is not known."""
-    if result.repeat is None or result.repeat.repeatable:
-        return []
-    if result.repeat.repeatable is None:
-        return [f"not known to be repeatable: {result.repeat.what}"]
-    return [blamed_environment(result.repeat)]
+    return [blame(each) for each in result.repeats if not each.repeatable]
 
 
-def blamed_environment(repeat: Repeat) -> str:
-    """Where an environment did not play the same actions alike, and what to do."""
-    return (
-        "not repeatable, because of the environment: it did not play the same actions alike; "
-        f"{repeat.what}; have it draw all random numbers from the seed of reset (of its cell), and "
-        "keep nothing from one episode to the next"
-    )
+def blame(repeat: Repeat) -> str:
+    """Why somebody is not repeatable, and what to do; or why it is not known."""
+    if repeat.repeatable is None:
+        return f"the {repeat.who} is not known to be repeatable: {repeat.what}"
+    how, advice = _BLAMES[repeat.who]
+    return f"not repeatable, because of the {repeat.who}: {how}; {repeat.what}; {advice}"
+
+
+_BLAMES = {
+    "environment": (
+        "it did not play the same actions alike",
+        "have it draw all random numbers from the seed of reset (of its cell), and keep nothing "
+        "from one episode to the next",
+    ),
+    "agent": (
+        "it did not answer its first turns alike when it was asked them again",
+        "have it draw all random numbers from its start seeds (starts.seeds), and keep nothing "
+        "from one episode to the next while it is frozen",
+    ),
+}
 
 
 def events(result: Result) -> list[str]:

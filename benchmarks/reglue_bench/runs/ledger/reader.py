@@ -47,7 +47,7 @@ EVENT = "event: "
 ENDED_EARLY = "ended early"
 """Entry of `about`: why the last session left something to play; empty where it did not end so."""
 
-REPEAT = "repeat"
+REPEATS = "repeats"
 """Entry of `about`: what came of playing an episode again, as JSON."""
 
 DIGEST = "digest"  # entry of the table `about`, over the others

@@ -27,7 +27,7 @@ from reglue_bench.runs.ledger.reader import (
     ENDED_EARLY,
     EVENT,
     FORMAT,
-    REPEAT,
+    REPEATS,
     SESSIONS,
     LedgerReader,
     Totals,
@@ -163,10 +163,10 @@ class Ledger(LedgerReader):
             count = int(facts(connection, self._folder).get(EVENT + what, "0")) + times
             self._set(connection, {EVENT + what: str(count)})
 
-    def note_repeat(self, repeat: str) -> None:
-        """What came of playing an episode again, as JSON; the last one counts."""
+    def note_repeats(self, repeats: str) -> None:
+        """What could be repeated, as JSON; the last one counts."""
         with self._transaction() as connection:
-            self._set(connection, {REPEAT: repeat})
+            self._set(connection, {REPEATS: repeats})
 
     def begin_session(self) -> int:
         """Begin a session: this process writes. Returns the key of its totals."""

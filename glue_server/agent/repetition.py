@@ -1,0 +1,141 @@
+"""Asks a frozen agent its first turns again.
+
+It answers alike if its actions follow from what it is told: start seeds, observations and rewards.
+An agent that draws other random numbers, or keeps something from earlier episodes, does not. The
+turns are the same row by row, so that a network computes the same batches, and no environment is
+needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from glue_server.agent.actions import unpacked
+from glue_server.agent.calls import AgentCalls
+from glue_server.agent.turns import Answer, Rows, SlotAgent
+from reglue.errors import brief
+from reglue.messages.agent import Phase
+from reglue.messages.environment import Slots
+from reglue.spec import TaskSpec
+
+_MOST_TURNS = 50  # that are kept
+_MOST_BYTES = 4 * 2**20  # of their observations
+_LEAST_ROWS = 20  # that are asked again
+_SHARE = 100  # one turn of so many is asked again
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """What came of asking an agent again."""
+
+    rows: int = 0  # observations that it was shown again
+    difference: str = ""  # its first other action; empty: it chose the same
+    fault: str = ""  # why it was not asked all of them
+
+
+@dataclass(slots=True)
+class _Turn:
+    """A turn as the agent was told it, and its answer."""
+
+    phase: Phase
+    ends: Rows | None
+    steps: Rows | None
+    starts: Rows | None
+    actions: bytes = b""  # packed
+
+    @property
+    def nbytes(self) -> int:
+        """Of observations."""
+        parts = filter(None, (self.ends, self.steps, self.starts))
+        return sum(rows.nbytes for part in parts for rows in part.observations.values())
+
+
+class RepeatableAgent(SlotAgent):
+    """Keeps the first turns, up to the first answer that lacks an action."""
+
+    def __init__(self, calls: AgentCalls, spec: TaskSpec, *, clips: bool) -> None:
+        """As SlotAgent."""
+        super().__init__(calls, spec, clips=clips)
+        self._turns: list[_Turn] = []
+        self._keeps = calls.turn_every_s == 0
+        self._bytes = 0
+        self._told = self._heard = 0  # turns
+
+    def tell(
+        self,
+        phase: Phase,
+        *,
+        ends: Rows | None = None,
+        steps: Rows | None = None,
+        starts: Rows | None = None,
+    ) -> bool:
+        """As SlotAgent does."""
+        if self._keeps and (ends or steps or starts):
+            self._keep(_Turn(phase, _copy(ends), _copy(steps), _copy(starts)))
+        asks = super().tell(phase, ends=ends, steps=steps, starts=starts)
+        self._told += asks
+        return asks
+
+    def hear(self, *, may_hold: bool = True) -> Answer:
+        """As SlotAgent does."""
+        answer = super().hear(may_hold=may_hold)
+        if self._heard < len(self._turns):
+            actions = _actions(answer)
+            if actions is None:
+                del self._turns[self._heard :]
+                self._keeps = False
+            else:
+                self._turns[self._heard].actions = actions
+        self._heard += 1
+        return answer
+
+    def ask_again(self) -> Repetition:
+        """Ask again what was kept, or as much as takes little of the agent's time.
+
+        Raises AgentFault if the agent is lost.
+        """
+        rows = 0
+        for number, turn in enumerate(self._turns):
+            if rows >= _LEAST_ROWS and number >= self._told // _SHARE:
+                break
+            super().tell(turn.phase, ends=turn.ends, steps=turn.steps, starts=turn.starts)
+            answer = super().hear()
+            if (actions := _actions(answer)) is None:
+                return Repetition(rows, fault="it did not choose an action for each slot")
+            if actions != turn.actions:
+                where = f"turn {number + 1}, {self._difference(answer.slots, actions, turn)}"
+                return Repetition(rows, difference=where)
+            rows += len(answer.slots)
+        return Repetition(rows)
+
+    def _keep(self, turn: _Turn) -> None:
+        self._bytes += turn.nbytes
+        self._keeps = len(self._turns) < _MOST_TURNS and self._bytes <= _MOST_BYTES
+        if self._keeps:
+            self._turns.append(turn)
+
+    def _difference(self, slots: Slots, actions: bytes, turn: _Turn) -> str:
+        """The first row that differs."""
+        tensors = self.checks.spec.actions
+        got, wanted = unpacked(actions, tensors), unpacked(turn.actions, tensors)
+        for row, slot in enumerate(slots.tolist()):
+            for name in got:
+                if got[name][row].tobytes() != wanted[name][row].tobytes():
+                    before, now = brief(wanted[name][row].tolist()), brief(got[name][row].tolist())
+                    return f"slot {slot}: {name} was {before}, then {now}"
+        raise AssertionError("there is a difference")
+
+
+def _actions(answer: Answer) -> bytes | None:
+    """All of an answer, packed; None where a slot has none."""
+    checked = answer.checked
+    if checked is None or checked.defaulted or answer.faults or answer.held:
+        return None
+    return checked.packed.tobytes()
+
+
+def _copy(rows: Rows | None) -> Rows | None:
+    """Rows that the agent, or the environment's next step, cannot change."""
+    return rows.take(np.arange(len(rows))) if rows else None
