@@ -1,4 +1,4 @@
-"""What was measured: kept in results.json, shown in RESULTS.md and results.svg."""
+"""What was measured: samples as JSON, the page RESULTS.md and its picture results.svg."""
 
 from __future__ import annotations
 
@@ -80,6 +80,7 @@ class Results:
 
     def write(self, path: Path) -> None:
         """Write it down."""
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 
 
@@ -118,7 +119,7 @@ _INTRODUCTION = f"""# Speed
 Written by `{COMMAND}`, which measures all of it again; `make speed ONLY=turns` one section,
 `.venv-speed/bin/python -m speed.run --help` says what else there is. Contenders take
 turns (A B A B …), a figure is the median of its rounds, and what counts are the ratios in one run
-on one machine. `results.json` has every sample.
+on one machine. `build/speed/results.json` has every sample then.
 
 ![How many times as fast Reglue is as each peer](results.svg)
 """

@@ -1,4 +1,5 @@
-"""Measures Reglue beside other libraries, and writes RESULTS.md, results.svg and results.json.
+"""Measures Reglue beside other libraries, and writes RESULTS.md and results.svg.
+
 `make speed` runs it in its own environment, `.venv-speed`, where these are installed.
 """
 
@@ -32,6 +33,8 @@ SECTIONS: dict[str, Callable[[Scale, Watch], Section]] = {
     "competition_postgresql": competition.on_postgresql,
 }
 HERE = Path(__file__).parent
+SAMPLES = HERE.parents[1] / "build/speed"
+"""Where samples are kept, so that sections can be measured one by one."""
 
 
 def main(
@@ -53,27 +56,31 @@ def main(
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option(help="where to write (default: this program's folder; --quick: nowhere)"),
+        typer.Option(help="where to write all (default: samples to build/speed; --quick: nowhere)"),
     ] = None,
 ) -> None:
     """Measure, print, and write."""
     console = Console()
     if unknown := set(only or ()) - set(SECTIONS):
         raise typer.BadParameter(f"got {', '.join(unknown)}, wanted of {', '.join(SECTIONS)}")
-    folder = out or (None if quick else HERE)
+    samples = None if quick and not out else (out or SAMPLES) / "results.json"
     if render:
-        results = read((folder or HERE) / "results.json")
+        results = read((out or SAMPLES) / "results.json")
     else:
-        results = begun(folder / "results.json") if folder else Results()
+        results = begun(samples) if samples else Results()
         for name in only or SECTIONS:
             section = _measured(name, Scale(quick=quick, long=long), console)
             results.add(name, section)
             _print(section, console)
-            if folder:
-                _write(results, folder)
-    if folder:
-        _write(results, folder)
-        console.print(f"{folder / 'RESULTS.md'}", markup=False, highlight=False)
+            if samples:
+                results.write(samples)
+    if not (samples or render):
+        return
+    if left := SECTIONS.keys() - results.sections.keys():
+        text = f"RESULTS.md is written once these are measured here, too: {', '.join(sorted(left))}"
+    else:
+        text = str(_write(results, out or HERE))
+    console.print(text, markup=False, highlight=False)
 
 
 def _measured(name: str, scale: Scale, console: Console) -> Section:
@@ -99,11 +106,11 @@ def _print(section: Section, console: Console) -> None:
         console.print(note, markup=False)
 
 
-def _write(results: Results, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    results.write(folder / "results.json")
+def _write(results: Results, folder: Path) -> Path:
+    """Write the page and its picture; returns the page's path."""
     draw(results, folder / "results.svg")
     (folder / "RESULTS.md").write_text(page(results), encoding="utf-8")
+    return folder / "RESULTS.md"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`make scaling`: measures how a run scales; writes RESULTS.md, results.svg and results.json."""
+"""`make scaling`: measures how a run scales; writes RESULTS.md and results.svg."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from speed.scaling import cluster
 from speed.scaling.page import draw, page
 
 HERE = Path(__file__).parent
+SAMPLES = HERE.parents[2] / "build/speed/scaling.json"
 
 COORDINATOR = (  # shards at once, runs, episodes of a run, steps of an episode
     (2, 200, 200, 1),
@@ -35,8 +36,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a smoke run, which writes nothing")
     parser.add_argument("--render", action="store_true", help="write the page and plot again")
     asked = parser.parse_args()
-    kept = HERE / "results.json"
-    results = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
+    results = json.loads(SAMPLES.read_text(encoding="utf-8")) if SAMPLES.exists() else {}
     if not asked.render:
         if results.get("stood_on") != (here := _stood_on()):
             results = {"stood_on": here}
@@ -45,7 +45,8 @@ def main() -> None:
     if asked.quick:
         print(json.dumps(results, indent=1))
         return
-    kept.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    SAMPLES.parent.mkdir(parents=True, exist_ok=True)
+    SAMPLES.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     if results.keys() >= PARTS.keys():
         (HERE / "RESULTS.md").write_text(page(results), encoding="utf-8")
         draw(results, HERE / "results.svg")

@@ -48,7 +48,7 @@ def _serve(channel: socket.socket, steps: int) -> None:
                     write_frame(channel, said | _SPENT)
                 played, body = played_frame(todo, outcomes)
                 write_frame(channel, {"played": played} | _SPENT, body)
-            write_frame(channel, {"over": True} | _SPENT)
+            write_frame(channel, {"over": None} | _SPENT)
 
 
 def _outcome(order: Order, steps: int) -> Outcome:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from speed.harness import run
-from speed.scaling import __main__ as program
 from speed.scaling.model import fitted, left_out
-from speed.scaling.page import page
 
 
 @pytest.mark.parametrize(("shards", "runs", "episodes"), [(2, 5, 3), (7, 30, 1)])
@@ -30,9 +26,3 @@ def test_a_model_finds_what_it_was_made_of() -> None:
 def test_an_error_is_that_of_a_model_which_did_not_know() -> None:
     seconds = {1: 24.0, 2: 12.0, 3: 8.0, 4: 60.0}
     assert left_out(24, seconds)[4] == pytest.approx(6.0)
-
-
-def test_the_page_is_that_of_the_results() -> None:
-    """If not: `make scaling FLAGS=--render`."""
-    results = json.loads((program.HERE / "results.json").read_text(encoding="utf-8"))
-    assert (program.HERE / "RESULTS.md").read_text(encoding="utf-8") == page(results)
