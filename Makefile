@@ -16,12 +16,17 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo docs reference picture chaos cheats test fuzz test-clients test-containers check conformance coverage speed scaling format proto \
+.PHONY: help help-all setup demo docs reference picture chaos cheats test fuzz test-clients test-containers check conformance coverage speed scaling format proto \
 	proto-image constraints clean clients cpp onnxruntime sanitize tidy c julia typescript docker \
 	check-style check-types check-layers check-proto check-stubs check-tests check-containers
 
-help: ## list the targets
-	@awk -F ' ## ' '/^[a-z-]+:.* ## / { sub(/:.*/, "", $$1); printf "%-12s %s\n", $$1, $$2 }' Makefile
+FIRST := setup demo test check docs format conformance speed chaos clean help-all
+help: ## list the targets that people need most
+	@awk -F ' ## ' -v first=' $(FIRST) ' '/^[a-z-]+:.* ## / { sub(/:.*/, "", $$1); \
+		if (first == "  " || index(first, " " $$1 " ")) printf "%-15s %s\n", $$1, $$2 }' Makefile
+
+help-all: ## list all targets
+	@$(MAKE) --no-print-directory help FIRST=
 
 setup: .venv/dev-is-installed ## make .venv with everything a developer needs
 
