@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 from glue_server import Outcome
 from reglue.errors import UsageError
+from reglue_bench.engines.environments import environment_of
 from reglue_bench.evaluation import start
 from reglue_bench.plans.names import BenchmarkName
 from reglue_bench.plans.plan import Plan
@@ -19,7 +20,6 @@ from reglue_bench.plans.resolve import make_plan
 from reglue_bench.procedures import PROCEDURES, procedure_of
 from reglue_bench.replay.recorded import order_of
 from reglue_bench.results.result import Repeat, Result
-from reglue_bench.runs.environments import environment_of
 from reglue_bench.runs.extremes import failures, told_failures
 from reglue_bench.runs.ledger import LedgerReader, Row
 from reglue_bench.runs.repeatability import played_again

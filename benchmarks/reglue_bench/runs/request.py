@@ -12,10 +12,10 @@ from typing import Literal
 from glue_server import EnvironmentCalls
 from glue_server.peers.hosts import AgentPeer
 from reglue.tools.loading import checkpoint_sha256
+from reglue_bench.engines.agent_pool import agent_code
+from reglue_bench.engines.server import RunServer
 from reglue_bench.plans.plan import Plan
-from reglue_bench.runs.agent_pool import agent_code
 from reglue_bench.runs.observed import FILE as OBSERVED
-from reglue_bench.runs.server import RunServer
 from reglue_bench.settings import Settings
 
 Retry = Literal["none", "environment", "all"]

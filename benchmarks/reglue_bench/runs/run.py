@@ -11,6 +11,7 @@ from glue_server.processes.interrupts import interruptible, uninterrupted
 from reglue.errors import PlanDiffers, setting
 from reglue_bench.datasets.recording import write_recorded
 from reglue_bench.datasets.source import check_extra
+from reglue_bench.engines.versions import versions
 from reglue_bench.plans.keys import PUBLIC, Submission, cell_key, training_key
 from reglue_bench.plans.plan import Plan, difference
 from reglue_bench.plans.resolve import suite_of
@@ -30,7 +31,6 @@ from reglue_bench.runs.request import (
 )
 from reglue_bench.runs.session import Session
 from reglue_bench.runs.trust import SIGNATURE, signature
-from reglue_bench.runs.versions import versions
 from reglue_bench.terminal.observer import Observer
 
 __all__ = [

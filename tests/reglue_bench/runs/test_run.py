@@ -12,12 +12,12 @@ import pytest
 
 from glue_server import Outcome
 from reglue.errors import PlanDiffers, RunBusy, UsageError
+from reglue_bench.engines.server import RunServer
 from reglue_bench.evaluation import resume, start
 from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import FILE, Ledger
 from reglue_bench.runs.run import Request, begin, carry_out, check_same
-from reglue_bench.runs.server import RunServer
 from reglue_bench.settings import Settings, read_settings
 from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.agents import Seeded
