@@ -13,7 +13,7 @@ from reglue_bench.plans.plan import difference, json_difference, title_of
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.results.episodes import EpisodeRow, Episodes
 from reglue_bench.results.whole_file import whole_file
-from reglue_bench.runs.ledger import FILE as LEDGER
+from reglue_bench.run_folder import LEDGER
 
 if TYPE_CHECKING:
     from reglue_bench.criteria import Criterion

@@ -11,6 +11,7 @@ from glue_server.processes.interrupts import interruptible, uninterrupted
 from reglue.errors import PlanDiffers, setting
 from reglue_bench.datasets.recording import write_recorded
 from reglue_bench.datasets.source import check_extra
+from reglue_bench.engines.agent_identity import AGENT_FILE, agent_facts
 from reglue_bench.engines.versions import versions
 from reglue_bench.plans.keys import PUBLIC, Submission, cell_key, training_key
 from reglue_bench.plans.plan import Plan, difference
@@ -22,10 +23,8 @@ from reglue_bench.results.read_run import score_of
 from reglue_bench.results.result import Ending, Result
 from reglue_bench.runs.ledger import AGENT_NAME, Ledger
 from reglue_bench.runs.request import (
-    AGENT_FILE,
     Request,
     Retry,
-    agent_facts,
     is_recorded,
     kept_cell_key,
 )

@@ -24,8 +24,8 @@ from reglue_bench.engines import (
     Players,
     ShardTold,
 )
+from reglue_bench.engines.agent_identity import agent_files
 from reglue_bench.engines.agent_pool import (
-    AGENT_LOG,
     AgentPool,
     asks_again,
     check_capable,
@@ -43,6 +43,7 @@ from reglue_bench.plans.resolve import suite_of
 from reglue_bench.procedures import Procedure, Todo, Todos, procedure_of
 from reglue_bench.procedures.procedure import chosen
 from reglue_bench.results.result import Ending, Repeat
+from reglue_bench.run_folder import AGENT_LOG
 from reglue_bench.runs.ledger import ENVIRONMENTS, ISOLATION, MACHINE, Begun, Ledger, Totals
 from reglue_bench.runs.observed import ObservedWriter
 from reglue_bench.runs.players import environment_players, players_of
@@ -52,7 +53,6 @@ from reglue_bench.runs.request import (
     MOST_TRIES,
     Request,
     Retry,
-    agent_files,
     is_recorded,
     kept_cell_key,
 )

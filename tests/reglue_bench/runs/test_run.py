@@ -16,7 +16,8 @@ from reglue_bench.engines.server import RunServer
 from reglue_bench.evaluation import resume, start
 from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.result import Result
-from reglue_bench.runs.ledger import FILE, Ledger
+from reglue_bench.run_folder import LEDGER
+from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.run import Request, begin, carry_out, check_same
 from reglue_bench.settings import Settings, read_settings
 from reglue_bench.terminal.observer import NullObserver
@@ -292,7 +293,7 @@ def test_a_run_that_cannot_be_played_as_asked_leaves_no_folder(tmp_path: Path) -
     settings = Settings(benchmark="corridor", agent="exprt", workers=0)
     with pytest.raises(UsageError, match="did you mean expert"):
         start(tmp_path / "run", Request(settings, corridor_plan()), NullObserver())
-    assert not (tmp_path / "run" / FILE).exists()
+    assert not (tmp_path / "run" / LEDGER).exists()
 
 
 class Refuses(NullObserver):
