@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
-from reglue_bench.report.words import STATUSES, count, percent, plural, value
+from reglue_bench.formatting import STATUSES, count, percent, plural, value
 from reglue_bench.results.episodes import EpisodeRow, Episodes
 from reglue_bench.results.result import OnlineScore, Result
 from reglue_bench.run_folder import LEDGER
