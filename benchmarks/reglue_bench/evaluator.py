@@ -19,9 +19,9 @@ from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.episodes import in_temporary_folder
 from reglue_bench.results.result import Result
 from reglue_bench.runs.objects import opened
+from reglue_bench.runs.observer import NullObserver, Observer
 from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings, read_settings
-from reglue_bench.terminal.observer import NullObserver, Observer
 
 
 class Evaluator:

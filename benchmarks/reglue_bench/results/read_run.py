@@ -12,11 +12,9 @@ from reglue_bench.procedures import procedure_of
 from reglue_bench.results.episodes import Episodes
 from reglue_bench.results.result import (
     AgentIdentity,
-    Ending,
     Event,
     Isolation,
     Recorded,
-    Repeat,
     Result,
     read_result,
 )
@@ -33,6 +31,7 @@ from reglue_bench.runs.ledger import (
     LedgerReader,
     warn_of_lost_journal,
 )
+from reglue_bench.runs.notes import Ending, Repeat
 from reglue_bench.runs.observed import counted
 from reglue_bench.settings import AGENT_WAIT, Settings
 

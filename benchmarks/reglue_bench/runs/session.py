@@ -42,10 +42,11 @@ from reglue_bench.plans.plan import PlanCell
 from reglue_bench.plans.resolve import suite_of
 from reglue_bench.procedures import Procedure, Todo, Todos, procedure_of
 from reglue_bench.procedures.procedure import chosen
-from reglue_bench.results.result import Ending, Repeat
 from reglue_bench.run_folder import AGENT_LOG
 from reglue_bench.runs.ledger import ENVIRONMENTS, ISOLATION, MACHINE, Begun, Ledger, Totals
+from reglue_bench.runs.notes import Ending, Repeat
 from reglue_bench.runs.observed import ObservedWriter
+from reglue_bench.runs.observer import Observer, RunStarted
 from reglue_bench.runs.players import environment_players, players_of
 from reglue_bench.runs.recorder import Recorder
 from reglue_bench.runs.repeatability import ShortestEpisode, asked_again
@@ -57,7 +58,6 @@ from reglue_bench.runs.request import (
     kept_cell_key,
 )
 from reglue_bench.settings import LOCAL, Settings
-from reglue_bench.terminal.observer import Observer, RunStarted
 
 OUTSIDE = (
     "an observation lay outside of its declared bounds, and was passed on as it is; the log tells "

@@ -20,9 +20,10 @@ from reglue_bench.results.read_run import read_run
 from reglue_bench.run_folder import OBSERVED
 from reglue_bench.runs.ledger import Ledger, digests
 from reglue_bench.runs.observed import ObservedReader, ObservedWriter, writer
-from reglue_bench.runs.run import Request, carry_out
+from reglue_bench.runs.observer import NullObserver
+from reglue_bench.runs.run import Request
+from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.datasets.recordings import arrays, dataset_of, organiser, record
 from tests.reglue_bench.toys import (

@@ -21,8 +21,8 @@ from reglue_bench.engines.versions import machine
 from reglue_bench.evaluation import resume
 from reglue_bench.plans.plan import Plan
 from reglue_bench.runs.ledger import MACHINE, LedgerReader
+from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import NullObserver
 from tests.ray_cluster import RayCluster
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.bakeoff.test_bakeoff import ONLINE

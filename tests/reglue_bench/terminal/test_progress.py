@@ -16,7 +16,7 @@ from reglue.messages.agent import Phase
 from reglue_bench.formatting import time_left
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
-from reglue_bench.terminal.observer import Observer, RunStarted
+from reglue_bench.runs.observer import Observer, RunStarted
 from reglue_bench.terminal.progress import Display, Lines, watcher
 from tests.reglue_bench.toys import corridor_plan, online_plan
 

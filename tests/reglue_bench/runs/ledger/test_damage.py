@@ -15,9 +15,10 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.results.read_run import read_run
 from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.ledger import Ledger, LedgerReader
-from reglue_bench.runs.run import Request, carry_out, check_same
+from reglue_bench.runs.observer import NullObserver
+from reglue_bench.runs.run import Request, check_same
+from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.agents import Learner, Seeded
 from tests.reglue_bench.toys import corridor_plan, online_plan, play
 

@@ -20,13 +20,14 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import make_plan
 from reglue_bench.procedures import PROCEDURES, procedure_of
 from reglue_bench.replay.recorded import order_of
-from reglue_bench.results.result import Repeat, Result
+from reglue_bench.results.result import Result
 from reglue_bench.runs.extremes import failures, told_failures
 from reglue_bench.runs.ledger import LedgerReader, Row
+from reglue_bench.runs.notes import Repeat
+from reglue_bench.runs.observer import Observer
 from reglue_bench.runs.repeatability import played_again
 from reglue_bench.runs.run import Request, kept_cell_key
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import Observer
 from reglue_bench.terminal.summary import blame, not_repeatable
 
 STALE = (
