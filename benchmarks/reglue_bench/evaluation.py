@@ -17,6 +17,7 @@ from reglue.errors import (
     setting,
 )
 from reglue.tools.loading import check_guarded
+from reglue_bench.engines.server import RunServer
 from reglue_bench.options import AgentOptions
 from reglue_bench.plans.declared import Declared
 from reglue_bench.plans.names import BenchmarkName
@@ -27,11 +28,11 @@ from reglue_bench.results.result import Result
 from reglue_bench.results.success import brief_cause
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.objects import opened
-from reglue_bench.runs.run import Request, Retry, begin, carry_out, check_same
-from reglue_bench.runs.server import RunServer
+from reglue_bench.runs.observer import NullObserver, Observer
+from reglue_bench.runs.run import Request, Retry, begin, check_same
 from reglue_bench.runs.trust import check_resumable
+from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import PlanSettings, Settings, read_settings
-from reglue_bench.terminal.observer import NullObserver, Observer
 
 _OF_PLANS = {*PlanSettings.model_fields, "secret", "directory"}
 """Settings that a plan is made of."""

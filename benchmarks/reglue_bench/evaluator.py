@@ -10,6 +10,7 @@ from typing import Self, Unpack
 from glue_server import EnvironmentCalls
 from reglue.errors import UsageError
 from reglue.tools.loading import check_guarded
+from reglue_bench.engines.environments import environment_of
 from reglue_bench.evaluation import check_faults, start
 from reglue_bench.options import Options
 from reglue_bench.plans.names import BenchmarkName
@@ -17,11 +18,10 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.episodes import in_temporary_folder
 from reglue_bench.results.result import Result
-from reglue_bench.runs.environments import environment_of
 from reglue_bench.runs.objects import opened
+from reglue_bench.runs.observer import NullObserver, Observer
 from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings, read_settings
-from reglue_bench.terminal.observer import NullObserver, Observer
 
 
 class Evaluator:

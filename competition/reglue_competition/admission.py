@@ -15,11 +15,11 @@ from reglue_bench.evaluation import start
 from reglue_bench.plans.keys import cell_key
 from reglue_bench.plans.resolve import suite_of
 from reglue_bench.procedures import procedure_of
+from reglue_bench.rehearsal import Check
 from reglue_bench.results.result import Result
 from reglue_bench.runs.extremes import failures, told_failures
-from reglue_bench.runs.rehearsal import Check
+from reglue_bench.runs.observer import Observer
 from reglue_bench.runs.run import Request
-from reglue_bench.terminal.observer import Observer
 from reglue_competition.phases import Drawn
 
 CELLS = 8

@@ -16,7 +16,7 @@ from reglue_bench.procedures import procedure_of
 from reglue_bench.replay import Camera, Recorded, Replay, read_episode, with_pictures
 from reglue_bench.replay.pictures import Picture, shrunk
 from reglue_bench.replay.video import Video, video
-from reglue_bench.runs.ledger import FILE as LEDGER
+from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.ledger import LedgerReader, Row
 from reglue_competition.folder import CompetitionFolder
 from reglue_competition.ranking import SCORED

@@ -20,9 +20,10 @@ from reglue.net.grpc_settings import HUB_MESSAGE_BYTES
 from reglue.net.join_string import JoinString
 from reglue.net.lobby import open_channel
 from reglue_bench.plans.resolve import make_plan
-from reglue_bench.runs.run import Request, begin, carry_out
+from reglue_bench.runs.observer import NullObserver
+from reglue_bench.runs.run import Request, begin
+from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import NullObserver
 from reglue_competition.definition import FILE
 from reglue_competition.phases import Secrets
 from reglue_competition.runs.told import run_folder, transcript_file

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from reglue_bench.runs.rehearsal import STALE, rehearse
+from reglue_bench.rehearsal import STALE, rehearse
+from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import read_settings
-from reglue_bench.terminal.observer import NullObserver
 from tests.agent_clients.programs import JULIA, ROOT, built
 
 pytestmark = pytest.mark.timeout(900)  # the first test compiles the clients

@@ -13,7 +13,7 @@ from typing import Any
 
 from reglue_bench.bakeoff import Bakeoff, Entrant, read_bakeoff
 from reglue_bench.results.result import Result
-from reglue_bench.terminal.observer import NullObserver, Observer
+from reglue_bench.runs.observer import NullObserver, Observer
 from tests.reglue_bench.toys import AGENTS
 from tests.waiting import until
 

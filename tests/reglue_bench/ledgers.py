@@ -7,12 +7,13 @@ from contextlib import closing
 from itertools import groupby
 from pathlib import Path
 
-from reglue_bench.runs.ledger import FILE, digests
+from reglue_bench.run_folder import LEDGER
+from reglue_bench.runs.ledger import digests
 
 
 def change_fact(folder: Path, name: str, value: str) -> None:
     """Has the run be begun with another value."""
-    with closing(sqlite3.connect(folder / FILE)) as connection, connection:
+    with closing(sqlite3.connect(folder / LEDGER)) as connection, connection:
         connection.execute("UPDATE about SET value = ? WHERE name = ?", (value, name))
         facts = dict(connection.execute("SELECT name, value FROM about WHERE name != 'digest'"))
         digest = (digests.of_facts(facts),)
@@ -21,7 +22,7 @@ def change_fact(folder: Path, name: str, value: str) -> None:
 
 def seal(folder: Path) -> None:
     """Makes the digests of all tries anew, from their rows and blobs."""
-    with closing(sqlite3.connect(folder / FILE)) as connection, connection:
+    with closing(sqlite3.connect(folder / LEDGER)) as connection, connection:
         for table in ("actions", "rewards"):
             for *key, blob in connection.execute(f"SELECT * FROM {table}").fetchall():
                 connection.execute(

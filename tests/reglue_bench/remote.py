@@ -12,7 +12,7 @@ from pathlib import Path
 
 from glue_server.conformance.tcp_proxy import TcpProxy
 from reglue.net.join_string import join_string
-from reglue_bench.terminal.observer import NullObserver, RunStarted
+from reglue_bench.runs.observer import NullObserver, RunStarted
 
 WORLDS = Path(__file__).with_name("remote_worlds.py")
 

@@ -60,7 +60,7 @@ import os, signal, sys
 from pathlib import Path
 from reglue_bench.evaluation import plan_and_start
 from reglue_bench.settings import read_settings
-from reglue_bench.terminal.observer import NullObserver
+from reglue_bench.runs.observer import NullObserver
 
 class Dies(NullObserver):
     seen = 0

@@ -15,7 +15,8 @@ import reglue
 from reglue.errors import AgentFault, AgentTimeout, EnvironmentFault, ReglueError
 from reglue.messages.agent import Actions
 from reglue_bench.evaluation import check_faults
-from reglue_bench.results.result import Ending, Result
+from reglue_bench.results.result import Result
+from reglue_bench.runs.notes import Ending
 from reglue_bench.terminal.summary import notes
 from tests.reglue_bench.toys import Interrupts
 

@@ -23,9 +23,9 @@ from reglue_bench.evaluation import evaluate, start
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.result import Result, read_result
+from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.toys import play
 
 SEED = 42
@@ -134,7 +134,7 @@ from reglue_bench.runs.ledger import FILE
 from reglue_bench.plans.plan import Plan
 from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import NullObserver
+from reglue_bench.runs.observer import NullObserver
 
 folder = Path(sys.argv[1])
 

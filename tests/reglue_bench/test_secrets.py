@@ -19,9 +19,9 @@ from reglue_bench.plans.resolve import make_plan
 from reglue_bench.procedures import MetaLearning, procedure_of
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Ledger
+from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import read_settings
 from reglue_bench.statistics.compare import compare
-from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.bakeoffs import agent, bake, write
 

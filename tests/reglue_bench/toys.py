@@ -17,10 +17,10 @@ from reglue_bench.procedures import procedure_of
 from reglue_bench.results.result import AgentIdentity, Result
 from reglue_bench.results.success import Played
 from reglue_bench.runs.ledger import Row, Totals
+from reglue_bench.runs.observer import NullObserver, Observer
 from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings
 from reglue_bench.statistics.intervals import FloatArray
-from reglue_bench.terminal.observer import NullObserver, Observer
 
 AGENTS = Path(__file__).with_name("agents.py")
 SOLVED = {"a": [1, 3, 0], "b": [5, 0, 2]}

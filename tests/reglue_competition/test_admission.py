@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from reglue_bench.runs.rehearsal import Check
-from reglue_bench.terminal.observer import NullObserver
+from reglue_bench.rehearsal import Check
+from reglue_bench.runs.observer import NullObserver
 from reglue_competition.admission import admission
 from reglue_competition.phases import Secrets, plans_of
 from tests.reglue_competition.competitions import definition, phase

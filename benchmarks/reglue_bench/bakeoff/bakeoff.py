@@ -16,24 +16,20 @@ from glue_server.peers.hosts import PeerSource, how_to_join
 from glue_server.processes.interrupts import interruptible, uninterrupted
 from reglue.errors import EnvironmentFault, PlanDiffers, RunExists, UsageError, setting
 from reglue_bench.bakeoff.file import Entrant
+from reglue_bench.engines.environments import cores
+from reglue_bench.engines.server import RunServer, listen
 from reglue_bench.plans.declared import Declared, check_declared
 from reglue_bench.plans.names import BenchmarkName
 from reglue_bench.plans.resolve import make_plan
 from reglue_bench.procedures.procedure import chosen
-from reglue_bench.results.result import Ending, Result
-from reglue_bench.runs.environments import cores
+from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Ledger
+from reglue_bench.runs.notes import Ending
+from reglue_bench.runs.observer import Observer
 from reglue_bench.runs.players import environment_players, players_of
-from reglue_bench.runs.run import (
-    Request,
-    begin,
-    carry_out,
-    check_same,
-    conclude,
-)
-from reglue_bench.runs.server import RunServer, listen
+from reglue_bench.runs.run import Request, begin, check_same
+from reglue_bench.scored_runs import carry_out, conclude
 from reglue_bench.settings import LOCAL, Settings
-from reglue_bench.terminal.observer import Observer
 
 if TYPE_CHECKING:
     from glue_server.rpc import PrivateLobby

@@ -8,7 +8,8 @@ from typing import Any
 
 from reglue.errors import UsageError
 from reglue_bench.bakeoff.file import Entrant
-from reglue_bench.runs.ledger import FILE, LedgerReader
+from reglue_bench.run_folder import LEDGER
+from reglue_bench.runs.ledger import LedgerReader
 from reglue_bench.settings import Settings, read_settings
 
 SEED = "{training_seed}"
@@ -32,7 +33,7 @@ def seeded(settings: Settings, count: int) -> list[Entrant]:
 
 def holds_seeds(folder: Path) -> bool:
     """Whether a folder holds the runs of several training seeds, and is no run itself."""
-    return not (folder / FILE).exists() and bool(_runs(folder))
+    return not (folder / LEDGER).exists() and bool(_runs(folder))
 
 
 def seeded_before(folder: Path, asked: Mapping[str, Any]) -> list[Entrant]:
@@ -51,14 +52,14 @@ def seeded_before(folder: Path, asked: Mapping[str, Any]) -> list[Entrant]:
 
 def runs_in(folder: Path) -> list[Path]:
     """The runs in a folder of several, as of a bake-off or of training seeds; else the folder."""
-    if (folder / FILE).exists() or folder.is_file() or (folder / "result.json").exists():
+    if (folder / LEDGER).exists() or folder.is_file() or (folder / "result.json").exists():
         return [folder]
-    found = sorted((file.parent for file in folder.glob(f"*/{FILE}")), key=_place)
+    found = sorted((file.parent for file in folder.glob(f"*/{LEDGER}")), key=_place)
     return found or [folder]
 
 
 def _runs(folder: Path) -> list[Path]:
-    found = [file.parent for file in folder.glob(f"{_FOLDER}*/{FILE}")]
+    found = [file.parent for file in folder.glob(f"{_FOLDER}*/{LEDGER}")]
     return sorted((run for run in found if _number(run) is not None), key=_place)
 
 

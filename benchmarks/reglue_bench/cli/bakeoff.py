@@ -23,8 +23,8 @@ from reglue_bench.report.agents import names
 from reglue_bench.report.frames import first_frames
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.result import Result
+from reglue_bench.runs.observer import Observer
 from reglue_bench.settings import ListenSettings, SecuritySettings, as_keys
-from reglue_bench.terminal.observer import Observer
 from reglue_bench.terminal.progress import Lines, watcher
 from reglue_bench.terminal.summary import notes
 

@@ -20,7 +20,7 @@ from reglue_bench.datasets.minari_id import check_id, folder_of_id
 from reglue_bench.datasets.replaying import replayed
 from reglue_bench.datasets.source import Episode, Source
 from reglue_bench.datasets.summary import Range, Summary, source_of, summarized
-from reglue_bench.terminal.words import number
+from reglue_bench.formatting import number
 
 _MOST_DIFFERENCES = 5  # that are printed
 

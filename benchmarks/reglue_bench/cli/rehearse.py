@@ -11,7 +11,7 @@ from typer import Argument, Exit
 from glue_server.commands.command import FAULTS, OK, Command, console
 from reglue.errors import UsageError
 from reglue_bench.cli.arguments import AsJson, print_document, takes
-from reglue_bench.runs.rehearsal import rehearse
+from reglue_bench.rehearsal import rehearse
 from reglue_bench.settings import AgentSettings, Settings, read_settings
 from reglue_bench.terminal.progress import watcher
 

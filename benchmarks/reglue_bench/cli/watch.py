@@ -11,10 +11,10 @@ from typer import Argument, Option
 from glue_server.commands.command import Command, console, say
 from reglue.errors import UsageError
 from reglue_bench.cli.arguments import TrustCode
+from reglue_bench.formatting import number
 from reglue_bench.replay import Camera, Recorded, Replay, read_episode, with_pictures
 from reglue_bench.replay.screen import HEAD, Screen, line
 from reglue_bench.replay.video import video as writing
-from reglue_bench.terminal.words import number
 
 
 def watch(

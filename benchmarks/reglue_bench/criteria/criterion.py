@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, TypeAlias
 from rich.table import Table
 from rich.text import Text
 
+from reglue_bench.formatting import count, signed, value, values
 from reglue_bench.report.views import ComparisonView, Plot, Track
-from reglue_bench.report.words import count, signed, value, values
 from reglue_bench.results.result import Interval, Result
 from reglue_bench.statistics.compare import Pairs, Units
 from reglue_bench.statistics.intervals import FloatArray, Inference

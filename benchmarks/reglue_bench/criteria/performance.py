@@ -20,12 +20,11 @@ from reglue_bench.criteria.criterion import (
     score_table,
     what_differs,
 )
+from reglue_bench.formatting import count, number, plural, value, values
 from reglue_bench.report.views import ComparisonView, Plot, Track
-from reglue_bench.report.words import count, plural, value, values
 from reglue_bench.results.result import Interval, OnlineScore, Result
 from reglue_bench.statistics.compare import Pairs, Units
 from reglue_bench.statistics.intervals import student
-from reglue_bench.terminal.words import number
 
 _SAME = ("episode_limit", "worst_performance")
 """Parameters that decide what a run is, beside its quota and metric."""

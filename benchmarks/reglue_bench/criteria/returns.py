@@ -22,13 +22,12 @@ from reglue_bench.criteria.criterion import (
     what_differs,
 )
 from reglue_bench.criteria.success import evaluated
+from reglue_bench.formatting import number, plural
 from reglue_bench.report.views import ComparisonView, Plot
-from reglue_bench.report.words import plural
 from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Interval, Result
 from reglue_bench.statistics.compare import Pairs, Units, same_plan
 from reglue_bench.statistics.intervals import FloatArray, averaged_by_goal, student
-from reglue_bench.terminal.words import number
 
 
 def _score(result: Result) -> tuple[float | None, Interval | None]:

@@ -20,12 +20,11 @@ from reglue_bench.criteria.criterion import (
 )
 from reglue_bench.criteria.returns import RETURN, Returns, paired_on_one_plan, read_returns
 from reglue_bench.criteria.success import evaluated
+from reglue_bench.formatting import number, percent, percents, plural
 from reglue_bench.report.views import ComparisonView, Plot
-from reglue_bench.report.words import percent, percents, plural
 from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Result
 from reglue_bench.statistics.compare import Pairs, Units, same_plan
-from reglue_bench.terminal.words import number
 
 
 @dataclass(frozen=True, slots=True)

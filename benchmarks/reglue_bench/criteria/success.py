@@ -20,8 +20,8 @@ from reglue_bench.criteria.criterion import (
     score_table,
     what_differs,
 )
+from reglue_bench.formatting import percent, percents, plural, points
 from reglue_bench.report.views import ComparisonView, Plot, Track
-from reglue_bench.report.words import percent, percents, plural, points
 from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Interval, Result
 from reglue_bench.statistics.compare import (

@@ -17,7 +17,7 @@ from reglue_bench.plans.resolve import suite_of
 from reglue_bench.procedures import procedure_of
 from reglue_bench.replay import Moment, Recorded, Replay
 from reglue_bench.replay.recorded import changes_since, check_is_here, order_of
-from reglue_bench.runs.ledger import FILE as LEDGER
+from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.run import kept_cell_key
 from reglue_bench.runs.trust import check_trusted
 from reglue_bench.settings import Settings

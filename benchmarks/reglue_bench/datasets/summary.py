@@ -10,8 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from reglue_bench.datasets.folder import EPISODES, FolderSource, data_of
 from reglue_bench.datasets.run_source import RunSource
 from reglue_bench.datasets.source import OWN, Source, check_extra
-from reglue_bench.runs.ledger import FILE as LEDGER
-from reglue_bench.runs.observed import FILE as OBSERVED
+from reglue_bench.run_folder import LEDGER, OBSERVED
 
 
 class Range(BaseModel):

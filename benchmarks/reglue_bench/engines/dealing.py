@@ -25,11 +25,11 @@ from reglue.errors import (
     ReglueError,
     UsageError,
 )
+from reglue_bench.engines.agent_pool import Losses
 from reglue_bench.engines.engine import Engine
 from reglue_bench.engines.players import Player, Players
 from reglue_bench.engines.shard import AsPlanned, ShardTold, outcome_of, played_of, todo_head
 from reglue_bench.procedures.procedure import Begin, Record, Todo, Todos, Watch
-from reglue_bench.runs.agent_pool import Losses
 
 MAX_DEATHS = 3
 """After how many deaths of processes, one after another, over one unit or before any, a run ends.

@@ -12,11 +12,10 @@ from typing import Any
 from env_adapters import SuiteName
 from reglue.errors import UsageError
 from reglue.tools.loading import parsed
+from reglue_bench.engines.agent_identity import agent_facts, agent_sources
+from reglue_bench.engines.versions import versions
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import suite_of
-from reglue_bench.runs.agent_pool import agent_sources
-from reglue_bench.runs.request import agent_facts
-from reglue_bench.runs.versions import versions
 from reglue_bench.settings import Settings
 
 _PROGRAMS = "{programs}/"  # stands for the folder of Python's installation that has them

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from glue_server import Spent
 from glue_server.agent.repetition import Repetition
 from reglue.errors import AgentFault
+from reglue_bench.engines.agent_pool import AgentPool
 from reglue_bench.engines.engine import Engine
 from reglue_bench.procedures.procedure import Begin, MakeOrder, Procedure, Record, Todos, Watch
-from reglue_bench.runs.agent_pool import AgentPool
 
 
 class HereEngine(Engine):

@@ -21,7 +21,7 @@ from glue_server.processes.frames import read_frame, write_frame
 from glue_server.processes.interrupts import check_stop, uninterrupted
 from reglue.errors import EnvironmentFault, MissingExtra, UsageError, setting
 from reglue_bench.engines.players import SHARD_PROCESS, Player, Players
-from reglue_bench.report.words import plural
+from reglue_bench.formatting import plural
 
 LOG = "ray.log"
 """What Ray prints, in the run's folder."""

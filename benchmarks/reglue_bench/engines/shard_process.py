@@ -24,15 +24,15 @@ from glue_server.peers.hosts import AgentPeer
 from glue_server.processes.channel import inherited_channel
 from glue_server.processes.frames import read_frame, write_frame
 from reglue.errors import AgentFault, EnvironmentFault, UsageError
+from reglue_bench.engines.agent_pool import AgentPool, asks_again, check_capable, served_host
+from reglue_bench.engines.environments import environment_of
 from reglue_bench.engines.files import at_home, check_facts, unpack
+from reglue_bench.engines.server import RunServer
 from reglue_bench.engines.shard import ShardTold, outcome_head, played_frame, todo_of
+from reglue_bench.engines.versions import machine
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.procedures.procedure import Todo
-from reglue_bench.runs.agent_pool import AgentPool, asks_again, check_capable, served_host
-from reglue_bench.runs.environments import environment_of
-from reglue_bench.runs.server import RunServer
-from reglue_bench.runs.versions import machine
 from reglue_bench.settings import Settings
 
 _STEPS_S = 1.0  # between two frames about steps

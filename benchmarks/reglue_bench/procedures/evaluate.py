@@ -18,7 +18,7 @@ from reglue_bench.settings import Settings
 if TYPE_CHECKING:
     from reglue_bench.criteria import Criterion
     from reglue_bench.results.result import Result
-    from reglue_bench.terminal.observer import RunStarted
+    from reglue_bench.runs.observer import RunStarted
     from reglue_bench.terminal.tally import Tally
 
 DEFAULT_EPISODES = 100

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from reglue_bench.criteria import Criterion
     from reglue_bench.results.result import Result
     from reglue_bench.results.success import Played
-    from reglue_bench.terminal.observer import RunStarted
+    from reglue_bench.runs.observer import RunStarted
     from reglue_bench.terminal.tally import Tally
 
 DEFAULT_RUNS = 30

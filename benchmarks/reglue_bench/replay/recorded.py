@@ -13,6 +13,7 @@ import numpy.typing as npt
 from env_adapters import SuiteName
 from glue_server import Order
 from reglue.errors import UsageError
+from reglue_bench.engines.versions import versions
 from reglue_bench.plans.declared import is_remote
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import suite_of
@@ -20,7 +21,6 @@ from reglue_bench.procedures import PROCEDURES, procedure_of
 from reglue_bench.runs.ledger import LedgerReader, Row
 from reglue_bench.runs.run import kept_cell_key
 from reglue_bench.runs.trust import check_trusted
-from reglue_bench.runs.versions import versions
 from reglue_bench.settings import Settings
 
 _MOST_RANGES = 8  # that a message lists

@@ -16,9 +16,9 @@ from rich.table import Table
 from rich.text import Text
 
 from reglue.spec import Array, Arrays
+from reglue_bench.formatting import number
 from reglue_bench.replay.pictures import Picture, enlarged, shrunk
 from reglue_bench.replay.replay import Moment
-from reglue_bench.terminal.words import number
 
 _BESIDE = 34  # columns for the numbers
 _BELOW = 3  # lines that stay free

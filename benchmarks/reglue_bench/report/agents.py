@@ -8,8 +8,8 @@ from pathlib import Path
 
 from reglue.errors import UsageError
 from reglue_bench.criteria.criterion import Named, TaskScore
+from reglue_bench.formatting import plural
 from reglue_bench.report.plots.figures import SUCCESS, colour
-from reglue_bench.report.words import plural
 from reglue_bench.results.result import Result
 from reglue_bench.statistics.intervals import FloatArray
 from reglue_bench.statistics.training_seeds import bounds, over_seeds, scores_by_task

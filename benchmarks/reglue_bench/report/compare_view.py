@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from reglue.errors import UsageError
 from reglue_bench.criteria.criterion import Criterion, Named
+from reglue_bench.formatting import percent
 from reglue_bench.report.agents import colours
 from reglue_bench.report.pairs import compared_row, every_pair, pair_note, power_notes, verdict
 from reglue_bench.report.plots.training import training_plots
 from reglue_bench.report.run_view import score_and_interval
 from reglue_bench.report.views import ComparisonView, Row, Track
-from reglue_bench.report.words import percent
 from reglue_bench.results.result import Result
 from reglue_bench.statistics.compare import Difference, compare_all
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from itertools import combinations
 
 from reglue_bench.criteria.criterion import Criterion
+from reglue_bench.formatting import listed, p_value, percent, plural
 from reglue_bench.report.views import Row, Table
-from reglue_bench.report.words import listed, p_value, percent, plural
 from reglue_bench.statistics.compare import Difference
 
 Pairs = Mapping[tuple[int, int], Difference]  # later minus earlier, by their places

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reglue_bench.formatting import (
+    STATUSES,
+    count,
+    isolation_words,
+    percent,
+    plural,
+    seconds,
+    sentence,
+)
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.report.plots.figures import FAILURE, SUCCESS
 from reglue_bench.report.plots.training import training_plots
 from reglue_bench.report.views import Frame, Run, Share
-from reglue_bench.report.words import STATUSES, count, percent, plural, seconds, sentence
 from reglue_bench.results.result import Result
 from reglue_bench.terminal.summary import ended, events, not_repeatable
-from reglue_bench.terminal.words import isolation_words
 
 SHADES = {
     "success": SUCCESS,

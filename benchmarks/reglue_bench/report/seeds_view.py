@@ -9,11 +9,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from reglue_bench.criteria.criterion import Criterion, Named
+from reglue_bench.formatting import percent
 from reglue_bench.report.agents import colours, groups_of
 from reglue_bench.report.pairs import pair_table, verdict
 from reglue_bench.report.plots.figures import escaped, figure, rate_axis, value_axis
 from reglue_bench.report.views import ComparisonView, Plot, SeedRow, Table
-from reglue_bench.report.words import percent
 from reglue_bench.statistics.compare import over_pairs
 from reglue_bench.statistics.training_seeds import (
     LEAST_SEEDS,

@@ -14,10 +14,10 @@ from io import StringIO
 import numpy as np
 
 from reglue_bench.criteria.criterion import Criterion, Named
+from reglue_bench.formatting import count, percent, percents, value, values
 from reglue_bench.report.agents import groups_of
 from reglue_bench.report.plots.curves import Lines
 from reglue_bench.report.plots.training import CURVES, MEASURES, lines_by_agent, table_steps
-from reglue_bench.report.words import count, percent, percents, value, values
 from reglue_bench.results.result import Interval
 from reglue_bench.statistics.training_seeds import over_training_seeds
 

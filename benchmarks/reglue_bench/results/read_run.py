@@ -12,28 +12,26 @@ from reglue_bench.procedures import procedure_of
 from reglue_bench.results.episodes import Episodes
 from reglue_bench.results.result import (
     AgentIdentity,
-    Ending,
     Event,
     Isolation,
     Recorded,
-    Repeat,
     Result,
     read_result,
 )
 from reglue_bench.results.success import Played
+from reglue_bench.run_folder import LEDGER, OBSERVED
 from reglue_bench.runs.ledger import (
     AGENT_NAME,
     ENDED_EARLY,
     ENVIRONMENTS,
     EVENT,
-    FILE,
     ISOLATION,
     MACHINE,
     REPEATS,
     LedgerReader,
     warn_of_lost_journal,
 )
-from reglue_bench.runs.observed import FILE as OBSERVED
+from reglue_bench.runs.notes import Ending, Repeat
 from reglue_bench.runs.observed import counted
 from reglue_bench.settings import AGENT_WAIT, Settings
 
@@ -44,7 +42,7 @@ def read_run(folder: Path) -> Result:
     If there is a ledger it is scored again, and so checked; nothing is written.
     Raises UsageError if there is no run, and RunDamaged if the ledger was changed.
     """
-    if not (folder / FILE).exists():
+    if not (folder / LEDGER).exists():
         return read_result(folder)
     with LedgerReader(folder) as ledger:
         warn_of_lost_journal(folder)

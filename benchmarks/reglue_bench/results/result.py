@@ -13,7 +13,8 @@ from reglue_bench.plans.plan import difference, json_difference, title_of
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.results.episodes import EpisodeRow, Episodes
 from reglue_bench.results.whole_file import whole_file
-from reglue_bench.runs.ledger import FILE as LEDGER
+from reglue_bench.run_folder import LEDGER
+from reglue_bench.runs.notes import Ending, Repeat
 
 if TYPE_CHECKING:
     from reglue_bench.criteria import Criterion
@@ -118,26 +119,11 @@ class Recorded(_Record):
     lost: int  # that are not: the disk was full, or they were played without --record
 
 
-class Repeat(_Record):
-    """What came of playing an episode again at the run's end, or of asking the agent again."""
-
-    who: Literal["environment", "agent"]
-    repeatable: bool | None  # it did the same to the bit; None: it could not be tried
-    what: str  # what was tried again; where it first differs; or why nothing was
-
-
 class Event(_Record):
     """Something that befell a run and did not change its rows."""
 
     what: str  # such as: a process died, or an observation lay outside of its bounds
     count: int  # how often
-
-
-class Ending(_Record):
-    """What ended a run before its plan was played."""
-
-    status: str  # whose fault: agent_error, agent_timeout, agent_disconnected, interrupted, …
-    what: str  # the error, or how to continue
 
 
 class LearningRun(_Record):

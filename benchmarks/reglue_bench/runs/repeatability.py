@@ -20,9 +20,9 @@ from glue_server.agent.repetition import Repetition
 from reglue.agents.agent import Agent
 from reglue.messages.agent import Ends, Phase, Starts, Steps
 from reglue.spec import Arrays, TaskSpec
+from reglue_bench.engines.environments import cores
 from reglue_bench.procedures import Procedure
-from reglue_bench.results.result import Repeat
-from reglue_bench.runs.environments import cores
+from reglue_bench.runs.notes import Repeat
 
 _TIMES = 2  # as the first episode of its world, and after another: it was one of these
 _SHARE = 400  # of the steps that each core has simulated, one is played again each time

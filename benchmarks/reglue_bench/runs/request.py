@@ -1,8 +1,7 @@
-"""What a run is asked for, and what identifies its agent."""
+"""What a run is asked for."""
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,11 +10,9 @@ from typing import Literal
 
 from glue_server import EnvironmentCalls
 from glue_server.peers.hosts import AgentPeer
-from reglue.tools.loading import checkpoint_sha256
+from reglue_bench.engines.server import RunServer
 from reglue_bench.plans.plan import Plan
-from reglue_bench.runs.agent_pool import agent_code
-from reglue_bench.runs.observed import FILE as OBSERVED
-from reglue_bench.runs.server import RunServer
+from reglue_bench.run_folder import OBSERVED
 from reglue_bench.settings import Settings
 
 Retry = Literal["none", "environment", "all"]
@@ -24,9 +21,6 @@ Retry = Literal["none", "environment", "all"]
 MOST_TRIES = 10
 """How often a unit is begun, as runs that are killed or interrupted in mid-unit are resumed, unless
 the user has faults played again. An agent meets its episodes anew each time."""
-
-AGENT_FILE = "agent file "
-"""Begins entries of a ledger's `about`: the files that the agent is written in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,29 +59,3 @@ def is_recorded(folder: Path, settings: Settings) -> bool:
 def kept_cell_key(about: Mapping[str, str]) -> bytes | None:
     """The key of a run's cells, from its ledger's `about`."""
     return bytes.fromhex(about.get("cell key", "")) or None
-
-
-def agent_facts(settings: Settings) -> dict[str, str]:
-    """What identifies the agent, from the settings."""
-    facts = {
-        "agent program": settings.agent_cmd or settings.agent,
-        "agent arguments": json.dumps(settings.agent_args, sort_keys=True),
-        "agent label": settings.label,
-        "agent training seed": settings.training_seed,
-        "agent checkpoint": checkpoint_sha256(_absolute(settings)),
-    }
-    told = {name: str(value) for name, value in facts.items() if value is not None}
-    return told | agent_files(settings)
-
-
-def agent_files(settings: Settings) -> dict[str, str]:
-    """The digests of the agent's files, as entries of `about`."""
-    return {AGENT_FILE + name: digest for name, digest in agent_code(settings).items()}
-
-
-def _absolute(settings: Settings) -> dict[str, str]:
-    """The arguments, with `checkpoint` as an absolute path."""
-    named = settings.agent_args.get("checkpoint")
-    if named is None:
-        return settings.agent_args
-    return settings.agent_args | {"checkpoint": str(Path(settings.directory) / named)}

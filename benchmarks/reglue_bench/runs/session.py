@@ -24,7 +24,17 @@ from reglue_bench.engines import (
     Players,
     ShardTold,
 )
+from reglue_bench.engines.agent_identity import agent_files
+from reglue_bench.engines.agent_pool import (
+    AgentPool,
+    asks_again,
+    check_capable,
+    served_host,
+)
+from reglue_bench.engines.environments import cores, environment_of
 from reglue_bench.engines.files import portable, sent_along
+from reglue_bench.engines.server import RunServer
+from reglue_bench.engines.versions import machine
 from reglue_bench.placement import Placement
 from reglue_bench.placement.told import EnvironmentTold
 from reglue_bench.plans.declared import check_declared, is_remote
@@ -32,17 +42,11 @@ from reglue_bench.plans.plan import PlanCell
 from reglue_bench.plans.resolve import suite_of
 from reglue_bench.procedures import Procedure, Todo, Todos, procedure_of
 from reglue_bench.procedures.procedure import chosen
-from reglue_bench.results.result import Ending, Repeat
-from reglue_bench.runs.agent_pool import (
-    AGENT_LOG,
-    AgentPool,
-    asks_again,
-    check_capable,
-    served_host,
-)
-from reglue_bench.runs.environments import cores, environment_of
+from reglue_bench.run_folder import AGENT_LOG
 from reglue_bench.runs.ledger import ENVIRONMENTS, ISOLATION, MACHINE, Begun, Ledger, Totals
+from reglue_bench.runs.notes import Ending, Repeat
 from reglue_bench.runs.observed import ObservedWriter
+from reglue_bench.runs.observer import Observer, RunStarted
 from reglue_bench.runs.players import environment_players, players_of
 from reglue_bench.runs.recorder import Recorder
 from reglue_bench.runs.repeatability import ShortestEpisode, asked_again
@@ -50,14 +54,10 @@ from reglue_bench.runs.request import (
     MOST_TRIES,
     Request,
     Retry,
-    agent_files,
     is_recorded,
     kept_cell_key,
 )
-from reglue_bench.runs.server import RunServer
-from reglue_bench.runs.versions import machine
 from reglue_bench.settings import LOCAL, Settings
-from reglue_bench.terminal.observer import Observer, RunStarted
 
 OUTSIDE = (
     "an observation lay outside of its declared bounds, and was passed on as it is; the log tells "

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from reglue.errors import AgentTimeout
-from reglue_bench.results.result import Ending, Repeat, Result
-from reglue_bench.terminal.words import isolation_words, number, sparkline
+from reglue_bench.formatting import isolation_words, number, sparkline
+from reglue_bench.results.result import Result
+from reglue_bench.runs.notes import Ending, Repeat
 
 _WIDTH = 50  # columns of a curve
 

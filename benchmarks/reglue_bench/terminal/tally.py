@@ -14,10 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from glue_server import Outcome
+from reglue_bench.formatting import number, sparkline, time_left
 from reglue_bench.procedures.online import Online
 from reglue_bench.procedures.procedure import Procedure
-from reglue_bench.terminal.observer import RunStarted
-from reglue_bench.terminal.words import number, sparkline, time_left
+from reglue_bench.runs.observer import RunStarted
 
 _ROWS = 12  # more tasks than that are shown side by side
 _RECENT = 10  # episodes that the return is a mean of

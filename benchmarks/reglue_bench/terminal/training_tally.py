@@ -12,10 +12,10 @@ from rich.text import Text
 from glue_server import Outcome
 from glue_server.episodes.recording import CUT_OFF
 from reglue.errors import AgentAbandoned
+from reglue_bench.formatting import number, sparkline
 from reglue_bench.procedures.training import Training, evaluation_of
-from reglue_bench.terminal.observer import RunStarted
+from reglue_bench.runs.observer import RunStarted
 from reglue_bench.terminal.tally import Tally
-from reglue_bench.terminal.words import number, sparkline
 
 _RECENT = 100  # episodes that return and success are means of
 _WIDTH = 60  # columns of the curve

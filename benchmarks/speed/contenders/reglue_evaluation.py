@@ -12,7 +12,7 @@ import sys
 import time
 
 from reglue_bench.evaluation import evaluate
-from reglue_bench.terminal.observer import NullObserver, RunStarted
+from reglue_bench.runs.observer import NullObserver, RunStarted
 from speed.light import Still
 
 

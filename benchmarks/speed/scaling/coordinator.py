@@ -19,7 +19,7 @@ from reglue_bench.engines import Players
 from reglue_bench.engines.players import Player
 from reglue_bench.evaluation import evaluate
 from reglue_bench.runs import players
-from reglue_bench.terminal.observer import NullObserver
+from reglue_bench.runs.observer import NullObserver
 
 
 def main() -> None:

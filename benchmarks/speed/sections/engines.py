@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from reglue_bench.runs.environments import cores
+from reglue_bench.engines.environments import cores
 from speed.harness import Claim, Scale, Section, Series, Watch, interleave, run
 from tests.ray_cluster import RayCluster
 

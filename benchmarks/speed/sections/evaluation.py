@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reglue_bench.runs.environments import cores
+from reglue_bench.engines.environments import cores
 from speed.harness import Claim, Ran, Scale, Section, Series, Watch, interleave, run
 
 SEED = 42

@@ -9,7 +9,7 @@ from typer import Argument, Exit, Option
 
 from glue_server.commands.command import FAULTS, console, say
 from reglue.errors import UsageError
-from reglue_bench.terminal.words import number
+from reglue_bench.formatting import number
 from reglue_competition.cli.arguments import Folder
 from reglue_competition.folder import CompetitionFolder
 from reglue_competition.videos import clips, write_videos

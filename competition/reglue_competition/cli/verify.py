@@ -13,7 +13,7 @@ from typer import Argument, Exit, Option
 from glue_server.commands.command import FAULTS, Command, console, say
 from reglue.errors import UsageError
 from reglue_bench.cli.arguments import AsJson, print_document
-from reglue_bench.runs.environments import cores
+from reglue_bench.engines.environments import cores
 from reglue_competition.phases import Revealed, check_reveal
 from reglue_competition.transcript import Verdict, check_plan
 from reglue_competition.transcript import verify as verified

@@ -11,7 +11,7 @@ from reglue_bench.criteria import Criterion
 from reglue_bench.results.episodes import Episodes
 from reglue_bench.results.learning import with_failed_runs
 from reglue_bench.results.result import Interval, Result
-from reglue_bench.runs.ledger import FILE as LEDGER
+from reglue_bench.run_folder import LEDGER
 from reglue_competition.definition import Definition
 from reglue_competition.ranking.entries import Benchmark, Entry, chosen
 from reglue_competition.ranking.pairs import Comparisons

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reglue_bench.runs.environments import cores
+from reglue_bench.engines.environments import cores
 from reglue_competition.definition import Definition
 from reglue_competition.folder import CompetitionFolder
 from reglue_competition.phases import Drawn, Secrets, commitment, entry_secret

@@ -32,11 +32,13 @@ from reglue.errors import (
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.results.read_run import score_of
-from reglue_bench.results.result import Ending, Result
+from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import ENDED_EARLY, Ledger
-from reglue_bench.runs.run import Request, begin, carry_out, check_same, conclude
+from reglue_bench.runs.notes import Ending
+from reglue_bench.runs.observer import NullObserver, RunStarted
+from reglue_bench.runs.run import Request, begin, check_same
+from reglue_bench.scored_runs import carry_out, conclude
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import NullObserver, RunStarted
 from reglue_bench.terminal.tally import Tally
 from reglue_competition.runs.logs import log_to_stderr
 from reglue_competition.runs.parent import Parent, ParentGone

@@ -161,7 +161,7 @@ def _check_score(transcript: Transcript, plan: Plan) -> None:
         fresh="process" if stated.online is None else stated.online.fresh_agent,
     )
     # What the run's folder says beside its rows.
-    beside = {name: getattr(stated, name) for name in ("ended_early", "recorded", "repeat")}
+    beside = {name: getattr(stated, name) for name in ("ended_early", "recorded", "repeats")}
     found = procedure.score(played).model_copy(update=beside)
     if lines := list(islice(_differences(_json(stated), _json(found)), _MOST_DIFFERENCES)):
         raise NotVerified(f"the score is not that of its episodes: {'; '.join(lines)}")

@@ -12,7 +12,6 @@ from reglue.wire.specs import spec_to_bytes
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import suite_of
 from reglue_bench.results.read_run import score_of
-from reglue_bench.results.result import Ending
 from reglue_bench.results.success import is_agents_fault
 from reglue_bench.results.whole_file import whole_file
 from reglue_bench.runs.ledger import (
@@ -24,6 +23,7 @@ from reglue_bench.runs.ledger import (
     LedgerReader,
     Row,
 )
+from reglue_bench.runs.notes import Ending
 from reglue_bench.runs.run import kept_cell_key
 from reglue_bench.settings import Settings
 from reglue_competition.phases.code import code_sha256

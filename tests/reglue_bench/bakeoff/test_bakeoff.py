@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from reglue.errors import PlanDiffers, RunExists, UsageError
-from reglue_bench.report.words import p_value, points
+from reglue_bench.formatting import p_value, points
 from reglue_bench.results.result import read_result
 from reglue_bench.statistics.compare import compare_all
 from tests.leftovers import nothing_left

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from minari import MinariDataset
 
+from reglue_bench.run_folder import OBSERVED
 from reglue_bench.runs.ledger import digests
-from reglue_bench.runs.observed import FILE
 from tests.reglue_bench.cli.conftest import Say
 
 RECORD = "online:gridworld --agent random --runs 2 --episodes 3 --episode-limit 20 --workers 0"
@@ -73,7 +73,7 @@ def test_what_was_trained_on_is_recorded_and_replayed(say: Say, tmp_path: Path) 
 def test_a_replay_that_differs_says_where(run: Path, say: Say, tmp_path: Path) -> None:
     """One byte of one observation, with a digest that fits."""
     shutil.copytree(run, tmp_path / "changed")
-    with closing(sqlite3.connect(tmp_path / "changed" / FILE)) as connection, connection:
+    with closing(sqlite3.connect(tmp_path / "changed" / OBSERVED)) as connection, connection:
         [blob] = connection.execute("SELECT zlib FROM part WHERE number = 2").fetchone()
         rows = bytearray(zlib.decompress(blob))
         rows[8 * 3] ^= 1

@@ -19,8 +19,10 @@ from reglue_bench.cli.bench import main as bench
 from reglue_bench.cli.report import main as report
 from reglue_bench.cli.watch import main as watch
 from reglue_bench.results.read_run import read_run
-from reglue_bench.runs.ledger import FILE, Ledger, LedgerReader, Totals, Try, storage
-from reglue_bench.runs.run import Request, begin, conclude
+from reglue_bench.run_folder import LEDGER
+from reglue_bench.runs.ledger import Ledger, LedgerReader, Totals, Try, storage
+from reglue_bench.runs.run import Request, begin
+from reglue_bench.scored_runs import conclude
 from reglue_bench.settings import Settings
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.runs.ledger.test_ledger import outcome
@@ -49,11 +51,11 @@ def command(
 
 
 def empty(folder: Path) -> None:
-    (folder / FILE).touch()
+    (folder / LEDGER).touch()
 
 
 def text(folder: Path) -> None:
-    (folder / FILE).write_text("This is no ledger.\n" * 100)
+    (folder / LEDGER).write_text("This is no ledger.\n" * 100)
 
 
 def file(folder: Path) -> None:
@@ -62,7 +64,7 @@ def file(folder: Path) -> None:
 
 
 def directory(folder: Path) -> None:
-    (folder / FILE).mkdir()
+    (folder / LEDGER).mkdir()
 
 
 @pytest.mark.parametrize(
@@ -137,11 +139,11 @@ def test_a_run_that_goes_on_is_copied_with_its_journal(tmp_path: Path) -> None:
     for name in ("run", "both", "one"):
         (tmp_path / name).mkdir()
     with going_on(tmp_path / "run"):
-        for file in (tmp_path / "run").glob(f"{FILE}*"):
+        for file in (tmp_path / "run").glob(f"{LEDGER}*"):
             shutil.copy(file, tmp_path / "both")
-        shutil.copy(tmp_path / "run" / FILE, tmp_path / "one")
+        shutil.copy(tmp_path / "run" / LEDGER, tmp_path / "one")
     assert len(rows(tmp_path / "both")) == 3
-    with pytest.raises(UsageError, match=f"copied without {FILE}-wal"):
+    with pytest.raises(UsageError, match=f"copied without {LEDGER}-wal"):
         rows(tmp_path / "one")
 
 
@@ -151,15 +153,15 @@ def test_a_journal_that_was_deleted_is_missed(
     """What is left is a run of some time ago, and whole as far as SQLite can tell."""
     (tmp_path / "old").mkdir()
     with going_on(tmp_path / "run") as ledger:
-        with closing(sqlite3.connect(tmp_path / "run" / FILE)) as other:
+        with closing(sqlite3.connect(tmp_path / "run" / LEDGER)) as other:
             other.execute("PRAGMA wal_checkpoint(FULL)")
         ledger.record([Try(0, [outcome(3)])], session=ledger.begin_session(), totals=Totals())
-        shutil.copy(tmp_path / "run" / FILE, tmp_path / "old")
+        shutil.copy(tmp_path / "run" / LEDGER, tmp_path / "old")
         assert read_run(tmp_path / "run").status_counts == {"missing": 2, "ok": 4}
         assert not caplog.records
     for _ in range(2):  # SQLite makes an empty one as it reads
         assert read_run(tmp_path / "old").status_counts == {"missing": 3, "ok": 3}
-        assert f"{FILE}-wal is missing" in caplog.text
+        assert f"{LEDGER}-wal is missing" in caplog.text
         caplog.clear()
     assert read_run(tmp_path / "run").status_counts == {"missing": 2, "ok": 4}
     assert not caplog.records
@@ -167,11 +169,11 @@ def test_a_journal_that_was_deleted_is_missed(
 
 def test_a_finished_run_is_one_file_that_can_be_copied(tmp_path: Path) -> None:
     play(tmp_path / "run", corridor_plan(), Seeded())
-    assert sorted(each.name for each in (tmp_path / "run").glob(f"{FILE}*")) == [FILE]
-    with closing(sqlite3.connect(tmp_path / "run" / FILE)) as ledger:
+    assert sorted(each.name for each in (tmp_path / "run").glob(f"{LEDGER}*")) == [LEDGER]
+    with closing(sqlite3.connect(tmp_path / "run" / LEDGER)) as ledger:
         assert ledger.execute("PRAGMA journal_mode").fetchone() == ("delete",)  # none beside it
     (tmp_path / "copy").mkdir()
-    shutil.copyfile(tmp_path / "run" / FILE, tmp_path / "copy" / FILE)
+    shutil.copyfile(tmp_path / "run" / LEDGER, tmp_path / "copy" / LEDGER)
     assert read_run(tmp_path / "copy") == read_run(tmp_path / "run")
 
 
@@ -192,7 +194,7 @@ def test_a_run_is_read_where_nothing_may_be_written(tmp_path: Path, left: tuple[
     if not left:
         Ledger(folder).close()
     for end in {"-shm", "-wal"} - set(left):
-        (folder / f"{FILE}{end}").unlink(missing_ok=True)
+        (folder / f"{LEDGER}{end}").unlink(missing_ok=True)
     folder.chmod(0o500)
     # Who is root may write all the same, unless that right is laid down.
     powerless = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"] if not os.getuid() else []

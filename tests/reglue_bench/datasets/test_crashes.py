@@ -21,9 +21,10 @@ from reglue_bench.runs import recorder
 from reglue_bench.runs.ledger import Ledger, writer
 from reglue_bench.runs.observed import reader, storage
 from reglue_bench.runs.observed import writer as observed_writer
-from reglue_bench.runs.run import Request, carry_out
+from reglue_bench.runs.observer import NullObserver
+from reglue_bench.runs.run import Request
+from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.datasets.recordings import arrays, dataset_of, organiser
 from tests.reglue_bench.toys import corridor_plan

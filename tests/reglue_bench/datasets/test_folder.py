@@ -24,7 +24,7 @@ from reglue.spec import Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
 from reglue_bench.datasets.folder import write_dataset
 from reglue_bench.datasets.spaces import places, space_json
 from reglue_bench.datasets.summary import source_of, summarized
-from reglue_bench.runs.observed import FILE
+from reglue_bench.run_folder import OBSERVED
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.datasets.recordings import arrays, dataset_of, exactly, organiser, record
 from tests.reglue_bench.toys import corridor_plan, online_plan, play
@@ -227,7 +227,7 @@ def test_a_folder_without_a_dataset_is_told(tmp_path: Path, made: str, words: st
 
 def test_an_observation_that_has_changed_is_told(run: Path, tmp_path: Path) -> None:
     shutil.copytree(run, tmp_path / "run")
-    with closing(sqlite3.connect(tmp_path / "run" / FILE)) as connection, connection:
+    with closing(sqlite3.connect(tmp_path / "run" / OBSERVED)) as connection, connection:
         connection.execute("UPDATE part SET zlib = ? WHERE number = 3", (zlib.compress(b"else"),))
     with pytest.raises(RunDamaged, match=r"part 0 of episode 0 of unit \d has changed"):
         summarized(tmp_path / "run")

@@ -17,11 +17,13 @@ from minari import MinariDataset
 from reglue.errors import PlanDiffers, RunBusy, RunDamaged
 from reglue_bench.evaluation import evaluate, resume, start
 from reglue_bench.results.read_run import read_run
+from reglue_bench.run_folder import OBSERVED
 from reglue_bench.runs.ledger import Ledger, digests
-from reglue_bench.runs.observed import FILE, ObservedReader, ObservedWriter, writer
-from reglue_bench.runs.run import Request, carry_out
+from reglue_bench.runs.observed import ObservedReader, ObservedWriter, writer
+from reglue_bench.runs.observer import NullObserver
+from reglue_bench.runs.run import Request
+from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.datasets.recordings import arrays, dataset_of, organiser, record
 from tests.reglue_bench.toys import (
@@ -98,7 +100,7 @@ def test_episodes_that_were_cut_off_or_failed_are_truncated(tmp_path: Path) -> N
 def test_a_part_that_unpacks_to_too_much_is_damage(tmp_path: Path, blob: bytes) -> None:
     """A stranger who hands out a run can compute its digests."""
     record(tmp_path, corridor_plan(slots=1))
-    with closing(sqlite3.connect(tmp_path / FILE)) as file, file:
+    with closing(sqlite3.connect(tmp_path / OBSERVED)) as file, file:
         file.execute("UPDATE part SET zlib = ?, digest = ?", (blob, digests.of_blob(blob)))
     with ObservedReader(tmp_path) as reader, Ledger(tmp_path) as ledger:
         episode = next(seen for _, seen in reader.paired(ledger.rows()) if seen)
@@ -144,7 +146,7 @@ def test_with_a_secret_no_seed_is_told(tmp_path: Path) -> None:
     )
     dataset = dataset_of(folder)
     assert [each["seed"] for each in organiser(dataset)] == [None, None]
-    files = [folder / FILE, *dataset.rglob("*.*")]
+    files = [folder / OBSERVED, *dataset.rglob("*.*")]
     assert not any(secret.encode() in file.read_bytes() for file in files)
 
 
@@ -228,7 +230,7 @@ def test_a_disk_that_is_almost_full_is_left_to_the_ledger(
 def test_what_another_run_recorded_is_refused(tmp_path: Path) -> None:
     record(tmp_path / "other", corridor_plan(seed=1))
     (tmp_path / "run").mkdir()
-    (tmp_path / "other" / FILE).rename(tmp_path / "run" / FILE)
+    (tmp_path / "other" / OBSERVED).rename(tmp_path / "run" / OBSERVED)
     with pytest.raises(PlanDiffers, match=r"recorded by another run: its plan differ"):
         record(tmp_path / "run", corridor_plan(seed=2))
 
@@ -238,12 +240,12 @@ def test_a_damaged_file_is_told_when_the_run_goes_on(tmp_path: Path, damage: byt
     plan = corridor_plan(slots=1, num_episodes=9)
     request = Request(Settings(benchmark="corridor", workers=0, record=True), plan, agent=Seeded())
     start(tmp_path, request, Interrupts(4))
-    (tmp_path / FILE).write_bytes(damage)
+    (tmp_path / OBSERVED).write_bytes(damage)
     with Ledger(tmp_path) as ledger:
         if damage:
             with pytest.raises(RunDamaged, match=r"observed.sqlite is damaged.*delete it"):
                 carry_out(tmp_path, ledger, request, NullObserver())
-            (tmp_path / FILE).unlink()
+            (tmp_path / OBSERVED).unlink()
         result = carry_out(tmp_path, ledger, request, NullObserver())
     assert result.recorded is not None
     assert result.complete

@@ -15,10 +15,10 @@ import pytest
 from glue_server import Outcome
 from reglue.errors import UsageError
 from reglue_bench.engines.players import LocalPlayers
+from reglue_bench.engines.versions import machine
 from reglue_bench.evaluation import resume
 from reglue_bench.plans.plan import Plan
-from reglue_bench.runs.versions import machine
-from reglue_bench.terminal.observer import NullObserver
+from reglue_bench.runs.observer import NullObserver
 from tests.leftovers import child_processes
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.procedures.test_online import kept

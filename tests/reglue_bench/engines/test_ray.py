@@ -14,15 +14,15 @@ import pytest
 from glue_server import Outcome
 from reglue.errors import UsageError
 from reglue_bench.cli import bench
+from reglue_bench.engines.agent_identity import agent_facts
 from reglue_bench.engines.files import at_home, check_facts, facts, portable, sent_along
 from reglue_bench.engines.ray import LOG
+from reglue_bench.engines.versions import machine
 from reglue_bench.evaluation import resume
 from reglue_bench.plans.plan import Plan
 from reglue_bench.runs.ledger import MACHINE, LedgerReader
-from reglue_bench.runs.request import agent_facts
-from reglue_bench.runs.versions import machine
+from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import NullObserver
 from tests.ray_cluster import RayCluster
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.bakeoff.test_bakeoff import ONLINE

@@ -12,14 +12,14 @@ import pytest
 import reglue
 from glue_server import Outcome
 from reglue.errors import MissingExtra, UsageError
+from reglue_bench.engines.versions import machine
 from reglue_bench.evaluation import evaluate, resume
 from reglue_bench.placement.environment_process import check_reached
 from reglue_bench.placement.told import PROCESS
 from reglue_bench.plans.plan import Plan
 from reglue_bench.runs.ledger import ENVIRONMENTS, LedgerReader
-from reglue_bench.runs.versions import machine
+from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import NullObserver
 from tests.ray_cluster import RayCluster
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.bakeoff.test_bakeoff import IN_WORKERS

@@ -15,9 +15,9 @@ from reglue_bench.evaluation import resume
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import make_plan, suite_of
 from reglue_bench.procedures.online import REHEARSED_STEPS
-from reglue_bench.runs.rehearsal import shorten
+from reglue_bench.rehearsal import shorten
+from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import as_keys, read_settings
-from reglue_bench.terminal.observer import NullObserver
 
 FILE = """\
 procedure = "multi-task"

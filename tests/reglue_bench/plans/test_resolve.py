@@ -14,9 +14,9 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import make_plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.runs.ledger import Ledger
+from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request, begin, check_same
 from reglue_bench.settings import read_settings
-from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.agents import Learner, Seeded
 from tests.reglue_bench.toys import AGENTS
 

@@ -19,12 +19,12 @@ from reglue.errors import UsageError
 from reglue_bench import evaluate
 from reglue_bench.plans.resolve import make_plan
 from reglue_bench.procedures import procedure_of
+from reglue_bench.rehearsal import rehearse
 from reglue_bench.results.result import Result, read_result
-from reglue_bench.runs.rehearsal import rehearse
+from reglue_bench.runs.observer import NullObserver, RunStarted
 from reglue_bench.settings import read_settings
 from reglue_bench.statistics.compare import compare
 from reglue_bench.statistics.intervals import wilson
-from reglue_bench.terminal.observer import NullObserver, RunStarted
 from reglue_bench.terminal.summary import notes, print_summary
 from tests.reglue_bench.toys import Interrupts, rows
 

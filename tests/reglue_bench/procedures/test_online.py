@@ -19,9 +19,10 @@ from reglue_bench.plans.keys import run_secret
 from reglue_bench.procedures import Online, procedure_of
 from reglue_bench.results.result import LearningRun, OnlineScore, Result
 from reglue_bench.runs.ledger import Ledger
-from reglue_bench.runs.run import Request, carry_out, check_same
+from reglue_bench.runs.observer import NullObserver
+from reglue_bench.runs.run import Request, check_same
+from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import NullObserver
 from tests.glue_server.playing import local
 from tests.reglue_bench.agents import Learner, Seeded
 from tests.reglue_bench.toys import Interrupts, online_plan, play

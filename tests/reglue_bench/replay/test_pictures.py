@@ -24,7 +24,8 @@ from reglue.messages.agent import Phase
 from reglue_bench.replay import Camera, Replay, read_episode, with_pictures
 from reglue_bench.replay.pictures import enlarged, shrunk, with_even_sizes
 from reglue_bench.replay.screen import Screen, half_blocks
-from reglue_bench.runs.ledger import FILE, tables
+from reglue_bench.run_folder import LEDGER
+from reglue_bench.runs.ledger import tables
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.replay.recordings import ARCADE, PONG, Watch, altered
 from tests.reglue_bench.toys import online_plan, play
@@ -58,7 +59,7 @@ def test_no_video_is_left_of_an_episode_that_differs(
     tmp_path: Path, watch: Watch, arcade: Path
 ) -> None:
     (copy := tmp_path / "run").mkdir()
-    (copy / FILE).write_bytes((arcade / FILE).read_bytes())
+    (copy / LEDGER).write_bytes((arcade / LEDGER).read_bytes())
     altered(copy, sa.update(tables.outcomes).values({"return": 1234.5}))
     code, _, err = watch(copy, "--episode", 0, "--video", tmp_path / "x.mp4")
     assert code == 1, err

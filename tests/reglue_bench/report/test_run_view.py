@@ -16,7 +16,8 @@ import pytest
 
 from reglue.errors import UsageError
 from reglue_bench.report.page import draw_report
-from reglue_bench.results.result import Ending, Event, Result
+from reglue_bench.results.result import Event, Result
+from reglue_bench.runs.notes import Ending
 from reglue_bench.terminal.summary import notes
 from tests.reglue_bench.made_results import MT10, Play, make_result
 

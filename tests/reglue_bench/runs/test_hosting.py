@@ -15,8 +15,8 @@ from reglue.net.join_string import join_string
 from reglue_bench import evaluate
 from reglue_bench.evaluation import resume
 from reglue_bench.runs.ledger import Ledger
+from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import Settings, read_settings
-from reglue_bench.terminal.observer import NullObserver
 from tests.leftovers import nothing_left
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.remote import Unheard, address_in

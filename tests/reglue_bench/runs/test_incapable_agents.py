@@ -13,7 +13,7 @@ import reglue
 from reglue.errors import NotAnAgent, NotCapable, UsageError
 from reglue_bench import Evaluator
 from reglue_bench.plans.plan import Plan
-from reglue_bench.runs.ledger import FILE
+from reglue_bench.run_folder import LEDGER
 from tests.reglue_bench.agents import Frozen
 from tests.reglue_bench.benching import bench_words, commanded
 from tests.reglue_bench.toys import corridor_plan, joining, online_plan, play
@@ -44,7 +44,7 @@ class Model:
 
 def is_vacant(folder: Path) -> bool:
     """Whether a folder holds neither a run nor a result."""
-    return not [*folder.rglob(FILE), *folder.rglob("result.json")]
+    return not [*folder.rglob(LEDGER), *folder.rglob("result.json")]
 
 
 @pytest.mark.parametrize(("name", "plan", "words"), INCAPABLE)

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from glue_server import Outcome
+from reglue_bench.engines.environments import make_environment
 from reglue_bench.evaluation import resume, start
 from reglue_bench.plans.resolve import suite_of
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.read_run import read_run
 from reglue_bench.results.result import Event, Result, read_result
-from reglue_bench.runs.environments import make_environment
+from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request
 from reglue_bench.runs.session import OUTSIDE
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import NullObserver
 from reglue_bench.terminal.summary import notes
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.toys import AGENTS, Interrupts, corridor_plan, joining, play

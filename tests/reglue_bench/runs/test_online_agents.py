@@ -9,7 +9,7 @@ import pytest
 import reglue
 from reglue_bench.evaluation import resume
 from reglue_bench.results.result import read_result
-from reglue_bench.terminal.observer import NullObserver
+from reglue_bench.runs.observer import NullObserver
 from tests.reglue_bench.agents import Learner
 from tests.reglue_bench.procedures.test_online import kept, score_of, statuses
 from tests.reglue_bench.remote import Unheard

@@ -19,11 +19,11 @@ from reglue_bench.criteria import RETURN
 from reglue_bench.evaluation import resume
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import make_plan
+from reglue_bench.rehearsal import rehearse
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Ledger
-from reglue_bench.runs.rehearsal import rehearse
+from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import read_settings
-from reglue_bench.terminal.observer import NullObserver
 from tests.leftovers import nothing_left
 from tests.reglue_bench.agents import Learner, Seeded
 from tests.reglue_bench.remote import WORLDS, Unheard, dialling, end

@@ -17,9 +17,10 @@ from reglue_bench.evaluation import start
 from reglue_bench.plans.plan import Plan
 from reglue_bench.report.page import draw_report
 from reglue_bench.runs.ledger import Ledger
-from reglue_bench.runs.run import Request, carry_out
+from reglue_bench.runs.observer import NullObserver
+from reglue_bench.runs.run import Request
+from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import NullObserver
 from reglue_bench.terminal.summary import notes
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.toys import AGENTS, Interrupts, corridor_plan, online_plan, play
@@ -238,6 +239,13 @@ def test_it_is_asked_one_turn_of_a_hundred_again_or_twenty_rows(tmp_path: Path) 
     for agent, check in zip(asked, (False, True), strict=True):
         play(tmp_path / str(check), many(), agent, repeat_check=check)
     assert asked[1].rows - asked[0].rows == 20
+
+
+def test_a_paced_agent_is_not_asked_again(tmp_path: Path) -> None:
+    """Its answers may come too late, and defaults are played then."""
+    plan = corridor_plan(solved={"walk": [0]}, slots=2, num_episodes=3)
+    result = play(tmp_path / "run", plan, Asked(), turn_every=0.001)
+    assert [each.who for each in result.repeats] == ["environment"]
 
 
 def test_one_that_is_lost_when_it_is_asked_again_has_played_all(tmp_path: Path) -> None:

@@ -12,14 +12,16 @@ import pytest
 
 from glue_server import Outcome
 from reglue.errors import PlanDiffers, RunBusy, UsageError
+from reglue_bench.engines.server import RunServer
 from reglue_bench.evaluation import resume, start
 from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.result import Result
-from reglue_bench.runs.ledger import FILE, Ledger
-from reglue_bench.runs.run import Request, begin, carry_out, check_same
-from reglue_bench.runs.server import RunServer
+from reglue_bench.run_folder import LEDGER
+from reglue_bench.runs.ledger import Ledger
+from reglue_bench.runs.observer import NullObserver
+from reglue_bench.runs.run import Request, begin, check_same
+from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import Settings, read_settings
-from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.ledgers import change_fact
 from tests.reglue_bench.toys import Interrupts, corridor_plan, joining, play, rows
@@ -145,7 +147,7 @@ def test_a_run_killed_in_the_middle_resumes_to_the_same_rows(tmp_path: Path) -> 
         "from reglue_bench.plans.plan import Plan\n"
         "from reglue_bench.runs.run import Request\n"
         "from reglue_bench.settings import Settings\n"
-        "from reglue_bench.terminal.observer import NullObserver\n"
+        "from reglue_bench.runs.observer import NullObserver\n"
         "from tests.reglue_bench.agents import Seeded\n"
         "class Kills(NullObserver):\n"
         "    seen = 0\n"
@@ -292,7 +294,7 @@ def test_a_run_that_cannot_be_played_as_asked_leaves_no_folder(tmp_path: Path) -
     settings = Settings(benchmark="corridor", agent="exprt", workers=0)
     with pytest.raises(UsageError, match="did you mean expert"):
         start(tmp_path / "run", Request(settings, corridor_plan()), NullObserver())
-    assert not (tmp_path / "run" / FILE).exists()
+    assert not (tmp_path / "run" / LEDGER).exists()
 
 
 class Refuses(NullObserver):

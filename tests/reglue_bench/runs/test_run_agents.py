@@ -17,9 +17,9 @@ from reglue.errors import Busy, WrongToken
 from reglue_bench.evaluation import start
 from reglue_bench.plans.plan import Plan
 from reglue_bench.results.result import read_result
+from reglue_bench.runs.observer import NullObserver, RunStarted
 from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import NullObserver, RunStarted
 from reglue_bench.terminal.summary import notes
 from tests.reglue_bench.agents import Garbled, Seeded
 from tests.reglue_bench.toys import corridor_plan, joining, play, rows

@@ -17,8 +17,8 @@ import pytest
 from reglue.errors import UsageError
 from reglue_bench.evaluation import resume
 from reglue_bench.results.result import Result
+from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import read_settings
-from reglue_bench.terminal.observer import NullObserver
 from tests.leftovers import nothing_left
 from tests.ordinary_user import open_machine
 from tests.programs import program

@@ -12,10 +12,11 @@ import pytest
 from glue_server import Order, Outcome
 from reglue_bench.evaluation import evaluate
 from reglue_bench.runs.ledger import Begun, Ledger, LedgerReader, Totals, Try
+from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.request import MOST_TRIES, Request, Retry
-from reglue_bench.runs.run import begin, carry_out
+from reglue_bench.runs.run import begin
+from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import NullObserver
 from tests.glue_server.playing import cell
 from tests.programs import program
 from tests.reglue_bench.agents import Seeded

@@ -19,8 +19,8 @@ from reglue_bench.cli.report import main as report
 from reglue_bench.cli.watch import main as watch
 from reglue_bench.evaluation import plan_and_start
 from reglue_bench.runs.ledger import LedgerReader
+from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import read_settings
-from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.ledgers import change_fact
 from tests.reglue_bench.replay.recordings import with_suite
 from tests.reglue_bench.toys import Interrupts

@@ -13,11 +13,11 @@ from rich.console import Console
 from env_adapters import Cell
 from glue_server import Order, Outcome
 from reglue.messages.agent import Phase
+from reglue_bench.formatting import time_left
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
-from reglue_bench.terminal.observer import Observer, RunStarted
+from reglue_bench.runs.observer import Observer, RunStarted
 from reglue_bench.terminal.progress import Display, Lines, watcher
-from reglue_bench.terminal.words import time_left
 from tests.reglue_bench.toys import corridor_plan, online_plan
 
 

@@ -7,9 +7,10 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from reglue_bench.results.result import Ending, Result
+from reglue_bench.formatting import milliseconds
+from reglue_bench.results.result import Result
+from reglue_bench.runs.notes import Ending
 from reglue_bench.terminal.summary import ended, notes, print_summary
-from reglue_bench.terminal.words import milliseconds
 from tests.reglue_bench.made_results import Play, make_result
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from reglue.examples.random_agent import RandomAgent
 from reglue_bench.evaluation import start
+from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request
-from reglue_bench.terminal.observer import NullObserver
 from reglue_competition.phases import Secrets, commitment, plans_of, reveal
 from reglue_competition.transcript import RunIdentity, write_transcript
 from tests.reglue_bench.cli.conftest import Say

@@ -20,9 +20,10 @@ from reglue.net.join_string import JoinString
 from reglue.spec import Arrays
 from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.read_run import read_run
-from reglue_bench.runs.run import Request, begin, carry_out
+from reglue_bench.runs.observer import NullObserver
+from reglue_bench.runs.run import Request, begin
+from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import NullObserver
 from reglue_competition.runs.submission import SubmissionProcess
 from reglue_competition.runs.told import Benchmark, Told, run_folder
 from tests.reglue_bench.remote import joining

@@ -10,8 +10,8 @@ from itertools import pairwise
 import numpy as np
 import plotly.graph_objects as go
 
+from reglue_bench.formatting import count, value, values
 from reglue_bench.report.plots.figures import AGENTS, OPTIONAL, escaped
-from reglue_bench.report.words import count, value, values
 from reglue_bench.results.learning import edges, pointwise95
 from reglue_bench.results.result import Interval, LearningRun, OnlineScore
 from reglue_bench.statistics.intervals import FloatArray

@@ -10,6 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from reglue_bench.criteria.criterion import Named
+from reglue_bench.formatting import STATUSES, count, percent, points
 from reglue_bench.report.plots.figures import (
     ALIKE,
     FAILURE,
@@ -24,7 +25,6 @@ from reglue_bench.report.plots.figures import (
     value_axis,
 )
 from reglue_bench.report.views import Figure, Plot, Table
-from reglue_bench.report.words import STATUSES, count, percent, points
 from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Result
 from reglue_bench.statistics.compare import (

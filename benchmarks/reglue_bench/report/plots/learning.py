@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from reglue_bench.criteria.performance import measured_words
+from reglue_bench.formatting import STATUSES, count, plural, value, values
 from reglue_bench.report.plots.curves import (
     LOST,
     Lines,
@@ -19,7 +20,6 @@ from reglue_bench.report.plots.curves import (
 )
 from reglue_bench.report.plots.figures import NEUTRAL, figure, task_axis, value_axis
 from reglue_bench.report.views import Figure, Plot, Table
-from reglue_bench.report.words import STATUSES, count, plural, value, values
 from reglue_bench.results.learning import measured
 from reglue_bench.results.result import Interval, OnlineScore
 

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from reglue_bench.criteria.criterion import Named
 from reglue_bench.criteria.success import evaluated
+from reglue_bench.formatting import count, plural, value, values
 from reglue_bench.report.agents import Shown, seeds_caption, shown
 from reglue_bench.report.plots.figures import (
     NEUTRAL,
@@ -20,7 +21,6 @@ from reglue_bench.report.plots.figures import (
     value_axis,
 )
 from reglue_bench.report.views import Plot, Table
-from reglue_bench.report.words import count, plural, value, values
 from reglue_bench.results.episodes import EpisodeRow
 
 _Episode: TypeAlias = tuple[str, EpisodeRow]

@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from reglue_bench.criteria.criterion import Criterion, Named, TaskScore
+from reglue_bench.formatting import count, percent, plural
 from reglue_bench.report.agents import Shown, seeds_caption, shown
 from reglue_bench.report.plots.figures import (
     NEUTRAL,
@@ -20,7 +21,6 @@ from reglue_bench.report.plots.figures import (
     value_axis,
 )
 from reglue_bench.report.views import Figure, Plot, Table
-from reglue_bench.report.words import count, percent, plural
 from reglue_bench.results.result import Rates, Result
 
 

@@ -12,7 +12,7 @@ from reglue_bench.runs.ledger.reader import (
     Row,
     Totals,
 )
-from reglue_bench.runs.ledger.storage import FILE, warn_of_lost_journal
+from reglue_bench.runs.ledger.storage import warn_of_lost_journal
 from reglue_bench.runs.ledger.writer import Begun, Ledger, Try
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "ENDED_EARLY",
     "ENVIRONMENTS",
     "EVENT",
-    "FILE",
     "ISOLATION",
     "MACHINE",
     "REPEATS",

@@ -17,8 +17,9 @@ import numpy.typing as npt
 import sqlalchemy as sa
 
 from reglue.errors import UsageError
+from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.ledger import digests, tables
-from reglue_bench.runs.ledger.storage import CANNOT_SHARE, FILE, code_of, damaged, opened, told
+from reglue_bench.runs.ledger.storage import CANNOT_SHARE, code_of, damaged, opened, told
 
 FORMAT = 7
 """Of ledgers; another where their tables, or the plan that they hold, have other fields."""
@@ -213,7 +214,7 @@ class LedgerReader:
                 if code_of(error.orig) not in CANNOT_SHARE:
                     raise
                 copy = closing.enter_context(tempfile.TemporaryDirectory(prefix="reglue-"))
-                for file in self._folder.glob(f"{FILE}*"):
+                for file in self._folder.glob(f"{LEDGER}*"):
                     shutil.copyfile(file, Path(copy) / file.name)
                 connection = _moment(Path(copy), closing)
             yield connection
@@ -221,14 +222,14 @@ class LedgerReader:
 
 def check_there(folder: Path) -> Path:
     """The folder. Raises UsageError unless it holds a ledger, or what is called so."""
-    if (folder / FILE).is_dir():
-        raise UsageError(f"{folder} holds no run: {FILE} is a folder, wanted a file")
+    if (folder / LEDGER).is_dir():
+        raise UsageError(f"{folder} holds no run: {LEDGER} is a folder, wanted a file")
     if not folder.exists():
         raise UsageError(f"there is no folder {folder}")
     if not folder.is_dir():
         raise UsageError(f"got the file {folder}, wanted a run's folder, such as {folder.parent}")
-    if not (folder / FILE).is_file():
-        raise UsageError(f"{folder} holds no run: there is no {FILE}")
+    if not (folder / LEDGER).is_file():
+        raise UsageError(f"{folder} holds no run: there is no {LEDGER}")
     return folder
 
 
@@ -241,7 +242,7 @@ def check_begun(connection: sa.Connection, folder: Path) -> None:
     if not found:
         raise UsageError(
             f"{folder} holds no run: it was interrupted before it began (begin it again, by "
-            f"`reglue bench … --out {folder}`), or {FILE} was copied without {FILE}-wal, which "
+            f"`reglue bench … --out {folder}`), or {LEDGER} was copied without {LEDGER}-wal, which "
             "holds what a run that goes on, or was killed, wrote last (copy both)"
         )
     if found.get("format") != str(FORMAT):

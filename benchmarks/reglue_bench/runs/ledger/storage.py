@@ -11,10 +11,9 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from reglue.errors import ReglueError, RunBusy, RunDamaged, StorageFailed, setting
+from reglue_bench.run_folder import LEDGER
 
 log = logging.getLogger("reglue")
-
-FILE = "ledger.sqlite"
 
 _WAIT_S = 60  # for another program's transaction
 _CACHE_KIB = 1024  # of pages: a long run fills it
@@ -34,7 +33,7 @@ CANNOT_SHARE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 """What a reader is told where it may not make the files that readers and the writer share."""
 
 
-def opened(folder: Path, *, mode: str, file: str = FILE, synchronous: str = "FULL") -> sa.Engine:
+def opened(folder: Path, *, mode: str, file: str = LEDGER, synchronous: str = "FULL") -> sa.Engine:
     """The ledger of a folder; `mode` is SQLite's: `ro`, `rw` or `rwc`."""
     uri = f"{(folder / file).absolute().as_uri()}?mode={mode}"
 
@@ -82,9 +81,9 @@ def warn_of_lost_journal(folder: Path) -> None:
     A run that was killed leaves its journal, which holds what was committed last. SQLite takes a
     file without it for whole.
     """
-    journal = folder / f"{FILE}-wal"
+    journal = folder / f"{LEDGER}-wal"
     with suppress(OSError):  # opening it reports the reason
-        with (folder / FILE).open("rb") as file:
+        with (folder / LEDGER).open("rb") as file:
             has_journal = file.read(20)[18:] == _WAL
         if has_journal and not (journal.exists() and journal.stat().st_size):
             log.warning(
@@ -114,7 +113,7 @@ def code_of(error: BaseException | None) -> int | None:
 def damaged(folder: Path, what: str) -> RunDamaged:
     """The error for a ledger in which `what` was changed."""
     return RunDamaged(
-        f"{folder / FILE} is damaged: {what}; take the folder from a copy, or play the run again "
+        f"{folder / LEDGER} is damaged: {what}; take the folder from a copy, or play the run again "
         f"in another {setting('out')}"
     )
 
@@ -127,10 +126,10 @@ def words_of(error: BaseException | None) -> str:
 def _ours(folder: Path, error: BaseException | None) -> ReglueError:
     words, code = words_of(error), code_of(error)
     if code in BUSY:
-        return RunBusy(f"{folder}: another program holds {FILE}: {words}; try again later")
+        return RunBusy(f"{folder}: another program holds {LEDGER}: {words}; try again later")
     if code in DISK:
         return StorageFailed(
-            f"{folder / FILE} cannot be used: {words}; what was committed is kept: when the disk "
+            f"{folder / LEDGER} cannot be used: {words}; what was committed is kept: when the disk "
             f"can be written to again, `reglue bench --resume {folder}` goes on"
         )
     if code == sqlite3.SQLITE_PROTOCOL:

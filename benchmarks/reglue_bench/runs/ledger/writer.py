@@ -20,6 +20,7 @@ from sqlalchemy.dialects import sqlite
 from glue_server import Outcome
 from glue_server.processes.interrupts import uninterrupted
 from reglue.errors import RunBusy, RunDamaged, RunExists, StorageFailed, UsageError, setting
+from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.ledger import digests, tables
 from reglue_bench.runs.ledger.reader import (
     AGENT_NAME,
@@ -36,7 +37,6 @@ from reglue_bench.runs.ledger.reader import (
     facts,
 )
 from reglue_bench.runs.ledger.storage import (
-    FILE,
     begin_journal,
     damaged,
     end_journal,
@@ -95,7 +95,7 @@ class Ledger(LedgerReader):
             raise UsageError(
                 f"{folder} cannot be made: {error.strerror}; choose another {setting('out')}"
             ) from error
-        file = folder / FILE
+        file = folder / LEDGER
         if file.is_dir():
             raise UsageError(f"{file} is a folder; choose another {setting('out')}")
         ledger = cls.__new__(cls)
@@ -140,7 +140,7 @@ class Ledger(LedgerReader):
     def forget(self) -> None:
         """Close, and remove what `create` made: nothing was played."""
         self.close()
-        for file in self._folder.glob(f"{FILE}*"):
+        for file in self._folder.glob(f"{LEDGER}*"):
             file.unlink()
         with suppress(OSError):  # other files are not ours
             (self._folder / LOCK).unlink()
@@ -225,7 +225,7 @@ class Ledger(LedgerReader):
         self._engine = opened(folder, mode=mode)
 
     def _begin(self, about: Mapping[str, str]) -> None:
-        (self._folder / FILE).touch(mode=0o600)  # SQLite's other files get the same rights
+        (self._folder / LEDGER).touch(mode=0o600)  # SQLite's other files get the same rights
         with told(self._folder), self._engine.connect() as connection:
             names = set(sa.inspect(connection).get_table_names())
         # A process that died while it began left no row: there is no run yet.

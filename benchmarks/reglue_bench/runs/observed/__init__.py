@@ -7,11 +7,10 @@ never the run.
 """
 
 from reglue_bench.runs.observed.reader import ObservedReader, counted
-from reglue_bench.runs.observed.storage import FILE, ObservedEpisode
+from reglue_bench.runs.observed.storage import ObservedEpisode
 from reglue_bench.runs.observed.writer import ObservedWriter
 
 __all__ = [
-    "FILE",
     "ObservedEpisode",
     "ObservedReader",
     "ObservedWriter",

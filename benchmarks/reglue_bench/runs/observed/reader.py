@@ -14,10 +14,10 @@ from glue_server.episodes.observed import PART_BYTES
 from reglue.errors import ReglueError, SpecError, UsageError
 from reglue.spec import TaskSpec
 from reglue.wire.specs import spec_from_bytes
+from reglue_bench.run_folder import OBSERVED
 from reglue_bench.runs.ledger import LedgerReader, digests
 from reglue_bench.runs.ledger.storage import opened
 from reglue_bench.runs.observed.storage import (
-    FILE,
     PARTS,
     AnyRow,
     ObservedEpisode,
@@ -42,17 +42,17 @@ class ObservedReader:
 
     def __init__(self, folder: Path) -> None:
         """Raises UsageError for a run that was not recorded."""
-        self._path = folder / FILE
+        self._path = folder / OBSERVED
         if not self._path.is_file():
             raise UsageError(
-                f"{folder} holds no dataset: there is no {FILE}; `reglue bench … --record` "
+                f"{folder} holds no dataset: there is no {OBSERVED}; `reglue bench … --record` "
                 "records a run"
             )
         self._held: tuple[Mapping[str, int], bytes] = ({}, b"")
         self._closing = ExitStack()
         try:
             with told(self._path):
-                engine = opened(folder, mode="ro", file=FILE)
+                engine = opened(folder, mode="ro", file=OBSERVED)
                 self._closing.callback(engine.dispose)
                 self._connection = self._closing.enter_context(engine.connect())
                 self._about = facts(self._connection, self._path)

@@ -15,8 +15,6 @@ from reglue.errors import ReglueError, RunDamaged, StorageFailed, UsageError
 from reglue_bench.runs.ledger import Row, digests
 from reglue_bench.runs.ledger.storage import BUSY, DISK, code_of, words_of
 
-FILE = "observed.sqlite"
-
 FORMAT = b"1"
 
 _AT_ONCE = 200  # rows that are read

@@ -15,12 +15,12 @@ from glue_server import Outcome
 from reglue.errors import PlanDiffers, ReglueError, StorageFailed
 from reglue.spec import TaskSpec
 from reglue.wire.specs import spec_to_bytes
+from reglue_bench.run_folder import OBSERVED
 from reglue_bench.runs.ledger import LedgerReader, Try, digests
 from reglue_bench.runs.ledger.storage import opened
 from reglue_bench.runs.observed.storage import (
     ABOUT,
     EPISODES,
-    FILE,
     FORMAT,
     PARTS,
     TABLES,
@@ -46,7 +46,7 @@ class ObservedWriter:
         RunDamaged, and StorageFailed if it cannot be written at all.
         """
         folder = ledger.folder
-        self._path = folder / FILE
+        self._path = folder / OBSERVED
         self._lost: set[int] = set()  # numbers of episodes of which a part is lost
         self.failure: str | None = None  # the first one, in words
         about = {
@@ -56,7 +56,7 @@ class ObservedWriter:
         }
         with told(self._path):
             self._path.touch(mode=0o600)
-            self._engine = opened(folder, mode="rw", file=FILE, synchronous="NORMAL")
+            self._engine = opened(folder, mode="rw", file=OBSERVED, synchronous="NORMAL")
             try:
                 first = self._begin(about, ledger)
             except BaseException:

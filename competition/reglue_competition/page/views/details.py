@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
-from reglue_bench.report.words import STATUSES, count, percent, plural, value
+from reglue_bench.formatting import STATUSES, count, percent, plural, value
 from reglue_bench.results.episodes import EpisodeRow, Episodes
 from reglue_bench.results.result import OnlineScore, Result
-from reglue_bench.runs.ledger import FILE as LEDGER
+from reglue_bench.run_folder import LEDGER
 from reglue_competition.page.views.drawings import bar, learning_curves, scale, success_curve
 from reglue_competition.page.views.records import Detail, EpisodeView, TaskView
 from reglue_competition.page.views.sight import Sight

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
-from reglue_bench.report.words import count, percent, value, values
+from reglue_bench.formatting import count, percent, value, values
 from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Interval, LearningRun, OnlineScore, Result
 from reglue_competition.page.views.records import Bar, Curve

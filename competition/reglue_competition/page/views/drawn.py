@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
-from reglue_bench.report.words import count, listed
+from reglue_bench.formatting import count, listed
 from reglue_bench.results.result import Result
 from reglue_bench.results.success import is_agents_fault
 from reglue_competition.definition import Definition, PhaseDefinition

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from reglue_bench.report.words import count, plural
-from reglue_bench.terminal.words import span
+from reglue_bench.formatting import count, plural, span
 from reglue_competition.backup import BACKED_UP
 from reglue_competition.page.site import Snapshot
 from reglue_competition.store import Store

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from reglue_bench.criteria import Criterion
-from reglue_bench.report.words import STATUSES, count, percent, percents, value, values
+from reglue_bench.formatting import STATUSES, count, percent, percents, value, values
 from reglue_bench.results.result import Interval
 
 MEANINGS = {

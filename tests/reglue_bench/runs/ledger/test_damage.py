@@ -13,10 +13,12 @@ import pytest
 from reglue.errors import ReglueError, RunDamaged
 from reglue_bench.plans.plan import Plan
 from reglue_bench.results.read_run import read_run
-from reglue_bench.runs.ledger import FILE, Ledger, LedgerReader
-from reglue_bench.runs.run import Request, carry_out, check_same
+from reglue_bench.run_folder import LEDGER
+from reglue_bench.runs.ledger import Ledger, LedgerReader
+from reglue_bench.runs.observer import NullObserver
+from reglue_bench.runs.run import Request, check_same
+from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.agents import Learner, Seeded
 from tests.reglue_bench.toys import corridor_plan, online_plan, play
 
@@ -46,7 +48,7 @@ class Run:
 
     def copy(self, to: Path) -> Path:
         to.mkdir()
-        shutil.copyfile(self.folder / FILE, to / FILE)
+        shutil.copyfile(self.folder / LEDGER, to / LEDGER)
         return to
 
     def resumed(self, folder: Path) -> object:
@@ -78,7 +80,7 @@ def test_a_flipped_bit_is_found_or_changes_nothing(tmp_path: Path, run: Run) -> 
     for seed in range(FLIPS):
         for place, look in enumerate(run.looks):
             folder = run.copy(tmp_path / f"{seed} {place}")
-            flipped(folder / FILE, seed)
+            flipped(folder / LEDGER, seed)
             try:
                 seen = look(folder)
             except ReglueError as error:
@@ -112,7 +114,7 @@ def test_damage_is_said_with_its_place_and_a_way_out(
 ) -> None:
     folder = run.copy(tmp_path / "run")
     changed(folder, change)
-    with pytest.raises(RunDamaged, match=f"{FILE} is damaged: .*{words}.*from a copy"):
+    with pytest.raises(RunDamaged, match=f"{LEDGER} is damaged: .*{words}.*from a copy"):
         read_run(folder)
 
 
@@ -136,5 +138,5 @@ def test_damaged_rewards_are_not_scored(tmp_path: Path, change: str) -> None:
 
 
 def changed(folder: Path, statement: str) -> None:
-    with closing(sqlite3.connect(folder / FILE)) as connection, connection:
+    with closing(sqlite3.connect(folder / LEDGER)) as connection, connection:
         connection.execute(statement)

@@ -15,9 +15,10 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import Todo, Todos, procedure_of
 from reglue_bench.procedures.queues import ByTask, Queue, Shuffled
 from reglue_bench.runs.ledger import Ledger, Totals, Try
-from reglue_bench.runs.run import Request, begin, carry_out
+from reglue_bench.runs.observer import NullObserver
+from reglue_bench.runs.run import Request, begin
+from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.toys import corridor_plan
 
 FEW, MANY = 1000, 10_000

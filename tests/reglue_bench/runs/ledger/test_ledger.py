@@ -17,7 +17,8 @@ from glue_server import Order, Outcome
 from reglue.errors import RunBusy, RunDamaged, RunExists, StorageFailed, UsageError
 from reglue.messages.agent import Phase
 from reglue_bench.plans.plan import Plan
-from reglue_bench.runs.ledger import EVENT, FILE, Ledger, Totals, Try, tables
+from reglue_bench.run_folder import LEDGER
+from reglue_bench.runs.ledger import EVENT, Ledger, Totals, Try, tables
 from reglue_bench.runs.ledger.reader import FORMAT
 from tests.reglue_bench.ledgers import change_fact
 
@@ -113,7 +114,7 @@ def test_a_folder_that_holds_a_run_is_not_begun_again(tmp_path: Path) -> None:
 
 def test_a_beginning_that_died_before_its_first_row_is_no_run(tmp_path: Path) -> None:
     Ledger.create(tmp_path, {}).close()
-    with sqlite3.connect(tmp_path / FILE) as connection:
+    with sqlite3.connect(tmp_path / LEDGER) as connection:
         connection.execute("DELETE FROM about")
     connection.close()
     with pytest.raises(UsageError, match="before it began"):
@@ -151,11 +152,11 @@ def test_other_fields_are_another_format() -> None:
 
 
 def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_bytes(b"not a database" * 100)
+    (tmp_path / LEDGER).write_bytes(b"not a database" * 100)
     for opened in (Ledger, Ledger.check_vacant):
         with pytest.raises(RunDamaged, match="not a ledger"):
             opened(tmp_path)
-    assert (tmp_path / FILE).read_bytes().startswith(b"not a database")
+    assert (tmp_path / LEDGER).read_bytes().startswith(b"not a database")
 
 
 def test_commits_wait_for_the_disk(tmp_path: Path) -> None:

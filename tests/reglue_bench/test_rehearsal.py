@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from reglue_bench.runs.rehearsal import rehearse
+from reglue_bench.rehearsal import rehearse
+from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import read_settings
-from reglue_bench.terminal.observer import NullObserver
 
 FILE = """
 import numpy as np

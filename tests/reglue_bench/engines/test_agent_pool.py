@@ -8,9 +8,9 @@ import pytest
 
 from reglue.errors import PlanDiffers
 from reglue_bench.evaluation import resume
+from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request, begin
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.toys import corridor_plan
 
 

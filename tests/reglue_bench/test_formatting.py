@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reglue_bench.report.words import percent, percents, points, signed, value, values
-from reglue_bench.terminal.words import number
+from reglue_bench.formatting import number, percent, percents, points, signed, value, values
 from reglue_competition.page.views.drawings import _tick
 
 

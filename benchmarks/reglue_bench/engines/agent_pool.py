@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import shlex
-import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from importlib.machinery import PathFinder
 from pathlib import Path
 
 from env_adapters.cache import cache_folder
@@ -38,7 +35,7 @@ from reglue.errors import (
 )
 from reglue.spec import TaskSpec
 from reglue_bench.procedures.procedure import Procedure
-from reglue_bench.runs.ledger import FILE as LEDGER
+from reglue_bench.run_folder import AGENT_LOG, LEDGER
 from reglue_bench.settings import AGENT_WAIT, Settings
 
 MOST_ALIKE = 3
@@ -239,9 +236,6 @@ def asks_again(settings: Settings, procedure: Procedure) -> bool:
     return settings.repeat_check and not procedure.adapts
 
 
-AGENT_LOG = "agent.log"
-
-
 def served_host(
     settings: Settings,
     folder: Path,
@@ -320,56 +314,3 @@ def _own_folders(run: Path) -> list[Path]:
     """Folders to hide from the agent: other runs in the same folder hold the goals too."""
     beside = [file.parent for file in run.resolve().parent.glob(f"*/{LEDGER}")]
     return [*{run.resolve(), *beside}, *filter(None, [cache_folder()])]
-
-
-_SOURCES = {".py", ".jl", ".js", ".mjs", ".ts", ".sh", ".jar", ".lua", ".rb"}
-
-
-def agent_code(settings: Settings) -> dict[str, str]:
-    """The start of each file's SHA-256, by its name on the command line.
-
-    Of `file.py:Class` that file, of `package.module:Class` the module's; of a program the first
-    word, and others that look like programs, where they are files. Imports of these
-    files are not followed. Nothing is run or imported.
-    """
-    return {
-        name: hashlib.sha256(file.read_bytes()).hexdigest()[:16]
-        for name, file in _named(settings)
-        if file.is_file()
-    }
-
-
-def agent_sources(settings: Settings) -> list[Path]:
-    """The files of `agent_code`."""
-    return [file for _, file in _named(settings) if file.is_file()]
-
-
-def _named(settings: Settings) -> Iterator[tuple[str, Path]]:
-    folder = Path(settings.directory)
-    if settings.agent_cmd is not None:
-        try:
-            words = shlex.split(settings.agent_cmd)
-        except ValueError:  # said when it is started
-            return
-        for place, word in enumerate(words):
-            if not place or Path(word).suffix in _SOURCES:
-                yield word, folder / word
-        return
-    target = (settings.agent or "").rpartition(":")[0]
-    if target.endswith(".py") or "/" in target:
-        yield target, folder / target
-    elif target and (origin := _module_file(target, folder)):
-        yield target, origin
-
-
-def _module_file(name: str, folder: Path) -> Path | None:
-    """A module's file, found without importing its packages."""
-    places: list[str] | None = [str(folder), *sys.path]
-    parts = name.split(".")
-    for depth in range(1, len(parts) + 1):
-        found = PathFinder.find_spec(".".join(parts[:depth]), places)
-        if found is None:
-            return None
-        places = list(found.submodule_search_locations or ())
-    assert found is not None
-    return Path(found.origin) if found.origin and found.has_location else None

@@ -15,9 +15,8 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import suite_of
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.procedures.procedure import chosen
+from reglue_bench.run_folder import WORKER_LOG
 from reglue_bench.settings import Settings
-
-WORKER_LOG = "workers.log"
 
 
 def make_environment(

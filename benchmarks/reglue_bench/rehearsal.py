@@ -12,22 +12,23 @@ from tempfile import TemporaryDirectory
 
 from glue_server import Outcome
 from reglue.errors import UsageError
+from reglue_bench.engines.environments import environment_of
 from reglue_bench.evaluation import start
+from reglue_bench.formatting import milliseconds
 from reglue_bench.plans.names import BenchmarkName
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import make_plan
 from reglue_bench.procedures import PROCEDURES, procedure_of
 from reglue_bench.replay.recorded import order_of
-from reglue_bench.results.result import Repeat, Result
-from reglue_bench.runs.environments import environment_of
+from reglue_bench.results.result import Result
 from reglue_bench.runs.extremes import failures, told_failures
 from reglue_bench.runs.ledger import LedgerReader, Row
+from reglue_bench.runs.notes import Repeat
+from reglue_bench.runs.observer import Observer
 from reglue_bench.runs.repeatability import played_again
 from reglue_bench.runs.run import Request, kept_cell_key
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import Observer
 from reglue_bench.terminal.summary import blame, not_repeatable
-from reglue_bench.terminal.words import milliseconds
 
 STALE = (
     "the agent reads observations that are no longer its own: it plays otherwise where they are "

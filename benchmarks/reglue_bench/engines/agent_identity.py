@@ -1,0 +1,95 @@
+"""What identifies an agent: its program, arguments and files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+import sys
+from collections.abc import Iterator
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+from reglue.tools.loading import checkpoint_sha256
+from reglue_bench.settings import Settings
+
+AGENT_FILE = "agent file "
+"""Begins entries of a ledger's `about`: the files that the agent is written in."""
+
+_SOURCES = {".py", ".jl", ".js", ".mjs", ".ts", ".sh", ".jar", ".lua", ".rb"}
+
+
+def agent_facts(settings: Settings) -> dict[str, str]:
+    """What identifies the agent, from the settings."""
+    facts = {
+        "agent program": settings.agent_cmd or settings.agent,
+        "agent arguments": json.dumps(settings.agent_args, sort_keys=True),
+        "agent label": settings.label,
+        "agent training seed": settings.training_seed,
+        "agent checkpoint": checkpoint_sha256(_absolute(settings)),
+    }
+    told = {name: str(value) for name, value in facts.items() if value is not None}
+    return told | agent_files(settings)
+
+
+def agent_files(settings: Settings) -> dict[str, str]:
+    """The digests of the agent's files, as entries of `about`."""
+    return {AGENT_FILE + name: digest for name, digest in agent_code(settings).items()}
+
+
+def _absolute(settings: Settings) -> dict[str, str]:
+    """The arguments, with `checkpoint` as an absolute path."""
+    named = settings.agent_args.get("checkpoint")
+    if named is None:
+        return settings.agent_args
+    return settings.agent_args | {"checkpoint": str(Path(settings.directory) / named)}
+
+
+def agent_code(settings: Settings) -> dict[str, str]:
+    """The start of each file's SHA-256, by its name on the command line.
+
+    Of `file.py:Class` that file, of `package.module:Class` the module's; of a program the first
+    word, and others that look like programs, where they are files. Imports of these
+    files are not followed. Nothing is run or imported.
+    """
+    return {
+        name: hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+        for name, file in _named(settings)
+        if file.is_file()
+    }
+
+
+def agent_sources(settings: Settings) -> list[Path]:
+    """The files of `agent_code`."""
+    return [file for _, file in _named(settings) if file.is_file()]
+
+
+def _named(settings: Settings) -> Iterator[tuple[str, Path]]:
+    folder = Path(settings.directory)
+    if settings.agent_cmd is not None:
+        try:
+            words = shlex.split(settings.agent_cmd)
+        except ValueError:  # said when it is started
+            return
+        for place, word in enumerate(words):
+            if not place or Path(word).suffix in _SOURCES:
+                yield word, folder / word
+        return
+    target = (settings.agent or "").rpartition(":")[0]
+    if target.endswith(".py") or "/" in target:
+        yield target, folder / target
+    elif target and (origin := _module_file(target, folder)):
+        yield target, origin
+
+
+def _module_file(name: str, folder: Path) -> Path | None:
+    """A module's file, found without importing its packages."""
+    places: list[str] | None = [str(folder), *sys.path]
+    parts = name.split(".")
+    for depth in range(1, len(parts) + 1):
+        found = PathFinder.find_spec(".".join(parts[:depth]), places)
+        if found is None:
+            return None
+        places = list(found.submodule_search_locations or ())
+    assert found is not None
+    return Path(found.origin) if found.origin and found.has_location else None
