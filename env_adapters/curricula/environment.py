@@ -12,11 +12,11 @@ from gymnasium import spaces
 
 from env_adapters.curricula.cast import EnvironmentCache
 from env_adapters.curricula.schedule import Entry
-from env_adapters.curricula.spaces import Actions, Observations, task_ids
 from env_adapters.curricula.timeline import Place, Timeline
 from env_adapters.environment_configs.environments import Env
 from env_adapters.environment_configs.values import is_whole
-from env_adapters.fitted_tensors import Fit
+from env_adapters.fitting.spaces import Actions, Observations, task_ids
+from env_adapters.fitting.tensors import Fit
 from reglue.errors import BadArgument, UnknownName, UsageError
 from reglue.rng import Rng
 
@@ -34,7 +34,7 @@ class Curriculum(gymnasium.Env[Any, Any]):
     everything in the episode except pools.
 
     With `episodic=False` the last step of an entry truncates its episode. `fit` says how spaces
-    that differ are combined, see `env_adapters.curricula.spaces`.
+    that differ are combined, see `env_adapters.fitting.spaces`.
     With `task_id` observations are a Dict that also holds `task_id`: the environment's name, which
     must consist of numbers.
     """

@@ -18,7 +18,7 @@ import numpy as np
 from gymnasium import spaces
 
 from env_adapters.environment_configs.values import ConfigError
-from env_adapters.fitted_tensors import Fit
+from env_adapters.fitting.tensors import Fit
 from reglue.errors import BadArgument
 
 Found: TypeAlias = Sequence[tuple[str, Any]]
