@@ -10,10 +10,10 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from env_adapters.configured import Env
 from env_adapters.curricula.cast import EnvironmentCache
 from env_adapters.curricula.schedule import Entry
 from env_adapters.curricula.timeline import Place, Timeline
-from env_adapters.environment_configs.environments import Env
 from env_adapters.environment_configs.values import ConfigError, is_whole
 from env_adapters.fitting.fit import Fit
 from env_adapters.fitting.spaces import Actions, Observations
