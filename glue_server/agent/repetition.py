@@ -21,7 +21,7 @@ from reglue.messages.environment import Slots
 from reglue.spec import TaskSpec
 
 _MOST_TURNS = 50  # that are kept
-_MOST_BYTES = 4 * 2**20  # of their observations
+_MOST_BYTES = 4 * 2**20  # of their observations; the first turn is kept in any case
 _LEAST_ROWS = 20  # that are asked again
 _SHARE = 100  # one turn of so many is asked again
 
@@ -91,10 +91,10 @@ class RepeatableAgent(SlotAgent):
         self._heard += 1
         return answer
 
-    def ask_again(self) -> Repetition:
+    def ask_again(self) -> Repetition | None:
         """Ask again what was kept, or as much as takes little of the agent's time.
 
-        Raises AgentFault if the agent is lost.
+        None: nothing was kept. Raises AgentFault if the agent is lost.
         """
         rows = 0
         for number, turn in enumerate(self._turns):
@@ -108,13 +108,15 @@ class RepeatableAgent(SlotAgent):
                 where = f"turn {number + 1}, {self._difference(answer.slots, actions, turn)}"
                 return Repetition(rows, difference=where)
             rows += len(answer.slots)
-        return Repetition(rows)
+        return Repetition(rows) if rows else None
 
     def _keep(self, turn: _Turn) -> None:
         self._bytes += turn.nbytes
-        self._keeps = len(self._turns) < _MOST_TURNS and self._bytes <= _MOST_BYTES
-        if self._keeps:
+        if self._turns and self._bytes > _MOST_BYTES:
+            self._keeps = False
+        else:
             self._turns.append(turn)
+            self._keeps = len(self._turns) < _MOST_TURNS
 
     def _difference(self, slots: Slots, actions: bytes, turn: _Turn) -> str:
         """The first row that differs."""

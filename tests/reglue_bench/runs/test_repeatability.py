@@ -240,6 +240,13 @@ def test_it_is_asked_one_turn_of_a_hundred_again_or_twenty_rows(tmp_path: Path) 
     assert asked[1].rows - asked[0].rows == 20
 
 
+def test_a_paced_agent_is_not_asked_again(tmp_path: Path) -> None:
+    """Its answers may come too late, and defaults are played then."""
+    plan = corridor_plan(solved={"walk": [0]}, slots=2, num_episodes=3)
+    result = play(tmp_path / "run", plan, Asked(), turn_every=0.001)
+    assert [each.who for each in result.repeats] == ["environment"]
+
+
 def test_one_that_is_lost_when_it_is_asked_again_has_played_all(tmp_path: Path) -> None:
     result = play(tmp_path / "run", many(), Leaves())
     assert result.complete
