@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from env_adapters.composed_world import ComposedWorld, KeptWorld, Sources
-from env_adapters.fitted_tensors import FITS, Fit, View, fitted
+from env_adapters.fitting.fit import FITS, Fit
+from env_adapters.fitting.tensors import View, fitted
 from env_adapters.names import SuiteName
 from reglue.environments.world import Restorable, Suite, World
 from reglue.errors import BadArgument, UnknownName
@@ -25,7 +26,7 @@ class Composed:
     after `horizon` steps an episode is truncated, 0 leaves that to the suites.
 
     `fit` says how tensors that differ between tasks become those that all share: `equal` refuses
-    them, for `pad` and `superset` see `env_adapters.curricula.spaces`.
+    them, for `pad` and `superset` see `env_adapters.fitting.fit`.
 
     Raises UsageError if a suite, task, variant or tensor is unknown, or if the tensors of tasks
     cannot be fitted.

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from env_adapters.fitted_tensors import View
+from env_adapters.fitting.tensors import View
 from env_adapters.states import seal, unseal
 from reglue.environments.world import Cell, Rendered, Step, World
 from reglue.errors import BadArgument, UnknownName, UsageError

@@ -99,7 +99,7 @@ def _ids(module: str, name: str) -> list[str]:
         if find_spec(module) is not None:
             return [f"{module}:{name}"]
     try:
-        found: list[str] = find("env_adapters.gymnasium.library:ids_like")(name)
+        found: list[str] = find("env_adapters.gymnasium_library:ids_like")(name)
     except MissingExtra:
         return [name]
     return found

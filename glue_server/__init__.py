@@ -7,7 +7,7 @@ from glue_server.environment.workers import WorkersPort
 from glue_server.episodes.loop import NextOrder, Spent
 from glue_server.episodes.recording import CRASHED, Order, Outcome
 from glue_server.episodes.runner import EpisodeRunner
-from glue_server.routines.glue import Glue
+from glue_server.glue import Glue
 from glue_server.routines.state_machine import StateMachine
 from glue_server.timeouts import Timeouts
 

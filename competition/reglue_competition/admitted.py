@@ -7,15 +7,13 @@ the code of their environments, and by the bars. A phase opens with exactly that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from reglue.errors import UsageError
 from reglue_competition.definition import Bars, PhaseDefinition
 from reglue_competition.phases import Drawn
 from reglue_competition.store import Store
-
-if TYPE_CHECKING:
-    from reglue_competition.folder import CompetitionFolder
 
 _ADMISSION, _WAIVED = "admission", "admission waived"
 
@@ -34,18 +32,22 @@ def waive_admission(store: Store, phase: str) -> None:
 
 
 def check_admitted(
-    folder: CompetitionFolder,
     store: Store,
-    phase: str,
+    phase: PhaseDefinition,
     drawn: Sequence[Drawn],
     plan_commitment: str,
+    *,
+    folder: Path,
 ) -> None:
-    """Raise UsageError where a phase is to be admitted before it opens, and is not."""
-    if not _is_asked(folder.definition.phase(phase), drawn):
+    """Raise UsageError where a phase is to be admitted before it opens, and is not.
+
+    `folder` is the competition's; the error names it.
+    """
+    if not _is_asked(phase, drawn):
         return
     what = {"plan_commitment": plan_commitment, "bars": _bars(drawn)}
     why = "it was not admitted"
-    for event in store.events_of(_ADMISSION, _WAIVED, phase=phase):
+    for event in store.events_of(_ADMISSION, _WAIVED, phase=phase.name):
         if event.kind == _WAIVED:
             return
         when = f"at {event.at:%Y-%m-%d %H:%M} UTC"
@@ -55,10 +57,11 @@ def check_admitted(
             return
         else:
             why = f"it was refused {when}"
+    name = phase.name
     raise UsageError(
-        f"phase {phase} is not opened: {why}. `reglue competition admit {folder.path} {phase}` "
+        f"phase {name} is not opened: {why}. `reglue competition admit {folder} {name}` "
         "plays it before anybody does; "
-        f"`reglue competition open {folder.path} {phase} --not-admitted` opens it all the same"
+        f"`reglue competition open {folder} {name} --not-admitted` opens it all the same"
     )
 
 

@@ -110,7 +110,8 @@ class CompetitionFolder:
     def check_admitted(self, store: Store, phase: str) -> None:
         """Raise UsageError where what a phase plays is to be admitted first, and is not."""
         drawn = self.drawn(phase)
-        check_admitted(self, store, phase, drawn, commitment(drawn, self.secrets().salt(phase)))
+        committed = commitment(drawn, self.secrets().salt(phase))
+        check_admitted(store, self.definition.phase(phase), drawn, committed, folder=self.path)
 
     def open_phase(self, store: Store, phase: str) -> Sequence[Drawn]:
         """Put the file in force, draw what a phase plays, commit to it, and open the phase.
@@ -121,7 +122,7 @@ class CompetitionFolder:
         store.apply(self.definition)
         drawn = self.drawn(phase)
         committed = commitment(drawn, self.secrets().salt(phase))
-        check_admitted(self, store, phase, drawn, committed)
+        check_admitted(store, self.definition.phase(phase), drawn, committed, folder=self.path)
         store.open_phase(phase, committed)
         return drawn
 

@@ -10,13 +10,13 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from env_adapters.configured import Env
 from env_adapters.curricula.cast import EnvironmentCache
 from env_adapters.curricula.schedule import Entry
-from env_adapters.curricula.spaces import Actions, Observations, task_ids
 from env_adapters.curricula.timeline import Place, Timeline
-from env_adapters.environment_configs.environments import Env
-from env_adapters.environment_configs.values import is_whole
-from env_adapters.fitted_tensors import Fit
+from env_adapters.environment_configs.values import ConfigError, is_whole
+from env_adapters.fitting.fit import Fit
+from env_adapters.fitting.spaces import Actions, Observations
 from reglue.errors import BadArgument, UnknownName, UsageError
 from reglue.rng import Rng
 
@@ -34,7 +34,7 @@ class Curriculum(gymnasium.Env[Any, Any]):
     everything in the episode except pools.
 
     With `episodic=False` the last step of an entry truncates its episode. `fit` says how spaces
-    that differ are combined, see `env_adapters.curricula.spaces`.
+    that differ are combined, see `env_adapters.fitting.fit`.
     With `task_id` observations are a Dict that also holds `task_id`: the environment's name, which
     must consist of numbers.
     """
@@ -72,7 +72,7 @@ class Curriculum(gymnasium.Env[Any, Any]):
         self.render_mode = env_kwargs.get("render_mode")
         self._tells_names = task_id
         if task_id:
-            numbers = task_ids([(each.path, each.name) for each in found])
+            numbers = _task_ids([(each.path, each.name) for each in found])
             self.observation_space = _with_task_id(self.observation_space, numbers)
 
     def another(self) -> Curriculum:
@@ -167,3 +167,20 @@ class Curriculum(gymnasium.Env[Any, Any]):
 def _with_task_id(seen: Any, numbers: Any) -> Any:
     entries = seen.spaces if isinstance(seen, spaces.Dict) else {"observation": seen}
     return spaces.Dict({**entries, "task_id": numbers})
+
+
+def _task_ids(found: Sequence[tuple[str, Any]]) -> Any:
+    """The Box of names that are numbers or equally long lists of numbers. Raises ConfigError."""
+    wanted = 0
+    for path, name in found:
+        try:
+            numbers = np.array(name, np.float64, ndmin=1)
+        except (TypeError, ValueError):
+            numbers = np.zeros(0)
+        if numbers.ndim != 1 or not numbers.size or not np.isfinite(numbers).all():
+            raise ConfigError(path, f"got the name {name!r}, wanted numbers: they are the task_id")
+        wanted = wanted or numbers.size
+        if numbers.size != wanted:
+            told = f"{wanted} numbers as at {found[0][0]}"
+            raise ConfigError(path, f"got the name {name!r}, wanted {told}")
+    return spaces.Box(-np.inf, np.inf, (wanted,), np.float64)

@@ -25,9 +25,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from env_adapters.configured import configured, read_config
 from env_adapters.curricula.make import make_curriculum
 from env_adapters.curricula.sources import standing
-from env_adapters.environment_configs.environments import configured, read_config
 from env_adapters.environment_configs.lines import line_of
 from env_adapters.environment_configs.values import ConfigError, inside
 from reglue.errors import BadArgument, UnknownName, UsageError

@@ -8,7 +8,7 @@ from typing import Any
 from env_adapters.curricula.environment import Curriculum
 from env_adapters.curricula.schedule import Interpreter, Reader, Reading
 from env_adapters.environment_configs.values import ConfigError, is_whole
-from env_adapters.fitted_tensors import FITS, Fit
+from env_adapters.fitting.fit import FITS, Fit
 from reglue.errors import UnknownName
 
 _SEEDS = 2**63
@@ -34,7 +34,7 @@ def make_curriculum(  # noqa: PLR0913 - the original's, and ours
     `primary_interpreter(what, **env_kwargs)` makes the environment of each entry, and of each
     member of a pool, from whatever the schedule has in its place; you close these environments.
     `key_readers` read entries of other keys. `fit` says how spaces that differ are combined
-    (`env_adapters.curricula.spaces`). `task_id` shows numeric names in observations.
+    (`env_adapters.fitting.fit`). `task_id` shows numeric names in observations.
     `env_kwargs` are passed to every environment that is made here. Raises ConfigError, which says
     what is wrong and where in the schedule.
     """

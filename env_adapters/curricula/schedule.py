@@ -2,7 +2,7 @@
 made, except by a `primary_interpreter` of the caller's.
 
 A schedule is a list of `[what, duration]`. `what` is an environment (see
-`env_adapters.environment_configs.environments`), or a dict of one key:
+`env_adapters.configured`), or a dict of one key:
 
 - `{"pool": [what, …]}`: one of them, drawn for each episode;
 - `{"interpolate": [config, config]}`: from the first to the second;

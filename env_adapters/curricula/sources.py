@@ -10,10 +10,10 @@ from typing import Any, Protocol, TypeAlias
 import gymnasium
 import numpy as np
 
+from env_adapters.configured import Configured, Env, configured
 from env_adapters.curricula.named_env import NamedEnv
 from env_adapters.environment_configs import check_interpolation, interpolate, sample
 from env_adapters.environment_configs.distributions import extremes
-from env_adapters.environment_configs.environments import Configured, Env, configured
 from env_adapters.environment_configs.values import ConfigError
 from env_adapters.gymnasium.world import forget_physics
 from reglue.errors import BadArgument, CannotLoad, UsageError

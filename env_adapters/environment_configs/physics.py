@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from env_adapters.environment_configs.values import JSON, ConfigError, inside, is_finite
-from env_adapters.gymnasium.library import mujoco
+from env_adapters.gymnasium_library import mujoco
 from reglue.errors import BadArgument, UnknownName
 
 _VECTORS = ("gravity", "wind")

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from env_adapters.gymnasium.library import mujoco
+from env_adapters.gymnasium_library import mujoco
 from env_adapters.mujoco import Floats, IntegrationState, make_renderer
 from reglue.spec import Array
 

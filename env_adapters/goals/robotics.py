@@ -20,7 +20,7 @@ from env_adapters.goals.goal_environment import (
     found_in,
 )
 from env_adapters.goals.pictures import GoalRenderer
-from env_adapters.gymnasium.library import make, mujoco
+from env_adapters.gymnasium_library import make, mujoco
 from env_adapters.mujoco import IntegrationState
 from reglue.errors import BadArgument, UsageError
 from reglue.spec import Array
@@ -231,7 +231,7 @@ def goal_environment(
 
     `env` may be an id, made with the keywords `options`. `fixed_goal`, if given, is the goal of
     every episode. Raises UsageError for an environment without goals, one of an unknown family,
-    or a goal outside its space, and as `env_adapters.gymnasium.library.make` for an id.
+    or a goal outside its space, and as `env_adapters.gymnasium_library.make` for an id.
     """
     if isinstance(env, str):
         env = make(env, options)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from env_adapters.gymnasium.library import gymnasium
+from env_adapters.gymnasium_library import gymnasium
 from reglue.environments.validation import conforming_array
 from reglue.errors import BadArgument, IllegalAction, NotAnEnvironment, UnknownName, brief
 from reglue.spec import Array, Arrays, Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from env_adapters.gymnasium.library import gymnasium, mujoco
+from env_adapters.gymnasium_library import gymnasium, mujoco
 from env_adapters.mujoco import IntegrationState
 from reglue.errors import BadArgument, UsageError
 from reglue.spec import Array, Arrays

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from env_adapters.arguments import DRAWS, check_integer
-from env_adapters.gymnasium.library import gymnasium, make
+from env_adapters.gymnasium.make import make
 from env_adapters.gymnasium.spaces import Tensors
 from env_adapters.gymnasium.state_codec import state_codec
 from env_adapters.gymnasium.task_spec import horizon_of, reward_range, tells_success
 from env_adapters.gymnasium.world import ExactWorld, Goals, GymnasiumWorld
+from env_adapters.gymnasium_library import gymnasium
 from reglue.errors import BadArgument
 from reglue.spec import TaskSpec
 from reglue.texts import extra_of_texts

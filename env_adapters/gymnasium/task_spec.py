@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from env_adapters.gymnasium.library import gymnasium
+from env_adapters.gymnasium_library import gymnasium
 
 Range: TypeAlias = tuple[float, float]
 

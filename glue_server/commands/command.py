@@ -1,4 +1,4 @@
-"""What the commands share: how they run, print and fail."""
+"""What the commands share: how they run and fail."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import typer
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.segment import Segment
 from typer.core import TyperCommand
 
 from glue_server.processes.interrupts import interrupt
@@ -122,24 +120,3 @@ def got_and_wanted(problem: Any) -> str:
 
 
 _WANTED = "Input should be "  # pydantic's words
-
-
-class PrintableConsole(Console):
-    """Shows no control characters of others, whatever is printed: names may be a stranger's."""
-
-    def render(
-        self, renderable: RenderableType, options: ConsoleOptions | None = None
-    ) -> Iterator[Segment]:
-        """As rich does; its own control codes and styles stay."""
-        for each in super().render(renderable, options):
-            yield each if each.control else each._replace(text=printable(each.text))
-
-
-def console(*, stderr: bool = False) -> Console:
-    """The console for results, on stdout; for progress beside JSON, on stderr."""
-    return PrintableConsole(stderr=stderr)
-
-
-def say(words: str) -> None:
-    """Print a line as it is, for people."""
-    console().print(words, markup=False, highlight=False, soft_wrap=True)

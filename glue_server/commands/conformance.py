@@ -15,13 +15,14 @@ from rich.console import Console
 from rich.text import Text
 from typer import Argument, Exit, Option
 
-from glue_server.commands.command import FAULTS, Command, console
+from glue_server.commands.command import FAULTS, Command
 from glue_server.conformance.check import Level, Verdict
 from glue_server.conformance.checks import OF_GRPC_ALONE
 from glue_server.conformance.clients import AwaitedClients, Clients, StartedClients
 from glue_server.conformance.harness import Harness
 from glue_server.conformance.runner import checks_of, run_checks
 from glue_server.conformance.tcp_proxy import TcpProxy, UnixProxy
+from glue_server.console import console
 from reglue.errors import UsageError
 from reglue.version import PROTOCOL_MAJOR, PROTOCOL_MINOR
 

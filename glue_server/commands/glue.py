@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Option
 
-from glue_server.commands.command import Command, say
+from glue_server.commands.command import Command
 from glue_server.commands.options import (
     RECONNECT_WINDOW_S,
     Advertise,
@@ -26,6 +26,7 @@ from glue_server.commands.options import (
     option,
     server_tls,
 )
+from glue_server.console import say
 from glue_server.peers.hub import ROLES, Hub
 from glue_server.peers.run_process import RunSettings, told_tls
 from glue_server.peers.run_processes import RunProcesses, host_of, read_ports

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from glue_server.commands.command import say
+from glue_server.console import say
 from glue_server.peers.hub import ROLES, Hub
 from glue_server.processes.channel import inherited_channel
 from glue_server.processes.frames import read_frame, write_frame

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,15 +14,13 @@ from glue_server.environment.calls import EnvironmentCalls
 from glue_server.environment.recall import NO_SLOTS
 from glue_server.routines.arguments import check_slots
 from glue_server.routines.seeds import Cells
+from glue_server.routines.snapshot_keys import SnapshotKeys
 from reglue.errors import AgentFault, EnvironmentFault, OutOfOrder
 from reglue.messages.agent import ActionFlag, AgentHello, Call, EndKind, Phase, Reply
 from reglue.messages.environment import EnvironmentCall, Play, Played, Slots
 from reglue.messages.experiment import Counts, Goal, Stepped
 from reglue.messages.value import value
 from reglue.spec import Array, Arrays, TaskSpec
-
-if TYPE_CHECKING:
-    from glue_server.routines.snapshots import SnapshotKeys
 
 _Kind = TypeVar("_Kind")
 

@@ -22,8 +22,8 @@ from glue_server.routines.arguments import check_seed, check_slot
 from glue_server.routines.goals import SlotGoals, first_goal
 from glue_server.routines.seeds import Cells
 from glue_server.routines.slots import JoinedSlots, SlotCounts
+from glue_server.routines.snapshot_keys import SnapshotKeys
 from glue_server.routines.snapshots import (
-    SnapshotKeys,
     get_random_seed,
     get_state,
     set_random_seed,

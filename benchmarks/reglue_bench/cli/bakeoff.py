@@ -11,7 +11,8 @@ from rich.rule import Rule
 from rich.text import Text
 from typer import Argument, Exit, Option
 
-from glue_server.commands.command import FAULTS, INTERRUPTED, OK, Command, console
+from glue_server.commands.command import FAULTS, INTERRUPTED, OK, Command
+from glue_server.console import console
 from reglue.errors import UsageError
 from reglue_bench.bakeoff import REPORT, Bakeoff, Entrant, read_bakeoff
 from reglue_bench.bakeoff.bakeoff import is_interrupted

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 from rich.console import Console
 from typer import Argument, Exit, Option
 
-from glue_server.commands.command import FAULTS, INTERRUPTED, OK, Command, console
+from glue_server.commands.command import FAULTS, INTERRUPTED, OK, Command
+from glue_server.console import console
 from reglue.errors import UsageError
 from reglue_bench.bakeoff.seeds import holds_seeds, seeded, seeded_before
 from reglue_bench.cli.arguments import AsJson, TrustCode, print_document, takes

@@ -16,7 +16,8 @@ from env_adapters import Suite
 from env_adapters.metaworld import catalogue, task_set
 from env_adapters.names import Family
 from env_adapters.suites import FAMILIES
-from glue_server.commands.command import Command, console
+from glue_server.commands.command import Command
+from glue_server.console import console
 from reglue.errors import UsageError
 from reglue.spec import Box, Discrete, TaskSpec, TensorSpec
 from reglue_bench.cli.arguments import AsJson, print_document

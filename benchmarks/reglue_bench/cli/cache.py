@@ -10,7 +10,8 @@ from rich.text import Text
 from typer import Argument
 
 from env_adapters.cache import DiskCache, cache_folder
-from glue_server.commands.command import Command, console, say
+from glue_server.commands.command import Command
+from glue_server.console import console, say
 
 
 def cache(

@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 from typer import Argument, Exit, Option
 
-from glue_server.commands.command import FAULTS, Commands, console, say
+from glue_server.commands.command import FAULTS, Commands
+from glue_server.console import console, say
 from reglue.errors import UnknownName, UsageError
 from reglue_bench.cli.arguments import AsJson, TrustCode, print_document
 from reglue_bench.datasets.folder import write_dataset

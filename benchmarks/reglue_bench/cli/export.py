@@ -8,7 +8,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from glue_server.commands.command import Command, say
+from glue_server.commands.command import Command
+from glue_server.console import say
 from reglue.errors import UsageError
 from reglue_bench.results.episodes import Episodes
 from reglue_bench.results.export import Format, write_table

@@ -7,7 +7,8 @@ from typing import Annotated
 
 from typer import Argument
 
-from glue_server.commands.command import Command, say
+from glue_server.commands.command import Command
+from glue_server.console import say
 from reglue_bench.kit.language import LANGUAGES, LanguageName
 from reglue_bench.kit.writing import missing_programs, write_project
 

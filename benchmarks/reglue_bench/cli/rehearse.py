@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 from typer import Argument, Exit
 
-from glue_server.commands.command import FAULTS, OK, Command, console
+from glue_server.commands.command import FAULTS, OK, Command
+from glue_server.console import console
 from reglue.errors import UsageError
 from reglue_bench.cli.arguments import AsJson, print_document, takes
 from reglue_bench.rehearsal import rehearse

@@ -8,7 +8,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from glue_server.commands.command import Command, console
+from glue_server.commands.command import Command
+from glue_server.console import console
 from reglue.errors import UsageError
 from reglue_bench.bakeoff.seeds import runs_in
 from reglue_bench.cli.arguments import AsJson, TrustCode, print_document

@@ -8,7 +8,8 @@ from typing import Annotated
 from rich.progress import Progress
 from typer import Argument, Option
 
-from glue_server.commands.command import Command, console, say
+from glue_server.commands.command import Command
+from glue_server.console import console, say
 from reglue.errors import UsageError
 from reglue_bench.cli.arguments import TrustCode
 from reglue_bench.formatting import number

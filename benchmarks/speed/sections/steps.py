@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from env_adapters.arcade import GAMES, Arcade
-from env_adapters.gymnasium.library import make
+from env_adapters.gymnasium_library import make
 from speed.harness import Claim, Measure, Scale, Section, Series, Watch, interleave, run
 
 WORLD, FAST, PLAIN = "reglue's World ÷ floor", "reglue's step ÷ floor", "metaworld's step ÷ floor"

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from glue_server.commands.command import say
+from glue_server.console import say
 from reglue.errors import printable
 from reglue_bench.cli.arguments import AsJson
 from reglue_competition.cli.arguments import Folder, date, print_json

@@ -13,7 +13,7 @@ from rich.table import Column, Table
 from rich.text import Text
 from typer import Argument, Option
 
-from glue_server.commands.command import console, say
+from glue_server.console import console, say
 from reglue.errors import BadArgument, StorageFailed, UsageError, printable
 from reglue.net.join_string import JoinString, split_address
 from reglue_bench.cli.arguments import print_document

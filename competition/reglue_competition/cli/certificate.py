@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Option
 
-from glue_server.commands.command import say
+from glue_server.console import say
 from reglue.errors import UsageError, printable
 from reglue_bench.cli.arguments import AsJson
 from reglue_competition.cli.arguments import Folder, print_json

@@ -8,7 +8,7 @@ from typing import Annotated
 from rich.filesize import decimal
 from typer import Argument
 
-from glue_server.commands.command import say
+from glue_server.console import say
 from reglue_competition.backup import BACKED_UP, back_up
 from reglue_competition.backup import restore as restored
 from reglue_competition.cli.arguments import Folder

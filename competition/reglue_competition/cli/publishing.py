@@ -7,7 +7,8 @@ from typing import Annotated
 from rich.progress import Progress
 from typer import Argument, Exit, Option
 
-from glue_server.commands.command import FAULTS, console, say
+from glue_server.commands.command import FAULTS
+from glue_server.console import console, say
 from reglue.errors import UsageError
 from reglue_bench.formatting import number
 from reglue_competition.cli.arguments import Folder

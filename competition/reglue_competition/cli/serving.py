@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Option
 
-from glue_server.commands.command import say
+from glue_server.console import say
 from reglue.net.join_string import split_address
 from reglue_competition.cli.arguments import Folder
 from reglue_competition.folder import CompetitionFolder

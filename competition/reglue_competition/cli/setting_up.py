@@ -7,7 +7,8 @@ from typing import Annotated
 
 from typer import Argument, Exit, Option
 
-from glue_server.commands.command import FAULTS, console, say
+from glue_server.commands.command import FAULTS
+from glue_server.console import console, say
 from reglue.errors import UsageError
 from reglue_bench.cli.rehearse import MARKS
 from reglue_bench.terminal.progress import watcher

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from glue_server.commands.command import say
+from glue_server.console import say
 from reglue.errors import RunBusy, UsageError
 from reglue_competition.admitted import waive_admission
 from reglue_competition.cli.arguments import Folder

@@ -6,7 +6,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from glue_server.commands.command import Commands, say
+from glue_server.commands.command import Commands
+from glue_server.console import say
 from reglue.errors import UsageError
 from reglue_bench.cli.arguments import AsJson
 from reglue_competition.cli.arguments import (

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 from rich.progress import Progress
 from typer import Argument, Exit, Option
 
-from glue_server.commands.command import FAULTS, Command, console, say
+from glue_server.commands.command import FAULTS, Command
+from glue_server.console import console, say
 from reglue.errors import UsageError
 from reglue_bench.cli.arguments import AsJson, print_document
 from reglue_bench.engines.environments import cores

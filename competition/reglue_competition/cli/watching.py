@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from glue_server.commands.command import say
+from glue_server.console import say
 from reglue.errors import StorageFailed, UsageError, printable
 from reglue_bench.cli.arguments import AsJson
 from reglue_bench.formatting import number

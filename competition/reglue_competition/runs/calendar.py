@@ -59,7 +59,8 @@ class Calendar:
         hosted = self._hosted
         try:
             drawn, committed = hosted.drawn(phase.name), hosted.commitment(phase.name)
-            check_admitted(hosted.folder, self._store, phase.name, drawn, committed)
+            asked = hosted.definition.phase(phase.name)
+            check_admitted(self._store, asked, drawn, committed, folder=hosted.folder.path)
             self._store.open_phase(phase.name, committed)
         except UsageError as error:
             self._not_before = time.monotonic() + _AGAIN_S

@@ -17,7 +17,7 @@ from gymnasium.utils.env_checker import check_env
 from env_adapters.environment_admission import admit
 from env_adapters.goals import FlatGoalEnv, goal_environment
 from env_adapters.gymnasium import Gymnasium
-from env_adapters.gymnasium.library import make
+from env_adapters.gymnasium_library import make
 from reglue.environments.world import Cell
 from reglue.errors import MissingExtra, UnknownName, UsageError
 from reglue.messages.agent import Phase
@@ -255,7 +255,7 @@ def seen(program_end: str, **variables: str) -> Sequence[Any]:
 import json
 import numpy as np
 from env_adapters.goals import FlatGoalEnv, ImageEnv, goal_environment
-from env_adapters.gymnasium.library import make
+from env_adapters.gymnasium_library import make
 {program_end}
 """
     found: Sequence[Any] = answer(program, **variables)
@@ -360,7 +360,7 @@ def test_a_library_that_mujoco_lacks_is_named() -> None:
     program = """
 import json, sys
 sys.modules["OpenGL"] = None
-from env_adapters.gymnasium.library import make
+from env_adapters.gymnasium_library import make
 try:
     make("FetchReach-v4", {})
 except Exception as error:

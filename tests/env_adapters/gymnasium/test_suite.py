@@ -16,8 +16,8 @@ from gymnasium import spaces
 
 from env_adapters import Restorable
 from env_adapters.gymnasium import Gymnasium
-from env_adapters.gymnasium.library import make
 from env_adapters.gymnasium.spaces import Tensors
+from env_adapters.gymnasium_library import make
 from env_adapters.suites import suite_name
 from reglue.environments.world import Cell, Seeded
 from reglue.errors import CannotLoad, MissingExtra, UnknownName, UsageError

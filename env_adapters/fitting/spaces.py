@@ -1,13 +1,4 @@
-"""One pair of spaces for all environments of a curriculum.
-
-`Fit` says how spaces that differ are combined:
-
-- `equal`: they must be equal, except that a smaller Discrete of actions fits into a larger one;
-- `pad`: Boxes of observations of one dtype and number of axes are padded with zeros;
-- `superset`: there is an entry for each space, `observation/0`, `observation/1`, …, and `kind`
-says which one is filled; the others are blank. Of the actions `action/0`, … the environment takes
-the one of its space.
-"""
+"""One pair of spaces for environments whose own differ, see `env_adapters.fitting.fit`."""
 
 from __future__ import annotations
 
@@ -15,14 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from gymnasium import spaces
 
 from env_adapters.environment_configs.values import ConfigError
-from env_adapters.fitted_tensors import Fit
-from reglue.errors import BadArgument
+from env_adapters.fitting.fit import Fit
+from reglue.errors import BadArgument, MissingExtra
+
+try:
+    from gymnasium import spaces
+except ModuleNotFoundError as error:
+    raise MissingExtra("tasks whose spaces differ", "gymnasium", "the package gymnasium") from error
 
 Found: TypeAlias = Sequence[tuple[str, Any]]
-"""Each environment's path in the schedule, and its space."""
+"""Each environment's path in the schedule, or its task, and its space."""
 
 Native: TypeAlias = Callable[[Any], Any]
 """Converts a common action to an environment's, or an environment's observation to a common one."""
@@ -98,23 +93,6 @@ class Observations:
         return spaces.Dict(
             observation=spaces.Tuple(self._kinds), kind=spaces.Discrete(len(self._kinds))
         )
-
-
-def task_ids(found: Sequence[tuple[str, Any]]) -> Any:
-    """The Box of names that are numbers or equally long lists of numbers. Raises ConfigError."""
-    wanted = 0
-    for path, name in found:
-        try:
-            numbers = np.array(name, np.float64, ndmin=1)
-        except (TypeError, ValueError):
-            numbers = np.zeros(0)
-        if numbers.ndim != 1 or not numbers.size or not np.isfinite(numbers).all():
-            raise ConfigError(path, f"got the name {name!r}, wanted numbers: they are the task_id")
-        wanted = wanted or numbers.size
-        if numbers.size != wanted:
-            told = f"{wanted} numbers as at {found[0][0]}"
-            raise ConfigError(path, f"got the name {name!r}, wanted {told}")
-    return spaces.Box(-np.inf, np.inf, (wanted,), np.float64)
 
 
 def blank(space: Any) -> Any:

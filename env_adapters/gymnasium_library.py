@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
@@ -43,11 +43,19 @@ def mujoco() -> Any:
     return _load("mujoco")
 
 
-def make(name: str, options: Mapping[str, Any]) -> Any:
+def make(
+    name: str,
+    options: Mapping[str, Any],
+    *,
+    fix_goal: Callable[[Any, Any], Any] | None = None,
+) -> Any:
     """Gymnasium's environment with the id `name`, without its checker of environments.
 
-    `options` are its keywords; gymnasium-robotics' environments, which have no such keyword, take
-    `fixed_goal` too.
+    Args:
+        name: The id.
+        options: The environment's keywords.
+        fix_goal: Wraps an environment so that each episode has one goal, if given. Environments
+            of gymnasium-robotics, which have no such keyword, then take `fixed_goal` too.
 
     Raises UnknownName, MissingExtra, CannotLoad where Gymnasium cannot make it so, and UsageError
     for a view of a benchmark.
@@ -61,7 +69,7 @@ def make(name: str, options: Mapping[str, Any]) -> Any:
         warnings.simplefilter("ignore")
         try:
             _bring(name)
-            env = _made(name, dict(options))
+            env = _made(name, dict(options), fix_goal)
         except (gym.error.UnregisteredEnv, gym.error.DeprecatedEnv) as error:
             own = f"gymnasium:my_module:{name}"
             hint = f"where a module of yours registers it, name that too: {own}" * (":" not in name)
@@ -93,14 +101,11 @@ def _ids() -> list[str]:
     return [name for (namespace, _), name in newest.items() if namespace != "reglue"]
 
 
-def _made(name: str, options: dict[str, Any]) -> Any:
-    fixed_goal = options.pop("fixed_goal", None) if re.match(_ROBOTICS, name) else None
+def _made(name: str, options: dict[str, Any], fix_goal: Callable[[Any, Any], Any] | None) -> Any:
+    takes_goal = fix_goal is not None and re.match(_ROBOTICS, name)
+    fixed_goal = options.pop("fixed_goal", None) if takes_goal else None
     env = gymnasium().make(name, disable_env_checker=True, **options)
-    if fixed_goal is None:
-        return env
-    from env_adapters.goals import goal_environment
-
-    return goal_environment(env, fixed_goal=fixed_goal)
+    return env if fix_goal is None or fixed_goal is None else fix_goal(env, fixed_goal)
 
 
 def _remove_models_file(env: Any) -> None:

@@ -1,18 +1,15 @@
 """Common tensors of tasks whose own tensors differ, and the way between the two.
 
-How they are combined is what `env_adapters.curricula.spaces` says of `pad` and `superset`.
+How they are combined is what `env_adapters.fitting.fit` says of `pad` and `superset`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, get_args
 
+from env_adapters.fitting.fit import Fit
 from reglue.spec import Arrays, TaskSpec
-
-Fit: TypeAlias = Literal["equal", "pad", "superset"]
-FITS: tuple[Fit, ...] = get_args(Fit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +26,7 @@ def fitted(specs: Mapping[str, TaskSpec], fit: Fit) -> tuple[dict[str, TaskSpec]
     Raises UsageError, which names the task, where tensors cannot be combined so.
     """
     # Gymnasium is an extra, and tasks with equal tensors do without it.
-    from env_adapters.curricula.spaces import Actions, Observations
+    from env_adapters.fitting.spaces import Actions, Observations
     from env_adapters.gymnasium.spaces import Tensors
     from reglue.gymnasium.spaces import space_of, value_of
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from env_adapters.configured import configured
 from env_adapters.curricula import Curriculum, make_curriculum
-from env_adapters.environment_configs.environments import configured
 from reglue.errors import UsageError
 from tests.env_adapters.curricula.scripted import by_episodes
 

@@ -1,0 +1,1 @@
+"""What tasks whose spaces differ have in common: one pair of spaces, and their tensors."""
