@@ -12,6 +12,7 @@ from reglue_bench.evaluation import evaluate
 from reglue_bench.results.read_run import read_run
 from reglue_competition.transcript import verify
 from tests.reglue_bench.perilous import RAW, Gambler, Perilous
+from tests.reglue_bench.toys import rows
 from tests.reglue_competition.runs.submissions import heard, joined, playing, settings, told
 
 NAME = f"{Perilous.__module__}:{Perilous.__qualname__}"
@@ -31,7 +32,7 @@ def played(procedure: str, how: str, *, cheat: bool, **more: Any) -> tuple[Resul
         agent=agent,
         environment_args={"how": how},
         raise_faults=False,
-        **{"workers": 0, **PLANS[procedure], **more},
+        **{"workers": 0, "repeat_check": False, **PLANS[procedure], **more},
     )
     return result, agent
 
@@ -77,11 +78,20 @@ def test_nor_where_it_hangs() -> None:
     )
 
 
+def test_nor_by_being_asked_its_first_turns_again() -> None:
+    """At the run's end, when all is scored."""
+    plain, agent = played("multi-task", "raises", cheat=True)
+    checked, again = played("multi-task", "raises", cheat=True, repeat_check=True)
+    assert len(again.seeds) > len(agent.seeds) == 40
+    assert again.seeds[:40] == agent.seeds
+    assert rows(checked) == rows(plain)
+
+
 @pytest.mark.parametrize("how", ["raises", "crashes"])
 def test_nor_in_a_competition_whose_transcript_says_what_happened(how: str, tmp_path: Path) -> None:
     of_phase = settings(
         benchmark=f"multi-task:{NAME}", environment_args={"how": how}, num_episodes=12
-    )
+    ).model_copy(update={"repeat_check": False})  # as a competition's are
     agent = Gambler(cheat=True)
     with playing(told(tmp_path, of_phase)) as process, joined(process.join_string, agent):
         run = heard(process, "run")

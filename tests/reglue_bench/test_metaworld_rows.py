@@ -130,7 +130,7 @@ import os, signal, sqlite3, sys, time
 from contextlib import closing
 from pathlib import Path
 from reglue_bench.evaluation import start
-from reglue_bench.runs.ledger import FILE
+from reglue_bench.run_folder import LEDGER
 from reglue_bench.plans.plan import Plan
 from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings
@@ -139,7 +139,7 @@ from reglue_bench.runs.observer import NullObserver
 folder = Path(sys.argv[1])
 
 def committed():
-    with closing(sqlite3.connect(f"file:{folder / FILE}?mode=ro", uri=True)) as ledger:
+    with closing(sqlite3.connect(f"file:{folder / LEDGER}?mode=ro", uri=True)) as ledger:
         return ledger.execute("SELECT COUNT(*) FROM outcome").fetchone()[0]
 
 class Dies(NullObserver):
