@@ -19,8 +19,11 @@ class Registry(Generic[_T]):
     Iterating gives the names, and loads nothing.
     """
 
-    def __init__(self, what: str, group: str, own: Mapping[str, _T], wanted: type) -> None:
-        """`what` one of them is called in messages; each is a `wanted`, or a class of these."""
+    def __init__(self, what: str, group: str, own: Mapping[str, _T | str], wanted: type) -> None:
+        """`what` one of them is called in messages; each is a `wanted`, or a class of these.
+
+        One of our own may be `module:name`, which is imported when it is asked for.
+        """
         self.own = own
         self._wanted = wanted
         self._what = what
@@ -35,7 +38,8 @@ class Registry(Generic[_T]):
     def __getitem__(self, name: str) -> _T:
         """Raises UnknownName, or CannotLoad for another package's."""
         if name in self.own:
-            return self.own[name]
+            own = self.own[name]
+            return EntryPoint(name, own, self._group).load() if isinstance(own, str) else own
         if name not in self._others:
             raise UnknownName(self._what, name, self)
         point = self._others[name]

@@ -19,18 +19,22 @@ FAMILY = Family(make, "corridors of several variants", "<variants>", ("far_corri
 """
 
 
-def install(folder: Path, module: str, source: str, group: str, points: Mapping[str, str]) -> None:
-    """Put a distribution of one module into a folder: `points` are its entry points."""
+def install(
+    folder: Path, module: str, source: str, groups: Mapping[str, Mapping[str, str]]
+) -> None:
+    """Put a distribution of one module into a folder: `groups` are its entry points."""
     (folder / f"{module}.py").write_text(source)
-    register(folder, module, group, points)
+    register(folder, module, groups)
 
 
-def register(folder: Path, module: str, group: str, points: Mapping[str, str]) -> None:
+def register(folder: Path, module: str, groups: Mapping[str, Mapping[str, str]]) -> None:
     """What an installer writes beside a module."""
     about = folder / f"{module}-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
-    lines = [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
+    lines = []
+    for group, points in groups.items():
+        lines += [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
     (about / "entry_points.txt").write_text("\n".join(lines))
 
 
@@ -38,7 +42,7 @@ def install_family(folder: Path) -> None:
     """The family `corridors`; two more are another's name, and broken."""
     names = {"corridors": "FAMILY", "mountain-car": "FAMILY", "broken": "NOTHING"}
     points = {prefix: f"far_corridors:{name}" for prefix, name in names.items()}
-    install(folder, "far_corridors", FAMILY, "reglue.environment_families", points)
+    install(folder, "far_corridors", FAMILY, {"reglue.environment_families": points})
 
 
 PROCEDURE = '''
@@ -46,9 +50,11 @@ from dataclasses import replace
 
 from pydantic import BaseModel
 
-from reglue_bench.criteria import SUCCESS
+from reglue_bench import renderers
+from reglue_bench.measures.success import SUCCESS
 from reglue_bench.procedures import MultiTask
 from reglue_bench.report.views import Plot, Table
+from reglue_bench.results.success import score
 from reglue_bench.terminal.tally import JudgedTally
 
 
@@ -65,12 +71,13 @@ def plots(result, prefix):
     table = Table(["task", "steps"], [[task, str(n)] for task, n in steps(result).items()])
     empty = {"data": [], "layout": {"height": 100}}
     last = Plot(f"{prefix}-last", "The last walk", "Its steps.", "Steps.", empty, table)
-    return [*SUCCESS.plots(result, prefix), last]
+    return [*renderers.SUCCESS.plots(result, prefix), last]
 
 
-KIND = replace(
-    SUCCESS,
-    name="first success",
+MEASURE = replace(SUCCESS, name="first success")
+
+RENDERER = replace(
+    renderers.SUCCESS,
     notes=lambda result: [f"the last walk took {steps(result)['walk']} steps"],
     caption=lambda first: "First goals alone, paired goal by goal.",
     plots=plots,
@@ -86,6 +93,7 @@ class FirstGoals(MultiTask):
 
     about = "the first goal of each task"
     settings = Parameters
+    scored_by = counted_by = "first-goals"
 
     @classmethod
     def parameters(cls, settings, variants):
@@ -100,18 +108,22 @@ class FirstGoals(MultiTask):
         return {"procedure_args": {"times": 1}}
 
     @classmethod
-    def criterion(cls, result):
-        return KIND
+    def measured_by(cls, parameters):
+        return "first-success"
 
-    def tally(self, begun, clock):
-        return Tally(self, begun, clock)
 
-    def score(self, played):
-        return super().score(played).model_copy(update={"mean_return": None})
+def scored(procedure, played):
+    return score(procedure, played).model_copy(update={"mean_return": None})
 '''
 
 
 def install_procedure(folder: Path) -> None:
     """The procedure `first-goals`; one more is another's name."""
-    points = dict.fromkeys(("first-goals", "online"), "first_goals:FirstGoals")
-    install(folder, "first_goals", PROCEDURE, "reglue.procedures", points)
+    groups = {
+        "reglue.procedures": dict.fromkeys(("first-goals", "online"), "first_goals:FirstGoals"),
+        "reglue.measures": {"first-success": "first_goals:MEASURE"},
+        "reglue.renderers": {"first-success": "first_goals:RENDERER"},
+        "reglue.scorings": {"first-goals": "first_goals:scored"},
+        "reglue.tallies": {"first-goals": "first_goals:Tally"},
+    }
+    install(folder, "first_goals", PROCEDURE, groups)

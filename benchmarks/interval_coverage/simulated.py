@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from reglue_bench.results.learning import pointwise95, t_interval95
-from reglue_bench.results.result import Interval
+from reglue_bench.results.measure import Interval
 from reglue_bench.statistics.intervals import (
     FloatArray,
     Inference,

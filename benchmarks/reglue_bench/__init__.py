@@ -1,17 +1,40 @@
 """Benchmarks: plans, procedures, ledgers, scores and reports.
 
+Read in this order: `plans` (which episodes), `procedures` (how they are played), `planning` (from a
+name or file to a plan), `engines` (where it is played), `runs` (one run and its ledger), `results`,
+`measures` and `statistics` (its score), `renderers`, `terminal` and `report` (what people see),
+`cli`. Each imports only those before it.
+
 from reglue_bench import evaluate
 print(evaluate("MT10", agent="expert", seed=42).mean_success_rate)
 print(evaluate("online:mountain-car", agent="sarsa", runs=30).online.performance)
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from reglue.errors import MissingExtra
 
-try:
+if TYPE_CHECKING:
     from reglue_bench.evaluation import evaluate
     from reglue_bench.evaluator import Evaluator
     from reglue_bench.results.result import Result, read_result
-except ModuleNotFoundError as error:
-    raise MissingExtra("reglue_bench", "server", str(error.name)) from error
 
 __all__ = ["Evaluator", "Result", "evaluate", "read_result"]
+
+_WHERE = {
+    "evaluate": "reglue_bench.evaluation",
+    "Evaluator": "reglue_bench.evaluator",
+    "Result": "reglue_bench.results.result",
+    "read_result": "reglue_bench.results.result",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Imported when it is asked for: a process that plays needs no report."""
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(import_module(_WHERE[name]), name)
+    except ModuleNotFoundError as error:
+        raise MissingExtra("reglue_bench", "server", str(error.name)) from error

@@ -19,10 +19,10 @@ from reglue.errors import (
 from reglue.tools.loading import check_guarded
 from reglue_bench.engines.server import RunServer
 from reglue_bench.options import AgentOptions
-from reglue_bench.plans.declared import Declared
-from reglue_bench.plans.names import BenchmarkName
+from reglue_bench.planning.declared import Declared
+from reglue_bench.planning.names import BenchmarkName
+from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan
-from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.episodes import in_temporary_folder
 from reglue_bench.results.result import Result
 from reglue_bench.results.success import brief_cause

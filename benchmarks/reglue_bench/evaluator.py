@@ -13,9 +13,9 @@ from reglue.tools.loading import check_guarded
 from reglue_bench.engines.environments import environment_of
 from reglue_bench.evaluation import check_faults, start
 from reglue_bench.options import Options
-from reglue_bench.plans.names import BenchmarkName
+from reglue_bench.planning.names import BenchmarkName
+from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan
-from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.episodes import in_temporary_folder
 from reglue_bench.results.result import Result
 from reglue_bench.runs.objects import opened

@@ -32,8 +32,8 @@ from reglue.errors import (
 from reglue.messages.agent import AgentInit, Numbered, Phase, Reply
 from reglue.spec import TaskSpec
 from reglue_bench.engines.environments import cores, make_environment
-from reglue_bench.plans.names import BenchmarkName
-from reglue_bench.plans.training_stream import TrainingStream, training_stream
+from reglue_bench.planning.names import BenchmarkName
+from reglue_bench.planning.training_stream import TrainingStream, training_stream
 from reglue_bench.procedures.training import EVALUATED_BY
 from reglue_bench.replay.pictures import Picture, drawn_by, with_pictures
 from reglue_bench.results.success import brief_cause, is_agents_fault

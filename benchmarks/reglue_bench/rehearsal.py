@@ -15,9 +15,9 @@ from reglue.errors import UsageError
 from reglue_bench.engines.environments import environment_of
 from reglue_bench.evaluation import start
 from reglue_bench.formatting import milliseconds
-from reglue_bench.plans.names import BenchmarkName
+from reglue_bench.planning.names import BenchmarkName
+from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan
-from reglue_bench.plans.resolve import make_plan
 from reglue_bench.procedures import PROCEDURES, procedure_of
 from reglue_bench.replay.recorded import order_of
 from reglue_bench.results.result import Result

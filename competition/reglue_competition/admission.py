@@ -12,8 +12,8 @@ from env_adapters.environment_admission import admit
 from reglue.environments.world import Cell
 from reglue.errors import EnvironmentFault, NotAdmitted, raise_interrupt
 from reglue_bench.evaluation import start
+from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.keys import cell_key
-from reglue_bench.plans.resolve import suite_of
 from reglue_bench.procedures import procedure_of
 from reglue_bench.rehearsal import Check
 from reglue_bench.results.result import Result

@@ -62,7 +62,7 @@ from reglue.wire.experiment import (
     encode_experiment_call,
 )
 from reglue.wire.specs import spec_from_bytes, spec_to_bytes
-from reglue_bench.plans.file import read_custom
+from reglue_bench.planning.file import read_custom
 from reglue_bench.settings import read_settings
 from reglue_competition.transcript import Transcript
 from reglue_competition.transcript.contents import Episode, Header, Score, read_content

@@ -15,7 +15,7 @@ from reglue import Starts
 from reglue.errors import PlanDiffers, UsageError
 from reglue.spec import Arrays
 from reglue_bench import evaluate
-from reglue_bench.plans.resolve import make_plan
+from reglue_bench.planning.resolve import make_plan
 from reglue_bench.procedures import MetaLearning, procedure_of
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Ledger

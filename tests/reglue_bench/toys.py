@@ -13,8 +13,8 @@ from env_adapters import SuiteName
 from glue_server import Outcome
 from reglue_bench.evaluation import start
 from reglue_bench.plans.plan import Parameter, Plan
-from reglue_bench.procedures import procedure_of
 from reglue_bench.results.result import AgentIdentity, Result
+from reglue_bench.results.scoring import result_of
 from reglue_bench.results.success import Played
 from reglue_bench.runs.ledger import Row, Totals
 from reglue_bench.runs.observer import NullObserver, Observer
@@ -91,7 +91,7 @@ def scored(
         versions=versions or {},
         fresh="process",
     )
-    return procedure_of(plan).score(played)
+    return result_of(played)
 
 
 def play(

@@ -18,9 +18,9 @@ from reglue.errors import EnvironmentFault, PlanDiffers, RunExists, UsageError, 
 from reglue_bench.bakeoff.file import Entrant
 from reglue_bench.engines.environments import cores
 from reglue_bench.engines.server import RunServer, listen
-from reglue_bench.plans.declared import Declared, check_declared
-from reglue_bench.plans.names import BenchmarkName
-from reglue_bench.plans.resolve import make_plan
+from reglue_bench.planning.declared import Declared, check_declared
+from reglue_bench.planning.names import BenchmarkName
+from reglue_bench.planning.resolve import make_plan
 from reglue_bench.procedures.procedure import chosen
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Ledger

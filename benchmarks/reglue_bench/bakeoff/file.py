@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, model_va
 from glue_server.commands.command import got_and_wanted
 from reglue.errors import BadArgument, UnknownName, UsageError, flag
 from reglue.tools.loading import parsed
-from reglue_bench.plans.toml_file import TomlFile
+from reglue_bench.planning.toml_file import TomlFile
 from reglue_bench.settings import (
     AGENT_WAIT,
     LOCAL,

@@ -22,7 +22,7 @@ def comparison_table(view: ComparisonView, results: Sequence[Result]) -> Table:
         collapse_padding=True,
     )
     table.add_column("agent")
-    score = results[0].criterion.name
+    score = results[0].measure.name
     for heading in (score, "Δ to the first"):  # figures are kept whole: names give way
         table.add_column(heading, justify="right", no_wrap=True)
     for heading in (*["P(better)"] * view.improves, "p, Holm", "played"):

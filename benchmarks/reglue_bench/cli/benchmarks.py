@@ -21,9 +21,9 @@ from glue_server.console import console
 from reglue.errors import UsageError
 from reglue.spec import Box, Discrete, TaskSpec, TensorSpec
 from reglue_bench.cli.arguments import AsJson, print_document
-from reglue_bench.plans.file import described
-from reglue_bench.plans.names import META_WORLD, BenchmarkName, is_custom
-from reglue_bench.plans.resolve import make_plan, resolve, suite_of
+from reglue_bench.planning.file import described
+from reglue_bench.planning.names import META_WORLD, BenchmarkName, is_custom
+from reglue_bench.planning.resolve import make_plan, resolve, suite_of
 from reglue_bench.procedures import PROCEDURES, named
 from reglue_bench.procedures.meta_learning import GOALS
 from reglue_bench.settings import read_settings

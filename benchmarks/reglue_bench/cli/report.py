@@ -13,7 +13,7 @@ from glue_server.console import console
 from reglue.errors import UsageError
 from reglue_bench.bakeoff.seeds import runs_in
 from reglue_bench.cli.arguments import AsJson, TrustCode, print_document
-from reglue_bench.criteria.criterion import Named
+from reglue_bench.renderers.renderer import Named
 from reglue_bench.report.agents import names
 from reglue_bench.report.frames import first_frames
 from reglue_bench.report.page import draw_report

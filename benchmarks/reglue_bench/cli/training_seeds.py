@@ -52,7 +52,7 @@ def play_seeds(
 def _table(named: Sequence[tuple[str, Result]]) -> Table:
     first = named[0][1]
     table = Table(title=f"{first.agent.label} on {first.title}, seed {first.seed}")
-    for heading in ("training seed", first.criterion.name, "95 % interval, this seed alone"):
+    for heading in ("training seed", first.measure.name, "95 % interval, this seed alone"):
         table.add_column(heading, justify="right")
     for _, result in named:
         score, interval = score_and_interval(result)

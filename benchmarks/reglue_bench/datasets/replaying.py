@@ -13,7 +13,7 @@ from reglue.spec import Array, Arrays
 from reglue_bench.datasets.recording import FOLDER
 from reglue_bench.datasets.run_source import RunEpisode, RunSource
 from reglue_bench.datasets.spaces import places
-from reglue_bench.plans.resolve import suite_of
+from reglue_bench.planning.resolve import suite_of
 from reglue_bench.procedures import procedure_of
 from reglue_bench.replay import Moment, Recorded, Replay
 from reglue_bench.replay.recorded import changes_since, check_is_here, order_of

@@ -10,9 +10,9 @@ from env_adapters import SuiteName
 from glue_server import EnvironmentCalls, EnvironmentPort, LocalEnvironmentPort, WorkersPort
 from glue_server.timeouts import Timeouts
 from reglue.environments.environment import Worlds
+from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.keys import PUBLIC
 from reglue_bench.plans.plan import Plan
-from reglue_bench.plans.resolve import suite_of
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.procedures.procedure import chosen
 from reglue_bench.run_folder import WORKER_LOG

@@ -14,8 +14,8 @@ from reglue.errors import UsageError
 from reglue.tools.loading import parsed
 from reglue_bench.engines.agent_identity import agent_facts, agent_sources
 from reglue_bench.engines.versions import versions
+from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import Plan
-from reglue_bench.plans.resolve import suite_of
 from reglue_bench.settings import Settings
 
 _PROGRAMS = "{programs}/"  # stands for the folder of Python's installation that has them

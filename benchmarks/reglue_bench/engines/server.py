@@ -11,7 +11,7 @@ from glue_server.commands.options import server_tls
 from glue_server.peers.hosts import ListenOptions, PeerSource, ServedEnvironment, how_to_join
 from glue_server.processes.interrupts import uninterrupted
 from reglue.errors import EnvironmentFault, UsageError, setting
-from reglue_bench.plans.declared import Declared
+from reglue_bench.planning.declared import Declared
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.settings import AGENT_WAIT, LOCAL, Settings
 

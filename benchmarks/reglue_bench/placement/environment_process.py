@@ -24,8 +24,8 @@ from reglue.net.join_string import join_string, split_address
 from reglue_bench.engines.files import check_facts, unpack
 from reglue_bench.engines.versions import machine
 from reglue_bench.placement.told import EnvironmentTold
+from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import Plan
-from reglue_bench.plans.resolve import suite_of
 from reglue_bench.settings import Settings
 
 _DIAL_S = 10.0

@@ -1,1 +1,1 @@
-"""From a benchmark's name or file to the plan of a run."""
+"""What is played: a plan is a pure list of episodes; goals and seeds follow from keys."""

@@ -7,10 +7,11 @@ of these begin with one seed. Only `custom-mt-envs` counts seeds up.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -20,13 +21,24 @@ from reglue_bench.procedures.meta_learning import GOALS, MetaLearning, Trial
 from reglue_bench.procedures.multi_task import MultiTask, order_key
 from reglue_bench.procedures.procedure import own, shows_tasks
 
-if TYPE_CHECKING:
-    from reglue_bench.results.result import Result
-    from reglue_bench.results.success import Played
+
+class Drawn(ABC):
+    """What upstream's score asks of a procedure that plays upstream's draws."""
+
+    @property
+    @abstractmethod
+    def quota(self) -> int:
+        """Episodes of a task that count in an evaluation."""
+
+    @abstractmethod
+    def sub_environment(self, unit: int, cell: PlanCell) -> tuple[int, int]:
+        """The evaluation of a unit's cell, and upstream's sub-environment that plays it."""
 
 
-class DrawnMultiTask(MultiTask):
+class DrawnMultiTask(Drawn, MultiTask):
     """Episode n of a task plays the goal of its n-th draw, with replacement."""
+
+    scored_by: ClassVar[str] = "as-upstream"
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
@@ -59,21 +71,23 @@ class DrawnMultiTask(MultiTask):
         drawn, before = self._drawn[place]
         return (PlanCell(0, self._tasks[place], drawn[episode], before[episode], "evaluate"),)
 
-    def score(self, played: Played) -> Result:
-        """With upstream's score: a task is a sub-environment."""
-        from reglue_bench.results.upstream import score_as_upstream
+    @property
+    def quota(self) -> int:
+        """Episodes of a task."""
+        return self._num_episodes
 
-        env_of = {task: env for env, task in enumerate(self._tasks)}
-        return score_as_upstream(
-            self, played, self._num_episodes, lambda _, cell: (0, env_of[cell.task])
-        )
+    def sub_environment(self, _unit: int, cell: PlanCell) -> tuple[int, int]:
+        """A task is a sub-environment of the only evaluation."""
+        return 0, self._tasks.index(cell.task)
 
 
-class DrawnMetaLearning(MetaLearning):
+class DrawnMetaLearning(Drawn, MetaLearning):
     """A slot is a sub-environment: it cycles through its own share of a task's goals.
 
     Sub-environment j of m has every m-th goal from j, shuffled anew for each cycle.
     """
+
+    scored_by: ClassVar[str] = "as-upstream"
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
@@ -123,13 +137,14 @@ class DrawnMetaLearning(MetaLearning):
         """The trials of a wave, in upstream's order of sub-environments."""
         return self._in_lockstep[unit]
 
-    def score(self, played: Played) -> Result:
-        """With upstream's score: a wave is an evaluation, a slot a sub-environment."""
-        from reglue_bench.results.upstream import score_as_upstream
+    @property
+    def quota(self) -> int:
+        """Judged episodes of a trial."""
+        return self._evaluation_episodes
 
-        return score_as_upstream(
-            self, played, self._evaluation_episodes, lambda unit, cell: (unit, cell.k % self._batch)
-        )
+    def sub_environment(self, unit: int, cell: PlanCell) -> tuple[int, int]:
+        """A wave is an evaluation, a slot a sub-environment."""
+        return unit, cell.k % self._batch
 
 
 def _drawn(count: int, rng: np.random.Generator, episodes: int) -> tuple[array[int], array[int]]:

@@ -6,20 +6,14 @@ seeds; the returns are equal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from reglue.errors import UsageError, setting
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.multi_task import MultiTask
 from reglue_bench.procedures.procedure import chosen
 from reglue_bench.settings import Settings
-
-if TYPE_CHECKING:
-    from reglue_bench.criteria import Criterion
-    from reglue_bench.results.result import Result
-    from reglue_bench.runs.observer import RunStarted
-    from reglue_bench.terminal.tally import Tally
 
 DEFAULT_EPISODES = 100
 
@@ -37,6 +31,7 @@ class Evaluate(MultiTask):
     """
 
     about = "a frozen agent's mean return over seeded episodes"
+    counted_by: ClassVar[str] = "returns"
 
     @classmethod
     def parameters(cls, settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:
@@ -70,15 +65,7 @@ class Evaluate(MultiTask):
         repeat, variant = divmod(episode, self._variants[task])
         return (PlanCell(0, task, variant, repeat, "evaluate", reset=episode),)
 
-    def tally(self, begun: RunStarted, clock: Callable[[], float]) -> Tally:
-        """The mean return so far."""
-        from reglue_bench.terminal.tally import ReturnTally
-
-        return ReturnTally(self, begun, clock)
-
     @classmethod
-    def criterion(cls, _result: Result) -> Criterion:
-        """The mean return over episodes."""
-        from reglue_bench.criteria import SEEDED_RETURN
-
-        return SEEDED_RETURN
+    def measured_by(cls, _parameters: Mapping[str, Any]) -> str:
+        """The mean return over episodes, whose seeds are known."""
+        return "seeded-return"

@@ -8,10 +8,10 @@ of episodes or a single long episode".
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel
 
@@ -33,13 +33,6 @@ from reglue_bench.procedures.procedure import (
 )
 from reglue_bench.procedures.queues import shuffled
 from reglue_bench.settings import OnlineSettings, Settings
-
-if TYPE_CHECKING:
-    from reglue_bench.criteria import Criterion
-    from reglue_bench.results.result import Result
-    from reglue_bench.results.success import Played
-    from reglue_bench.runs.observer import RunStarted
-    from reglue_bench.terminal.tally import Tally
 
 DEFAULT_RUNS = 30
 DEFAULT_EPISODES = 200
@@ -67,6 +60,8 @@ class Online(Procedure):
     keeps_rewards = True
     hides_rewards = False
     counts_steps = True
+    scored_by = "runs"
+    counted_by = "runs"
     judges_success = False
     trains_first = False
     endless = MappingProxyType({"steps": 10_000})
@@ -74,8 +69,6 @@ class Online(Procedure):
     @classmethod
     def parameters(cls, settings: Settings, _variants: Mapping[str, int]) -> dict[str, Parameter]:
         """A run is a number of episodes or of steps."""
-        from reglue_bench.results.learning import measured  # results know procedures
-
         if settings.episodes and settings.steps:
             raise UsageError(
                 f"got {setting('episodes')} and {setting('steps')}; a run is counted in one of them"
@@ -190,24 +183,10 @@ class Online(Procedure):
             return self._limit if episodes < self.episodes else 0
         return min(self._limit, self.steps - steps)
 
-    def tally(self, begun: RunStarted, clock: Callable[[], float]) -> Tally:
-        """The run in play, its episode and its recent returns."""
-        from reglue_bench.terminal.tally import LearningTally
-
-        return LearningTally(self, begun, clock)
-
     @classmethod
-    def criterion(cls, _result: Result) -> Criterion:
+    def measured_by(cls, _parameters: Mapping[str, Any]) -> str:
         """Performance."""
-        from reglue_bench.criteria import PERFORMANCE
-
-        return PERFORMANCE
-
-    def score(self, played: Played) -> Result:
-        """The performance over runs."""
-        from reglue_bench.results.learning import score_online
-
-        return score_online(self, played)
+        return "performance"
 
     def _planned(self, unit: int, k: int) -> int:
         """Which episode of the plan's own order is a run's episode k."""
@@ -230,6 +209,26 @@ class Online(Procedure):
         except AgentFault as fault:
             run.lose(fault, agents.explain(fault))
         return run
+
+
+def measured(metric: str, quota: int) -> int:
+    """How many episodes, or steps, at the end of a run count: all, or N of `final:N`.
+
+    Raises UsageError for anything else, and for more than a run has.
+    """
+    if metric == "all":
+        return quota
+    kind, _, number = metric.partition(":")
+    if kind != "final" or not number.isdecimal() or int(number) < 1:
+        raise UsageError(
+            f"got {setting('metric', metric)}, wanted all, or final:N such as final:100"
+        )
+    if int(number) > quota:
+        raise UsageError(
+            f"got {setting('metric', metric)}, but a run has only {quota}: give final:{quota} or "
+            "less"
+        )
+    return int(number)
 
 
 class _Run:

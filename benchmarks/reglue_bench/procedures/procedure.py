@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias, TypeVar, overload
+from typing import Any, ClassVar, Protocol, Self, TypeAlias, TypeVar, overload
 
 from pydantic import BaseModel, ValidationError
 
@@ -17,13 +17,6 @@ from reglue.errors import AgentFault, BadArgument, printable
 from reglue_bench.plans.keys import PUBLIC
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.settings import Settings
-
-if TYPE_CHECKING:
-    from reglue_bench.criteria import Criterion
-    from reglue_bench.results.result import Result
-    from reglue_bench.results.success import Played
-    from reglue_bench.runs.observer import RunStarted
-    from reglue_bench.terminal.tally import Tally
 
 _Given = TypeVar("_Given")
 
@@ -166,6 +159,12 @@ class Procedure(ABC):
     trains_first: ClassVar[bool] = True
     """Whether `--train-steps` may train its agents before they are judged."""
 
+    scored_by: ClassVar[str] = "episodes"
+    """The name of the function that scores its runs, see results.scoring."""
+
+    counted_by: ClassVar[str] = "episodes"
+    """The name of what counts its runs as they are played, see terminal.tallies."""
+
     _known: tuple[int, Sequence[PlanCell]] = (-1, ())  # the unit that was asked for last
 
     @classmethod
@@ -193,6 +192,11 @@ class Procedure(ABC):
         """
         is_by_return = cls.judges_success and not tells_success
         return {"judged_by": "return"} if is_by_return else {}
+
+    @classmethod
+    def measured_by(cls, parameters: Mapping[str, Any]) -> str:
+        """The name of what a plan of these parameters is judged by, see results.measure."""
+        return "return" if parameters.get("judged_by") == "return" else "success"
 
     @classmethod
     @abstractmethod
@@ -260,25 +264,6 @@ class Procedure(ABC):
         When the agent is lost, its fault is recorded for the units in play, and raised
         unless the next unit has an agent of its own.
         """
-
-    def tally(self, begun: RunStarted, clock: Callable[[], float]) -> Tally:
-        """What is shown while a run goes on; `clock` gives seconds."""
-        from reglue_bench.terminal.tally import JudgedTally
-
-        return JudgedTally(self, begun, clock)
-
-    @classmethod
-    def criterion(cls, result: Result) -> Criterion:
-        """What a result is judged by: how that is printed, drawn and compared."""
-        from reglue_bench.criteria import RETURN, SUCCESS
-
-        return RETURN if result.parameters.get("judged_by") == "return" else SUCCESS
-
-    def score(self, played: Played) -> Result:
-        """The result of a run so far."""
-        from reglue_bench.results.success import score
-
-        return score(self, played)
 
 
 def chosen(given: _Given | None, default: _Given) -> _Given:

@@ -10,10 +10,10 @@ import hashlib
 import math
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel
 
@@ -34,13 +34,6 @@ from reglue_bench.procedures.procedure import (
 from reglue_bench.procedures.training_cells import TrainingCells
 from reglue_bench.procedures.training_run import TrainingRun
 from reglue_bench.settings import Settings, TrainingSettings
-
-if TYPE_CHECKING:
-    from reglue_bench.criteria import Criterion
-    from reglue_bench.results.result import Result
-    from reglue_bench.results.success import Played
-    from reglue_bench.runs.observer import RunStarted
-    from reglue_bench.terminal.tally import Tally
 
 EVALUATED_BY = "evaluated_by"
 """The parameter that names the procedure that judges."""
@@ -65,6 +58,8 @@ class Training(Procedure):
     about = "an agent trains, then is frozen and judged"
     unit = "run"
     settings: ClassVar[type[BaseModel]] = TrainingSettings
+    scored_by = "training"
+    counted_by = "training"
     trains_first = False
 
     @classmethod
@@ -235,24 +230,12 @@ class Training(Procedure):
                 raise
             record(asked, run.outcomes())
 
-    def tally(self, begun: RunStarted, clock: Callable[[], float]) -> Tally:
-        """Steps and the recent return; then what is judged."""
-        from reglue_bench.terminal.training_tally import TrainingTally
-
-        return TrainingTally(self, begun, clock)
-
     @classmethod
-    def criterion(cls, result: Result) -> Criterion:
+    def measured_by(cls, parameters: Mapping[str, Any]) -> str:
         """The judge's."""
         from reglue_bench.procedures import PROCEDURES
 
-        return PROCEDURES[str(result.parameters[EVALUATED_BY])].criterion(result)
-
-    def score(self, played: Played) -> Result:
-        """The judge's, with what happened in training."""
-        from reglue_bench.results.training import score_training
-
-        return score_training(self, played)
+        return PROCEDURES[str(parameters[EVALUATED_BY])].measured_by(parameters)
 
     def _checkpoint_cell(self, k: int, episode: int) -> PlanCell:
         adapting = sum(self.judge.training_trial[:-1]) * self.width

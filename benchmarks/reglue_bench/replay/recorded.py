@@ -14,9 +14,9 @@ from env_adapters import SuiteName
 from glue_server import Order
 from reglue.errors import UsageError
 from reglue_bench.engines.versions import versions
-from reglue_bench.plans.declared import is_remote
+from reglue_bench.planning.declared import is_remote
+from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import Plan
-from reglue_bench.plans.resolve import suite_of
 from reglue_bench.procedures import PROCEDURES, procedure_of
 from reglue_bench.runs.ledger import LedgerReader, Row
 from reglue_bench.runs.run import kept_cell_key

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reglue.errors import UsageError
-from reglue_bench.criteria.criterion import Named, TaskScore
 from reglue_bench.formatting import plural
+from reglue_bench.renderers.renderer import Named
 from reglue_bench.report.plots.figures import SUCCESS, colour
+from reglue_bench.results.measure import TaskScore
 from reglue_bench.results.result import Result
 from reglue_bench.statistics.intervals import FloatArray
 from reglue_bench.statistics.training_seeds import bounds, over_seeds, scores_by_task
@@ -54,7 +55,7 @@ def colours(runs: Sequence[Named]) -> list[str]:
 def shown(runs: Sequence[Named]) -> list[Shown]:
     """Agents over their training seeds, and runs of others, in the order of their first runs."""
     if len(runs) == 1:
-        return [Shown("", SUCCESS, runs, runs[0][1].criterion.per_task(runs[0][1]))]
+        return [Shown("", SUCCESS, runs, runs[0][1].measure.per_task(runs[0][1]))]
     whose = {id(run): name for name, of in groups_of(runs).items() for run in of}
     found: dict[str, list[tuple[Named, str]]] = {}
     for named, shade in zip(runs, colours(runs), strict=True):
@@ -107,7 +108,7 @@ def _compares(group: Sequence[Result]) -> bool:
 def _shown(name: str, of: Sequence[tuple[Named, str]], *, is_agent: bool) -> Shown:
     (first, shade), runs = of[0], [named for named, _ in of]
     if not is_agent:
-        return Shown(first[0], shade, runs, first[1].criterion.per_task(first[1]))
+        return Shown(first[0], shade, runs, first[1].measure.per_task(first[1]))
     scores = scores_by_task([run for _, run in runs])
     return Shown(name, shade, runs, {t: _score(each, first[1]) for t, each in scores.items()})
 

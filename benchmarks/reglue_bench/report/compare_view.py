@@ -6,50 +6,53 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from reglue.errors import UsageError
-from reglue_bench.criteria.criterion import Criterion, Named
 from reglue_bench.formatting import percent
+from reglue_bench.renderers import renderer_of
+from reglue_bench.renderers.renderer import Named
 from reglue_bench.report.agents import colours
 from reglue_bench.report.pairs import compared_row, every_pair, pair_note, power_notes, verdict
 from reglue_bench.report.plots.training import training_plots
 from reglue_bench.report.run_view import score_and_interval
 from reglue_bench.report.views import ComparisonView, Row, Track
+from reglue_bench.results.measure import Measure
 from reglue_bench.results.result import Result
 from reglue_bench.statistics.compare import Difference, compare_all
 
 
 def comparison_view(runs: Sequence[Named], *, seed: int) -> ComparisonView:
     """Every run against the first. Raises UsageError for runs that are judged by other scores."""
-    criterion, results = _criterion(runs), [run for _, run in runs]
+    measure, results = _measure(runs), [run for _, run in runs]
+    renderer = renderer_of(results[0])
     names, found = [name for name, _ in runs], compare_all(results)
     alike = [place for place in range(len(runs)) if place == 0 or (place, 0) in found]
-    tracks = criterion.tracks(results, alike)
+    tracks = renderer.tracks(results, alike)
     view = ComparisonView(
-        caption=criterion.caption(results[0]),
-        verdict=verdict(names, _ranked(results, alike), found, criterion),
-        pairs=every_pair(names, found, criterion),
+        caption=renderer.caption(results[0]),
+        verdict=verdict(names, _ranked(results, alike), found, measure),
+        pairs=every_pair(names, found, measure),
         rows=[
             _row(named, shade, tracks[place], found.get((place, 0)))
             for place, (named, shade) in enumerate(zip(runs, colours(runs), strict=True))
         ],
-        notes=_notes(runs, found, criterion),
+        notes=_notes(runs, found, measure),
         differences=found,
     )
-    shown = criterion.beside(view, runs, alike, seed)
+    shown = renderer.beside(view, runs, alike, seed)
     trained = training_plots([runs[place] for place in alike], prefix="compare")
     return replace(shown, plots=[*shown.plots, *trained])
 
 
-def _criterion(runs: Sequence[Named]) -> Criterion:
+def _measure(runs: Sequence[Named]) -> Measure:
     """What all are judged by. Raises UsageError for several scores."""
     _, first = runs[0]
     for name, run in runs[1:]:
-        if run.criterion != first.criterion:
+        if run.measure != first.measure:
             raise UsageError(
-                f"{name} on {run.benchmark} is judged by its {run.criterion.name}, and "
-                f"{runs[0][0]} on {first.benchmark} by its {first.criterion.name}: "
+                f"{name} on {run.benchmark} is judged by its {run.measure.name}, and "
+                f"{runs[0][0]} on {first.benchmark} by its {first.measure.name}: "
                 "compare it in a report of its own"
             )
-    return first.criterion
+    return first.measure
 
 
 def _ranked(results: Sequence[Result], alike: Sequence[int]) -> dict[int, float]:
@@ -72,9 +75,9 @@ def _row(named: Named, shade: str, track: Track | None, found: Difference | None
         track=track,
         score=score or "–",
         score_interval=interval,
-        played=run.criterion.played(run),
+        played=renderer_of(run).played(run),
     )
-    return row if found is None else compared_row(row, found, run.criterion)
+    return row if found is None else compared_row(row, found, run.measure)
 
 
 def badges(run: Result) -> str:
@@ -86,23 +89,23 @@ def badges(run: Result) -> str:
 
 
 def _notes(
-    runs: Sequence[Named], found: Mapping[tuple[int, int], Difference], criterion: Criterion
+    runs: Sequence[Named], found: Mapping[tuple[int, int], Difference], measure: Measure
 ) -> list[str]:
     notes, first = [], runs[0]
     for place, run in enumerate(runs[1:], 1):
         each = found.get((place, 0))
         if each is None:
-            notes.append(criterion.apart(run, first))
+            notes.append(renderer_of(first[1]).apart(run, first))
             continue
         if not each.same_plan:
             notes.append(
                 f"{run[0]} and {first[0]} played different plans: they are paired on the "
-                f"{each.pairs} {criterion.unit}s that both played."
+                f"{each.pairs} {measure.unit}s that both played."
             )
-        notes.append(pair_note(run[0], first[0], each, criterion))
-    notes += power_notes(found, criterion)
+        notes.append(pair_note(run[0], first[0], each, measure))
+    notes += power_notes(found, measure)
     for name, result in runs:
-        notes += criterion.beware(name, result)
+        notes += renderer_of(result).beware(name, result)
     if any(run.privileged for _, run in runs):
         notes.append("Privileged agents were told what the benchmark hides, and are not ranked.")
     return [note for note in dict.fromkeys(notes) if note]

@@ -11,8 +11,8 @@ from pathlib import Path
 from env_adapters import Cell
 from reglue.environments.validation import conforming_observation
 from reglue.errors import UsageError
+from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import Plan
-from reglue_bench.plans.resolve import suite_of
 from reglue_bench.procedures import PROCEDURES, procedure_of
 from reglue_bench.replay.pictures import Camera, Picture, picture_tensors, shrunk, with_pictures
 from reglue_bench.replay.recorded import check_is_here, order_of, rows_of

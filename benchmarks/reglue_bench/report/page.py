@@ -21,7 +21,7 @@ from plotly.offline import get_plotlyjs
 from pydantic_core import to_json
 
 from reglue.errors import UsageError
-from reglue_bench.criteria import Criterion
+from reglue_bench.renderers import Renderer, renderer_of
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.report.run_view import run_view
 from reglue_bench.report.views import ComparisonView, Frame
@@ -91,7 +91,7 @@ def draw_report(
     runs = [(name, result) for name, (_, result) in zip(names, results, strict=True)]
     comparison = comparison_view(runs, seed=seed) if len(runs) > 1 else None
     plotly, script = get_plotlyjs(), (FOLDER / "page.js").read_text(encoding="utf-8")
-    criterion = results[0][1].criterion
+    first = results[0][1]
     html = (
         _environment()
         .get_template("template.html.jinja")
@@ -102,8 +102,8 @@ def draw_report(
                 for i, ((name, run), shown) in enumerate(zip(runs, frames, strict=True))
             ],
             comparison=comparison,
-            criterion=criterion,
-            reading=Markup(_reading(criterion, comparison, seed)),
+            measure=first.measure,
+            reading=Markup(_reading(renderer_of(first), comparison, seed)),
             style=Markup((FOLDER / "style.css").read_text(encoding="utf-8")),
             plotly_gzip=_packed(plotly),
             script=Markup(script),
@@ -113,8 +113,8 @@ def draw_report(
     return Page(html, names, comparison)
 
 
-def _reading(criterion: Criterion, comparison: ComparisonView | None, seed: int) -> str:
-    source = criterion.reading.read_text(encoding="utf-8")
+def _reading(renderer: Renderer, comparison: ComparisonView | None, seed: int) -> str:
+    source = renderer.reading.read_text(encoding="utf-8")
     return (
         _environment().from_string(source).render(comparison=comparison, seed=seed, method=METHOD)
     )
@@ -148,7 +148,7 @@ def _title(runs: Sequence[tuple[str, Result]]) -> str:
     benchmarks = " and ".join(dict.fromkeys(run.title for _, run in runs))
     if len(runs) == 1:
         return f"{runs[0][0]} on {benchmarks}"
-    return f"{len(runs)} {runs[0][1].criterion.entrant}s on {benchmarks}"
+    return f"{len(runs)} {runs[0][1].measure.entrant}s on {benchmarks}"
 
 
 def _packed(script: str) -> str:

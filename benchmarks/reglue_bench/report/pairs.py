@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from reglue_bench.criteria.criterion import Criterion
 from reglue_bench.formatting import listed, p_value, percent, plural
 from reglue_bench.report.views import Row, Table
+from reglue_bench.results.measure import Measure
 from reglue_bench.statistics.compare import Difference
 
 Pairs = Mapping[tuple[int, int], Difference]  # later minus earlier, by their places
@@ -18,7 +18,7 @@ ALPHA = 0.05
 """Of two that are alike, one is called better this rarely: once in twenty reports."""
 
 
-def verdict(names: Sequence[str], scores: Mapping[int, float], found: Pairs, of: Criterion) -> str:
+def verdict(names: Sequence[str], scores: Mapping[int, float], found: Pairs, of: Measure) -> str:
     """Which has the best score, by place, and how sure that is.
 
     Empty if there is nothing to choose from: all are alike, or some cannot be compared.
@@ -59,7 +59,7 @@ def _at_most(p: float, of: int) -> str:
     return f"p {told}" if told.startswith("<") else f"p {'=' if of == 1 else '≤'} {told}"
 
 
-def compared_row(row: Row, found: Difference, of: Criterion) -> Row:
+def compared_row(row: Row, found: Difference, of: Measure) -> Row:
     """A row with its difference to the first."""
     difference, interval, improvement, p = _words(found, of)
     return replace(
@@ -71,12 +71,12 @@ def compared_row(row: Row, found: Difference, of: Criterion) -> Row:
     )
 
 
-def every_pair(names: Sequence[str], found: Pairs, of: Criterion) -> Table | None:
+def every_pair(names: Sequence[str], found: Pairs, of: Measure) -> Table | None:
     """A line for each pair; None if the differences to the first are all pairs."""
     return None if all(earlier == 0 for _, earlier in found) else pair_table(names, found, of)
 
 
-def pair_table(names: Sequence[str], found: Pairs, of: Criterion) -> Table:
+def pair_table(names: Sequence[str], found: Pairs, of: Measure) -> Table:
     """A line for each pair."""
     rows = [
         [f"{names[later]} − {names[earlier]}", *(word or "–" for word in _words(each, of))]
@@ -89,7 +89,7 @@ def pair_table(names: Sequence[str], found: Pairs, of: Criterion) -> Table:
     return Table(columns, rows)
 
 
-def pair_note(name: str, first: str, found: Difference, of: Criterion) -> str:
+def pair_note(name: str, first: str, found: Difference, of: Measure) -> str:
     """A caveat about a difference to the first; empty if there is none."""
     if not found.unlike:
         return f"{name} and {first} came to the same on every {of.unit}."
@@ -113,7 +113,7 @@ def pair_note(name: str, first: str, found: Difference, of: Criterion) -> str:
     return ""
 
 
-def power_notes(found: Pairs, of: Criterion) -> list[str]:
+def power_notes(found: Pairs, of: Measure) -> list[str]:
     """A note if there are too few pairs to tell any two apart."""
     most = max((each.pairs for each in found.values() if each.unlike), default=0)
     pairs = len(found)  # for which Holm corrects
@@ -130,7 +130,7 @@ def _named(names: Sequence[str], places: Sequence[int]) -> str:
     return listed([names[place] for place in places])
 
 
-def _words(found: Difference, of: Criterion) -> tuple[str, str, str, str]:
+def _words(found: Difference, of: Measure) -> tuple[str, str, str, str]:
     low_high = found.interval95
     return (
         of.difference(found.difference),

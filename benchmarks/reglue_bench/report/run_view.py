@@ -14,6 +14,7 @@ from reglue_bench.formatting import (
     sentence,
 )
 from reglue_bench.procedures import PROCEDURES
+from reglue_bench.renderers import renderer_of
 from reglue_bench.report.plots.figures import FAILURE, SUCCESS
 from reglue_bench.report.plots.training import training_plots
 from reglue_bench.report.views import Frame, Run, Share
@@ -37,39 +38,39 @@ SHADES = {
 def run_view(name: str, result: Result, *, run_id: str, frames: Sequence[Frame] = ()) -> Run:
     """Everything the page says about a run."""
     score, interval = score_and_interval(result)
-    criterion, counted, executed = result.criterion, result.steps.counted, result.steps.executed
+    renderer, counted, executed = renderer_of(result), result.steps.counted, result.steps.executed
     return Run(
         id=run_id,
         name=name,
         score=score or "no score",
-        meaning=criterion.meaning(result),
+        meaning=renderer.meaning(result),
         interval=interval,
-        track=criterion.tracks([result], [0])[0],
+        track=renderer.tracks([result], [0])[0],
         badges=_badges(result),
-        notes=[*map(sentence, criterion.notes(result)), *_notes(result)],
+        notes=[*map(sentence, renderer.notes(result)), *_notes(result)],
         facts=[
             *_who_and_what(result),
-            *criterion.facts(result),
+            *renderer.facts(result),
             *_training(result),
             *_clipped_and_parameters(result),
         ],
-        planned=criterion.planned,
+        planned=f"Planned {result.measure.planned}",
         statuses=_statuses(result),
         time=_time(result),
         wall=seconds(result.seconds.wall),
         steps=f"{count(counted)} of {count(executed)} simulated steps count",
         steps_share=counted / executed if executed else 0.0,
         versions=", ".join(f"{each} {v}" for each, v in sorted(result.versions.items())),
-        plots=[*criterion.plots(result, run_id), *training_plots([("", result)], prefix=run_id)],
+        plots=[*renderer.plots(result, run_id), *training_plots([("", result)], prefix=run_id)],
         frames=frames,
     )
 
 
 def score_and_interval(result: Result) -> tuple[str, str]:
     """Its score and the score's interval, in words; empty without a score."""
-    (score, interval), criterion = result.score, result.criterion
-    amounts = "" if interval is None else criterion.amounts(interval)
-    return "" if score is None else criterion.amount(score), amounts
+    (score, interval), measure = result.score, result.measure
+    amounts = "" if interval is None else measure.amounts(interval)
+    return "" if score is None else measure.amount(score), amounts
 
 
 def _who_and_what(result: Result) -> list[tuple[str, str]]:
@@ -164,7 +165,7 @@ def _notes(result: Result) -> list[str]:
 def _statuses(result: Result) -> list[Share]:
     """What was planned, by how it ended."""
     lost = {name: n for name, n in result.status_counts.items() if name != "ok"}
-    counts = {**result.criterion.counts(result), **lost}
+    counts = {**renderer_of(result).counts(result), **lost}
     total = max(1, sum(counts.values()))
     return [
         Share(STATUSES.get(name, name), count(counts[name]), counts[name] / total, shade)

@@ -8,12 +8,13 @@ from dataclasses import replace
 import numpy as np
 import plotly.graph_objects as go
 
-from reglue_bench.criteria.criterion import Criterion, Named
 from reglue_bench.formatting import percent
+from reglue_bench.renderers.renderer import Named
 from reglue_bench.report.agents import colours, groups_of
 from reglue_bench.report.pairs import pair_table, verdict
 from reglue_bench.report.plots.figures import escaped, figure, rate_axis, value_axis
 from reglue_bench.report.views import ComparisonView, Plot, SeedRow, Table
+from reglue_bench.results.measure import Measure
 from reglue_bench.statistics.compare import over_pairs
 from reglue_bench.statistics.training_seeds import (
     LEAST_SEEDS,
@@ -24,10 +25,10 @@ from reglue_bench.statistics.training_seeds import (
 )
 
 
-def _over_seeds(criterion: Criterion) -> Criterion:
+def _over_seeds(measure: Measure) -> Measure:
     """The same score, judged over training seeds."""
     return replace(
-        criterion,
+        measure,
         unit="training seed",
         least=LEAST_SEEDS,
         enough="five training seeds of either",
@@ -42,7 +43,7 @@ def with_training_seeds(
     groups = groups_of(runs)
     if not groups:
         return view
-    thresholds, of = thresholds_of(list(groups.values())), _over_seeds(runs[0][1].criterion)
+    thresholds, of = thresholds_of(list(groups.values())), _over_seeds(runs[0][1].measure)
     agents = {
         name: over_training_seeds(group, rng=np.random.default_rng(seed), thresholds=thresholds)
         for name, group in groups.items()
@@ -67,7 +68,7 @@ def with_training_seeds(
 
 
 def performance_profile(
-    agents: Mapping[str, TrainingSeeds], of: Criterion, shades: Sequence[str]
+    agents: Mapping[str, TrainingSeeds], of: Measure, shades: Sequence[str]
 ) -> Plot:
     """Share of (seed, task) pairs above each level of the score, with pointwise bands."""
     traces: list[go.Scatter] = []
@@ -128,7 +129,7 @@ def performance_profile(
     )
 
 
-def _seed_row(name: str, found: TrainingSeeds, of: Criterion, shade: str) -> SeedRow:
+def _seed_row(name: str, found: TrainingSeeds, of: Measure, shade: str) -> SeedRow:
     return SeedRow(
         name=name,
         colour=shade,

@@ -13,12 +13,12 @@ from io import StringIO
 
 import numpy as np
 
-from reglue_bench.criteria.criterion import Criterion, Named
 from reglue_bench.formatting import count, percent, percents, value, values
+from reglue_bench.renderers.renderer import Named
 from reglue_bench.report.agents import groups_of
 from reglue_bench.report.plots.curves import Lines
 from reglue_bench.report.plots.training import CURVES, MEASURES, lines_by_agent, table_steps
-from reglue_bench.results.result import Interval
+from reglue_bench.results.measure import Interval, Measure
 from reglue_bench.statistics.training_seeds import over_training_seeds
 
 
@@ -61,14 +61,14 @@ def score_rows(runs: Sequence[Named], *, seed: int = 0) -> list[ScoreRow]:
     rows = []
     for name, group in groups.items():
         found = over_training_seeds(group, rng=np.random.default_rng(seed))
-        about = (name, group[0].title, group[0].criterion.name, len(group))
+        about = (name, group[0].title, group[0].measure.name, len(group))
         ends = (*_ends(found.mean_interval95), found.iqm, *_ends(found.iqm_interval95))
         rows.append(ScoreRow(*about, found.mean, *ends))
     taken = [result for group in groups.values() for result in group]
     for name, result in runs:
         if not any(result is each for each in taken):
             score, interval = result.score
-            about = (name, result.title, result.criterion.name, 1)
+            about = (name, result.title, result.measure.name, 1)
             rows.append(ScoreRow(*about, score, *_ends(interval), None, None, None))
     return rows
 
@@ -95,8 +95,8 @@ def as_csv(rows: Sequence[ScoreRow] | Sequence[CurveRow]) -> str:
 
 def as_latex(runs: Sequence[Named], *, seed: int = 0) -> str:
     """The scores as a `tabular`, and a second one of the curve over training steps, if any."""
-    criterion = runs[0][1].criterion
-    return "\n".join([*_scores(score_rows(runs, seed=seed), criterion), *_curve(runs, criterion)])
+    measure = runs[0][1].measure
+    return "\n".join([*_scores(score_rows(runs, seed=seed), measure), *_curve(runs, measure)])
 
 
 def escaped_latex(text: str) -> str:
@@ -117,16 +117,16 @@ _LATEX = {
 }
 
 
-def _scores(rows: Sequence[ScoreRow], criterion: Criterion) -> Iterator[str]:
+def _scores(rows: Sequence[ScoreRow], measure: Measure) -> Iterator[str]:
     several = any(row.training_seeds > 1 for row in rows)
-    names = ["agent", "benchmark", criterion.name, "95 % interval"]
+    names = ["agent", "benchmark", measure.name, "95 % interval"]
     if several:
         names[2:2] = ["training seeds"]
         names += ["IQM", "95 % interval"]
     cells = []
     for row in rows:
-        found = [_word(row.mean, criterion), _interval(row.low, row.high, criterion)]
-        more = [_word(row.iqm, criterion), _interval(row.iqm_low, row.iqm_high, criterion)]
+        found = [_word(row.mean, measure), _interval(row.low, row.high, measure)]
+        more = [_word(row.iqm, measure), _interval(row.iqm_low, row.iqm_high, measure)]
         seeds = [count(row.training_seeds)]
         cells.append(
             [row.agent, row.benchmark, *seeds * several, *found, *(more if several else [])]
@@ -134,9 +134,9 @@ def _scores(rows: Sequence[ScoreRow], criterion: Criterion) -> Iterator[str]:
     yield from _tabular("ll", names, cells)
 
 
-def _curve(runs: Sequence[Named], criterion: Criterion) -> Iterator[str]:
+def _curve(runs: Sequence[Named], judged_by: Measure) -> Iterator[str]:
     """The mean over training seeds at 20 steps at most: of checkpoints, or else of training."""
-    measure = "success" if criterion.is_rate else "return"
+    measure = "success" if judged_by.is_rate else "return"
     for what in CURVES:
         if lines := lines_by_agent(runs, what, measure):
             break
@@ -180,12 +180,12 @@ def _line(cells: Sequence[str]) -> str:
     return " & ".join(map(escaped_latex, cells)) + r" \\"
 
 
-def _word(amount: float | None, criterion: Criterion) -> str:
-    return "–" if amount is None else criterion.amount(amount)
+def _word(amount: float | None, measure: Measure) -> str:
+    return "–" if amount is None else measure.amount(amount)
 
 
-def _interval(low: float | None, high: float | None, criterion: Criterion) -> str:
-    return "–" if low is None or high is None else criterion.amounts((low, high))
+def _interval(low: float | None, high: float | None, measure: Measure) -> str:
+    return "–" if low is None or high is None else measure.amounts((low, high))
 
 
 def _ends(interval: Interval | None) -> tuple[float | None, float | None]:

@@ -13,18 +13,10 @@ from itertools import groupby, pairwise
 import numpy as np
 
 from glue_server import CRASHED
-from reglue.errors import UsageError, setting
 from reglue_bench.plans.plan import Plan
-from reglue_bench.procedures.online import Online
-from reglue_bench.results.result import (
-    NO_SCORE,
-    Coverage,
-    Curve,
-    Interval,
-    LearningRun,
-    OnlineScore,
-    Result,
-)
+from reglue_bench.procedures.online import Online, measured
+from reglue_bench.results.measure import Interval
+from reglue_bench.results.result import NO_SCORE, Coverage, Curve, LearningRun, OnlineScore, Result
 from reglue_bench.results.success import (
     Played,
     RowCounts,
@@ -92,26 +84,6 @@ def with_failed_runs(result: Result) -> Result:
         "worst_performance": least,
     }
     return result.model_copy(update={"online": online.model_copy(update=changed)})
-
-
-def measured(metric: str, quota: int) -> int:
-    """How many episodes, or steps, at the end of a run count: all, or N of `final:N`.
-
-    Raises UsageError for anything else, and for more than a run has.
-    """
-    if metric == "all":
-        return quota
-    kind, _, number = metric.partition(":")
-    if kind != "final" or not number.isdecimal() or int(number) < 1:
-        raise UsageError(
-            f"got {setting('metric', metric)}, wanted all, or final:N such as final:100"
-        )
-    if int(number) > quota:
-        raise UsageError(
-            f"got {setting('metric', metric)}, but a run has only {quota}: give final:{quota} or "
-            "less"
-        )
-    return int(number)
 
 
 def mean_in_order(values: Sequence[float] | FloatArray) -> float:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from reglue_bench.plans.plan import Plan
-from reglue_bench.procedures import procedure_of
 from reglue_bench.results.episodes import Episodes
 from reglue_bench.results.result import (
     AgentIdentity,
@@ -18,6 +17,7 @@ from reglue_bench.results.result import (
     Result,
     read_result,
 )
+from reglue_bench.results.scoring import result_of
 from reglue_bench.results.success import Played
 from reglue_bench.run_folder import LEDGER, OBSERVED
 from reglue_bench.runs.ledger import (
@@ -69,7 +69,7 @@ def score_of(ledger: LedgerReader) -> Result:
     )
     where = {"machines": _machines(about), "environments_on": _named(about, ENVIRONMENTS)}
     events = [Event(what=what, count=int(about[EVENT + what])) for what in _named(about, EVENT)]
-    result = procedure_of(plan).score(played).with_episodes(Episodes(ledger.folder))
+    result = result_of(played).with_episodes(Episodes(ledger.folder))
     result = result.model_copy(update={**where, "events": events})
     if repeats := about.get(REPEATS):
         found = tuple(map(Repeat.model_validate, json.loads(repeats)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, PrivateAttr, ValidationError
 
@@ -12,14 +12,10 @@ from reglue.errors import EnvironmentFault, StorageFailed, UsageError
 from reglue_bench.plans.plan import difference, json_difference, title_of
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.results.episodes import EpisodeRow, Episodes
+from reglue_bench.results.measure import MEASURES, Interval, Measure
 from reglue_bench.results.whole_file import whole_file
 from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.notes import Ending, Repeat
-
-if TYPE_CHECKING:
-    from reglue_bench.criteria import Criterion
-
-Interval = tuple[float, float]
 
 _PLAYED = {"benchmark", "environment_args", "procedure", "parameters", "seed", "slots"}
 """Fields of a result that say what was played."""
@@ -313,14 +309,19 @@ class Result(_Record):
         return title_of(self.benchmark, self.parameters, self.environment_args)
 
     @property
-    def criterion(self) -> Criterion:
+    def measured_by(self) -> str:
+        """The name of its measure: a key of MEASURES, and of renderers."""
+        return PROCEDURES[self.procedure].measured_by(self.parameters)
+
+    @property
+    def measure(self) -> Measure:
         """What it is judged by."""
-        return PROCEDURES[self.procedure].criterion(self)
+        return MEASURES[self.measured_by]
 
     @property
     def score(self) -> tuple[float | None, Interval | None]:
         """What it is judged by, and its 95 % interval; None if there is none."""
-        return self.criterion.score(self)
+        return self.measure.score(self)
 
     @property
     def interval95(self) -> Interval | None:
@@ -329,13 +330,12 @@ class Result(_Record):
 
     def __str__(self) -> str:
         """The headline: who, on what, the score and its interval; then a line for each fault."""
-        (score, interval), criterion = self.score, self.criterion
-        told = "no score" if score is None else criterion.amount(score)
-        words = f"{self.agent.label} on {self.title}: {criterion.name} {told}"
+        (score, interval), measure = self.score, self.measure
+        told = "no score" if score is None else measure.amount(score)
+        words = f"{self.agent.label} on {self.title}: {measure.name} {told}"
         if interval is not None:
-            words += f", 95 % interval {criterion.amounts(interval)}"
-        coverage = self.coverage
-        what = criterion.planned.removeprefix("Planned ")
+            words += f", 95 % interval {measure.amounts(interval)}"
+        coverage, what = self.coverage, measure.planned
         if coverage.cells_completed < coverage.cells_planned:
             words += f" ({coverage.cells_completed} of {coverage.cells_planned} {what} played)"
         else:
@@ -355,7 +355,7 @@ class Result(_Record):
             or completed is None
         ):
             raise UsageError(
-                f"{self.benchmark} is judged by its {self.criterion.name}, not by success"
+                f"{self.benchmark} is judged by its {self.measure.name}, not by success"
             )
         per_task = {task: each for task, each in intervals.per_task.items() if each is not None}
         return Success(rate, intervals.mean, per_task, completed)

@@ -12,6 +12,7 @@ from reglue.errors import AgentAbandoned
 from reglue_bench.procedures.training import Training, evaluation_of
 from reglue_bench.results.learning import edges
 from reglue_bench.results.result import Result, StepCurve, TrainingScore
+from reglue_bench.results.scoring import result_of
 from reglue_bench.results.success import Played, RowCounts, what_was_run
 from reglue_bench.runs.ledger import Row
 
@@ -23,7 +24,7 @@ def score_training(procedure: Training, played: Played) -> Result:
         plan=evaluation_of(played.plan),
         rows=lambda: _judged(procedure, played.rows()),
     )
-    result = procedure.judge.score(judged)
+    result = result_of(judged)
     plan = played.plan
     tells = bool(plan.parameters.get("tells_success", not plan.is_by_return))
     counts, folded = RowCounts(plan), _Folded(procedure, tells_success=tells)

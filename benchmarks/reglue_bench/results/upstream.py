@@ -12,32 +12,26 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reglue_bench.plans.plan import PlanCell
+from reglue_bench.procedures.drawn import Drawn
 from reglue_bench.procedures.procedure import Procedure
 from reglue_bench.results.result import Result, UpstreamScore
 from reglue_bench.results.success import Played, planned, score
 from reglue_bench.runs.ledger import Row
 
 
-def score_as_upstream(
-    procedure: Procedure,
-    played: Played,
-    quota: int,
-    place: Callable[[int, PlanCell], tuple[int, int]],
-) -> Result:
-    """The result of a run of upstream's draws, with upstream's score.
-
-    `place` gives the evaluation and the sub-environment of a unit's cell.
-    """
+def score_as_upstream(procedure: Procedure, played: Played) -> Result:
+    """The result of a run of upstream's draws, with upstream's score."""
+    assert isinstance(procedure, Drawn), procedure
     evaluations: dict[int, list[Judged]] = {}
     for unit, cell, row in planned(procedure, played.rows()):
         if cell.phase == "evaluate":
-            evaluation, env = place(unit, cell)
+            evaluation, env = procedure.sub_environment(unit, cell)
             evaluations.setdefault(evaluation, []).append(Judged(env, cell, row))
-    upstream = upstream_score(list(evaluations.values()), quota)
+    upstream = upstream_score(list(evaluations.values()), procedure.quota)
     return score(procedure, played).model_copy(update={"upstream": upstream})
 
 

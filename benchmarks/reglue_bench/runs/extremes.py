@@ -33,9 +33,9 @@ from reglue.spec import (
     TensorSpec,
 )
 from reglue_bench.engines.environments import make_environment
+from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.keys import cell_key
 from reglue_bench.plans.plan import Plan
-from reglue_bench.plans.resolve import suite_of
 from reglue_bench.procedures import procedure_of
 from reglue_bench.procedures.procedure import chosen
 from reglue_bench.settings import Settings

@@ -16,10 +16,10 @@ from glue_server import EnvironmentCalls, LocalEnvironmentPort
 from reglue.environments.adaptation import environment_of
 from reglue.errors import NotAnEnvironment, UsageError
 from reglue.tools.loading import check_arguments
-from reglue_bench.plans.declared import Declared
-from reglue_bench.plans.names import WAIT
+from reglue_bench.planning.declared import Declared
+from reglue_bench.planning.names import WAIT
+from reglue_bench.planning.resolve import DEFAULT_SLOTS, make_plan
 from reglue_bench.plans.plan import Plan
-from reglue_bench.plans.resolve import DEFAULT_SLOTS, make_plan
 from reglue_bench.settings import Settings, read_settings
 
 PROCEDURE = "evaluate"

@@ -9,7 +9,7 @@ from reglue.errors import UsageError, setting
 from reglue_bench.engines import LocalPlayers, Players, RayPlayers
 from reglue_bench.engines.environments import cores
 from reglue_bench.placement.told import PROCESS
-from reglue_bench.plans.declared import is_remote
+from reglue_bench.planning.declared import is_remote
 from reglue_bench.procedures import TRAINING, procedure_of
 from reglue_bench.runs.request import Request, is_recorded
 from reglue_bench.settings import AGENT_WAIT, LOCAL

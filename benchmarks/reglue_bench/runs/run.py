@@ -8,9 +8,9 @@ from pathlib import Path
 from reglue.errors import PlanDiffers, setting
 from reglue_bench.engines.agent_identity import AGENT_FILE, agent_facts
 from reglue_bench.engines.versions import versions
+from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.keys import PUBLIC, Submission, cell_key, training_key
 from reglue_bench.plans.plan import Plan, difference
-from reglue_bench.plans.resolve import suite_of
 from reglue_bench.procedures import (
     TRAINING,
 )

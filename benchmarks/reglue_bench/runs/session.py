@@ -37,9 +37,9 @@ from reglue_bench.engines.server import RunServer
 from reglue_bench.engines.versions import machine
 from reglue_bench.placement import Placement
 from reglue_bench.placement.told import EnvironmentTold
-from reglue_bench.plans.declared import check_declared, is_remote
+from reglue_bench.planning.declared import check_declared, is_remote
+from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import PlanCell
-from reglue_bench.plans.resolve import suite_of
 from reglue_bench.procedures import Procedure, Todo, Todos, procedure_of
 from reglue_bench.procedures.procedure import chosen
 from reglue_bench.run_folder import AGENT_LOG

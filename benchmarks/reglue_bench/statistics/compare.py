@@ -1,7 +1,7 @@
 """Which of two runs is better, judged on the units that both have played.
 
 A run is judged by one score, such as success of goals, returns of episodes, or the performance
-of an agent while it learns. Its `Criterion` says what is paired, and what follows from differences.
+of an agent while it learns. Its `Measure` says what is paired, and what follows from differences.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from reglue.errors import UsageError
-from reglue_bench.results.result import Interval, Result
+from reglue_bench.results.measure import Interval
+from reglue_bench.results.result import Result
 from reglue_bench.statistics.intervals import FloatArray
 
 Goal: TypeAlias = tuple[str, int]  # task, variant
@@ -45,7 +46,7 @@ class Units:
     """A result, and the scores of its units, which are read once."""
 
     result: Result
-    scores: Any  # what the criterion's `pair` takes
+    scores: Any  # what the measure's `pair` takes
 
 
 def compare(run: Result, reference: Result) -> Difference:
@@ -69,21 +70,19 @@ def compare_all(results: Sequence[Result]) -> dict[tuple[int, int], Difference]:
 
 def units_of(result: Result) -> Units:
     """The scores of a run's units. Raises UsageError if there is no ledger."""
-    return Units(result, result.criterion.read(result))
+    return Units(result, result.measure.read(result))
 
 
 def compare_units(run: Units, reference: Units) -> Difference:
     """As `compare`, of runs whose units were read before."""
-    criterion, other = run.result.criterion, reference.result.criterion
-    if criterion != other:
-        raise UsageError(
-            f"one run is judged by its {criterion.name}, the other by its {other.name}"
-        )
-    pairs = criterion.pair(run, reference)
+    measure, other = run.result.measure, reference.result.measure
+    if measure != other:
+        raise UsageError(f"one run is judged by its {measure.name}, the other by its {other.name}")
+    pairs = measure.pair(run, reference)
     differences = {task: ours - theirs for task, (ours, theirs) in pairs.items()}
     per_task = {task: float(each.mean()) for task, each in differences.items()}
-    found = criterion.infer(differences)
-    better = [over_all_pairs(*each) for each in pairs.values()] if criterion.improves else []
+    found = measure.infer(differences)
+    better = [over_all_pairs(*each) for each in pairs.values()] if measure.improves else []
     return Difference(
         difference=float(np.mean(list(per_task.values()))),
         difference_per_task=per_task,

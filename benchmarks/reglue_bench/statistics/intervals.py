@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue.errors import UsageError
-from reglue_bench.results.result import Interval, Intervals
+from reglue_bench.results.measure import Interval
+from reglue_bench.results.result import Intervals
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 

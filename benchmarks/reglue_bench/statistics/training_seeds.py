@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reglue.errors import UsageError
-from reglue_bench.results.result import Interval, Result
+from reglue_bench.results.measure import Interval
+from reglue_bench.results.result import Result
 from reglue_bench.statistics.compare import (
     Difference,
     over_all_pairs,
@@ -107,16 +108,16 @@ def scores_by_task(results: Sequence[Result]) -> dict[str, FloatArray]:
     Raises UsageError where returns cannot be compared.
     """
     units = [units_of(each) for each in results]
-    criterion = results[0].criterion
-    if criterion.is_rate:
+    measure = results[0].measure
+    if measure.is_rate:
         return paired_goal_success(units)
-    pairs = [criterion.pair(each, units[0]) for each in units]
+    pairs = [measure.pair(each, units[0]) for each in units]
     return {task: np.stack([each[task][0] for each in pairs]) for task in pairs[0]}
 
 
 def bounds(result: Result) -> tuple[float, float]:
     """The least and the most that a score can be."""
-    return (0, 1) if result.criterion.is_rate else (-math.inf, math.inf)
+    return (0, 1) if result.measure.is_rate else (-math.inf, math.inf)
 
 
 def compare_agents(agent: Sequence[Result], reference: Sequence[Result]) -> Difference:

@@ -15,6 +15,7 @@ from rich.text import Text
 from glue_server import Outcome
 from reglue_bench.procedures import procedure_of
 from reglue_bench.runs.observer import Observer, RunStarted
+from reglue_bench.terminal.tallies import tally_of
 from reglue_bench.terminal.tally import Tally
 
 _LINE_EVERY_S = 10.0
@@ -53,7 +54,7 @@ class Lines:
 
     def begin(self, begun: RunStarted) -> None:
         """A line that names the run."""
-        self._tally = tally = procedure_of(begun.plan).tally(begun, self._clock)
+        self._tally = tally = tally_of(procedure_of(begun.plan), begun, self._clock)
         self.say(f"{tally.title}: {tally.done} of {tally.total} {tally.counted_in} are done")
         self._over.clear()
         threading.Thread(target=self._tell, args=(tally,), name="reglue-lines", daemon=True).start()
@@ -104,7 +105,7 @@ class Display:
 
     def begin(self, begun: RunStarted) -> None:
         """Show the display."""
-        self._tally = procedure_of(begun.plan).tally(begun, self._clock)
+        self._tally = tally_of(procedure_of(begun.plan), begun, self._clock)
         self._live = Live(console=self._console, get_renderable=self._view, refresh_per_second=4)
         self._live.start()
 

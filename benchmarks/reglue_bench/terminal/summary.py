@@ -8,6 +8,7 @@ from rich.console import Console
 
 from reglue.errors import AgentTimeout
 from reglue_bench.formatting import isolation_words, number, sparkline
+from reglue_bench.renderers import renderer_of
 from reglue_bench.results.result import Result
 from reglue_bench.runs.notes import Ending, Repeat
 
@@ -22,7 +23,7 @@ _LIMITS = (
 def print_summary(console: Console, result: Result) -> None:
     """The score, what it is made of, and what went wrong."""
     if result.status_counts.keys() - {"missing"}:  # an empty table says nothing
-        console.print(result.criterion.table(result))
+        console.print(renderer_of(result).table(result))
     for line in [*training_lines(result), *notes(result)]:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
@@ -56,8 +57,8 @@ def notes(result: Result) -> list[str]:
     """What a reader of the score has to know."""
     lines = [
         f"isolation: {isolation_words(result.agent.isolation)}",
-        *result.criterion.headline(result),
-        *result.criterion.notes(result),
+        *renderer_of(result).headline(result),
+        *renderer_of(result).notes(result),
     ]
     if result.privileged:
         told = " and the ".join(result.privileged)

@@ -15,6 +15,7 @@ from reglue.errors import AgentAbandoned
 from reglue_bench.formatting import number, sparkline
 from reglue_bench.procedures.training import Training, evaluation_of
 from reglue_bench.runs.observer import RunStarted
+from reglue_bench.terminal.tallies import tally_of
 from reglue_bench.terminal.tally import Tally
 
 _RECENT = 100  # episodes that return and success are means of
@@ -93,7 +94,7 @@ class TrainingTally(Tally):
         begun = RunStarted(
             self._plan, units, lambda: self._begun.executed() - before, self._begun.limits
         )
-        judge = self._procedure.judge.tally(begun, self._clock)
+        judge = tally_of(self._procedure.judge, begun, self._clock)
         judge.since_s = began_s
         self.total, self.counted_in = judge.total, judge.counted_in
         return judge

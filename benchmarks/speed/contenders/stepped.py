@@ -22,7 +22,7 @@ from reglue.errors import AgentFault
 from reglue.gymnasium import make_vec
 from reglue.messages.agent import Phase
 from reglue_bench.engines.environments import make_environment
-from reglue_bench.plans.training_stream import training_stream
+from reglue_bench.planning.training_stream import training_stream
 from speed.harness import Helper, serve
 
 _MODE = gymnasium.vector.AutoresetMode.SAME_STEP

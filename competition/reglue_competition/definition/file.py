@@ -12,10 +12,10 @@ from pydantic import BaseModel, ValidationError
 from env_adapters.metaworld import task_set
 from reglue.errors import UnknownName, UsageError
 from reglue.net.join_string import split_address
-from reglue_bench.plans.file import Custom, read_custom
-from reglue_bench.plans.names import BenchmarkName, is_custom
-from reglue_bench.plans.resolve import check_settings
-from reglue_bench.plans.toml_file import Place, TomlFile, path_of
+from reglue_bench.planning.file import Custom, read_custom
+from reglue_bench.planning.names import BenchmarkName, is_custom
+from reglue_bench.planning.resolve import check_settings
+from reglue_bench.planning.toml_file import Place, TomlFile, path_of
 from reglue_bench.settings import PlanSettings, Settings, as_keys
 from reglue_competition.definition.models import (
     Bars,

@@ -9,8 +9,8 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
+from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import Plan
-from reglue_bench.plans.resolve import suite_of
 from reglue_bench.runs.trust import foreign_suite
 from reglue_bench.settings import Settings
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue.errors import UsageError
 from reglue.spec import TaskSpec
-from reglue_bench.plans.file import read_custom
+from reglue_bench.planning.file import read_custom
+from reglue_bench.planning.names import BenchmarkName, is_custom
+from reglue_bench.planning.resolve import make_plan, suite_of
 from reglue_bench.plans.keys import cell_key
-from reglue_bench.plans.names import BenchmarkName, is_custom
 from reglue_bench.plans.plan import Plan
-from reglue_bench.plans.resolve import make_plan, suite_of
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.procedures.procedure import shows_tasks
 from reglue_bench.settings import AGENT_WAIT, Settings, as_keys, read_settings

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from reglue_bench.results.result import Interval, Result
+from reglue_bench.results.measure import Interval
+from reglue_bench.results.result import Result
 
 Spread = tuple[float, Interval | None]
 """A score and its 95 % interval; None: too little is known of how it varies."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from reglue_bench.results.result import Interval
+from reglue_bench.results.measure import Interval
 from reglue_bench.results.whole_file import whole_file
 
 log = logging.getLogger("reglue")

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reglue.errors import UsageError
-from reglue_bench.results.result import Interval, Result
+from reglue_bench.results.measure import Interval
+from reglue_bench.results.result import Result
 from reglue_bench.statistics.compare import Difference, Units, compare_units, units_of
 from reglue_bench.statistics.intervals import Z95
 from reglue_competition.ranking.entries import Benchmark, Entry

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reglue_bench.criteria import Criterion
 from reglue_bench.results.episodes import Episodes
 from reglue_bench.results.learning import with_failed_runs
-from reglue_bench.results.result import Interval, Result
+from reglue_bench.results.measure import Interval, Measure
+from reglue_bench.results.result import Result
 from reglue_bench.run_folder import LEDGER
 from reglue_competition.definition import Definition
 from reglue_competition.ranking.entries import Benchmark, Entry, chosen
@@ -54,7 +54,7 @@ class Leaderboard:
 
     phase: Phase
     benchmarks: Sequence[Benchmark]
-    criteria: Sequence[Criterion | None]  # of each benchmark; None: not played yet
+    measures: Sequence[Measure | None]  # of each benchmark; None: not played yet
     rows: Sequence[Row]
 
 
@@ -80,10 +80,10 @@ def leaderboard(
     submissions = {each.id: each for each in of_phase}
     results = _results(store, phase, submissions, runs_folder)
     asked = definition.phase(phase.name).benchmarks
-    criteria = [_criterion(place, results) for place in range(len(asked))]
+    measures = [_measure(place, results) for place in range(len(asked))]
     benchmarks = [
-        Benchmark(each.benchmark, each.weight, criterion is None or criterion.is_rate)
-        for each, criterion in zip(asked, criteria, strict=True)
+        Benchmark(each.benchmark, each.weight, measure is None or measure.is_rate)
+        for each, measure in zip(asked, measures, strict=True)
     ]
     may_know = frozenset(["tasks"] if definition.agents_see.tasks else [])
     entries = [
@@ -103,7 +103,7 @@ def leaderboard(
     ranked = rank(ranked_entries, benchmarks, compared)
     compared.keep()
     rows = [_row(each, submissions[each.entry.submission], benchmarks) for each in ranked]
-    return Leaderboard(phase=phase, benchmarks=benchmarks, criteria=criteria, rows=rows)
+    return Leaderboard(phase=phase, benchmarks=benchmarks, measures=measures, rows=rows)
 
 
 def _results(
@@ -124,9 +124,9 @@ def _results(
     return found
 
 
-def _criterion(place: int, results: Mapping[str, Mapping[int, Result]]) -> Criterion | None:
+def _measure(place: int, results: Mapping[str, Mapping[int, Result]]) -> Measure | None:
     """What a benchmark is judged by, from any play of it."""
-    return next((of[place].criterion for of in results.values() if place in of), None)
+    return next((of[place].measure for of in results.values() if place in of), None)
 
 
 def _row(ranked: Ranked, submission: Submission, benchmarks: Sequence[Benchmark]) -> Row:

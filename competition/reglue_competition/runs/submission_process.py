@@ -39,6 +39,7 @@ from reglue_bench.runs.observer import NullObserver, RunStarted
 from reglue_bench.runs.run import Request, begin, check_same
 from reglue_bench.scored_runs import carry_out, conclude
 from reglue_bench.settings import Settings
+from reglue_bench.terminal.tallies import tally_of
 from reglue_bench.terminal.tally import Tally
 from reglue_competition.runs.logs import log_to_stderr
 from reglue_competition.runs.parent import Parent, ParentGone
@@ -280,7 +281,7 @@ class _Progress(NullObserver):
 
     def begin(self, begun: RunStarted) -> None:
         """Tell what was played before."""
-        self._tally = procedure_of(begun.plan).tally(begun, time.monotonic)
+        self._tally = tally_of(procedure_of(begun.plan), begun, time.monotonic)
         self._tell()
 
     def outcome(self, outcome: Outcome, phase: str) -> None:

@@ -27,8 +27,8 @@ from reglue.errors import (
     printable,
 )
 from reglue.wire.specs import spec_to_bytes
+from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import Plan
-from reglue_bench.plans.resolve import suite_of
 from reglue_bench.procedures import PROCEDURES, TRAINING
 from reglue_bench.replay import Recorded, Replay
 from reglue_bench.replay.recorded import changes_since, check_is_here

@@ -16,6 +16,7 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import Procedure, procedure_of
 from reglue_bench.results import success
 from reglue_bench.results.result import Result
+from reglue_bench.results.scoring import result_of
 from reglue_bench.runs.ledger import Row, Totals
 from reglue_bench.runs.request import MOST_TRIES
 from reglue_bench.runs.trust import check_benchmark_trusted, check_trusted
@@ -162,7 +163,7 @@ def _check_score(transcript: Transcript, plan: Plan) -> None:
     )
     # What the run's folder says beside its rows.
     beside = {name: getattr(stated, name) for name in ("ended_early", "recorded", "repeats")}
-    found = procedure.score(played).model_copy(update=beside)
+    found = result_of(played).model_copy(update=beside)
     if lines := list(islice(_differences(_json(stated), _json(found)), _MOST_DIFFERENCES)):
         raise NotVerified(f"the score is not that of its episodes: {'; '.join(lines)}")
 

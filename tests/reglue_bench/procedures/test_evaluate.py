@@ -17,15 +17,17 @@ import reglue
 from glue_server import Outcome
 from reglue.errors import UsageError
 from reglue_bench import evaluate
-from reglue_bench.plans.resolve import make_plan
+from reglue_bench.planning.resolve import make_plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.rehearsal import rehearse
+from reglue_bench.renderers import renderer_of
 from reglue_bench.results.result import Result, read_result
 from reglue_bench.runs.observer import NullObserver, RunStarted
 from reglue_bench.settings import read_settings
 from reglue_bench.statistics.compare import compare
 from reglue_bench.statistics.intervals import wilson
 from reglue_bench.terminal.summary import notes, print_summary
+from reglue_bench.terminal.tallies import tally_of
 from tests.reglue_bench.toys import Interrupts, rows
 
 NAME = "evaluate:gymnasium:CartPole-v1"
@@ -248,7 +250,7 @@ def test_a_rehearsal_is_short() -> None:
 def test_the_tally_shows_the_mean_return_so_far() -> None:
     class Watching(NullObserver):
         def begin(self, begun: RunStarted) -> None:
-            self.tally = procedure_of(begun.plan).tally(begun, lambda: 1.0)
+            self.tally = tally_of(procedure_of(begun.plan), begun, lambda: 1.0)
 
         def outcome(self, outcome: Outcome, phase: str) -> None:
             self.tally.take(outcome, phase)
@@ -295,7 +297,7 @@ def test_what_was_changed_of_an_environment_is_wherever_the_score_is() -> None:
     turned = played(environment_args=dict(reversed(arguments.items())))
     assert cut.environment_args == arguments
     assert "max_episode_steps = 50, sutton_barto_reward = true" in str(cut)
-    table = cut.criterion.table(cut)
+    table = renderer_of(cut).table(cut)
     assert "max_episode_steps = 50" in str(table.title)
     assert compare(cut, turned).same_plan
     assert cut.title == turned.title
@@ -303,10 +305,10 @@ def test_what_was_changed_of_an_environment_is_wherever_the_score_is() -> None:
 
 def test_why_runs_are_not_compared_names_what_differs() -> None:
     cut, plain = played(environment_args={"max_episode_steps": 50}), played()
-    told = plain.criterion.apart(("y", cut), ("x", plain))
+    told = renderer_of(plain).apart(("y", cut), ("x", plain))
     assert "suite.config.max_episode_steps: null in x, 50 in y" in told
     without = [run.model_copy() for run in (cut, plain)]
     for run in without:
         run._episodes = None
-    told = plain.criterion.apart(("y", without[0]), ("x", without[1]))
+    told = renderer_of(plain).apart(("y", without[0]), ("x", without[1]))
     assert "environment_args.max_episode_steps: null in x, 50 in y" in told

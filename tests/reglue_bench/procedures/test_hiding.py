@@ -11,8 +11,8 @@ import pytest
 from reglue import Phase, TaskSpec
 from reglue.errors import UsageError
 from reglue_bench import evaluate
+from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan
-from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.result import Result
 from reglue_bench.settings import read_settings
 from tests.reglue_bench.agents import Seeded

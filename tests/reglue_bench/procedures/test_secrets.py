@@ -17,9 +17,9 @@ from reglue.errors import AgentFault
 from reglue.messages.agent import UNLIMITED, Actions, Budget, Call
 from reglue.spec import Arrays
 from reglue.v1 import agent_pb2 as pb
+from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.keys import Submission, cell_key, training_key
 from reglue_bench.plans.plan import PlanCell
-from reglue_bench.plans.resolve import make_plan
 from reglue_bench.procedures import Todo, procedure_of
 from reglue_bench.settings import read_settings
 from tests.glue_server.episodes.test_secrets import Tap

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reglue_bench.criteria.criterion import Named
+from reglue_bench.renderers.renderer import Named
 from reglue_bench.report.agents import colours, names, shown
 from reglue_bench.report.page import draw_report
 from reglue_bench.report.plots.tasks import per_task

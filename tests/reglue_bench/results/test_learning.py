@@ -12,14 +12,8 @@ from hypothesis import strategies as st
 
 from reglue.errors import UsageError
 from reglue_bench.plans.plan import Plan
-from reglue_bench.results.learning import (
-    binned,
-    edges,
-    mean_in_order,
-    measured,
-    pointwise95,
-    t_interval95,
-)
+from reglue_bench.procedures.online import measured
+from reglue_bench.results.learning import binned, edges, mean_in_order, pointwise95, t_interval95
 from reglue_bench.results.result import OnlineScore, Result
 from reglue_bench.runs.ledger import Row
 from reglue_bench.statistics.intervals import FloatArray

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from reglue import Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
-from reglue_bench.plans.resolve import make_plan
+from reglue_bench.planning.resolve import make_plan
 from reglue_bench.runs.extremes import Failure, _corners, failures
 from reglue_bench.settings import read_settings
 

@@ -11,7 +11,7 @@ import pytest
 from glue_server import Outcome
 from reglue_bench.engines.environments import make_environment
 from reglue_bench.evaluation import resume, start
-from reglue_bench.plans.resolve import suite_of
+from reglue_bench.planning.resolve import suite_of
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.read_run import read_run
 from reglue_bench.results.result import Event, Result, read_result

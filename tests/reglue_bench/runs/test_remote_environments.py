@@ -15,10 +15,10 @@ from reglue.errors import EnvironmentFault, PlanDiffers, RunExists, UsageError
 from reglue.net.join_string import join_string
 from reglue_bench import evaluate
 from reglue_bench.cli.benchmarks import main as list_benchmarks
-from reglue_bench.criteria import RETURN
 from reglue_bench.evaluation import resume
+from reglue_bench.measures.returns import RETURN
+from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan
-from reglue_bench.plans.resolve import make_plan
 from reglue_bench.rehearsal import rehearse
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Ledger
@@ -54,7 +54,7 @@ def test_one_that_never_tells_of_success_is_judged_by_its_mean_return(tmp_path: 
     with nothing_left(), dialling("gymnasium:CartPole-v1") as (watcher, _):
         result = evaluate("multi-task:wait", watcher=watcher, out=tmp_path / "run", **options)
     here = evaluate("multi-task:gymnasium:CartPole-v1", workers=0, **options)
-    assert result.criterion is RETURN
+    assert result.measure is RETURN
     assert result.mean_success_rate is None
     assert result.mean_return == here.mean_return
     assert resume(tmp_path / "run", NullObserver()).mean_return == here.mean_return
@@ -73,7 +73,7 @@ def test_a_world_of_ones_own_may_say_that_it_never_tells_of_success(
 ) -> None:
     result = remote(procedure, "Untold", **options)
     assert result.complete
-    assert (result.criterion is RETURN) == (procedure != "online")
+    assert (result.measure is RETURN) == (procedure != "online")
 
 
 @pytest.mark.parametrize(

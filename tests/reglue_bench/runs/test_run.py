@@ -14,7 +14,7 @@ from glue_server import Outcome
 from reglue.errors import PlanDiffers, RunBusy, UsageError
 from reglue_bench.engines.server import RunServer
 from reglue_bench.evaluation import resume, start
-from reglue_bench.plans.resolve import make_plan
+from reglue_bench.planning.resolve import make_plan
 from reglue_bench.results.result import Result
 from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.ledger import Ledger

@@ -18,6 +18,7 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.runs.observer import Observer, RunStarted
 from reglue_bench.terminal.progress import Display, Lines, watcher
+from reglue_bench.terminal.tallies import tally_of
 from tests.reglue_bench.toys import corridor_plan, online_plan
 
 
@@ -59,7 +60,7 @@ TOLD = "4 of 6 episodes, 1 succeeded of 5 that were left, 25 steps/s, 13 s left,
 def test_a_line_says_how_long_nothing_has_moved_and_may_not_move() -> None:
     clock, steps, lines = Clock(), 7, []
     begun = RunStarted(corridor_plan(), range(6), lambda: steps, "an agent may take 60 s")
-    tally = procedure_of(begun.plan).tally(begun, clock)
+    tally = tally_of(procedure_of(begun.plan), begun, clock)
     for seconds, more in ((0, 0), (29, 0), (30, 0), (1, 1), (40, 0)):
         clock.now += seconds
         steps += more

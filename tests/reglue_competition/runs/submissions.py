@@ -18,7 +18,7 @@ from env_adapters import Cell
 from reglue import Agent, connect
 from reglue.net.join_string import JoinString
 from reglue.spec import Arrays
-from reglue_bench.plans.resolve import make_plan
+from reglue_bench.planning.resolve import make_plan
 from reglue_bench.results.read_run import read_run
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request, begin

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reglue_bench.plans.resolve import make_plan
+from reglue_bench.planning.resolve import make_plan
 from reglue_bench.results.read_run import read_run
 from reglue_bench.runs.run import Request, begin
 from reglue_competition.runs.submission import SubmissionProcess

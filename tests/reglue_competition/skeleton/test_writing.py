@@ -46,8 +46,7 @@ def test_hidden_tasks_are_played_where_their_package_is_installed(tmp_path: Path
     write_competition(tmp_path, name="my-comp", title="x", address="a:1", database=None)
     tasks = tmp_path / "tasks"
     points = tomllib.loads((tasks / "pyproject.toml").read_text())["project"]["entry-points"]
-    ((group, names),) = points.items()
-    register(tasks, "my_comp_tasks", group, names)
+    register(tasks, "my_comp_tasks", points)
     paths = os.pathsep.join([str(tasks), *filter(None, sys.path)])
     done = subprocess.run(
         [sys.executable, "-m", "reglue", "competition", "check", str(tmp_path), "--draw"],

@@ -17,8 +17,8 @@ import pytest
 from reglue.errors import EnvironmentFault, NotTrusted, UsageError
 from reglue_bench import evaluate
 from reglue_bench.engines.versions import machine
+from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan
-from reglue_bench.plans.resolve import make_plan
 from reglue_bench.settings import Settings
 from reglue_competition.transcript import Verdict, verify
 from reglue_competition.transcript.contents import Episode

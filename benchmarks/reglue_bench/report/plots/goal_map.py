@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from reglue_bench.criteria.criterion import Named
 from reglue_bench.formatting import STATUSES, count, percent, points
+from reglue_bench.renderers.renderer import Named
 from reglue_bench.report.plots.figures import (
     ALIKE,
     FAILURE,

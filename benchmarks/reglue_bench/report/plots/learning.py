@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from reglue_bench.criteria.performance import measured_words
 from reglue_bench.formatting import STATUSES, count, plural, value, values
+from reglue_bench.measures.performance import measured_words
+from reglue_bench.procedures.online import measured
 from reglue_bench.report.plots.curves import (
     LOST,
     Lines,
@@ -20,8 +21,8 @@ from reglue_bench.report.plots.curves import (
 )
 from reglue_bench.report.plots.figures import NEUTRAL, figure, task_axis, value_axis
 from reglue_bench.report.views import Figure, Plot, Table
-from reglue_bench.results.learning import measured
-from reglue_bench.results.result import Interval, OnlineScore
+from reglue_bench.results.measure import Interval
+from reglue_bench.results.result import OnlineScore
 
 _MARGIN = {"l": 8, "r": 28, "t": 8, "b": 44}  # pixels: room for half of the last number
 _ROWS = 20  # of a curve's table

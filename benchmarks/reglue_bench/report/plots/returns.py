@@ -8,9 +8,9 @@ from typing import TypeAlias
 import numpy as np
 import plotly.graph_objects as go
 
-from reglue_bench.criteria.criterion import Named
-from reglue_bench.criteria.success import evaluated
 from reglue_bench.formatting import count, plural, value, values
+from reglue_bench.measures.success import evaluated
+from reglue_bench.renderers.renderer import Named
 from reglue_bench.report.agents import Shown, seeds_caption, shown
 from reglue_bench.report.plots.figures import (
     NEUTRAL,

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from reglue_bench.criteria.criterion import Criterion, Named, TaskScore
 from reglue_bench.formatting import count, percent, plural
+from reglue_bench.renderers import renderer_of
+from reglue_bench.renderers.renderer import Named
 from reglue_bench.report.agents import Shown, seeds_caption, shown
 from reglue_bench.report.plots.figures import (
     NEUTRAL,
@@ -21,33 +22,32 @@ from reglue_bench.report.plots.figures import (
     value_axis,
 )
 from reglue_bench.report.views import Figure, Plot, Table
+from reglue_bench.results.measure import Measure, TaskScore
 from reglue_bench.results.result import Rates, Result
 
 
 def per_task(runs: Sequence[Named], *, plot_id: str) -> Plot:
     """A dot for each agent or run with its interval, one row for each task."""
-    criterion, alone, of = runs[0][1].criterion, len(runs) == 1, shown(runs)
+    measure, alone, of = runs[0][1].measure, len(runs) == 1, shown(runs)
     tasks = list(dict.fromkeys(task for each in of for task in each.scores))
     found = [score.score for each in of for score in each.scores.values()]
-    span = (
-        f", from {criterion.amount(min(found))} to {criterion.amount(max(found))}" if found else ""
-    )
-    title = f"{criterion.name.capitalize()} per task"
+    span = f", from {measure.amount(min(found))} to {measure.amount(max(found))}" if found else ""
+    title = f"{measure.name.capitalize()} per task"
     return Plot(
         id=plot_id,
         title=title,
-        caption=criterion.per_task_caption + seeds_caption(of),
+        caption=renderer_of(runs[0][1]).per_task_caption + seeds_caption(of),
         summary=f"{title}: {plural(len(of), 'run')}, {plural(len(tasks), 'task')}{span}.",
         figure=figure(
-            [_dots(each, tasks, place, criterion, of=len(of)) for place, each in enumerate(of)],
+            [_dots(each, tasks, place, measure, of=len(of)) for place, each in enumerate(of)],
             height=rows_height(len(tasks), each=0 if alone else max(20, 9 * len(of) + 10)),
-            xaxis=rate_axis(criterion.name)
-            if criterion.is_rate
-            else value_axis(criterion.name, nticks=8, tickformat=",~g"),
+            xaxis=rate_axis(measure.name)
+            if measure.is_rate
+            else value_axis(measure.name, nticks=8, tickformat=",~g"),
             yaxis=task_axis(tasks),
             shapes=[] if alone else _bands(len(tasks)),
         ),
-        table=_alone_table(of[0].scores, criterion) if alone else _table(of, tasks, criterion),
+        table=_alone_table(of[0].scores, measure) if alone else _table(of, tasks, measure),
         legend=[] if alone else [(each.colour, each.name) for each in of],
     )
 
@@ -147,19 +147,19 @@ def steps_to_success(result: Result, *, plot_id: str) -> Plot:
     )
 
 
-def _alone_table(scores: Mapping[str, TaskScore], criterion: Criterion) -> Table:
+def _alone_table(scores: Mapping[str, TaskScore], measure: Measure) -> Table:
     rows = [
-        [task, criterion.amount(each.score), _interval(each, criterion) or "–", each.of]
+        [task, measure.amount(each.score), _interval(each, measure) or "–", each.of]
         for task, each in scores.items()
     ]
-    return Table(["task", criterion.name, "95 % interval", "of"], rows)
+    return Table(["task", measure.name, "95 % interval", "of"], rows)
 
 
-def _table(shown: Sequence[Shown], tasks: Sequence[str], criterion: Criterion) -> Table:
+def _table(shown: Sequence[Shown], tasks: Sequence[str], measure: Measure) -> Table:
     def words(each: TaskScore | None) -> str:
         if each is None:
             return "–"
-        amount, interval = criterion.amount(each.score), _interval(each, criterion)
+        amount, interval = measure.amount(each.score), _interval(each, measure)
         return f"{amount} ({interval})" if interval else amount
 
     rows = [[task, *(words(each.scores.get(task)) for each in shown)] for task in tasks]
@@ -167,7 +167,7 @@ def _table(shown: Sequence[Shown], tasks: Sequence[str], criterion: Criterion) -
 
 
 def _dots(
-    shown: Shown, tasks: Sequence[str], place: int, criterion: Criterion, *, of: int
+    shown: Shown, tasks: Sequence[str], place: int, measure: Measure, *, of: int
 ) -> go.Scatter:
     """One of so many, beside the others; without a name it is alone."""
     offset = (place - (of - 1) / 2) * 0.72 / max(of, 2)
@@ -189,19 +189,19 @@ def _dots(
             "width": 0,
         },
         hoverinfo="text",
-        hovertext=[_hover(name, task, each, criterion) for task, each in scores.items()],
+        hovertext=[_hover(name, task, each, measure) for task, each in scores.items()],
     )
 
 
-def _hover(name: str, task: str, each: TaskScore, criterion: Criterion) -> str:
+def _hover(name: str, task: str, each: TaskScore, measure: Measure) -> str:
     whose = f"{escaped(name)}: " if name else ""
-    interval = _interval(each, criterion)
+    interval = _interval(each, measure)
     told = f"<br>95 % interval {interval}" if interval else ""
-    return f"<b>{escaped(task)}</b><br>{whose}{criterion.amount(each.score)} of {each.of}{told}"
+    return f"<b>{escaped(task)}</b><br>{whose}{measure.amount(each.score)} of {each.of}{told}"
 
 
-def _interval(each: TaskScore, criterion: Criterion) -> str:
-    return criterion.amounts(each.interval95) if each.interval95 else ""
+def _interval(each: TaskScore, measure: Measure) -> str:
+    return measure.amounts(each.interval95) if each.interval95 else ""
 
 
 def _bands(rows: int) -> list[Figure]:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from reglue_bench.criteria.criterion import Named
 from reglue_bench.formatting import count, percent, plural, value
+from reglue_bench.renderers.renderer import Named
 from reglue_bench.report.plots.curves import Lines, every_run, mean_and_band, y_range
 from reglue_bench.report.plots.figures import NEUTRAL, colour, figure, value_axis
 from reglue_bench.report.views import Plot, Table

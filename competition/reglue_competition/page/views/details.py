@@ -67,7 +67,7 @@ def detail(run: Run, folder: Path) -> Detail:
     rows = list(Episodes(folder)) if (folder / LEDGER).is_file() else []
     judged = [row for row in rows if row.phase in _JUDGED]
     shown = judged[:MOST_EPISODES]
-    curve = success_curve(result, rows) if result.criterion.is_rate else None
+    curve = success_curve(result, rows) if result.measure.is_rate else None
     tells = result.mean_success_rate is not None
     return Detail(
         tasks=_tasks(result, judged),
@@ -79,16 +79,16 @@ def detail(run: Run, folder: Path) -> Detail:
 
 
 def _tasks(result: Result, judged: Sequence[EpisodeRow]) -> list[TaskView]:
-    criterion, before = result.criterion, result.before_adaptation
-    scores = criterion.per_task(result)
+    measure, before = result.measure, result.before_adaptation
+    scores = measure.per_task(result)
     spreads = ((each.score, each.interval95) for each in scores.values())
-    ends = scale(spreads if len(scores) > 1 else (), is_rate=criterion.is_rate)
+    ends = scale(spreads if len(scores) > 1 else (), is_rate=measure.is_rate)
     faults = _faults(result, judged) if judged else {}
     return [
         TaskView(
             name=task,
-            score=criterion.amount(each.score),
-            interval=criterion.amounts(each.interval95) if each.interval95 else "",
+            score=measure.amount(each.score),
+            interval=measure.amounts(each.interval95) if each.interval95 else "",
             bar=bar(each.score, each.interval95, ends),
             of=each.of,
             before=percent(before.success_rate_per_task.get(task, 0.0)) if before else "",

@@ -8,7 +8,8 @@ from itertools import groupby
 
 from reglue_bench.formatting import count, percent, value, values
 from reglue_bench.results.episodes import EpisodeRow
-from reglue_bench.results.result import Interval, LearningRun, OnlineScore, Result
+from reglue_bench.results.measure import Interval
+from reglue_bench.results.result import LearningRun, OnlineScore, Result
 from reglue_competition.page.views.records import Bar, Curve
 
 WIDE, HIGH = 1000.0, 300.0

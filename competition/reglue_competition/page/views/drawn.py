@@ -63,16 +63,16 @@ def board(snapshot: Snapshot, phase: Phase) -> Board:
     found = snapshot.boards.get(phase.name)
     names = benchmark_names(snapshot.definition, snapshot.definition.phase(phase.name))
     rows = found.rows if found else ()
-    criteria = found.criteria if found else [None] * len(names)
+    measures = found.measures if found else [None] * len(names)
     plays = snapshot.of_phase(phase.name, "playing")
     waits = snapshot.of_phase(phase.name, "waiting")
     spreads = ((row.score, row.interval95) for row in rows)
-    low, high = scale(spreads, is_rate=words.are_rates(criteria))
+    low, high = scale(spreads, is_rate=words.are_rates(measures))
     return Board(
         phase=phase_view(snapshot, phase),
         places=[_place(row, rows, found, (low, high)) for row in rows] if found else (),
         benchmarks=names,
-        scale=(words.total(low, criteria), words.total(high, criteria)),
+        scale=(words.total(low, measures), words.total(high, measures)),
         verdict=_verdict(rows),
         rule=RULE,
         playing=[playing(each, snapshot) for each in [*plays, *waits[:MOST_WAITING]]],
@@ -156,7 +156,7 @@ def submission_view(
     is_told = reader == "organiser" or (is_owners and submission.status != "broken")
     found = snapshot.boards.get(submission.phase)
     row = next((r for r in found.rows if r.submission.id == submission.id), None) if found else None
-    criteria = found.criteria if found else ()
+    measures = found.measures if found else ()
     times = (
         ("entered", submission.queued_at),
         ("began", submission.started_at),
@@ -172,8 +172,8 @@ def submission_view(
         detail=submission.detail if is_told else "",
         times=[(what, words.minute(at)) for what, at in times if at],
         playing=playing(submission, snapshot) if submission.status in UNFINISHED else None,
-        score=words.total(row.score, criteria) if row else "",
-        interval=words.totals(row.interval95, criteria) if row else "",
+        score=words.total(row.score, measures) if row else "",
+        interval=words.totals(row.interval95, measures) if row else "",
         rank=_rank(row, found.rows) if row and found else "",
         benchmarks=[
             _benchmark(name, by_place.get(place), more.get(place, More()), is_owners=is_owners)
@@ -222,12 +222,12 @@ def _place(row: Row, rows: Sequence[Row], found: Leaderboard, scale: tuple[float
         is_shared=_is_shared(row, rows),
         team=row.team,
         submission=row.submission.id,
-        score=words.total(row.score, found.criteria),
-        interval=words.totals(row.interval95, found.criteria),
+        score=words.total(row.score, found.measures),
+        interval=words.totals(row.interval95, found.measures),
         bar=bar(row.score, row.interval95, scale),
         scores=[
-            words.amount(run.score, criterion)
-            for run, criterion in zip(row.runs, found.criteria, strict=True)
+            words.amount(run.score, measure)
+            for run, measure in zip(row.runs, found.measures, strict=True)
         ],
         faults=count(faults) if faults else "",
         has_failed=row.submission.status == "failed",
@@ -260,7 +260,7 @@ def _benchmark(name: str, run: Run | None, more: More, *, is_owners: bool) -> Be
         return BenchmarkView(name, "", "–", "", None, ())
     result = Result.model_validate_json(run.result)
     score, interval = result.score
-    criterion = result.criterion
+    measure = result.measure
     counts = {status: n for status, n in result.status_counts.items() if status != "ok" and n}
     details = [
         (words.fault(each.status), each.detail, count(each.count))
@@ -269,10 +269,10 @@ def _benchmark(name: str, run: Run | None, more: More, *, is_owners: bool) -> Be
     ]
     return BenchmarkView(
         name=name,
-        status=criterion.name,
-        score=words.amount(score, criterion),
-        interval=words.amounts(interval, criterion),
-        bar=bar(score, interval, (0.0, 1.0)) if criterion.is_rate else None,
+        status=measure.name,
+        score=words.amount(score, measure),
+        interval=words.amounts(interval, measure),
+        bar=bar(score, interval, (0.0, 1.0)) if measure.is_rate else None,
         faults=[*words.faults(counts), *words.tries(result.episodes_retried)],
         details=details if is_owners else (),
         more=more,

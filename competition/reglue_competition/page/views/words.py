@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from reglue_bench.criteria import Criterion
 from reglue_bench.formatting import STATUSES, count, percent, percents, value, values
-from reglue_bench.results.result import Interval
+from reglue_bench.results.measure import Interval, Measure
 
 MEANINGS = {
     "waiting": "It is in the queue, and begins or goes on when its agent is here and a place free.",
@@ -32,37 +31,37 @@ def second(at: datetime) -> str:
     return f"{at:%Y-%m-%d %H:%M:%S}"
 
 
-def amount(score: float | None, criterion: Criterion | None) -> str:
+def amount(score: float | None, measure: Measure | None) -> str:
     """A score; `–` without one."""
     if score is None:
         return "–"
-    return percent(score) if criterion is None else criterion.amount(score)
+    return percent(score) if measure is None else measure.amount(score)
 
 
-def amounts(interval: Interval | None, criterion: Criterion | None) -> str:
+def amounts(interval: Interval | None, measure: Measure | None) -> str:
     """An interval; empty without one."""
     if interval is None:
         return ""
-    return percents(interval) if criterion is None else criterion.amounts(interval)
+    return percents(interval) if measure is None else measure.amounts(interval)
 
 
-def total(score: float | None, criteria: Sequence[Criterion | None]) -> str:
+def total(score: float | None, measures: Sequence[Measure | None]) -> str:
     """A weighted mean over benchmarks: in percent where all are rates."""
     if score is None:
         return "–"
-    return percent(score) if are_rates(criteria) else value(score)
+    return percent(score) if are_rates(measures) else value(score)
 
 
-def totals(interval: Interval | None, criteria: Sequence[Criterion | None]) -> str:
+def totals(interval: Interval | None, measures: Sequence[Measure | None]) -> str:
     """The interval of such a mean; empty without one."""
     if interval is None:
         return ""
-    return percents(interval) if are_rates(criteria) else values(interval)
+    return percents(interval) if are_rates(measures) else values(interval)
 
 
-def are_rates(criteria: Sequence[Criterion | None]) -> bool:
+def are_rates(measures: Sequence[Measure | None]) -> bool:
     """Whether all scores are 0 to 1."""
-    return all(criterion is None or criterion.is_rate for criterion in criteria)
+    return all(measure is None or measure.is_rate for measure in measures)
 
 
 def fault(status: str) -> str:

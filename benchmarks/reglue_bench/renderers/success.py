@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 from rich.table import Table
 
-from reglue.errors import UsageError
-from reglue_bench.criteria.criterion import (
-    Criterion,
+from reglue_bench.formatting import percent, percents, plural
+from reglue_bench.renderers.renderer import (
     Named,
-    TaskScore,
+    Renderer,
     episode_facts,
     missing_words,
     partial,
     score_table,
     what_differs,
 )
-from reglue_bench.formatting import percent, percents, plural, points
 from reglue_bench.report.views import ComparisonView, Plot, Track
-from reglue_bench.results.episodes import EpisodeRow
-from reglue_bench.results.result import Interval, Result
-from reglue_bench.statistics.compare import (
-    Cell,
-    Pairs,
-    Successes,
-    Units,
-    goals_per_task,
-    paired_goal_success,
-    successes,
-)
-from reglue_bench.statistics.intervals import LEAST_GOALS, of_success
+from reglue_bench.results.measure import Interval
+from reglue_bench.results.result import Result
 
 
 def never_told(result: Result) -> list[str]:
@@ -67,46 +54,6 @@ def one_variant(result: Result) -> list[str]:
         f"the interval is over {plural(len(goals), 'goal')}, as no task has a second variant: all "
         f"episodes of a goal count as one; {own} judges episodes, or give tasks more variants"
     ]
-
-
-def evaluated(result: Result) -> Iterable[EpisodeRow]:
-    """The episodes that are judged."""
-    return (row for row in result.episodes if row.phase == "evaluate")
-
-
-def _score(result: Result) -> tuple[float | None, Interval | None]:
-    return result.mean_success_rate, result.intervals95.mean if result.intervals95 else None
-
-
-def _per_task(result: Result) -> dict[str, TaskScore]:
-    intervals, goals = result.success.intervals95_per_task, goals_per_task(result)
-    return {
-        task: TaskScore(rate, intervals[task], plural(goals[task], "goal"))
-        for task, rate in result.success_rate_per_task.items()
-    }
-
-
-def _read(result: Result) -> Successes:
-    """Success by (task, variant, repeat, place): each run plays its cells in its own order."""
-    cells: dict[Cell, bool] = {}
-    places: dict[tuple[str, int, int], int] = {}
-    for row in evaluated(result):
-        goal = (row.task, row.variant, row.repeat)
-        places[goal] = places.get(goal, -1) + 1
-        cells[(*goal, places[goal])] = row.success
-    return successes(result, cells)
-
-
-def _pair(run: Units, reference: Units) -> Pairs:
-    pairs = paired_goal_success([run, reference])
-    if not pairs:
-        raise UsageError("the runs have no evaluation cell in common and cannot be compared")
-    return {task: (rates[0], rates[1]) for task, rates in pairs.items()}
-
-
-def _least_p(goals: int) -> float:
-    found = of_success({"": np.ones(goals)})
-    return 1.0 if found.p_value is None else found.p_value
 
 
 def _apart(run: Named, first: Named) -> str:
@@ -201,24 +148,9 @@ def _beside(
     )
 
 
-SUCCESS = Criterion(
-    name="success",
-    unit="goal",
-    least=LEAST_GOALS,
-    enough="five goals",
-    score=_score,
-    amount=percent,
-    amounts=percents,
-    difference=points,
-    is_rate=True,
-    per_task=_per_task,
+SUCCESS = Renderer(
     per_task_caption="Share of planned goals, with its 95 % interval. What was not played is a "
     "failure.",
-    read=_read,
-    pair=_pair,
-    infer=of_success,
-    improves=False,
-    least_p=_least_p,
     apart=_apart,
     caption=lambda _first: (
         "Success over planned goals. Differences are in percentage points, paired goal by goal."

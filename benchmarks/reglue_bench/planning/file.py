@@ -43,9 +43,9 @@ from env_adapters import Suite, SuiteName
 from env_adapters.fitting.fit import Fit
 from env_adapters.suites import suite_name
 from reglue.errors import UnknownName, UsageError, setting
+from reglue_bench.planning.toml_file import TomlFile
 from reglue_bench.plans.keys import goal_key
 from reglue_bench.plans.plan import Plan
-from reglue_bench.plans.toml_file import TomlFile
 from reglue_bench.procedures import ANY_PROCEDURE, PROCEDURES, parameter_names, parameter_settings
 from reglue_bench.settings import Settings, as_keys
 

@@ -3,66 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from rich.table import Table
 
-from reglue.errors import UsageError
-from reglue_bench.criteria.criterion import (
+from reglue_bench.formatting import number, percent, percents, plural
+from reglue_bench.measures.success import evaluated
+from reglue_bench.renderers.renderer import (
     Named,
     Sentences,
-    TaskScore,
     episode_facts,
     missing_words,
     score_table,
     what_differs,
 )
-from reglue_bench.criteria.returns import RETURN, Returns, paired_on_one_plan, read_returns
-from reglue_bench.criteria.success import evaluated
-from reglue_bench.formatting import number, percent, percents, plural
+from reglue_bench.renderers.returns import RETURN
 from reglue_bench.report.views import ComparisonView, Plot
-from reglue_bench.results.episodes import EpisodeRow
+from reglue_bench.results.measure import TaskScore
 from reglue_bench.results.result import Result
-from reglue_bench.statistics.compare import Pairs, Units, same_plan
-
-
-@dataclass(frozen=True, slots=True)
-class _Seeded:
-    """The returns of a run, by seed; where a secret keys seeds, by the repeat."""
-
-    returns: Returns
-    is_keyed: bool
-
-
-def _read(result: Result) -> _Seeded:
-    seeds = {row.seed for row in evaluated(result)}
-
-    def number(row: EpisodeRow) -> int:
-        return row.repeat if row.seed is None else row.seed
-
-    return _Seeded(read_returns(result, number), None in seeds)
-
-
-def _pair(run: Units, reference: Units) -> Pairs:
-    both = [run.result, reference.result]
-    if len({each.goals_sha256 for each in both}) > 1:
-        raise UsageError("the runs played other environments and cannot be compared")
-    ours, theirs = run.scores.returns, reference.scores.returns
-    if same_plan(both):
-        units = [replace(each, scores=each.scores.returns) for each in (run, reference)]
-        return paired_on_one_plan(*units)
-    if run.scores.is_keyed or reference.scores.is_keyed:
-        raise UsageError("seeds that a secret keys are compared on one plan")
-    if any("missing" in each.status_counts for each in both):
-        raise UsageError("runs of different plans are compared once all of both is played")
-    pairs = {}
-    for task in run.result.coverage.episodes_planned:
-        shared = sorted(ours.by_task[task].keys() & theirs.by_task.get(task, {}).keys())
-        if not shared:
-            raise UsageError(f"the runs have no seed of {task} in common and cannot be compared")
-        pairs[task] = (ours.values(task, shared, {}), theirs.values(task, shared, {}))
-    return pairs
 
 
 def _apart(run: Named, first: Named) -> str:
@@ -90,7 +49,7 @@ def success_words(result: Result) -> str:
 
 
 def _table(result: Result) -> Table:
-    per_task, succeeds = RETURN.per_task(result), shows_success(result)
+    per_task, succeeds = result.measure.per_task(result), shows_success(result)
     planned = result.coverage.episodes_planned
 
     def row(name: str, episodes: int, score: TaskScore | None, rate: float | None) -> list[str]:
@@ -174,8 +133,6 @@ def _beside(
 
 SEEDED_RETURN = replace(
     RETURN,
-    read=_read,
-    pair=_pair,
     apart=_apart,
     caption=lambda _first: (
         "Mean return over episodes. Differences are in the task's units, paired by the seeds that "

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 
 from env_adapters import SuiteName
 from glue_server import Order
+from reglue_bench.planning.names import BenchmarkName
+from reglue_bench.planning.resolve import make_plan, suite_of
 from reglue_bench.plans.keys import Submission, training_key
-from reglue_bench.plans.names import BenchmarkName
 from reglue_bench.plans.plan import Plan
-from reglue_bench.plans.resolve import make_plan, suite_of
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.procedures.training import training_cells
 from reglue_bench.procedures.training_cells import TrainingCells

@@ -12,7 +12,7 @@ from typing import Self
 from env_adapters import SuiteName
 from reglue.errors import PlanDiffers
 from reglue.messages.environment import EnvironmentHello, EnvironmentReady
-from reglue_bench.plans.names import WAIT
+from reglue_bench.planning.names import WAIT
 from reglue_bench.plans.plan import Plan, difference
 
 

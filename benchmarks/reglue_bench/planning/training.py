@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from env_adapters import SuiteName
 from reglue.errors import UsageError, setting
-from reglue_bench.plans.file import COMPOSED
+from reglue_bench.planning.file import COMPOSED
 from reglue_bench.plans.plan import Goals, Plan
 from reglue_bench.procedures import PROCEDURES, TRAINING, Training
 from reglue_bench.procedures.training import EVALUATED_BY

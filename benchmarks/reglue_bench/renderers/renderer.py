@@ -1,20 +1,18 @@
-"""What a run is judged by: how that is printed, drawn and compared."""
+"""How a measure is printed, drawn and put into words."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from rich.table import Table
 from rich.text import Text
 
-from reglue_bench.formatting import count, signed, value, values
+from reglue_bench.formatting import count
 from reglue_bench.report.views import ComparisonView, Plot, Track
-from reglue_bench.results.result import Interval, Result
-from reglue_bench.statistics.compare import Pairs, Units
-from reglue_bench.statistics.intervals import FloatArray, Inference
+from reglue_bench.results.result import Result
 
 Named: TypeAlias = tuple[str, Result]
 """A run, and what a report calls it."""
@@ -23,47 +21,18 @@ Sentences: TypeAlias = Sequence[tuple[str, str]]
 """What each is about, and what it says."""
 
 
-class TaskScore(NamedTuple):
-    """The score of one task."""
-
-    score: float
-    interval95: Interval | None  # None: there is too little to tell
-    of: str  # what it is a mean of: `50 goals`
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Criterion:
-    """What runs are judged by.
+class Renderer:
+    """How a measure is printed, drawn and put into words.
 
-    A procedure says which (`Procedure.criterion`). Runs with equal criteria are compared.
-    A package makes one of its own of another: `replace(SUCCESS, name="speed", …)`.
+    A package derives its own from another, `replace(SUCCESS, notes=…, plots=…)`, and registers it
+    as an entry point of the group `reglue.renderers`, by the name of its measure.
     """
 
-    name: str  # of the score: success, mean return, performance
-    unit: str  # by which two runs are paired: goal, episode, run
-    least: int  # of these that an interval takes
-    enough: str  # that, in words
-    entrant: str = "run"  # what is compared: runs, or the agents that play them
-    planned: str = "Planned episodes"  # heading of how they ended
-
-    score: Callable[[Result], tuple[float | None, Interval | None]]  # with its 95 % interval
-    amount: Callable[[float], str] = value  # a score in words
-    amounts: Callable[[Interval], str] = values  # an interval in words
-    difference: Callable[[float], str] = signed  # a difference of scores in words
-    is_rate: bool = False  # 0 to 1
-    per_task: Callable[[Result], Mapping[str, TaskScore]] = lambda _result: {}
-    per_task_caption: str = ""  # of the plot of these
-
-    # Of two runs.
-    read: Callable[[Result], Any]  # the scores of a run's units
-    pair: Callable[[Units, Units], Pairs]  # raises UsageError where nothing can be compared
-    infer: Callable[[Mapping[str, FloatArray]], Inference]  # from differences by task
-    improves: bool = True  # units are independent: a probability of improvement means something
-    least_p: Callable[[int], float] = lambda _pairs: 0.0  # where so many differ as far as can be
     apart: Callable[[Named, Named], str]  # why two runs are not compared
     caption: Callable[[Result], str]  # of the table of runs, from the first
-
     notes: Callable[[Result], list[str]]  # what a reader of the score has to know
+    per_task_caption: str = ""  # of the plot of the tasks' scores
 
     # In the terminal.
     table: Callable[[Result], Table]
@@ -134,6 +103,9 @@ def missing_words(result: Result) -> str:
     """
     faults = {status: n for status, n in result.status_counts.items() if status != "ok"}
     counted = ", ".join(f"{n} {status}" for status, n in faults.items())
-    what = result.criterion.planned.removeprefix("Planned ")
     begin = "not played to their end" if result.complete else "PARTIAL"
-    return f"{begin}: {counted}, of {result.coverage.cells_planned} {what}" if faults else ""
+    return (
+        f"{begin}: {counted}, of {result.coverage.cells_planned} {result.measure.planned}"
+        if faults
+        else ""
+    )

@@ -11,9 +11,9 @@ from env_adapters.metaworld import catalogue, draw_goals, task_set
 from env_adapters.suites import EXAMPLES
 from reglue.errors import UsageError
 from reglue_bench.cli.benchmarks import main
-from reglue_bench.plans.file import described
+from reglue_bench.planning.file import described
+from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan, difference
-from reglue_bench.plans.resolve import make_plan
 from reglue_bench.procedures import PROCEDURES, TRAINING
 from reglue_bench.settings import read_settings
 

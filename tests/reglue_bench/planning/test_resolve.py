@@ -10,8 +10,8 @@ import pytest
 from reglue.errors import UnknownName, UsageError
 from reglue_bench import evaluate
 from reglue_bench.evaluation import resume
+from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan
-from reglue_bench.plans.resolve import make_plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.observer import NullObserver

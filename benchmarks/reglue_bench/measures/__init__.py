@@ -1,0 +1,1 @@
+"""What runs are judged by: success, returns, or performance while the agent learns."""

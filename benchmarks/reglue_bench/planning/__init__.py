@@ -1,0 +1,1 @@
+"""From a benchmark's name or file to the plan of a run."""

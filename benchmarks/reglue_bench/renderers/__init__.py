@@ -1,0 +1,39 @@
+"""How each measure is printed, drawn and put into words."""
+
+from __future__ import annotations
+
+from env_adapters.registry import Registry
+from reglue_bench.renderers.performance import PERFORMANCE
+from reglue_bench.renderers.renderer import Renderer
+from reglue_bench.renderers.returns import RETURN
+from reglue_bench.renderers.seeded_returns import SEEDED_RETURN
+from reglue_bench.renderers.success import SUCCESS
+from reglue_bench.results.result import Result
+
+__all__ = [
+    "PERFORMANCE",
+    "RENDERERS",
+    "RETURN",
+    "SEEDED_RETURN",
+    "SUCCESS",
+    "Renderer",
+    "renderer_of",
+]
+
+RENDERERS: Registry[Renderer] = Registry(
+    "renderer",
+    "reglue.renderers",
+    {
+        "success": SUCCESS,
+        "return": RETURN,
+        "seeded-return": SEEDED_RETURN,
+        "performance": PERFORMANCE,
+    },
+    Renderer,
+)
+"""By the names of measures."""
+
+
+def renderer_of(result: Result) -> Renderer:
+    """That of the result's measure."""
+    return RENDERERS[result.measured_by]

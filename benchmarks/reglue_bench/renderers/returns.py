@@ -1,0 +1,106 @@
+"""Returns of a frozen agent, where the environment never reports success."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rich.table import Table
+
+from reglue_bench.formatting import number
+from reglue_bench.renderers.renderer import (
+    Named,
+    Renderer,
+    episode_facts,
+    missing_words,
+    partial,
+    score_table,
+    what_differs,
+)
+from reglue_bench.report.views import ComparisonView, Plot
+from reglue_bench.results.measure import Interval
+from reglue_bench.results.result import Result
+
+
+def _apart(run: Named, first: Named) -> str:
+    return (
+        f"{run[0]} and {first[0]} have other plans, or have episodes whose worth is not known: "
+        f"they are shown and not compared{what_differs(run, first)}."
+    )
+
+
+def _table(result: Result) -> Table:
+    intervals = result.intervals95.per_task if result.intervals95 else {}
+    mean, interval = result.score
+
+    def words(interval: Interval | None) -> str:
+        return f"{number(interval[0])} – {number(interval[1])}" if interval else "–"
+
+    return score_table(
+        result,
+        ["task", "mean return", "95 % interval"],
+        [
+            [task, "–" if mean is None else number(mean), words(intervals.get(task))]
+            for task, mean in result.returns_per_task.items()
+        ],
+        ["mean over tasks", "withheld" if mean is None else number(mean), words(interval)],
+    )
+
+
+def _notes(result: Result) -> list[str]:
+    lines = [
+        "judged by its mean return, as whether an episode succeeded cannot be known: this "
+        f"environment does not report success{instead(result)}"
+    ]
+    if missing := missing_words(result):
+        known = "counts as the worst return" if result.mean_return is not None else "has no return"
+        lines.append(f"{missing}; each {known}")
+    return lines
+
+
+def instead(result: Result) -> str:
+    """Names the benchmark that is made for returns; nothing for files, which have names."""
+    procedure, _, environment = result.benchmark.partition(":")
+    if procedure != result.procedure or not environment:
+        return ""
+    return f"; evaluate:{environment} plays 100 seeded episodes of it, for a mean return"
+
+
+def _plots(result: Result, prefix: str) -> list[Plot]:
+    from reglue_bench.report.plots.tasks import per_task
+
+    scores = result.measure.per_task(result).values()
+    says_more = len(scores) > 1 or any(each.interval95 for each in scores)  # than the headline
+    return [per_task([("", result)], plot_id=f"{prefix}-tasks")] if says_more else []
+
+
+def _beside(
+    view: ComparisonView, runs: Sequence[Named], _alike: Sequence[int], seed: int
+) -> ComparisonView:
+    from reglue_bench.report.plots.tasks import per_task
+    from reglue_bench.report.seeds_view import with_training_seeds
+
+    shown = with_training_seeds(view, runs, seed=seed)
+    return replace(shown, plots=[*shown.plots, per_task(runs, plot_id="compare-tasks")])
+
+
+RETURN = Renderer(
+    per_task_caption="Mean return of a task's planned episodes, those of a goal averaged "
+    "first, with its 95 % interval.",
+    apart=_apart,
+    caption=lambda _first: (
+        "Mean return, as the environment does not report success. Differences are in the "
+        "task's units, paired episode by episode."
+    ),
+    notes=_notes,
+    table=_table,
+    meaning=lambda _result: "mean return",
+    tracks=lambda results, _alike: [None] * len(results),
+    facts=episode_facts,
+    counts=lambda result: {"played": result.status_counts.get("ok", 0)},
+    plots=_plots,
+    beside=_beside,
+    beware=partial,
+    reading=Path(__file__).with_name("returns.html.jinja"),
+)
