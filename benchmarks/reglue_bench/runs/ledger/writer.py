@@ -132,6 +132,7 @@ class Ledger(LedgerReader):
         """Release the file and the lock. What was committed is in the one file then."""
         if self._wrote:
             self._wrote = False
+            self._engine.dispose()  # any other connection keeps the journal
             with suppress(sa.exc.SQLAlchemyError), self._engine.connect() as connection:
                 end_journal(connection)
         self._engine.dispose()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import resource
 import sqlite3
+from contextlib import closing
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -101,6 +102,16 @@ def test_a_second_writer_is_refused(tmp_path: Path) -> None:
 def test_a_closed_ledger_lets_the_next_writer_in(tmp_path: Path) -> None:
     Ledger.create(tmp_path, {}).close()
     Ledger(tmp_path).close()
+
+
+def test_a_closed_ledger_is_one_file_however_it_was_read(tmp_path: Path) -> None:
+    """Rewards are read while rows are, as by an online score."""
+    with Ledger.create(tmp_path, {}) as ledger:
+        record(ledger, outcome(4), outcome(4, 1))
+        for row in ledger.rows():
+            ledger.rewards(row.unit, row.attempt)
+    with closing(sqlite3.connect(tmp_path / LEDGER)) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
 
 def test_a_folder_that_holds_a_run_is_not_begun_again(tmp_path: Path) -> None:
