@@ -477,8 +477,8 @@ class ExecutionSettings(_Group):
     repeat_check: Annotated[
         bool,
         _flag(
-            "at the run's end play a short episode again, by its recorded actions, and ask a "
-            "frozen agent its first turns again; say who is not the same to the bit (default: yes)",
+            "at the end of the run replay a short episode from its recorded actions, and repeat a "
+            "frozen agent's first turns; report a difference (default: yes)",
             _RECORDING,
             "--repeat-check/--no-repeat-check",
         ),
