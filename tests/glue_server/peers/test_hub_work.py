@@ -6,7 +6,7 @@ import select
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import Any, TypeAlias
 
 import pytest
@@ -16,6 +16,7 @@ from tests.glue_server.hubs import Start, a_hub, corridor
 from tests.glue_server.playing import Follower
 
 Called: TypeAlias = Callable[[str], int]
+NET = "reglue.net.unix_socket"
 STEPS = 5  # of an episode in the corridor
 EPISODES = 20
 WAITS = FINDS = True
@@ -24,7 +25,7 @@ WAITS = FINDS = True
 @pytest.fixture
 def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[Called]:
     """How often the run's thread has called a function of C; it sleeps where it waits."""
-    monkeypatch.setattr("reglue.net.unix_socket._cores", lambda: 1)
+    monkeypatch.setattr(f"{NET}._cores", lambda: 1)
     found: Counter[tuple[int, str]] = Counter()
 
     def count(_: FrameType, event: str, what: Any) -> None:
@@ -43,8 +44,13 @@ def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[Called]:
 
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[bool, bool]]:
-    """How often the run's thread has polled: whether it may wait, and finds something."""
+    """How often the run's thread has polled: whether it may wait, and finds something.
+
+    The clock of waits stands still: one that is over before it begins depends on the machine.
+    """
     monkeypatch.setattr("glue_server.peers.hub._GONE_S", 1e6)
+    for module in ("glue_server.processes.event_loop", "glue_server.rpc.connection", NET):
+        monkeypatch.setattr(f"{module}.time", SimpleNamespace(monotonic=lambda: 0.0))
     found: Counter[tuple[bool, bool]] = Counter()
     kernels = select.poll
 
@@ -86,7 +92,7 @@ def test_a_step_is_three_messages_in_and_three_out(rl: Experiment, called: Calle
 def test_an_episode_looks_at_no_socket_in_vain(
     looks: Counter[tuple[bool, bool]], rl: Experiment, called: Called
 ) -> None:
-    """But for a program that may have left, now and then. How often a wait is over before an answer
+    """But for a program that may have left, now and then. How often a wait ends before an answer
     is there depends on the machine, and is not counted.
     """
     looks.clear()
