@@ -27,12 +27,12 @@ import sqlalchemy as sa
 from reglue.errors import StorageFailed, UsageError
 from reglue_bench.results.whole_file import whole_file
 from reglue_bench.runs.ledger.storage import words_of
+from reglue_competition.competition_folder import DATABASE, CompetitionFolder, new_folder
 from reglue_competition.definition import FILE
-from reglue_competition.folder import DATABASE, CompetitionFolder, new_folder
 from reglue_competition.store import migrate
 from reglue_competition.store.database import PATIENCE_S, Database
 from reglue_competition.store.migrate import check_current, head
-from reglue_competition.store.tables import TABLES, Utc
+from reglue_competition.store.schema import TABLES, Utc
 
 ROWS = "database.jsonl"
 

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from reglue_bench.results.result import Result
-from reglue_competition.folder import CompetitionFolder
+from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.phases import Drawn, Secrets
 from reglue_competition.runs.hosted import Hosted
 from reglue_competition.runs.told import Benchmark

@@ -9,9 +9,9 @@ from typer import Argument, Option
 from glue_server.console import say
 from reglue.errors import printable
 from reglue_bench.cli.arguments import AsJson
-from reglue_competition.cli.arguments import Folder, date, print_json
+from reglue_competition.cli.common import Folder, date, print_json
+from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.export import plain
-from reglue_competition.folder import CompetitionFolder
 
 
 def appeals(

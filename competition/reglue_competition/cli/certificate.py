@@ -10,8 +10,8 @@ from typer import Option
 from glue_server.console import say
 from reglue.errors import UsageError, printable
 from reglue_bench.cli.arguments import AsJson
-from reglue_competition.cli.arguments import Folder, print_json
-from reglue_competition.folder import CompetitionFolder
+from reglue_competition.cli.common import Folder, print_json
+from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.phases import certificates
 from reglue_competition.phases.certificates import AUTHORITY_KEY, Certificate
 

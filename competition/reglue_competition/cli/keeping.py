@@ -11,8 +11,8 @@ from typer import Argument
 from glue_server.console import say
 from reglue_competition.backup import BACKED_UP, back_up
 from reglue_competition.backup import restore as restored
-from reglue_competition.cli.arguments import Folder
-from reglue_competition.folder import CompetitionFolder
+from reglue_competition.cli.common import Folder
+from reglue_competition.competition_folder import CompetitionFolder
 
 _File = Annotated[Path, Argument(metavar="FILE", help="the backup, such as monday.tar.gz")]
 

@@ -11,8 +11,8 @@ from glue_server.commands.command import FAULTS
 from glue_server.console import console, say
 from reglue.errors import UsageError
 from reglue_bench.formatting import number
-from reglue_competition.cli.arguments import Folder
-from reglue_competition.folder import CompetitionFolder
+from reglue_competition.cli.common import Folder
+from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.videos import clips, write_videos
 
 

@@ -9,7 +9,7 @@ from typer import Argument
 from glue_server.commands.command import Commands
 from glue_server.console import say
 from reglue_bench.cli.arguments import AsJson
-from reglue_competition.cli.arguments import (
+from reglue_competition.cli.common import (
     Advertise,
     CertificateFile,
     Expires,
@@ -24,8 +24,8 @@ from reglue_competition.cli.arguments import (
     token_in,
     write_certificate,
 )
+from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.export import plain
-from reglue_competition.folder import CompetitionFolder
 from reglue_competition.store.access import new_token
 
 _Name = Annotated[str, Argument(metavar="NAME", help="the team's name, as the page shows it")]

@@ -10,7 +10,7 @@ from glue_server.commands.command import Commands
 from glue_server.console import say
 from reglue.errors import UsageError
 from reglue_bench.cli.arguments import AsJson
-from reglue_competition.cli.arguments import (
+from reglue_competition.cli.common import (
     Advertise,
     CertificateFile,
     Expires,
@@ -25,8 +25,8 @@ from reglue_competition.cli.arguments import (
     token_in,
     write_certificate,
 )
+from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.export import plain
-from reglue_competition.folder import CompetitionFolder
 
 
 def new(

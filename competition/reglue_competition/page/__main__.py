@@ -12,9 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from reglue.errors import ReglueError
-from reglue_competition.folder import CompetitionFolder
+from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.page.app import Page
-from reglue_competition.page.serving import listening, server
+from reglue_competition.page.http_server import listening, server
 from reglue_competition.page.site import Site
 
 

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from reglue_competition.page.security import caller
 from reglue_competition.page.site import Site
-from reglue_competition.page.views.drawn import playing
+from reglue_competition.page.views.snapshot_views import playing
 from reglue_competition.store import UNFINISHED
 
 LISTENERS = 200  # at once; others are asked to come later, and pages work without

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from reglue.errors import TokenRefused
 from reglue.net.join_string import SCHEME
 from reglue_competition.page.security import COOKIE, LoginLimit, Sessions, new_cookie
-from reglue_competition.page.views.sight import Reader
+from reglue_competition.page.views.visibility import Reader
 from reglue_competition.store import Bearer, Organiser, Store, Submission, Team
 
 

@@ -10,8 +10,8 @@ from itertools import combinations
 from reglue.errors import UsageError
 from reglue_bench.results.measure import Interval
 from reglue_bench.statistics.compare import Difference
-from reglue_competition.ranking.entries import Benchmark, Entry
-from reglue_competition.ranking.pairs import Comparisons
+from reglue_competition.ranking.comparisons import Comparisons
+from reglue_competition.ranking.scored_submissions import Benchmark, Entry
 
 LEVEL = 0.05
 """Of two teams that are alike, one is called better this rarely."""

@@ -13,9 +13,9 @@ from reglue_bench.results.measure import Interval, Measure
 from reglue_bench.results.result import Result
 from reglue_bench.run_folder import LEDGER
 from reglue_competition.definition import Definition
-from reglue_competition.ranking.entries import Benchmark, Entry, chosen
-from reglue_competition.ranking.pairs import Comparisons
+from reglue_competition.ranking.comparisons import Comparisons
 from reglue_competition.ranking.ranks import Ranked, rank
+from reglue_competition.ranking.scored_submissions import Benchmark, Entry, chosen
 from reglue_competition.store import Phase, Status, Store, Submission
 
 SCORED: tuple[Status, ...] = ("finished", "failed")

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reglue_bench.engines.environments import cores
+from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.definition import Definition
-from reglue_competition.folder import CompetitionFolder
 from reglue_competition.phases import Drawn, Secrets, commitment, entry_secret
 from reglue_competition.runs.told import Benchmark, Told
 from reglue_competition.store import Submission

@@ -18,12 +18,12 @@ from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue.errors import UsageError
 from reglue.net.join_string import split_address
 from reglue_competition.phases.certificates import Certificate
-from reglue_competition.runs.calendar import Calendar
-from reglue_competition.runs.entries import StoreEntries
 from reglue_competition.runs.hosted import Hosted
 from reglue_competition.runs.metrics import Metrics
 from reglue_competition.runs.page_process import PageProcess
+from reglue_competition.runs.phase_calendar import Calendar
 from reglue_competition.runs.queue import Queue
+from reglue_competition.runs.store_entries import StoreEntries
 from reglue_competition.store import Store
 
 log = logging.getLogger("reglue")

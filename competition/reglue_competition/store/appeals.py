@@ -8,7 +8,7 @@ from datetime import timedelta
 import sqlalchemy as sa
 
 from reglue.errors import BadArgument, UnknownName, UsageError, printable
-from reglue_competition.store import tables
+from reglue_competition.store import schema
 from reglue_competition.store.database import Transaction
 from reglue_competition.store.events import Events
 from reglue_competition.store.records import UNFINISHED, Appeal, Team
@@ -32,7 +32,7 @@ class Appeals(Events):
         text = _checked(text)
 
         def file(transaction: Transaction) -> None:
-            its = tables.submissions.c
+            its = schema.submissions.c
             own = sa.select(its.status).where(its.id == submission_id, its.team_id == team.id)
             status = transaction.connection.scalar(own)
             if status is None:
@@ -76,8 +76,8 @@ class Appeals(Events):
 def _appeals(
     connection: sa.Connection, *, team: str | None = None, submission: str | None = None
 ) -> list[Appeal]:
-    its = tables.events.c
-    query = sa.select(tables.events).where(its.kind.in_((FILED, ANSWERED))).order_by(its.id)
+    its = schema.events.c
+    query = sa.select(schema.events).where(its.kind.in_((FILED, ANSWERED))).order_by(its.id)
     if team is not None:
         query = query.where(its.team == team)
     if submission is not None:

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from reglue.errors import StoreFailed, UsageError
 from reglue_bench.runs.ledger.storage import BUSY, code_of, words_of
-from reglue_competition.store.tables import events
+from reglue_competition.store.schema import events
 
 PATIENCE_S = 10.0
 

@@ -19,7 +19,7 @@ from reglue.errors import (
     brief,
     printable,
 )
-from reglue_competition.store import tables
+from reglue_competition.store import schema
 from reglue_competition.store.database import Transaction
 from reglue_competition.store.events import Events
 from reglue_competition.store.records import FINAL, FREE, UNFINISHED, Run, Status, Submission, Team
@@ -43,7 +43,7 @@ class Submissions(Events):
         name = _checked_name(name)
 
         def entered(transaction: Transaction) -> Submission:
-            to, its = transaction.connection, tables.submissions.c
+            to, its = transaction.connection, schema.submissions.c
             unfinished = (
                 its.team_id == team.id,
                 its.name == name,
@@ -71,7 +71,7 @@ class Submissions(Events):
                 "draw": int(phase["cells"] == "own"),
                 "progress": {},
             }
-            to.execute(sa.insert(tables.submissions).values(values))
+            to.execute(sa.insert(schema.submissions).values(values))
             transaction.note(
                 "submission entered",
                 team=team.name,
@@ -92,12 +92,12 @@ class Submissions(Events):
         """Submissions in the order in which they were entered: all, or those that are asked for."""
         query = _SUBMISSIONS
         if phase is not None:
-            query = query.where(tables.phases.c.name == phase)
+            query = query.where(schema.phases.c.name == phase)
         if team is not None:
-            query = query.where(tables.teams.c.name == team)
+            query = query.where(schema.teams.c.name == team)
         if statuses is not None:
-            query = query.where(tables.submissions.c.status.in_(statuses))
-        order = (tables.submissions.c.queued_at, tables.submissions.c.id)
+            query = query.where(schema.submissions.c.status.in_(statuses))
+        order = (schema.submissions.c.queued_at, schema.submissions.c.id)
         return [_submission(row) for row in self._rows(query.order_by(*order))]
 
     def submission(self, submission_id: str) -> Submission:
@@ -141,8 +141,8 @@ class Submissions(Events):
 
     def set_progress(self, submission_id: str, progress: Mapping[str, Any]) -> None:
         """Keep how far a submission has come: JSON. No event tells of it."""
-        of_id = tables.submissions.c.id == submission_id
-        change = sa.update(tables.submissions).where(of_id).values(progress=dict(progress))
+        of_id = schema.submissions.c.id == submission_id
+        change = sa.update(schema.submissions).where(of_id).values(progress=dict(progress))
 
         def keep(transaction: Transaction) -> None:
             transaction.connection.execute(change)
@@ -175,14 +175,14 @@ class Submissions(Events):
         """
 
         def ask(transaction: Transaction) -> None:
-            to, its = transaction.connection, tables.submissions.c
+            to, its = transaction.connection, schema.submissions.c
             found = _known(to, submission_id)
             if found.status not in _REPLAYED:
                 raise UsageError(
                     f"submission {submission_id} is {found.status}; wanted one that is "
                     f"{', '.join(_REPLAYED)}: a score that stands is not played again"
                 )
-            same = (tables.teams.c.name == found.team, its.name == found.name)
+            same = (schema.teams.c.name == found.team, its.name == found.name)
             if to.execute(_SUBMISSIONS.where(*same, its.status.in_(UNFINISHED))).first():
                 raise UsageError(
                     f"submission {submission_id}: the team has another {found.name!r} in the "
@@ -190,13 +190,13 @@ class Submissions(Events):
                 )
             _check_may_play_again(to, found)
             values: dict[str, Any] = {"status": "waiting", "detail": "", "ended_at": None}
-            draw, of_run = found.draw, tables.runs.c.submission_id == found.id
+            draw, of_run = found.draw, schema.runs.c.submission_id == found.id
             if found.status == "broken" and EnvironmentFault.status in to.scalars(
-                sa.select(tables.runs.c.status).where(of_run)
+                sa.select(schema.runs.c.status).where(of_run)
             ):
                 draw += 1
                 values["progress"] = {}
-                to.execute(sa.delete(tables.runs).where(of_run))
+                to.execute(sa.delete(schema.runs).where(of_run))
             _update(transaction, found, values | {"cancel_asked": False, "draw": draw})
             transaction.note(
                 "replay asked",
@@ -214,11 +214,11 @@ class Submissions(Events):
         key = values["submission_id"] = values.pop("submission")
 
         def record(transaction: Transaction) -> None:
-            to, its = transaction.connection, tables.runs.c
+            to, its = transaction.connection, schema.runs.c
             found = _known(to, key)
             of_run = (its.submission_id == key, its.index == run.index)
-            to.execute(sa.delete(tables.runs).where(*of_run))
-            to.execute(sa.insert(tables.runs).values(values))
+            to.execute(sa.delete(schema.runs).where(*of_run))
+            to.execute(sa.insert(schema.runs).values(values))
             transaction.note(
                 "run recorded",
                 team=found.team,
@@ -238,16 +238,16 @@ class Submissions(Events):
         with_results: bool = True,
     ) -> list[Run]:
         """Runs of a submission, of a phase, or all; results may be long, and need not be read."""
-        its = tables.runs.c
+        its = schema.runs.c
         columns = [each for each in its if each.name not in ("submission_id", "result")]
         result = its.result if with_results else sa.literal("")
         query = sa.select(its.submission_id.label("submission"), *columns, result.label("result"))
-        query = query.select_from(tables.runs).order_by(its.submission_id, its.index)
+        query = query.select_from(schema.runs).order_by(its.submission_id, its.index)
         if submission is not None:
             query = query.where(its.submission_id == submission)
         if phase is not None:
-            query = query.join(tables.submissions).join(tables.phases)
-            query = query.where(tables.phases.c.name == phase)
+            query = query.join(schema.submissions).join(schema.phases)
+            query = query.where(schema.phases.c.name == phase)
         return [Run(**row) for row in self._rows(query)]
 
 
@@ -255,12 +255,12 @@ _REPLAYED = ("broken", "failed", "cancelled")
 
 _SUBMISSIONS = (
     sa.select(
-        *(each for each in tables.submissions.columns if each.name not in ("team_id", "phase_id")),
-        tables.teams.c.name.label("team"),
-        tables.phases.c.name.label("phase"),
+        *(each for each in schema.submissions.columns if each.name not in ("team_id", "phase_id")),
+        schema.teams.c.name.label("team"),
+        schema.phases.c.name.label("phase"),
     )
-    .join_from(tables.submissions, tables.teams)
-    .join(tables.phases)
+    .join_from(schema.submissions, schema.teams)
+    .join(schema.phases)
 )
 
 
@@ -269,22 +269,22 @@ def _submission(row: sa.RowMapping) -> Submission:
 
 
 def _known(connection: sa.Connection, submission_id: str) -> Submission:
-    of_id = tables.submissions.c.id == submission_id
+    of_id = schema.submissions.c.id == submission_id
     row = connection.execute(_SUBMISSIONS.where(of_id)).mappings().first()
     if row is None:
-        known = connection.scalars(sa.select(tables.submissions.c.id))
+        known = connection.scalars(sa.select(schema.submissions.c.id))
         raise UnknownName("submission", submission_id, known)
     return _submission(row)
 
 
 def _update(transaction: Transaction, found: Submission, values: Mapping[str, Any]) -> None:
-    change = sa.update(tables.submissions).where(tables.submissions.c.id == found.id)
+    change = sa.update(schema.submissions).where(schema.submissions.c.id == found.id)
     transaction.connection.execute(change.values(values))
 
 
 def _phase_to_enter(connection: sa.Connection, now: datetime) -> sa.RowMapping:
     """The row of the open phase. Raises EntryRefused."""
-    rows = connection.execute(sa.select(tables.phases).order_by(tables.phases.c.opens_at))
+    rows = connection.execute(sa.select(schema.phases).order_by(schema.phases.c.opens_at))
     phases = list(rows.mappings())
     for row in phases:
         if row["state"] == "open" and now < row["closes_at"]:
@@ -305,9 +305,9 @@ def _check_quotas(
 
     Those that were withdrawn count against a limit of their own: each leaves a row and two events.
     """
-    its = tables.submissions.c
+    its = schema.submissions.c
     today = datetime.combine(now.astimezone(UTC).date(), time(), UTC)
-    of_team = sa.select(sa.func.count()).select_from(tables.submissions)
+    of_team = sa.select(sa.func.count()).select_from(schema.submissions)
     of_team = of_team.where(its.team_id == team.id)
     counted = of_team.where(its.phase_id == phase["id"], its.status.not_in(FREE))
     left = of_team.where(its.status == "withdrawn", its.queued_at >= today)
@@ -340,15 +340,15 @@ def _check_quotas(
 
 def _check_may_play_again(connection: sa.Connection, found: Submission) -> None:
     """Raise UsageError where a replay would be of known cells, or one submission too many."""
-    its, of_phase = tables.submissions.c, tables.phases.c.name == found.phase
-    phase = connection.execute(sa.select(tables.phases).where(of_phase)).mappings().one()
+    its, of_phase = schema.submissions.c, schema.phases.c.name == found.phase
+    phase = connection.execute(sa.select(schema.phases).where(of_phase)).mappings().one()
     if phase["revealed_at"] is not None:
         raise UsageError(
             f"submission {found.id} cannot be played again: phase {found.phase} was revealed at "
             f"{_minute(phase['revealed_at'])}, so that everybody knows its goals"
         )
-    counted = sa.select(sa.func.count()).join_from(tables.submissions, tables.teams)
-    counted = counted.where(tables.teams.c.name == found.team, its.phase_id == phase["id"])
+    counted = sa.select(sa.func.count()).join_from(schema.submissions, schema.teams)
+    counted = counted.where(schema.teams.c.name == found.team, its.phase_id == phase["id"])
     count = connection.scalar(counted.where(its.status.not_in(FREE))) or 0
     if found.status in FREE and phase["in_all"] is not None and count >= phase["in_all"]:
         raise UsageError(

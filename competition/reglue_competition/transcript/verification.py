@@ -22,8 +22,7 @@ from reglue_bench.runs.request import MOST_TRIES
 from reglue_bench.runs.trust import check_benchmark_trusted, check_trusted
 from reglue_competition.phases import Revealed, opened_for
 from reglue_competition.transcript.contents import Header
-from reglue_competition.transcript.reading import Transcript
-from reglue_competition.transcript.replaying import (
+from reglue_competition.transcript.replayer import (
     Checked,
     Replayer,
     check_size,
@@ -31,6 +30,7 @@ from reglue_competition.transcript.replaying import (
     read_plan,
     replayed_by,
 )
+from reglue_competition.transcript.transcript_reader import Transcript
 
 Watch = Callable[[int, int], None]
 """Told how many episodes were played again, and how many there are to play."""

@@ -13,8 +13,8 @@ import tomli_w
 
 from reglue_bench.runs.ledger import tables
 from reglue_competition import videos
+from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.definition import FILE
-from reglue_competition.folder import CompetitionFolder
 from reglue_competition.store import FINAL, Store
 from tests.reglue_bench.replay.recordings import altered
 from tests.reglue_competition.cli.conftest import Say

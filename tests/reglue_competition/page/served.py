@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from reglue_competition.page.app import Page
-from reglue_competition.page.serving import listening, server
+from reglue_competition.page.http_server import listening, server
 from reglue_competition.page.site import Site
 from reglue_competition.store import Store
 from tests.reglue_competition.page.made_competition import Made

@@ -19,8 +19,8 @@ from reglue.errors import UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.join_string import JoinString
 from reglue.net.lobby import open_channel
+from reglue_competition.competition_folder import DATABASE, CompetitionFolder
 from reglue_competition.definition import FILE
-from reglue_competition.folder import DATABASE, CompetitionFolder
 from reglue_competition.phases import Secrets
 from reglue_competition.phases.certificates import renew
 from reglue_competition.runs.hosted import Hosted

@@ -11,7 +11,7 @@ from alembic.migration import MigrationContext
 from reglue.errors import UsageError
 from reglue_competition.store import Store, migrate
 from reglue_competition.store.database import Database
-from reglue_competition.store.tables import TABLES
+from reglue_competition.store.schema import TABLES
 
 
 def test_migrations_lead_to_the_tables_that_the_store_uses(url: str) -> None:

@@ -23,7 +23,7 @@ from reglue_bench.settings import Settings
 from reglue_competition.transcript import Verdict, verify
 from reglue_competition.transcript.contents import Episode
 from reglue_competition.transcript.framing import Kind, RecordReader
-from reglue_competition.transcript.replaying import check_size
+from reglue_competition.transcript.replayer import check_size
 from tests.reglue_bench.agents import Garbled, Lost, Seeded, Transposed
 from tests.reglue_bench.toys import corridor_plan, online_plan, play
 from tests.reglue_competition.transcript.transcripts import (

@@ -12,9 +12,9 @@ from reglue_bench.formatting import STATUSES, count, percent, plural, value
 from reglue_bench.results.episodes import EpisodeRow, Episodes
 from reglue_bench.results.result import OnlineScore, Result
 from reglue_bench.run_folder import LEDGER
-from reglue_competition.page.views.drawings import bar, learning_curves, scale, success_curve
-from reglue_competition.page.views.records import Detail, EpisodeView, TaskView
-from reglue_competition.page.views.sight import Sight
+from reglue_competition.page.views.charts import bar, learning_curves, scale, success_curve
+from reglue_competition.page.views.view_models import Detail, EpisodeView, TaskView
+from reglue_competition.page.views.visibility import Sight
 from reglue_competition.store import Run, Submission
 
 MOST_EPISODES = 1000

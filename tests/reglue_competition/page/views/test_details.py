@@ -13,7 +13,7 @@ import pytest
 
 from reglue_competition.definition import BenchmarkEntry
 from reglue_competition.page.views.details import detail, seen
-from reglue_competition.page.views.sight import Reader, Sight, are_public, sight
+from reglue_competition.page.views.visibility import Reader, Sight, are_public, sight
 from reglue_competition.store import Store
 from tests.reglue_competition.page.conftest import Open
 from tests.reglue_competition.page.made_competition import Made, begin

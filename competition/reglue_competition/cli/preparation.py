@@ -12,14 +12,14 @@ from glue_server.console import console, say
 from reglue.errors import UsageError
 from reglue_bench.cli.rehearse import MARKS
 from reglue_bench.terminal.progress import watcher
-from reglue_competition.admission import admission
 from reglue_competition.admitted import note_admission
-from reglue_competition.cli.arguments import Folder, TokenEnv, date, token_in
+from reglue_competition.cli.common import Folder, TokenEnv, date, token_in
+from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.definition import FILE, changes
-from reglue_competition.folder import CompetitionFolder
 from reglue_competition.kit import write_kit
+from reglue_competition.phase_admission import admission
 from reglue_competition.phases import commitment
-from reglue_competition.skeleton.writing import write_competition
+from reglue_competition.skeleton.new_competition import write_competition
 from reglue_competition.store import migrate as migrated
 
 

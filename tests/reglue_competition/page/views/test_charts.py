@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from reglue_competition.page.views.drawings import (
+from reglue_competition.page.views.charts import (
     _line,
     _tick,
     _ticks,

@@ -10,7 +10,7 @@ from reglue_bench.formatting import count, percent, value, values
 from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.measure import Interval
 from reglue_bench.results.result import LearningRun, OnlineScore, Result
-from reglue_competition.page.views.records import Bar, Curve
+from reglue_competition.page.views.view_models import Bar, Curve
 
 WIDE, HIGH = 1000.0, 300.0
 """Units of a curve's drawing, which is stretched to its place."""

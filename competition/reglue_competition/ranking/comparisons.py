@@ -11,8 +11,8 @@ from reglue_bench.results.measure import Interval
 from reglue_bench.results.result import Result
 from reglue_bench.statistics.compare import Difference, Units, compare_units, units_of
 from reglue_bench.statistics.intervals import Z95
-from reglue_competition.ranking.entries import Benchmark, Entry
 from reglue_competition.ranking.kept import KeptComparisons, Pair, Paired, Play
+from reglue_competition.ranking.scored_submissions import Benchmark, Entry
 
 _LEAST_P = 1e-300  # below this a p-value is rounded
 _LEAST_SIGNS = 6  # cells: fewer that all differ one way have a p-value above 0.05

@@ -8,8 +8,8 @@ from typer import Option
 
 from glue_server.console import say
 from reglue.net.join_string import split_address
-from reglue_competition.cli.arguments import Folder
-from reglue_competition.folder import CompetitionFolder
+from reglue_competition.cli.common import Folder
+from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.runs.hosted import Hosted
 from reglue_competition.runs.logs import log_to_stderr
 from reglue_competition.runs.page_process import PageProcess, is_loopback

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reglue_competition.folder import CompetitionFolder
+from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.store import Run
 from tests.reglue_competition.cli.conftest import Say
 

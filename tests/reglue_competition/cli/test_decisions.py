@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reglue_competition.folder import CompetitionFolder
+from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.phases import check_reveal, reveal_file
 from tests.reglue_competition.cli.conftest import Say
 

@@ -2,7 +2,7 @@
 
 Before a phase is revealed, a public view holds nothing but scores that depends on its secret: no
 goals, no details of faults, plans' digests, seeds, versions or parameters; and no hidden tasks,
-see `sight`.
+see `visibility`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from reglue_bench.results.result import Result
 from reglue_bench.results.success import is_agents_fault
 from reglue_competition.definition import Definition, PhaseDefinition
 from reglue_competition.page.site import Snapshot
-from reglue_competition.page.views import words
-from reglue_competition.page.views.drawings import bar, scale
-from reglue_competition.page.views.records import (
+from reglue_competition.page.views import wording
+from reglue_competition.page.views.charts import bar, scale
+from reglue_competition.page.views.view_models import (
     AppealView,
     BenchmarkView,
     Board,
@@ -29,7 +29,7 @@ from reglue_competition.page.views.records import (
     Playing,
     SubmissionView,
 )
-from reglue_competition.page.views.sight import Reader
+from reglue_competition.page.views.visibility import Reader
 from reglue_competition.ranking import RULE, SCORED, Leaderboard, Row
 from reglue_competition.store import UNFINISHED, Appeal, Event, Phase, Run, Submission
 
@@ -67,12 +67,12 @@ def board(snapshot: Snapshot, phase: Phase) -> Board:
     plays = snapshot.of_phase(phase.name, "playing")
     waits = snapshot.of_phase(phase.name, "waiting")
     spreads = ((row.score, row.interval95) for row in rows)
-    low, high = scale(spreads, is_rate=words.are_rates(measures))
+    low, high = scale(spreads, is_rate=wording.are_rates(measures))
     return Board(
         phase=phase_view(snapshot, phase),
         places=[_place(row, rows, found, (low, high)) for row in rows] if found else (),
         benchmarks=names,
-        scale=(words.total(low, measures), words.total(high, measures)),
+        scale=(wording.total(low, measures), wording.total(high, measures)),
         verdict=_verdict(rows),
         rule=RULE,
         playing=[playing(each, snapshot) for each in [*plays, *waits[:MOST_WAITING]]],
@@ -96,8 +96,8 @@ def phase_view(snapshot: Snapshot, phase: Phase, revealed: Collection[str] = ())
         kind=phase.kind,
         state=phase.state,
         open_asked=phase.open_asked,
-        opens=words.minute(phase.opens_at),
-        closes=words.minute(phase.closes_at),
+        opens=wording.minute(phase.opens_at),
+        closes=wording.minute(phase.closes_at),
         benchmarks=[
             f"{name}, {100 * each.weight / total:.3g} % of the score" if len(names) > 1 else name
             for name, each in zip(names, definition.benchmarks, strict=True)
@@ -115,7 +115,7 @@ def playing(submission: Submission, snapshot: Snapshot) -> Playing:
     progress = "in the queue"
     begins = snapshot.definition.round_of(submission.phase, submission.queued_at)
     if begins is not None and begins > snapshot.at:
-        progress += f", for the round that begins at {words.minute(begins)}"
+        progress += f", for the round that begins at {wording.minute(begins)}"
     if submission.status == "playing":
         definition = snapshot.definition
         names = benchmark_names(definition, definition.phase(submission.phase))
@@ -168,12 +168,12 @@ def submission_view(
         name=submission.name,
         phase=submission.phase,
         status=submission.status,
-        meaning=words.MEANINGS[submission.status],
+        meaning=wording.MEANINGS[submission.status],
         detail=submission.detail if is_told else "",
-        times=[(what, words.minute(at)) for what, at in times if at],
+        times=[(what, wording.minute(at)) for what, at in times if at],
         playing=playing(submission, snapshot) if submission.status in UNFINISHED else None,
-        score=words.total(row.score, measures) if row else "",
-        interval=words.totals(row.interval95, measures) if row else "",
+        score=wording.total(row.score, measures) if row else "",
+        interval=wording.totals(row.interval95, measures) if row else "",
         rank=_rank(row, found.rows) if row and found else "",
         benchmarks=[
             _benchmark(name, by_place.get(place), more.get(place, More()), is_owners=is_owners)
@@ -194,7 +194,7 @@ def event_view(event: Event) -> EventView:
     run = "" if event.run is None else f"run {event.run}, "
     detail = (run + told).removesuffix(", ")
     return EventView(
-        at=words.second(event.at),
+        at=wording.second(event.at),
         kind=event.kind,
         team=event.team or "",
         submission=event.submission or "",
@@ -206,12 +206,12 @@ def appeal_view(appeal: Appeal) -> AppealView:
     """An appeal, to its team and the organiser."""
     return AppealView(
         id=appeal.id,
-        at=words.minute(appeal.at),
+        at=wording.minute(appeal.at),
         team=appeal.team,
         submission=appeal.submission,
         text=appeal.text,
         answer=appeal.answer,
-        answered=words.minute(appeal.answered_at),
+        answered=wording.minute(appeal.answered_at),
     )
 
 
@@ -222,11 +222,11 @@ def _place(row: Row, rows: Sequence[Row], found: Leaderboard, scale: tuple[float
         is_shared=_is_shared(row, rows),
         team=row.team,
         submission=row.submission.id,
-        score=words.total(row.score, found.measures),
-        interval=words.totals(row.interval95, found.measures),
+        score=wording.total(row.score, found.measures),
+        interval=wording.totals(row.interval95, found.measures),
         bar=bar(row.score, row.interval95, scale),
         scores=[
-            words.amount(run.score, measure)
+            wording.amount(run.score, measure)
             for run, measure in zip(row.runs, found.measures, strict=True)
         ],
         faults=count(faults) if faults else "",
@@ -263,17 +263,17 @@ def _benchmark(name: str, run: Run | None, more: More, *, is_owners: bool) -> Be
     measure = result.measure
     counts = {status: n for status, n in result.status_counts.items() if status != "ok" and n}
     details = [
-        (words.fault(each.status), each.detail, count(each.count))
+        (wording.fault(each.status), each.detail, count(each.count))
         for each in result.faults
         if is_agents_fault(each.status)
     ]
     return BenchmarkView(
         name=name,
         status=measure.name,
-        score=words.amount(score, measure),
-        interval=words.amounts(interval, measure),
+        score=wording.amount(score, measure),
+        interval=wording.amounts(interval, measure),
         bar=bar(score, interval, (0.0, 1.0)) if measure.is_rate else None,
-        faults=[*words.faults(counts), *words.tries(result.episodes_retried)],
+        faults=[*wording.faults(counts), *wording.tries(result.episodes_retried)],
         details=details if is_owners else (),
         more=more,
     )

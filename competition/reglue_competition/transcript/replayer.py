@@ -37,7 +37,7 @@ from reglue_competition.phases.code import code_sha256
 from reglue_competition.transcript.contents import Episode, Header, read_content
 from reglue_competition.transcript.framing import Place, RecordReader
 from reglue_competition.transcript.planned import PlannedCells
-from reglue_competition.transcript.reading import read_episode
+from reglue_competition.transcript.transcript_reader import read_episode
 
 _NOT_KEPT = ("train", "checkpoint", "checkpoint_adapt")
 """Phases of what is played before an agent is judged: without actions, and not in its score."""

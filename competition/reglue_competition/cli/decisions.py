@@ -10,8 +10,8 @@ from typer import Argument, Option
 from glue_server.console import say
 from reglue.errors import RunBusy, UsageError
 from reglue_competition.admitted import waive_admission
-from reglue_competition.cli.arguments import Folder
-from reglue_competition.folder import CompetitionFolder
+from reglue_competition.cli.common import Folder
+from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.phases import commitment, reveal_file
 from reglue_competition.phases import reveal as reveal_to
 

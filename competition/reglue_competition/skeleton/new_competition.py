@@ -9,8 +9,8 @@ import tomli_w
 
 from env_adapters.suites import is_known
 from reglue.errors import BadArgument, UsageError
+from reglue_competition.competition_folder import CompetitionFolder, new_folder
 from reglue_competition.definition import FILE
-from reglue_competition.folder import CompetitionFolder, new_folder
 from reglue_competition.phases import Secrets
 from reglue_competition.store import migrate
 

@@ -17,9 +17,9 @@ from reglue.errors import StorageFailed, UsageError, printable
 from reglue_bench.cli.arguments import AsJson
 from reglue_bench.formatting import number
 from reglue_bench.results.whole_file import whole_file
-from reglue_competition.cli.arguments import Folder, date, print_json, print_table
+from reglue_competition.cli.common import Folder, date, print_json, print_table
+from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.export import exported, plain, write_csv
-from reglue_competition.folder import CompetitionFolder
 from reglue_competition.store import UNFINISHED, Phase, Run, Store, Submission
 
 

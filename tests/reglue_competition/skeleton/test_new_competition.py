@@ -17,10 +17,10 @@ from env_adapters.names import Asked
 from reglue import Phase
 from reglue.environments.world import Cell
 from reglue.errors import UsageError
+from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.definition import FILE, read_definition
-from reglue_competition.folder import CompetitionFolder
 from reglue_competition.skeleton import hidden_tasks
-from reglue_competition.skeleton.writing import write_competition
+from reglue_competition.skeleton.new_competition import write_competition
 from reglue_competition.store import Organiser
 from tests.packages import register
 from tests.reglue_competition.postgresql import PostgreSQL

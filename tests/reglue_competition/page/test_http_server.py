@@ -16,7 +16,7 @@ import pytest
 import tomli_w
 
 from reglue_competition.definition import FILE
-from reglue_competition.page import live, serving
+from reglue_competition.page import http_server, live
 from reglue_competition.page.security import caller
 from reglue_competition.store import Store
 from tests.reglue_competition.competitions import definition
@@ -104,7 +104,7 @@ def test_there_are_at_most_so_many_listeners(page: str) -> None:
 def test_a_connection_without_a_whole_request_in_time_is_closed(
     made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serving, "REQUEST_S", 0.2)
+    monkeypatch.setattr(http_server, "REQUEST_S", 0.2)
     with served(made) as page:
         for begun in (b"", b"GET / HTTP/1.1\r\nx: ", b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\nG"):
             with _asked(page, begun) as connection:
@@ -133,8 +133,8 @@ def test_a_connection_that_reads_nothing_is_closed(
     made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With answers of any size waiting for it."""
-    monkeypatch.setattr(serving, "REQUEST_S", 0.2)
-    monkeypatch.setattr(serving, "READ_S", 0.2)
+    monkeypatch.setattr(http_server, "REQUEST_S", 0.2)
+    monkeypatch.setattr(http_server, "READ_S", 0.2)
     request = b"GET /static/report.css HTTP/1.1\r\nhost: x\r\n\r\n"
     with served(made) as page, ExitStack() as stack:
         for _ in range(3):
@@ -153,8 +153,8 @@ def _ask_for_ever(connection: socket.socket, request: bytes) -> None:
 def test_a_connection_that_reads_is_answered_to_the_end(
     made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serving, "REQUEST_S", 0.2)
-    monkeypatch.setattr(serving, "READ_S", 0.2)
+    monkeypatch.setattr(http_server, "REQUEST_S", 0.2)
+    monkeypatch.setattr(http_server, "READ_S", 0.2)
     request = b"GET /static/report.css HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
     with served(made) as page, _asked(page, request) as connection:
         content = b"".join(iter(lambda: connection.recv(1 << 16), b""))
@@ -169,7 +169,7 @@ OTHER = ("127.0.0.2", 0)
 def test_one_address_has_at_most_so_many_connections(
     page: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serving, "OF_ADDRESS", 5)
+    monkeypatch.setattr(http_server, "OF_ADDRESS", 5)
     request = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"
     with ExitStack() as stack:
         for _ in range(5):

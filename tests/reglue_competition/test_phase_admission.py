@@ -11,7 +11,7 @@ import pytest
 
 from reglue_bench.rehearsal import Check
 from reglue_bench.runs.observer import NullObserver
-from reglue_competition.admission import admission
+from reglue_competition.phase_admission import admission
 from reglue_competition.phases import Secrets, plans_of
 from tests.reglue_competition.competitions import definition, phase
 
