@@ -1,4 +1,4 @@
-"""The folder of a competition: its file, secrets, database, runs and transcripts."""
+"""The folder of a competition, and whether the tasks of a phase in it were admitted."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import Self
+from typing import Any, Self
 
 from filelock import FileLock, Timeout
 
 from reglue.errors import CannotLoad, RunBusy, StorageFailed, UnknownName, UsageError
-from reglue_competition.admitted import check_admitted
-from reglue_competition.definition import FILE, Definition, read_definition
+from reglue_competition.definition import FILE, Bars, Definition, PhaseDefinition, read_definition
 from reglue_competition.phases import Drawn, Secrets, commitment, plans_of
 from reglue_competition.store import Store
 from reglue_competition.store.database import sqlite_url
@@ -26,6 +25,8 @@ DATABASE = "REGLUE_COMPETITION_DATABASE"
 SQLITE = "competition.sqlite"
 
 _LOCK = "server.lock"
+
+_ADMISSION, _WAIVED = "admission", "admission waived"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,3 +149,65 @@ def new_folder(path: Path) -> Iterator[Path]:
         raise StorageFailed(f"{path} cannot be made: {error.strerror or error}") from error
     finally:
         rmtree(made, ignore_errors=True)
+
+
+def note_admission(
+    store: Store, phase: str, drawn: Sequence[Drawn], plan_commitment: str, *, passed: bool
+) -> None:
+    """Note how the admission of a phase went."""
+    bars = _bars(drawn)
+    store.note(_ADMISSION, phase=phase, passed=passed, plan_commitment=plan_commitment, bars=bars)
+
+
+def waive_admission(store: Store, phase: str) -> None:
+    """Note that the organiser opens a phase that is not admitted."""
+    store.note(_WAIVED, phase=phase)
+
+
+def check_admitted(
+    store: Store,
+    phase: PhaseDefinition,
+    drawn: Sequence[Drawn],
+    plan_commitment: str,
+    *,
+    folder: Path,
+) -> None:
+    """Raise UsageError where a phase is to be admitted before it opens, and is not.
+
+    `folder` is the competition's; the error names it.
+    """
+    if not _is_asked(phase, drawn):
+        return
+    what = {"plan_commitment": plan_commitment, "bars": _bars(drawn)}
+    why = "it was not admitted"
+    for event in store.events_of(_ADMISSION, _WAIVED, phase=phase.name):
+        if event.kind == _WAIVED:
+            return
+        when = f"at {event.at:%Y-%m-%d %H:%M} UTC"
+        if any(event.detail.get(key) != value for key, value in what.items()):
+            why = f"what it plays has changed since it was looked at {when}"
+        elif event.detail["passed"]:
+            return
+        else:
+            why = f"it was refused {when}"
+    name = phase.name
+    raise UsageError(
+        f"phase {name} is not opened: {why}. `reglue competition admit {folder} {name}` "
+        "plays it before anybody does; "
+        f"`reglue competition open {folder} {name} --not-admitted` opens it all the same"
+    )
+
+
+def _is_asked(phase: PhaseDefinition, drawn: Sequence[Drawn]) -> bool:
+    """Where the file does not say it: if something counts, and is the organiser's own, or has bars.
+
+    Reglue's own environments are tested with it.
+    """
+    if phase.needs_admission is not None:
+        return phase.needs_admission
+    own = any(each.code or each.entry.admit != Bars() for each in drawn)
+    return own and phase.kind != "practice"
+
+
+def _bars(drawn: Sequence[Drawn]) -> list[dict[str, Any]]:
+    return [each.entry.admit.model_dump() for each in drawn]

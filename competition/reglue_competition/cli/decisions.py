@@ -1,21 +1,27 @@
-"""`reglue competition open`, `close`, `cancel` and `replay`: what an organiser decides."""
+"""Opening, closing and revealing phases, cancelling and replaying submissions, and appeals."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
+from rich.progress import Progress
+from typer import Argument, Exit, Option
 
-from glue_server.console import say
-from reglue.errors import RunBusy, UsageError
-from reglue_competition.admitted import waive_admission
-from reglue_competition.cli.common import Folder
-from reglue_competition.competition_folder import CompetitionFolder
+from glue_server.commands.command import FAULTS
+from glue_server.console import console, say
+from reglue.errors import RunBusy, UsageError, printable
+from reglue_bench.cli.arguments import AsJson
+from reglue_bench.formatting import number
+from reglue_competition.cli.common import Folder, date, print_json
+from reglue_competition.cli.status import plain
+from reglue_competition.competition_folder import CompetitionFolder, waive_admission
 from reglue_competition.phases import commitment, reveal_file
 from reglue_competition.phases import reveal as reveal_to
+from reglue_competition.videos import clips, write_videos
 
 _Phase = Annotated[str, Argument(metavar="PHASE", help="the phase's name")]
+
 _Submission = Annotated[
     str, Argument(metavar="SUBMISSION", help="its id, as `reglue competition runs` shows it")
 ]
@@ -112,6 +118,54 @@ def reveal(
     say(f"{out} is written; {whose} the commitment {about.plan_commitment}")
 
 
+def videos(
+    folder: Folder,
+    phase: Annotated[str, Argument(metavar="PHASE", help="the phase's name")],
+    episodes: Annotated[int, Option(min=1, help="episodes in each video, evenly spread")] = 3,
+    fps: Annotated[float, Option(help="pictures per second")] = 30.0,
+) -> None:
+    """Make the videos of a closed phase: some episodes of each scored submission, played again.
+
+    The page shows them to everybody where the competition file has page.replays = true. They show
+    hidden goals, so they are refused while the phase is open, or something that was entered still
+    waits or plays. Videos that are there already stay, so a command that was stopped goes on; of
+    what was played again since, new ones are made. Of an episode 10,000 pictures are shown.
+
+    MUJOCO_GL=egl reglue competition videos my-comp public
+
+    An environment that does not draw is named in a line, and so is an episode that is not replayed
+    to the bit, which has no video.
+
+    Exit codes: 0 made; 1 something was not replayed, or the database is away; 2 wrong usage;
+    130 interrupted.
+    """
+    if not 0.01 <= fps <= 1000:
+        raise UsageError(f"got --fps {number(fps)}, wanted a number from 0.01 to 1000")
+    found = CompetitionFolder.read(folder)
+    with found.store() as store:
+        wanted = clips(found, store, phase)
+        is_public = store.definition().page.replays
+    shown = console()
+    with Progress(console=shown, transient=True, disable=not shown.is_terminal) as progress:
+        task = progress.add_task(phase, total=None)
+        troubles = write_videos(
+            wanted,
+            episodes=episodes,
+            fps=fps,
+            watcher=lambda done, total: progress.update(task, completed=done, total=total),
+        )
+        failed = False
+        for trouble in troubles:
+            say(trouble.words)
+            failed = failed or trouble.is_fault
+    there = sum(clip.is_made for clip in wanted)
+    say(f"{there} of {len(wanted)} videos are in {found.replays_path}")
+    if there and not is_public:
+        say("nobody sees them yet: page.replays is false in the competition file that is in force")
+    if failed:
+        raise Exit(FAULTS)
+
+
 def cancel(folder: Folder, submission: _Submission) -> None:
     """Ask the server to cancel a submission that waits or plays. It is never scored.
 
@@ -141,3 +195,51 @@ def replay(folder: Folder, submission: _Submission) -> None:
     with CompetitionFolder.read(folder).store() as store:
         store.ask_replay(submission)
     say(f"{submission} waits until its team's agent is connected")
+
+
+def appeals(
+    folder: Folder,
+    all_: Annotated[bool, Option("--all", help="also those that were answered")] = False,
+    json: AsJson = False,
+) -> None:
+    """Show the appeals of teams that wait for an answer, the oldest first.
+
+    Teams file them on the competition's page, against submissions of theirs that have ended.
+
+    reglue competition appeals my-comp
+
+    Exit codes: 0 shown; 1 the database is away; 2 wrong usage; 130 interrupted.
+    """
+    with CompetitionFolder.read(folder).store() as store:
+        found = [each for each in store.appeals() if all_ or each.is_open]
+    if json:
+        print_json([plain(each) for each in found])
+        return
+    for each in found:
+        say(f"{each.id}: {each.team}, {each.submission}, {date(each.at)} UTC")
+        say(_indented(each.text))
+        if not each.is_open:
+            say(f"answered {date(each.answered_at)} UTC")
+            say(_indented(each.answer))
+    if not found:
+        say("no appeals" if all_ else "no appeal waits for an answer")
+
+
+def answer(
+    folder: Folder,
+    appeal: Annotated[int, Argument(metavar="APPEAL", help="its number, as `appeals` shows it")],
+    text: Annotated[str, Argument(metavar="TEXT", help="what the team reads")],
+) -> None:
+    """Answer an appeal, which closes it. The team reads the answer on the page.
+
+    reglue competition answer my-comp 117 "You are right: it was our fault. It is played again."
+
+    Exit codes: 0 answered; 1 the database is away; 2 wrong usage; 130 interrupted.
+    """
+    with CompetitionFolder.read(folder).store() as store:
+        store.answer_appeal(appeal, text)
+    say(f"appeal {appeal} is answered")
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in printable(text).splitlines())

@@ -1,4 +1,4 @@
-"""`reglue competition init`, `check` and `migrate`."""
+"""`reglue competition init`, `check`, `admit` and `kit`: before a competition is served."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ from glue_server.console import console, say
 from reglue.errors import UsageError
 from reglue_bench.cli.rehearse import MARKS
 from reglue_bench.terminal.progress import watcher
-from reglue_competition.admitted import note_admission
 from reglue_competition.cli.common import Folder, TokenEnv, date, token_in
-from reglue_competition.competition_folder import CompetitionFolder
+from reglue_competition.competition_folder import CompetitionFolder, note_admission
 from reglue_competition.definition import FILE, changes
 from reglue_competition.kit import write_kit
 from reglue_competition.phase_admission import admission
 from reglue_competition.phases import commitment
 from reglue_competition.skeleton.new_competition import write_competition
-from reglue_competition.store import migrate as migrated
 
 
 def init(
@@ -168,18 +166,3 @@ def kit(
     found = CompetitionFolder.read(folder)
     write_kit(found.definition, found.path, out)
     say(f"{out}: begin with {out / 'README.md'}, and give all of it to the teams")
-
-
-def migrate(folder: Folder) -> None:
-    """Bring the database of an older Reglue up to date. Stop the server first.
-
-    Nothing happens to one that is up to date. Make a backup before.
-
-    reglue competition migrate my-comp
-
-    Exit codes: 0 up to date; 1 the database is away; 2 wrong usage; 130 interrupted.
-    """
-    found = CompetitionFolder.read(folder)
-    with found.only_server():
-        migrated(found.database_url)
-    say("the database is up to date")

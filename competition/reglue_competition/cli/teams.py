@@ -24,8 +24,8 @@ from reglue_competition.cli.common import (
     token_in,
     write_certificate,
 )
+from reglue_competition.cli.status import plain
 from reglue_competition.competition_folder import CompetitionFolder
-from reglue_competition.export import plain
 from reglue_competition.store.access import new_token
 
 _Name = Annotated[str, Argument(metavar="NAME", help="the team's name, as the page shows it")]

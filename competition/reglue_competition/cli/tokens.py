@@ -25,8 +25,8 @@ from reglue_competition.cli.common import (
     token_in,
     write_certificate,
 )
+from reglue_competition.cli.status import plain
 from reglue_competition.competition_folder import CompetitionFolder
-from reglue_competition.export import plain
 
 
 def new(

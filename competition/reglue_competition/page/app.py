@@ -33,10 +33,10 @@ from reglue_competition.page.security import Guarded, LoginLimit
 from reglue_competition.page.site import Site
 from reglue_competition.page.views import snapshot_views, wording
 from reglue_competition.page.views.details import Details
-from reglue_competition.page.views.health import health
-from reglue_competition.page.views.limits import limits
+from reglue_competition.page.views.snapshot_views import health
 from reglue_competition.page.views.view_models import More, PhaseView
 from reglue_competition.page.views.visibility import Sight, sight
+from reglue_competition.page.views.wording import limits
 from reglue_competition.phases import reveal_file
 from reglue_competition.ranking import RULE, SCORED
 from reglue_competition.store import UNFINISHED, Run, Submission, Team

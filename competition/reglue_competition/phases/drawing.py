@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
+import re
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
@@ -15,15 +20,19 @@ from reglue_bench.planning.names import BenchmarkName, is_custom
 from reglue_bench.planning.resolve import make_plan, suite_of
 from reglue_bench.plans.keys import cell_key
 from reglue_bench.plans.plan import Plan
-from reglue_bench.procedures import PROCEDURES
-from reglue_bench.procedures.procedure import shows_tasks
+from reglue_bench.procedures import PROCEDURES, procedure_of
+from reglue_bench.procedures.online import EPISODE_LIMIT
+from reglue_bench.procedures.procedure import Procedure, shows_tasks
+from reglue_bench.runs.trust import foreign_suite
 from reglue_bench.settings import AGENT_WAIT, Settings, as_keys, read_settings
-from reglue_competition.definition import BenchmarkEntry, Definition, PhaseDefinition
-from reglue_competition.phases.code import code_sha256
+from reglue_competition.definition import BenchmarkEntry, Definition, PhaseDefinition, PlayLimits
 from reglue_competition.phases.secrets import Secrets
-from reglue_competition.phases.time_limits import place_s, run_s
 
 _BESIDES = 65_536  # bytes that an agent's message may have besides its actions
+
+_MODULE = re.compile(r"(\w+)[\w.]*:\w+")  # module:factory
+
+_SHARE = 0.1  # of `step_s`, that all turns may take on average
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +87,50 @@ def plans_of(
     return [
         _drawn(definition, phase, number, secret, folder) for number in range(len(phase.benchmarks))
     ]
+
+
+def code_sha256(plan: Plan, settings: Settings) -> str:
+    """SHA-256, hexadecimal, of the code of a plan's environments; empty if all are Reglue's.
+
+    Of the Python files that they are in, or of all in the packages that their modules are of; not
+    of what these import or read.
+    """
+    files = {*suite_of(plan, settings).files(), *_modules_files(plan)}
+    if not files:
+        return ""
+    # By content alone: they lie in other folders elsewhere.
+    digests = sorted(hashlib.sha256(file.read_bytes()).digest() for file in files)
+    return hashlib.sha256(b"".join(digests)).hexdigest()
+
+
+def run_s(plan: Plan, play: PlayLimits, *, horizon: int) -> float:
+    """Seconds that an agent may take from one `agent_init` on: `play.run_s`, or by its episodes.
+
+    That is a tenth of `step_s` for each turn of episodes that all last to their end; with the time
+    for `agent_init`, the first turn and each adaptation, and the bank. `horizon` is the
+    environments', in steps; 0: they have none. Raises UsageError where no end is known, as by the
+    limit that online benchmarks have by default.
+    """
+    if play.run_s is not None:
+        return play.run_s
+    procedure, own = procedure_of(plan), plan.parameters
+    limit = int(own.get("episode_limit") or 0)
+    ends = (horizon, limit if limit < EPISODE_LIMIT else 0, int(own.get("steps") or 0))
+    longest = min((n for n in ends if n), default=0)
+    steps = _most_steps(plan, procedure, longest)
+    if not steps:
+        raise UsageError(
+            "no end of its episodes is known: give options.episode_limit, or play.run_s"
+        )
+    turns = math.ceil(steps / plan.slots / procedure.agents) + longest
+    adapted = int(own.get("adaptation_steps") or 0) + 1 if "adaptation_steps" in own else 0
+    calls = 2 + 2 * adapted * procedure.units
+    return math.ceil(calls * play.first_step_s + play.bank_s + turns * _SHARE * play.step_s)
+
+
+def place_s(plan: Plan, run_s: float) -> float:
+    """Seconds that the agent of one submission may take for a benchmark, in all."""
+    return procedure_of(plan).agents * run_s
 
 
 def _drawn(
@@ -160,3 +213,25 @@ def _procedure(name: BenchmarkName, settings: Settings) -> str:
     if is_custom(name.name):
         return read_custom(Path(settings.directory) / name.name, settings).about.procedure
     return name.procedure
+
+
+def _modules_files(plan: Plan) -> Iterator[Path]:
+    for name in foreign_suite(plan.to_json()):
+        found = _MODULE.fullmatch(name)
+        spec = None
+        if found:
+            with suppress(ValueError):  # the program itself
+                spec = find_spec(found[1])
+        if spec is None:
+            continue
+        for folder in spec.submodule_search_locations or ():
+            yield from Path(folder).rglob("*.py")
+        if not spec.submodule_search_locations and spec.origin is not None:
+            yield Path(spec.origin)
+
+
+def _most_steps(plan: Plan, procedure: Procedure, longest: int) -> int:
+    """Of all units; `longest`: of an episode."""
+    if steps := int(plan.parameters.get("steps") or 0):
+        return procedure.units * steps
+    return longest * sum(len(procedure.cells(unit)) for unit in range(procedure.units))

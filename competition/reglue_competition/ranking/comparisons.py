@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 from reglue.errors import UsageError
 from reglue_bench.results.measure import Interval
 from reglue_bench.results.result import Result
+from reglue_bench.results.whole_file import whole_file
 from reglue_bench.statistics.compare import Difference, Units, compare_units, units_of
 from reglue_bench.statistics.intervals import Z95
-from reglue_competition.ranking.kept import KeptComparisons, Pair, Paired, Play
 from reglue_competition.ranking.scored_submissions import Benchmark, Entry
+
+Play = tuple[str, int, str]  # a submission, the place of a benchmark, and which play of it this is
+Pair = tuple[Play, Play]
+
+_FORMAT = 3  # of the file, and of what is found: more where a comparison comes to another result
+_MOST_LINES = 2  # for each comparison that is still wanted; beyond it the file is written anew
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paired:
+    """How one play lies above another, on the cells of both; see `Difference`."""
+
+    difference: float
+    interval95: Interval | None
+    p_value: float | None
+    pairs: int
+    unlike: int
+
+
+Found = Mapping[Pair, Paired | None]
+"""None: the two cannot be compared cell by cell."""
 
 _LEAST_P = 1e-300  # below this a p-value is rounded
 _LEAST_SIGNS = 6  # cells: fewer that all differ one way have a p-value above 0.05
@@ -26,7 +51,7 @@ class Comparisons:
 
     def __init__(self, file: Path | None = None) -> None:
         """With a `file`, comparisons are kept there too, for the next who asks."""
-        self._file = None if file is None else KeptComparisons(file)
+        self._file = None if file is None else ComparisonsFile(file)
         self._units: dict[Play, Units | None] = {}
         self._found: dict[Pair, Paired | None] = self._file.read() if self._file else {}
         self._new: dict[Pair, Paired | None] = {}  # that are not in the file
@@ -101,6 +126,47 @@ class Comparisons:
         return self._units[play]
 
 
+class ComparisonsFile:
+    """A file that grows by a line for each comparison.
+
+    It may be deleted at any time. What cannot be read of it is compared again, and a folder that
+    cannot be written to costs a start its time, and nothing else.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lines = 0  # of the file; 0: it is not there, or to be written anew
+        self._is_told = False
+
+    def read(self) -> dict[Pair, Paired | None]:
+        """What was found before, by this version."""
+        try:
+            head, *lines = self._path.read_text(encoding="utf-8").splitlines()
+            found = dict(map(_read, lines)) if head == _head() else {}
+        except (OSError, ValueError, TypeError):  # not there, or cut off by a crash
+            return {}
+        self._lines = len(found)
+        return found
+
+    def add(self, new: Found, of: Found) -> None:
+        """Keep `new`, and drop what is not among all that are wanted, `of`, when that is much."""
+        try:
+            if not self._lines or self._lines + len(new) > _MOST_LINES * len(of):
+                self._path.parent.mkdir(exist_ok=True)
+                with whole_file(self._path) as file:
+                    file.write(f"{_head()}\n{_written(of)}".encode())
+                self._lines = len(of)
+            elif new:
+                with self._path.open("a", encoding="utf-8") as file:
+                    file.write(_written(new))
+                self._lines += len(new)
+        except OSError as error:
+            self._lines = 0
+            if not self._is_told:
+                log.warning("comparisons of teams are not kept for the next start: %s", error)
+            self._is_told = True
+
+
 def _key(entry: Entry, place: int, result: Result) -> Play:
     # A submission that is played again takes another time.
     return entry.submission, place, str(result.seconds.wall)
@@ -171,3 +237,34 @@ def _normal_quantile(p_value: float) -> float:
     from scipy.special import ndtri
 
     return float(ndtri(max(p_value, _LEAST_P) / 2))
+
+
+log = logging.getLogger("reglue")
+
+
+def _head() -> str:
+    return json.dumps({"comparisons": _FORMAT, "reglue": version("reglue")})
+
+
+def _written(found: Found) -> str:
+    lines = []
+    for pair, each in found.items():
+        kept = None
+        if each is not None:
+            kept = [each.difference, each.interval95, each.p_value, each.pairs, each.unlike]
+        lines.append(json.dumps([*pair, kept]) + "\n")
+    return "".join(lines)
+
+
+def _read(line: str) -> tuple[Pair, Paired | None]:
+    one, other, kept = json.loads(line)
+    if kept is None:
+        return (tuple(one), tuple(other)), None
+    difference, interval, p_value, pairs, unlike = kept
+    return (tuple(one), tuple(other)), Paired(
+        difference=difference,
+        interval95=None if interval is None else tuple(interval),
+        p_value=p_value,
+        pairs=pairs,
+        unlike=unlike,
+    )

@@ -7,7 +7,7 @@ import time
 from datetime import datetime
 
 from reglue.errors import UsageError
-from reglue_competition.admitted import check_admitted
+from reglue_competition.competition_folder import check_admitted
 from reglue_competition.runs.hosted import Hosted
 from reglue_competition.store import Phase, Store, Submission
 

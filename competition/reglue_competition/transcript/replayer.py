@@ -33,10 +33,9 @@ from reglue_bench.procedures import PROCEDURES, TRAINING
 from reglue_bench.replay import Recorded, Replay
 from reglue_bench.replay.recorded import changes_since, check_is_here
 from reglue_bench.settings import TrainingSettings, read_settings
-from reglue_competition.phases.code import code_sha256
-from reglue_competition.transcript.contents import Episode, Header, read_content
+from reglue_competition.phases.drawing import code_sha256
+from reglue_competition.transcript.contents import Episode, Header, PlannedCells, read_content
 from reglue_competition.transcript.framing import Place, RecordReader
-from reglue_competition.transcript.planned import PlannedCells
 from reglue_competition.transcript.transcript_reader import read_episode
 
 _NOT_KEPT = ("train", "checkpoint", "checkpoint_adapt")

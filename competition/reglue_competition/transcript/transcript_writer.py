@@ -26,10 +26,9 @@ from reglue_bench.runs.ledger import (
 from reglue_bench.runs.notes import Ending
 from reglue_bench.runs.run import kept_cell_key
 from reglue_bench.settings import Settings
-from reglue_competition.phases.code import code_sha256
-from reglue_competition.transcript.contents import Episode, EpisodeJson, Header, Score
+from reglue_competition.phases.drawing import code_sha256
+from reglue_competition.transcript.contents import Episode, EpisodeJson, Header, PlannedCells, Score
 from reglue_competition.transcript.framing import MAGIC, Kind, first_chain, write_record
-from reglue_competition.transcript.planned import PlannedCells
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import pytest
 from env_adapters import SuiteName
 from reglue.errors import UsageError
 from reglue_competition.phases import Drawn, Secrets, entry_secret, plans_of
-from reglue_competition.phases.code import code_sha256
+from reglue_competition.phases.drawing import code_sha256
 from tests.reglue_competition.competitions import definition, phase
 
 WORLD = """

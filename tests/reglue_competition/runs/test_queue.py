@@ -18,7 +18,7 @@ import pytest
 from reglue.errors import Refused
 from reglue.net.join_string import JoinString
 from reglue_bench.results.read_run import read_run
-from reglue_competition.admitted import note_admission
+from reglue_competition.competition_folder import note_admission
 from reglue_competition.runs import phase_calendar, queue
 from reglue_competition.runs.told import run_folder
 from reglue_competition.store.records import Status

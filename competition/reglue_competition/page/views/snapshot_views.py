@@ -8,12 +8,16 @@ see `visibility`.
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import MappingProxyType
 
-from reglue_bench.formatting import count, listed
+from reglue_bench.formatting import count, listed, plural, span
 from reglue_bench.results.result import Result
 from reglue_bench.results.success import is_agents_fault
+from reglue_competition.backup import BACKED_UP
 from reglue_competition.definition import Definition, PhaseDefinition
 from reglue_competition.page.site import Snapshot
 from reglue_competition.page.views import wording
@@ -31,7 +35,7 @@ from reglue_competition.page.views.view_models import (
 )
 from reglue_competition.page.views.visibility import Reader
 from reglue_competition.ranking import RULE, SCORED, Leaderboard, Row
-from reglue_competition.store import UNFINISHED, Appeal, Event, Phase, Run, Submission
+from reglue_competition.store import UNFINISHED, Appeal, Event, Phase, Run, Store, Submission
 
 MOST_WAITING = 10
 """Submissions in the queue that a leaderboard names."""
@@ -42,6 +46,8 @@ REPLAYED = ("broken", "failed", "cancelled")
 _MOST_DETAIL = 300  # characters of an event's
 
 _OF_A_FILE = re.compile(r"[/\\]|\.py|\.toml|:.*:")
+
+_DAY = timedelta(days=1)
 
 
 def benchmark_names(definition: Definition, phase: PhaseDefinition) -> list[str]:
@@ -213,6 +219,27 @@ def appeal_view(appeal: Appeal) -> AppealView:
         answer=appeal.answer,
         answered=wording.minute(appeal.answered_at),
     )
+
+
+def health(snapshot: Snapshot, store: Store, folder: Path) -> Sequence[tuple[str, str]]:
+    """What there is to know, and how it stands. Raises StoreFailed."""
+    submissions, now = snapshot.submissions.values(), datetime.now(UTC)
+    statuses = [each.status for each in submissions]
+    waits_s = [(now - s.queued_at).total_seconds() for s in submissions if s.status == "waiting"]
+    places = snapshot.definition.play.places
+    backup = store.newest_event(BACKED_UP)
+    since = "never" if backup is None else f"{span((now - backup).total_seconds())} ago"
+    free = shutil.disk_usage(folder).free / 2**30
+    return [
+        ("database", "does not answer" if snapshot.is_away else "answers"),
+        ("playing", f"{statuses.count('playing')} of {plural(places, 'place')}"),
+        ("waiting", count(len(waits_s))),
+        ("longest wait", span(max(waits_s)) if waits_s else "nobody waits"),
+        ("broken", count(statuses.count("broken"))),
+        ("interrupted, 24 h", count(store.count_events("submission interrupted", now - _DAY))),
+        ("free on the disk", f"{free:,.1f} GiB"),
+        ("last backup", since),
+    ]
 
 
 def _place(row: Row, rows: Sequence[Row], found: Leaderboard, scale: tuple[float, float]) -> Place:
