@@ -42,9 +42,9 @@ BACKED_UP = "backed up"
 _FORMAT = "reglue competition backup 1"
 _ROWS_AT_ONCE = 500
 _CHUNK = 1 << 20  # bytes
-_KEPT = (FILE, "secrets", "tasks", "transcripts", "reveals", "runs")
+_CONTENTS = (FILE, "secrets", "tasks", "transcripts", "reveals", "runs")
 _SQLITE = ".sqlite"
-_PASSING = (
+_TEMPORARY = (
     f"{_SQLITE}-wal",
     f"{_SQLITE}-shm",
     "lock",
@@ -90,7 +90,7 @@ def _dump(connection: sa.Connection, file: IO[bytes]) -> None:
     file.write(_line({"format": _FORMAT, "revision": head()}))
     for table in TABLES.sorted_tables:
         for row in connection.execute(sa.select(table).order_by(*table.primary_key)).mappings():
-            values = {name: _plain(value) for name, value in row.items()}
+            values = {name: _value(value) for name, value in row.items()}
             file.write(_line({"table": table.name, "row": values}))
 
 
@@ -163,17 +163,17 @@ def _line(value: object) -> bytes:
     return json.dumps(value).encode() + b"\n"
 
 
-def _plain(value: object) -> object:
+def _value(value: object) -> object:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
 def _files(folder: Path) -> Iterator[Path]:
     """What is kept, in an order; links are not followed."""
-    for name in _KEPT:
+    for name in _CONTENTS:
         top = folder / name
         for each in [top] if top.is_file() else sorted(top.rglob("*")):
-            passes = each.name.endswith(_PASSING) or "__pycache__" in each.parts
-            if each.is_file() and not each.is_symlink() and not passes:
+            is_temporary = each.name.endswith(_TEMPORARY) or "__pycache__" in each.parts
+            if each.is_file() and not each.is_symlink() and not is_temporary:
                 yield each
 
 
@@ -182,14 +182,14 @@ def _content(path: Path) -> bytes:
     if path.suffix != _SQLITE:
         return path.read_bytes()
     try:
-        return _copied(path)
+        return _copy_sqlite(path)
     except sqlite3.Error as error:
         if not path.exists():
             raise FileNotFoundError from error
         raise StorageFailed(f"{path} cannot be read: {words_of(error)}") from error
 
 
-def _copied(path: Path) -> bytes:
+def _copy_sqlite(path: Path) -> bytes:
     uri = f"{path.absolute().as_uri()}?mode=ro"
     with (
         closing(sqlite3.connect(uri, uri=True, timeout=PATIENCE_S)) as source,

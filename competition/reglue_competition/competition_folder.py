@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 
 from reglue.errors import CannotLoad, RunBusy, StorageFailed, UnknownName, UsageError
 from reglue_competition.definition import FILE, Bars, Definition, PhaseDefinition, read_definition
-from reglue_competition.phases import Drawn, Secrets, commitment, plans_of
+from reglue_competition.phases import PlannedBenchmark, Secrets, commitment, plan_phase
 from reglue_competition.store import Store
 from reglue_competition.store.database import sqlite_url
 
@@ -93,7 +93,7 @@ class CompetitionFolder:
         finally:
             lock.release()
 
-    def drawn(self, phase: str) -> list[Drawn]:
+    def benchmarks(self, phase: str) -> list[PlannedBenchmark]:
         """What a phase plays. Raises UsageError."""
         try:
             asked = self.definition.phase(phase)
@@ -101,7 +101,7 @@ class CompetitionFolder:
             known = [each.name for each in self.definition.phases]
             raise UnknownName("phase", phase, known) from None
         try:
-            return plans_of(self.definition, asked, self.secrets(), self.path)
+            return plan_phase(self.definition, asked, self.secrets(), self.path)
         except CannotLoad as error:
             raise UsageError(
                 f"phase {phase}: {error}; the package in {self.path / 'tasks'} has to be "
@@ -110,22 +110,26 @@ class CompetitionFolder:
 
     def check_admitted(self, store: Store, phase: str) -> None:
         """Raise UsageError where what a phase plays is to be admitted first, and is not."""
-        drawn = self.drawn(phase)
-        committed = commitment(drawn, self.secrets().salt(phase))
-        check_admitted(store, self.definition.phase(phase), drawn, committed, folder=self.path)
+        benchmarks = self.benchmarks(phase)
+        plan_commitment = commitment(benchmarks, self.secrets().salt(phase))
+        check_admitted(
+            store, self.definition.phase(phase), benchmarks, plan_commitment, folder=self.path
+        )
 
-    def open_phase(self, store: Store, phase: str) -> Sequence[Drawn]:
+    def open_phase(self, store: Store, phase: str) -> Sequence[PlannedBenchmark]:
         """Put the file in force, draw what a phase plays, commit to it, and open the phase.
 
         For who holds `only_server`: a server plays the file that it has read. Raises UsageError
         if the phase may not be opened, or is not admitted.
         """
         store.apply(self.definition)
-        drawn = self.drawn(phase)
-        committed = commitment(drawn, self.secrets().salt(phase))
-        check_admitted(store, self.definition.phase(phase), drawn, committed, folder=self.path)
-        store.open_phase(phase, committed)
-        return drawn
+        benchmarks = self.benchmarks(phase)
+        plan_commitment = commitment(benchmarks, self.secrets().salt(phase))
+        check_admitted(
+            store, self.definition.phase(phase), benchmarks, plan_commitment, folder=self.path
+        )
+        store.open_phase(phase, plan_commitment)
+        return benchmarks
 
 
 @contextmanager
@@ -152,10 +156,15 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 def note_admission(
-    store: Store, phase: str, drawn: Sequence[Drawn], plan_commitment: str, *, passed: bool
+    store: Store,
+    phase: str,
+    benchmarks: Sequence[PlannedBenchmark],
+    plan_commitment: str,
+    *,
+    passed: bool,
 ) -> None:
     """Note how the admission of a phase went."""
-    bars = _bars(drawn)
+    bars = _bars(benchmarks)
     store.note(_ADMISSION, phase=phase, passed=passed, plan_commitment=plan_commitment, bars=bars)
 
 
@@ -167,7 +176,7 @@ def waive_admission(store: Store, phase: str) -> None:
 def check_admitted(
     store: Store,
     phase: PhaseDefinition,
-    drawn: Sequence[Drawn],
+    benchmarks: Sequence[PlannedBenchmark],
     plan_commitment: str,
     *,
     folder: Path,
@@ -176,9 +185,9 @@ def check_admitted(
 
     `folder` is the competition's; the error names it.
     """
-    if not _is_asked(phase, drawn):
+    if not _is_asked(phase, benchmarks):
         return
-    what = {"plan_commitment": plan_commitment, "bars": _bars(drawn)}
+    what = {"plan_commitment": plan_commitment, "bars": _bars(benchmarks)}
     why = "it was not admitted"
     for event in store.events_of(_ADMISSION, _WAIVED, phase=phase.name):
         if event.kind == _WAIVED:
@@ -198,16 +207,16 @@ def check_admitted(
     )
 
 
-def _is_asked(phase: PhaseDefinition, drawn: Sequence[Drawn]) -> bool:
+def _is_asked(phase: PhaseDefinition, benchmarks: Sequence[PlannedBenchmark]) -> bool:
     """Where the file does not say it: if something counts, and is the organiser's own, or has bars.
 
     Reglue's own environments are tested with it.
     """
     if phase.needs_admission is not None:
         return phase.needs_admission
-    own = any(each.code or each.entry.admit != Bars() for each in drawn)
+    own = any(each.code or each.entry.admit != Bars() for each in benchmarks)
     return own and phase.kind != "practice"
 
 
-def _bars(drawn: Sequence[Drawn]) -> list[dict[str, Any]]:
-    return [each.entry.admit.model_dump() for each in drawn]
+def _bars(benchmarks: Sequence[PlannedBenchmark]) -> list[dict[str, Any]]:
+    return [each.entry.admit.model_dump() for each in benchmarks]

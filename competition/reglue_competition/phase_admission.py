@@ -20,7 +20,7 @@ from reglue_bench.results.result import Result
 from reglue_bench.runs.extremes import failures, told_failures
 from reglue_bench.runs.observer import Observer
 from reglue_bench.runs.run import Request
-from reglue_competition.phases import Drawn
+from reglue_competition.phases import PlannedBenchmark
 
 CELLS = 8
 """How many of a plan's episodes are played in every way that must agree."""
@@ -28,29 +28,29 @@ CELLS = 8
 _RANDOM = "random"
 
 
-def admission(drawn: Drawn, watcher: Observer) -> Iterator[Check]:
+def admission(benchmark: PlannedBenchmark, watcher: Observer) -> Iterator[Check]:
     """Check one benchmark of a phase, on the very cells that teams will play.
 
     Raises UsageError for a reference agent that cannot be started, and KeyboardInterrupt.
     """
-    exact = _exact(drawn)
+    exact = _exact(benchmark)
     yield exact
     if not exact.passed:
         return
-    yield _robust(drawn)
-    bars = drawn.entry.admit
-    yield _check(_RANDOM, _played(drawn, _RANDOM, watcher), below=bars.random_below)
+    yield _robust(benchmark)
+    bars = benchmark.entry.admit
+    yield _check(_RANDOM, _play(benchmark, _RANDOM, watcher), below=bars.random_below)
     if bars.reference is None:
         yield Check(None, "no reference agent: whether it can be solved was not checked")
     else:
-        result = _played(drawn, bars.reference, watcher)
+        result = _play(benchmark, bars.reference, watcher)
         yield _check(bars.reference, result, at_least=bars.reference_at_least)
 
 
-def _exact(drawn: Drawn) -> Check:
-    cells = list(_cells(drawn))
+def _exact(benchmark: PlannedBenchmark) -> Check:
+    cells = list(_cells(benchmark))
     try:
-        admit(suite_of(drawn.plan, drawn.settings).build(), cells=cells)
+        admit(suite_of(benchmark.plan, benchmark.settings).build(), cells=cells)
     except NotAdmitted as error:
         return Check(False, f"not the same each time: {error}")
     except Exception as error:  # noqa: BLE001 - the edge of the organiser's environment
@@ -59,11 +59,11 @@ def _exact(drawn: Drawn) -> Check:
     return Check(True, f"{len(cells) or 'some'} episodes are the same to the bit, however played")
 
 
-def _robust(drawn: Drawn) -> Check:
+def _robust(benchmark: PlannedBenchmark) -> Check:
     """Whether agents can make its environment fail."""
     with tempfile.TemporaryDirectory(prefix="reglue-admit-") as folder:
         try:
-            found = failures(drawn.plan, drawn.settings, Path(folder))
+            found = failures(benchmark.plan, benchmark.settings, Path(folder))
         except EnvironmentFault as error:
             return Check(False, f"its environment fails at extreme actions: {error}")
     if found:
@@ -71,19 +71,19 @@ def _robust(drawn: Drawn) -> Check:
     return Check(True, "extreme actions do not make it fail")
 
 
-def _cells(drawn: Drawn) -> Iterator[Cell]:
+def _cells(benchmark: PlannedBenchmark) -> Iterator[Cell]:
     """Some of the plan's, from all of its units; none if a unit's number of episodes is open."""
-    procedure, key = procedure_of(drawn.plan), cell_key(drawn.settings.secret)
+    procedure, key = procedure_of(benchmark.plan), cell_key(benchmark.settings.secret)
     for unit in range(0, procedure.units, math.ceil(procedure.units / CELLS)):
         for cell in islice(procedure.cells(unit), 1):
-            yield drawn.plan.order(unit, cell, b"", key).cell
+            yield benchmark.plan.order(unit, cell, b"", key).cell
 
 
-def _played(drawn: Drawn, agent: str, watcher: Observer) -> Result:
+def _play(benchmark: PlannedBenchmark, agent: str, watcher: Observer) -> Result:
     """The whole plan, played by an agent that is started here."""
-    settings = drawn.settings.model_copy(update={"agent": agent})
+    settings = benchmark.settings.model_copy(update={"agent": agent})
     with tempfile.TemporaryDirectory(prefix="reglue-admit-") as folder:
-        result = start(Path(folder), Request(settings, drawn.plan), watcher)
+        result = start(Path(folder), Request(settings, benchmark.plan), watcher)
     if result.ended_early is not None and result.ended_early.status == "interrupted":
         raise KeyboardInterrupt
     return result
@@ -96,9 +96,9 @@ def _check(
     if result.ended_early is not None or score is None:
         why = "it has no score" if result.ended_early is None else result.ended_early.what
         return Check(False, f"{agent} did not play all of it: {why}")
-    told = f"{agent} scores {score:z.3g}"
+    words = f"{agent} scores {score:z.3g}"
     if below is not None:
-        return Check(score < below, f"{told}, wanted less than {below:g}")
+        return Check(score < below, f"{words}, wanted less than {below:g}")
     if at_least is not None:
-        return Check(score >= at_least, f"{told}, wanted {at_least:g} or more")
-    return Check(None, f"{told}; the competition file has no bar for it")
+        return Check(score >= at_least, f"{words}, wanted {at_least:g} or more")
+    return Check(None, f"{words}; the competition file has no bar for it")

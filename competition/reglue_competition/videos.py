@@ -111,19 +111,19 @@ class NoPictures(Exception):
 
 
 def _write(clip: Clip, *, episodes: int, fps: float) -> None:
-    chosen = _chosen(clip.run, episodes)
-    if not chosen:
+    rows = _choose(clip.run, episodes)
+    if not rows:
         return
     with video(clip.path, fps) as frames:
         shape: tuple[int, ...] = ()
-        for row in chosen:
+        for row in rows:
             # It is the organiser's own folder, of environments that this user has played.
             recorded = read_episode(clip.run, row.k, row.unit, trust_code=True)
             picture = None
             with closing(_pictures(recorded)) as pictures:
                 for picture in islice(pictures, _MOST_PICTURES):
                     shape = shape or picture.shape
-                    frames.add(_fitted(picture, shape))
+                    frames.add(_fit(picture, shape))
             _hold(frames, picture, shape, round(fps * _PAUSE_S))
 
 
@@ -150,10 +150,10 @@ def _pictures(recorded: Recorded) -> Generator[Picture]:
 def _hold(frames: Video, picture: Picture | None, shape: tuple[int, ...], times: int) -> None:
     if picture is not None:
         for _ in range(times):
-            frames.add(_fitted(picture, shape))
+            frames.add(_fit(picture, shape))
 
 
-def _fitted(picture: Picture, shape: tuple[int, ...]) -> Picture:
+def _fit(picture: Picture, shape: tuple[int, ...]) -> Picture:
     """In the middle of a frame of that shape, shrunk if need be: tasks may draw other sizes."""
     if picture.shape == shape:
         return picture
@@ -163,7 +163,7 @@ def _fitted(picture: Picture, shape: tuple[int, ...]) -> Picture:
     return frame
 
 
-def _chosen(run: Path, episodes: int) -> list[Row]:
+def _choose(run: Path, episodes: int) -> list[Row]:
     """So many of the episodes that were judged, evenly spread: of one run if agents learn."""
     with LedgerReader(run) as ledger:
         procedure = procedure_of(Plan.from_json(ledger.about["plan"]))

@@ -12,7 +12,7 @@ import pytest
 from reglue_bench.rehearsal import Check
 from reglue_bench.runs.observer import NullObserver
 from reglue_competition.phase_admission import admission
-from reglue_competition.phases import Secrets, plans_of
+from reglue_competition.phases import Secrets, plan_phase
 from tests.reglue_competition.competitions import definition, phase
 
 FILE = """
@@ -72,7 +72,7 @@ def checks(folder: Path, world: str, **bars: Any) -> list[Check]:
     }
     whole = definition(phase(benchmarks=[entry]))
     secrets = Secrets.create(folder / "secrets")
-    (drawn,) = plans_of(whole, whole.phases[0], secrets, folder)
+    (drawn,) = plan_phase(whole, whole.phases[0], secrets, folder)
     drawn = replace(drawn, settings=drawn.settings.model_copy(update={"workers": 0}))
     return list(admission(drawn, NullObserver()))
 

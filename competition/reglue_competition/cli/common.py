@@ -76,7 +76,7 @@ def write_certificate(
     return path
 
 
-def joining(folder: CompetitionFolder, token: str, advertise: str | None) -> str:
+def join_string_of(folder: CompetitionFolder, token: str, advertise: str | None) -> str:
     """The join string of a team: address, authority and token. Raises UsageError."""
     address = advertise or folder.definition.address
     if split_address(address)[1] == 0:
@@ -113,7 +113,7 @@ def read_date(text: str | None) -> datetime | None:
     return found.astimezone(UTC)
 
 
-def date(found: datetime | None) -> str:
+def format_date(found: datetime | None) -> str:
     """A date for people."""
     return "" if found is None else f"{found:%Y-%m-%d %H:%M}"
 

@@ -13,11 +13,11 @@ from glue_server.console import console, say
 from reglue.errors import RunBusy, UsageError, printable
 from reglue_bench.cli.arguments import AsJson
 from reglue_bench.formatting import number
-from reglue_competition.cli.common import Folder, date, print_json
-from reglue_competition.cli.status import plain
+from reglue_competition.cli.common import Folder, format_date, print_json
+from reglue_competition.cli.status import to_json
 from reglue_competition.competition_folder import CompetitionFolder, waive_admission
 from reglue_competition.phases import commitment, reveal_file
-from reglue_competition.phases import reveal as reveal_to
+from reglue_competition.phases import reveal as write_reveal
 from reglue_competition.videos import clips, write_videos
 
 _Phase = Annotated[str, Argument(metavar="PHASE", help="the phase's name")]
@@ -49,15 +49,15 @@ def open_(
 
     Exit codes: 0 open, or asked for; 1 the database is away; 2 wrong usage; 130 interrupted.
     """
-    found = CompetitionFolder.read(folder)
-    with found.store() as store:
-        if not_admitted and found.drawn(phase):
+    competition = CompetitionFolder.read(folder)
+    with competition.store() as store:
+        if not_admitted and competition.benchmarks(phase):
             waive_admission(store, phase)
         try:
-            with found.only_server():
-                found.open_phase(store, phase)
+            with competition.only_server():
+                competition.open_phase(store, phase)
         except RunBusy:
-            found.check_admitted(store, phase)
+            competition.check_admitted(store, phase)
             store.ask_open(phase)
             say(f"the server opens {phase} within some seconds")
         else:
@@ -102,18 +102,18 @@ def reveal(
     Exit codes: 0 written; 1 the database is away, or the disk full; 2 wrong usage;
     130 interrupted.
     """
-    found = CompetitionFolder.read(folder)
-    drawn, salt = found.drawn(phase), found.secrets().salt(phase)
-    with found.store() as store:
+    competition = CompetitionFolder.read(folder)
+    benchmarks, salt = competition.benchmarks(phase), competition.secrets().salt(phase)
+    with competition.store() as store:
         (about,) = (each for each in store.phases() if each.name == phase)
-        if about.plan_commitment not in (None, commitment(drawn, salt)):
+        if about.plan_commitment not in (None, commitment(benchmarks, salt)):
             raise UsageError(
                 f"the plan of phase {phase} is not the one that was committed to: restore the "
                 "files of its environments, the secrets and the installed versions as they were"
             )
         store.reveal_phase(phase)
-    out = file or reveal_file(found.path, phase)
-    reveal_to(out, drawn, salt, competition=found.definition.name, phase=phase)
+    out = file or reveal_file(competition.path, phase)
+    write_reveal(out, benchmarks, salt, competition=competition.definition.name, phase=phase)
     whose = "publish it with" if file else "the page publishes it; it opens"
     say(f"{out} is written; {whose} the commitment {about.plan_commitment}")
 
@@ -141,9 +141,9 @@ def videos(
     """
     if not 0.01 <= fps <= 1000:
         raise UsageError(f"got --fps {number(fps)}, wanted a number from 0.01 to 1000")
-    found = CompetitionFolder.read(folder)
-    with found.store() as store:
-        wanted = clips(found, store, phase)
+    competition = CompetitionFolder.read(folder)
+    with competition.store() as store:
+        wanted = clips(competition, store, phase)
         is_public = store.definition().page.replays
     shown = console()
     with Progress(console=shown, transient=True, disable=not shown.is_terminal) as progress:
@@ -159,7 +159,7 @@ def videos(
             say(trouble.words)
             failed = failed or trouble.is_fault
     there = sum(clip.is_made for clip in wanted)
-    say(f"{there} of {len(wanted)} videos are in {found.replays_path}")
+    say(f"{there} of {len(wanted)} videos are in {competition.replays_path}")
     if there and not is_public:
         say("nobody sees them yet: page.replays is false in the competition file that is in force")
     if failed:
@@ -213,14 +213,14 @@ def appeals(
     with CompetitionFolder.read(folder).store() as store:
         found = [each for each in store.appeals() if all_ or each.is_open]
     if json:
-        print_json([plain(each) for each in found])
+        print_json([to_json(each) for each in found])
         return
     for each in found:
-        say(f"{each.id}: {each.team}, {each.submission}, {date(each.at)} UTC")
-        say(_indented(each.text))
+        say(f"{each.id}: {each.team}, {each.submission}, {format_date(each.at)} UTC")
+        say(_indent(each.text))
         if not each.is_open:
-            say(f"answered {date(each.answered_at)} UTC")
-            say(_indented(each.answer))
+            say(f"answered {format_date(each.answered_at)} UTC")
+            say(_indent(each.answer))
     if not found:
         say("no appeals" if all_ else "no appeal waits for an answer")
 
@@ -241,5 +241,5 @@ def answer(
     say(f"appeal {appeal} is answered")
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return "\n".join(f"    {line}" for line in printable(text).splitlines())

@@ -14,7 +14,7 @@ from reglue.errors import UsageError, printable
 from reglue.net.join_string import split_address
 from reglue_bench.cli.arguments import AsJson
 from reglue_competition.backup import BACKED_UP, back_up
-from reglue_competition.backup import restore as restored
+from reglue_competition.backup import restore as restore_backup
 from reglue_competition.cli.common import Folder, print_json
 from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.phases import certificates
@@ -23,8 +23,8 @@ from reglue_competition.runs.hosted import Hosted
 from reglue_competition.runs.logs import log_to_stderr
 from reglue_competition.runs.page_process import PageProcess, is_loopback
 from reglue_competition.runs.serve import Addresses
-from reglue_competition.runs.serve import serve as served
-from reglue_competition.store import migrate as migrated
+from reglue_competition.runs.serve import serve as run_server
+from reglue_competition.store import migrate as migrate_database
 
 _File = Annotated[Path, Argument(metavar="FILE", help="the backup, such as monday.tar.gz")]
 
@@ -77,17 +77,20 @@ def serve(
 
     Exit codes: 0 stopped; 1 the database is away; 2 wrong usage; 130 interrupted while it stopped.
     """
-    found = CompetitionFolder.read(folder)
+    competition = CompetitionFolder.read(folder)
     log_to_stderr(as_json=log_json)
-    with found.store() as store:
-        store.apply(found.definition)
-        hosted = Hosted(found, found.secrets(), logs_json=log_json)
-        shown = page_listen or found.definition.page.listen
-        served(
+    with competition.store() as store:
+        store.apply(competition.definition)
+        hosted = Hosted(competition, competition.secrets(), logs_json=log_json)
+        shown = page_listen or competition.definition.page.listen
+        run_server(
             hosted,
             store,
-            Addresses(listen or _own(found.definition.address), metrics=metrics_listen),
-            page=(lambda: PageProcess(found, shown)) if page else None,
+            Addresses(
+                listen or _address_to_listen_at(competition.definition.address),
+                metrics=metrics_listen,
+            ),
+            page=(lambda: PageProcess(competition, shown)) if page else None,
             drain_timeout_s=drain_timeout,
             say=say,
         )
@@ -118,16 +121,16 @@ def certificate(
     """
     if renew and new_authority:
         raise UsageError("wanted --renew or --new-authority, not both")
-    found = CompetitionFolder.read(folder)
+    competition = CompetitionFolder.read(folder)
     if renew or new_authority:
         make = certificates.renew if renew else certificates.new_authority
-        make(found.secrets_path, found.definition.address)
-    shown = Certificate.read(found.secrets_path)
+        make(competition.secrets_path, competition.definition.address)
+    shown = Certificate.read(competition.secrets_path)
     if renew or new_authority:
         kind = "certificate renewed" if renew else "authority made anew"
-        with found.store() as store:
+        with competition.store() as store:
             store.note(kind, authority=shown.authority, until=shown.ends.isoformat())
-    is_ours = (found.secrets_path / AUTHORITY_KEY).exists()
+    is_ours = (competition.secrets_path / AUTHORITY_KEY).exists()
     if json:
         print_json(
             {
@@ -167,10 +170,10 @@ def backup(folder: Folder, file: _File) -> None:
     Exit codes: 0 written; 1 the database is away, or the disk full; 2 wrong usage;
     130 interrupted.
     """
-    found = CompetitionFolder.read(folder)
-    size = back_up(found, file)
+    competition = CompetitionFolder.read(folder)
+    size = back_up(competition, file)
     say(f"{file}: {decimal(size)}; it holds the competition's secrets: keep it to yourself")
-    with found.store() as store:
+    with competition.store() as store:
         store.note(BACKED_UP, bytes=size)
 
 
@@ -191,7 +194,7 @@ def restore(
     Exit codes: 0 restored; 1 the database is away, or the disk full; 2 wrong usage;
     130 interrupted.
     """
-    restored(file, folder)
+    restore_backup(file, folder)
     say(f"{folder} is restored; `reglue competition serve {folder}` goes on")
 
 
@@ -204,13 +207,13 @@ def migrate(folder: Folder) -> None:
 
     Exit codes: 0 up to date; 1 the database is away; 2 wrong usage; 130 interrupted.
     """
-    found = CompetitionFolder.read(folder)
-    with found.only_server():
-        migrated(found.database_url)
+    competition = CompetitionFolder.read(folder)
+    with competition.only_server():
+        migrate_database(competition.database_url)
     say("the database is up to date")
 
 
-def _own(address: str) -> str:
+def _address_to_listen_at(address: str) -> str:
     """Where to listen so that peers can dial `address`."""
     host, port = split_address(address)
     return address if is_loopback(address) else f"{'[::]' if ':' in host else '0.0.0.0'}:{port}"

@@ -12,7 +12,7 @@ from glue_server.console import console, say
 from reglue.errors import UsageError
 from reglue_bench.cli.rehearse import MARKS
 from reglue_bench.terminal.progress import watcher
-from reglue_competition.cli.common import Folder, TokenEnv, date, token_in
+from reglue_competition.cli.common import Folder, TokenEnv, format_date, token_in
 from reglue_competition.competition_folder import CompetitionFolder, note_admission
 from reglue_competition.definition import FILE, changes
 from reglue_competition.kit import write_kit
@@ -57,9 +57,9 @@ def init(
     Exit codes: 0 made; 1 the database is away; 2 wrong usage; 130 interrupted.
     """
     name = folder.absolute().name
-    given = token_in(token_env)
+    own_token = token_in(token_env)
     token = write_competition(
-        folder, name=name, title=title or name, address=address, database=database, token=given
+        folder, name=name, title=title or name, address=address, database=database, token=own_token
     )
     say(
         f"{folder}: edit {FILE} and tasks/, then\n"
@@ -67,7 +67,7 @@ def init(
         f"  reglue competition check {folder}\n"
         f"  reglue competition serve {folder}"
     )
-    if given is None:
+    if own_token is None:
         say("The organiser's token, shown this once:")
         print(token)
 
@@ -90,19 +90,20 @@ def check(
 
     Exit codes: 0 it may be served; 1 the database is away; 2 a mistake; 130 interrupted.
     """
-    found = CompetitionFolder.read(folder)
-    with found.store() as store:
+    competition = CompetitionFolder.read(folder)
+    with competition.store() as store:
         states = {phase.name: phase.state for phase in store.phases()}
-        if refused := changes(store.definition(), found.definition, states):
+        if refused := changes(store.definition(), competition.definition, states):
             raise UsageError("\n".join([f"{folder / FILE} may not be changed so:", *refused]))
-    for phase in found.definition.phases:
-        say(f"{phase.name}: {date(phase.opens)} to {date(phase.closes)} UTC, {phase.kind}")
-        drawn = found.drawn(phase.name) if draw else []
-        for each in drawn:
+    for phase in competition.definition.phases:
+        dates = f"{format_date(phase.opens)} to {format_date(phase.closes)} UTC"
+        say(f"{phase.name}: {dates}, {phase.kind}")
+        benchmarks = competition.benchmarks(phase.name) if draw else []
+        for each in benchmarks:
             units = sum(each.plan.variants.values())
             say(f"  {each.entry.benchmark}: {len(each.plan.variants)} tasks, {units} goals")
-        if drawn:
-            hours = sum(each.place_s for each in drawn) / 3600
+        if benchmarks:
+            hours = sum(each.place_s for each in benchmarks) / 3600
             say(
                 f"  one submission may hold a place for up to {hours:.1f} h of its agent's time, "
                 "and its environments'; play.run_s, or episode_limit in options, makes it less"
@@ -129,11 +130,11 @@ def admit(
 
     Exit codes: 0 admitted; 1 not admitted; 2 wrong usage; 130 interrupted.
     """
-    found, shown, failed = CompetitionFolder.read(folder), console(), []
-    for name in phase or [each.name for each in found.definition.phases]:
+    competition, shown, failed = CompetitionFolder.read(folder), console(), []
+    for name in phase or [each.name for each in competition.definition.phases]:
         passed = True
-        drawn = found.drawn(name)
-        for each in drawn:
+        benchmarks = competition.benchmarks(name)
+        for each in benchmarks:
             say(f"{name}: {each.entry.benchmark}")
             for check in admission(each, watcher(console(stderr=True))):
                 shown.print(" ", MARKS[check.passed], end=" ")
@@ -141,9 +142,9 @@ def admit(
                 passed &= check.passed is not False
         if not passed:
             failed.append(name)
-        with found.store() as store:
-            committed = commitment(drawn, found.secrets().salt(name))
-            note_admission(store, name, drawn, committed, passed=passed)
+        with competition.store() as store:
+            committed = commitment(benchmarks, competition.secrets().salt(name))
+            note_admission(store, name, benchmarks, committed, passed=passed)
     if failed:
         say(f"not admitted: {', '.join(failed)}")
         raise Exit(FAULTS)
@@ -163,6 +164,6 @@ def kit(
 
     Exit codes: 0 written; 1 the disk is full; 2 wrong usage; 130 interrupted.
     """
-    found = CompetitionFolder.read(folder)
-    write_kit(found.definition, found.path, out)
+    competition = CompetitionFolder.read(folder)
+    write_kit(competition.definition, competition.path, out)
     say(f"{out}: begin with {out / 'README.md'}, and give all of it to the teams")

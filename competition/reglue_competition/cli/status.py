@@ -19,7 +19,7 @@ from reglue.errors import StorageFailed, UsageError, printable
 from reglue_bench.cli.arguments import AsJson
 from reglue_bench.formatting import number
 from reglue_bench.results.whole_file import whole_file
-from reglue_competition.cli.common import Folder, date, print_json, print_table
+from reglue_competition.cli.common import Folder, format_date, print_json, print_table
 from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.store import UNFINISHED, Phase, Run, Store, Submission
 
@@ -33,13 +33,13 @@ def status(folder: Folder, json: AsJson = False) -> None:
 
     Exit codes: 0 shown; 1 the database is away; 2 wrong usage; 130 interrupted.
     """
-    found = CompetitionFolder.read(folder)
-    with found.store() as store:
+    competition = CompetitionFolder.read(folder)
+    with competition.store() as store:
         phases, submissions = store.phases(), store.submissions()
         now = datetime.now(UTC)
         opened = store.phase_open_at(now)
         refused = {each.name: _why_not_open(store, each) for each in phases}
-    begins = None if opened is None else found.definition.round_of(opened.name, now)
+    begins = None if opened is None else competition.definition.round_of(opened.name, now)
     counts = {
         phase.name: Counter(each.status for each in submissions if each.phase == phase.name)
         for phase in phases
@@ -48,25 +48,31 @@ def status(folder: Folder, json: AsJson = False) -> None:
     if json:
         print_json(
             {
-                "name": found.definition.name,
-                "public_key": found.secrets().public_key.hex(),
+                "name": competition.definition.name,
+                "public_key": competition.secrets().public_key.hex(),
                 "open": opened and opened.name,
                 "next_round": begins and begins.isoformat(),
                 "phases": [
-                    plain(each)
+                    to_json(each)
                     | {"submissions": counts[each.name], "not_opened": refused[each.name]}
                     for each in phases
                 ],
-                "queue": [plain(each) for each in queue],
+                "queue": [to_json(each) for each in queue],
             }
         )
         return
     print_table(
-        found.definition.title,
+        competition.definition.title,
         ("phase", "kind", "state", "opens (UTC)", "closes (UTC)", "submissions"),
         (
             (
-                *(each.name, each.kind, each.state, date(each.opens_at), date(each.closes_at)),
+                *(
+                    each.name,
+                    each.kind,
+                    each.state,
+                    format_date(each.opens_at),
+                    format_date(each.closes_at),
+                ),
                 ", ".join(f"{count} {what}" for what, count in counts[each.name].items()),
             )
             for each in phases
@@ -97,7 +103,7 @@ def runs(
     if json:
         print_json(
             [
-                plain(each)
+                to_json(each)
                 | {"runs": [_as_json(run) for run in played if run.submission == each.id]}
                 for each in submissions
             ]
@@ -131,7 +137,7 @@ def export(
         if csv:
             write_csv(store, text)
         else:
-            text.write(json_text.dumps(exported(store), indent=1) + "\n")
+            text.write(json_text.dumps(export_all(store), indent=1) + "\n")
     if out is None:
         print(text.getvalue(), end="")
         return
@@ -143,22 +149,22 @@ def export(
     say(f"{out} is written")
 
 
-def exported(store: Store) -> dict[str, Any]:
+def export_all(store: Store) -> dict[str, Any]:
     """All but what tokens are checked with; dates are ISO 8601, in UTC."""
     return {
         "definition": store.definition().model_dump(mode="json"),
-        "phases": [plain(each) for each in store.phases()],
-        "teams": [plain(each) for each in store.teams()],
-        "tokens": [plain(each) for each in store.tokens()],
-        "submissions": [plain(each) for each in store.submissions()],
-        "runs": [plain(each) for each in store.runs()],
+        "phases": [to_json(each) for each in store.phases()],
+        "teams": [to_json(each) for each in store.teams()],
+        "tokens": [to_json(each) for each in store.tokens()],
+        "submissions": [to_json(each) for each in store.submissions()],
+        "runs": [to_json(each) for each in store.runs()],
         "events": _events(store),
     }
 
 
-def plain(record: Any) -> dict[str, Any]:
+def to_json(record: Any) -> dict[str, Any]:
     """A record as JSON."""
-    return {name: _plain(value) for name, value in asdict(record).items()}
+    return {name: _value(value) for name, value in asdict(record).items()}
 
 
 def write_csv(store: Store, file: TextIO) -> None:
@@ -172,9 +178,9 @@ def write_csv(store: Store, file: TextIO) -> None:
     for run in store.runs(with_results=False):
         runs.setdefault(run.submission, []).append(run)
     for submission in store.submissions():
-        told = [_cell(getattr(submission, name)) for name in of_submission]
+        words = [_cell(getattr(submission, name)) for name in of_submission]
         for each in runs.get(submission.id, [None]):
-            writer.writerow([*told, *(_cell(getattr(each, name, None)) for name in of_run)])
+            writer.writerow([*words, *(_cell(getattr(each, name, None)) for name in of_run)])
 
 
 def _why_not_open(store: Store, phase: Phase) -> str | None:
@@ -186,7 +192,7 @@ def _why_not_open(store: Store, phase: Phase) -> str | None:
 
 
 def _as_json(run: Run) -> dict[str, Any]:
-    return plain(run) | {"result": json_text.loads(run.result) if run.result else None}
+    return to_json(run) | {"result": json_text.loads(run.result) if run.result else None}
 
 
 def _print_submissions(
@@ -195,14 +201,21 @@ def _print_submissions(
     """A table, and beneath it what is too long for one: each benchmark's name, each detail."""
     scores: dict[str, list[str]] = {}
     for run in played:
-        told = run.status if run.score is None else number(run.score)
-        scores.setdefault(run.submission, []).append(told)
+        words = run.status if run.score is None else number(run.score)
+        scores.setdefault(run.submission, []).append(words)
     print_table(
         title,
         ("id", "team", "phase", "name", "status", "entered (UTC)", "scores"),
         (
             (
-                *(each.id, each.team, each.phase, each.name, _status(each), date(each.queued_at)),
+                *(
+                    each.id,
+                    each.team,
+                    each.phase,
+                    each.name,
+                    _status(each),
+                    format_date(each.queued_at),
+                ),
                 ", ".join(scores.get(each.id, [])),
             )
             for each in submissions
@@ -222,15 +235,15 @@ def _status(submission: Submission) -> str:
 def _events(store: Store) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     while page := store.events(after=found[-1]["id"] if found else 0, limit=_PAGE):
-        found += map(plain, page)
+        found += map(to_json, page)
     return found
 
 
-def _plain(value: Any) -> Any:
+def _value(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
 def _cell(value: Any) -> Any:
     """A cell of a table: what begins as a formula would is no formula."""
-    found = "" if value is None else _plain(value)
+    found = "" if value is None else _value(value)
     return f"'{found}" if isinstance(found, str) and found[:1] in ("=", "+", "-", "@") else found

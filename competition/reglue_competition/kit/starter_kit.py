@@ -23,7 +23,7 @@ from reglue_bench.procedures import parameter_settings
 from reglue_bench.runs.trust import foreign_suite
 from reglue_bench.settings import PlanSettings, Settings
 from reglue_competition.definition import Definition, PhaseDefinition
-from reglue_competition.phases import Drawn, plans_of
+from reglue_competition.phases import PlannedBenchmark, plan_phase
 
 _HERE = Path(__file__).parent
 
@@ -34,7 +34,7 @@ STAND_IN = "stand_in.py"
 
 _LIMITS = ("first_step_timeout", "step_timeout", "bank", "late", "turn_every", "run_budget")
 
-_TOLD = ("hide_rewards", "hide_success_ends")
+_VISIBILITY = ("hide_rewards", "hide_success_ends")
 
 _NEGATED = {"goal_visible": "--goal-hidden"}  # elsewhere it is --no-…
 
@@ -46,7 +46,7 @@ def write_kit(definition: Definition, folder: Path, out: Path) -> None:
     secrets: the kit is the same whatever they are. Raises UsageError if `out` is there, or if a
     benchmark cannot be played, and StorageFailed.
     """
-    phases = [(phase, _rehearsed(definition, phase, folder)) for phase in definition.phases]
+    phases = [(phase, _rehearsals(definition, phase, folder)) for phase in definition.phases]
     if out.exists():
         raise UsageError(f"{out} exists; wanted a folder that is not there yet")
     templates = Environment(
@@ -62,7 +62,7 @@ def write_kit(definition: Definition, folder: Path, out: Path) -> None:
             for language in LANGUAGES:
                 rehearse = f"sh ../rehearse.sh {definition.phases[0].name} try"
                 write_project(language, out / language, rehearse)
-            if any(each.is_hidden for _, played in phases for each in played):
+            if any(each.is_hidden for _, target in phases for each in target):
                 copyfile(_HERE / STAND_IN, out / STAND_IN)
             for name in _TEMPLATES:
                 template = templates.get_template(f"{name}.jinja")
@@ -75,7 +75,7 @@ def write_kit(definition: Definition, folder: Path, out: Path) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsed:
+class Rehearsal:
     """A benchmark as a team plays it at home."""
 
     name: str  # as teams are told
@@ -87,46 +87,46 @@ class Rehearsed:
     arguments: str  # of `reglue bench` and `reglue try`, for a shell; $here is the kit
 
 
-def rehearsed(drawn: Drawn) -> Rehearsed:
+def rehearsal(benchmark: PlannedBenchmark) -> Rehearsal:
     """Of a benchmark that was drawn without a secret."""
-    plan, settings = drawn.plan, drawn.settings
+    plan, settings = benchmark.plan, benchmark.settings
     spec = suite_of(plan, settings).build().spec
-    is_hidden = not _is_public(drawn)
-    name, played = f"`{drawn.entry.benchmark}`", shlex.quote(drawn.entry.benchmark)
+    is_hidden = not _is_public(benchmark)
+    name, target = f"`{benchmark.entry.benchmark}`", shlex.quote(benchmark.entry.benchmark)
     options: dict[str, Any] = {
         key: getattr(settings, key)
         for key in PlanSettings.model_fields
         if key != "benchmark" and getattr(settings, key) != Settings.model_fields[key].default
     }
     if is_hidden:
-        name, played = "a hidden task", f'{plan.procedure}:"$here"/{STAND_IN}:StandIn'
-        told = {key: options[key] for key in _TOLD if key in options}
+        name, target = "a hidden task", f'{plan.procedure}:"$here"/{STAND_IN}:StandIn'
+        visibility = {key: options[key] for key in _VISIBILITY if key in options}
         spaces = {"spec": spec_to_bytes(spec).hex(), "tells_success": plan.tells_success}
-        options = told | parameter_settings(plan) | {"environment_args": spaces}
+        options = visibility | parameter_settings(plan) | {"environment_args": spaces}
     options["slots"] = plan.slots
     options |= {key: getattr(settings, key) for key in _LIMITS}
-    return Rehearsed(
+    return Rehearsal(
         name=name,
         is_hidden=is_hidden,
         slots=plan.slots,
         adapts=plan.procedure == "meta-learning",
         run_s=settings.run_budget or 0.0,
         spec=f"{_tensors(spec.observations)} → {_tensors(spec.actions)}",
-        arguments=f"{played} {shlex.join(_flags(options))}",
+        arguments=f"{target} {shlex.join(_flags(options))}",
     )
 
 
-def _rehearsed(definition: Definition, phase: PhaseDefinition, folder: Path) -> list[Rehearsed]:
-    return [rehearsed(each) for each in plans_of(definition, phase, None, folder)]
+def _rehearsals(definition: Definition, phase: PhaseDefinition, folder: Path) -> list[Rehearsal]:
+    return [rehearsal(each) for each in plan_phase(definition, phase, None, folder)]
 
 
-def _is_public(drawn: Drawn) -> bool:
+def _is_public(benchmark: PlannedBenchmark) -> bool:
     """Whether the benchmark's name says all of it: Reglue's own environments, and no file."""
-    if is_custom(drawn.entry.benchmark):
+    if is_custom(benchmark.entry.benchmark):
         return False
-    name = BenchmarkName.parse(drawn.entry.benchmark)
+    name = BenchmarkName.parse(benchmark.entry.benchmark)
     is_own = name.is_metaworld or name.environment.partition(":")[0] in FAMILIES.own
-    return is_own and not list(foreign_suite(drawn.plan.to_json()))
+    return is_own and not list(foreign_suite(benchmark.plan.to_json()))
 
 
 def _flags(options: Mapping[str, Any]) -> Iterator[str]:

@@ -35,7 +35,7 @@ from reglue_competition.page.views import snapshot_views, wording
 from reglue_competition.page.views.details import Details
 from reglue_competition.page.views.snapshot_views import health
 from reglue_competition.page.views.view_models import More, PhaseView
-from reglue_competition.page.views.visibility import Sight, sight
+from reglue_competition.page.views.visibility import Visibility, visibility
 from reglue_competition.page.views.wording import limits
 from reglue_competition.phases import reveal_file
 from reglue_competition.ranking import RULE, SCORED
@@ -239,8 +239,8 @@ class Page:
 
     async def _change_phase(self, request: Request) -> Response:
         """Close a phase, or ask the server, which has its secret, to open it."""
-        action, name = (await self._asked(request)).get("action"), request.path_params["phase"]
-        store = self._site.store
+        form = await self._organiser_form(request)
+        action, name, store = form.get("action"), request.path_params["phase"], self._site.store
         if action == "close":
             return await self._carry_out(lambda: store.close_phase(name))
         if action == "open":
@@ -249,8 +249,9 @@ class Page:
 
     async def _change(self, request: Request) -> Response:
         """Cancel a submission, or have it played again."""
-        action, id_ = (await self._asked(request)).get("action"), request.path_params["submission"]
-        store = self._site.store
+        form = await self._organiser_form(request)
+        action, store = form.get("action"), self._site.store
+        id_ = request.path_params["submission"]
         if action == "cancel":
             return await self._carry_out(lambda: store.ask_cancel(id_))
         if action == "play again":
@@ -259,7 +260,8 @@ class Page:
 
     async def _answer(self, request: Request) -> Response:
         """Answer an appeal, which closes it."""
-        text, appeal = (await self._asked(request)).get("text", ""), request.path_params["appeal"]
+        form = await self._organiser_form(request)
+        text, appeal = form.get("text", ""), request.path_params["appeal"]
         return await self._carry_out(lambda: self._site.store.answer_appeal(appeal, text))
 
     async def _appeal(self, request: Request) -> Response:
@@ -275,7 +277,7 @@ class Page:
         there = f"/submissions/{submission.id}"
         return await self._carry_out(lambda: file(team, submission.id, text), there)
 
-    async def _asked(self, request: Request) -> Mapping[str, str]:
+    async def _organiser_form(self, request: Request) -> Mapping[str, str]:
         """The form of what the organiser asks for."""
         form = await self._form(request)
         who = await run_in_threadpool(self._readers.who, request)
@@ -323,7 +325,7 @@ class Page:
         videos = self._files(submission, "replays", who)
         entries, found = snapshot.definition.phase(submission.phase).benchmarks, {}
         for run in runs:
-            sees = sight(
+            sees = visibility(
                 snapshot.definition,
                 entries[run.index],
                 reader,
@@ -334,7 +336,7 @@ class Page:
                 transcript=transcripts.get(run.index, ""),
                 video=videos.get(run.index, ""),
                 detail=self._details.of(submission, run, sees),
-                is_hidden=sees < Sight.TASKS,
+                is_hidden=sees < Visibility.TASKS,
             )
         return found
 

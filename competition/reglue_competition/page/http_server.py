@@ -50,7 +50,7 @@ def server(
     return _Server(config, page)
 
 
-def listening(address: str) -> socket.socket:
+def listen(address: str) -> socket.socket:
     """A socket that listens at `HOST:PORT`; port 0 is any. Raises UsageError."""
     host, _, port = address.rpartition(":")
     if not port.isdecimal():

@@ -23,7 +23,7 @@ _LOOK_S = 1.0
 _LATER_S = 60
 _RETRY_MS = 10_000  # until a browser whose stream broke asks again
 
-Shown = Mapping[str, Mapping[str, object]]
+Progress = Mapping[str, Mapping[str, object]]
 
 
 class Live:
@@ -55,11 +55,11 @@ class Live:
             self._listeners -= Counter([whose])  # and forget who has none
 
     async def _stream(self) -> AsyncIterator[str]:
-        seen: Shown = {}
+        seen: Progress = {}
         version, silent_s = "", 0.0  # the first is told: the page may be older than its stream
         yield f"retry: {_RETRY_MS}\n\n"
         while not self._closed.is_set():
-            now = _shown(self._site)
+            now = _progress(self._site)
             if changed := {id_: each for id_, each in now.items() if seen.get(id_) != each}:
                 yield f"event: progress\ndata: {json.dumps(changed)}\n\n"
                 seen, silent_s = now, 0.0
@@ -74,7 +74,7 @@ class Live:
             silent_s += _LOOK_S
 
 
-def _shown(site: Site) -> Shown:
+def _progress(site: Site) -> Progress:
     """What is shown of submissions that wait or play, by id."""
     found = {}
     for each in site.snapshot.submissions.values():

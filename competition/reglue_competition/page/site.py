@@ -93,7 +93,7 @@ class Site:
         self.snapshot = Snapshot(store.definition())
         self._after = 0  # the last event that was read
         self._events: deque[Event] = deque(maxlen=_EVENTS_SHOWN)
-        self._compared: dict[str, Comparisons] = {}
+        self._comparisons: dict[str, Comparisons] = {}
         self._ranked: dict[str, _Scored] = {}
         self._runs: dict[tuple[str, datetime], list[Run]] = {}
         self._lock = threading.Lock()  # of `look`
@@ -134,12 +134,12 @@ class Site:
             scored = frozenset((each.id, each.status, each.ended_at) for each in ended)
             if phase.state == "planned" or self._ranked.get(phase.name) == scored:
                 continue
-            if (compared := self._compared.get(phase.name)) is None:
+            if (comparisons := self._comparisons.get(phase.name)) is None:
                 kept = self.folder / COMPARISONS / f"{phase.name}.jsonl"
-                compared = self._compared[phase.name] = Comparisons(kept)
+                comparisons = self._comparisons[phase.name] = Comparisons(kept)
             definition = self.snapshot.definition
             runs = self.folder / "runs"
-            board = leaderboard(definition, phase, self.store, runs, compared=compared)
+            board = leaderboard(definition, phase, self.store, runs, comparisons=comparisons)
             self._ranked[phase.name] = scored
             with self._lock:
                 boards = {**self.snapshot.boards, phase.name: board}

@@ -36,7 +36,7 @@ _SHARE = 0.1  # of `step_s`, that all turns may take on average
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class PlannedBenchmark:
     """A benchmark of a phase, with its goals and cells drawn."""
 
     entry: BenchmarkEntry
@@ -59,7 +59,7 @@ class Drawn:
         assert self.settings.run_budget is not None
         return place_s(self.plan, self.settings.run_budget)
 
-    def of_entry(self, secret: str) -> Drawn:
+    def on_cells_of(self, secret: str) -> PlannedBenchmark:
         """With the goals and cells of an entry's own secret. Raises UsageError."""
         settings = self.settings.model_copy(update={"secret": secret})
         return replace(self, settings=settings, plan=make_plan(settings))
@@ -74,9 +74,9 @@ def entry_secret(salt: bytes, submission: str, draw: int) -> str:
     return hmac.digest(salt, f"reglue entry {submission} {draw}".encode(), hashlib.sha256).hex()
 
 
-def plans_of(
+def plan_phase(
     definition: Definition, phase: PhaseDefinition, secrets: Secrets | None, folder: Path
-) -> list[Drawn]:
+) -> list[PlannedBenchmark]:
     """What a phase plays, in its order: the same each time, for the same files and secrets.
 
     Without secrets goals and cells are everybody's: what teams rehearse with. `folder` is the
@@ -85,7 +85,8 @@ def plans_of(
     """
     secret = None if secrets is None else secrets.phase_secret(phase.name)
     return [
-        _drawn(definition, phase, number, secret, folder) for number in range(len(phase.benchmarks))
+        _plan_benchmark(definition, phase, number, secret, folder)
+        for number in range(len(phase.benchmarks))
     ]
 
 
@@ -133,9 +134,9 @@ def place_s(plan: Plan, run_s: float) -> float:
     return procedure_of(plan).agents * run_s
 
 
-def _drawn(
+def _plan_benchmark(
     definition: Definition, phase: PhaseDefinition, number: int, secret: str | None, folder: Path
-) -> Drawn:
+) -> PlannedBenchmark:
     entry = phase.benchmarks[number]
     place = f"phase {phase.name}, benchmark {number + 1} ({entry.benchmark})"
     with as_keys(place, entry.options):
@@ -151,7 +152,7 @@ def _drawn(
             f"{place}: shows agents which task they play, but agents_see.tasks is false: give "
             "one_hot = false (or reveal_tasks = false) in its options, or agents_see.tasks = true"
         )
-    return Drawn(entry, settings, plan)
+    return PlannedBenchmark(entry, settings, plan)
 
 
 def _check_failure(place: str, plan: Plan) -> None:

@@ -16,7 +16,7 @@ from reglue_bench.results.result import Result
 from reglue_bench.results.whole_file import whole_file
 from reglue_bench.statistics.compare import Difference, Units, compare_units, units_of
 from reglue_bench.statistics.intervals import Z95
-from reglue_competition.ranking.scored_submissions import Benchmark, Entry
+from reglue_competition.ranking.scored_submissions import Benchmark, ScoredSubmission
 
 Play = tuple[str, int, str]  # a submission, the place of a benchmark, and which play of it this is
 Pair = tuple[Play, Play]
@@ -26,7 +26,7 @@ _MOST_LINES = 2  # for each comparison that is still wanted; beyond it the file 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paired:
+class PairedDifference:
     """How one play lies above another, on the cells of both; see `Difference`."""
 
     difference: float
@@ -36,7 +36,7 @@ class Paired:
     unlike: int
 
 
-Found = Mapping[Pair, Paired | None]
+PairedDifferences = Mapping[Pair, PairedDifference | None]
 """None: the two cannot be compared cell by cell."""
 
 _LEAST_P = 1e-300  # below this a p-value is rounded
@@ -53,26 +53,30 @@ class Comparisons:
         """With a `file`, comparisons are kept there too, for the next who asks."""
         self._file = None if file is None else ComparisonsFile(file)
         self._units: dict[Play, Units | None] = {}
-        self._found: dict[Pair, Paired | None] = self._file.read() if self._file else {}
-        self._new: dict[Pair, Paired | None] = {}  # that are not in the file
+        self._differences: dict[Pair, PairedDifference | None] = (
+            self._file.read() if self._file else {}
+        )
+        self._new: dict[Pair, PairedDifference | None] = {}  # that are not in the file
 
-    def forget(self, entries: Sequence[Entry]) -> None:
+    def retain(self, entries: Sequence[ScoredSubmission]) -> None:
         """Keep what belongs to these entries alone."""
         kept = {entry.submission for entry in entries}
         self._units = {play: each for play, each in self._units.items() if play[0] in kept}
-        self._found = {
+        self._differences = {
             pair: each
-            for pair, each in self._found.items()
+            for pair, each in self._differences.items()
             if pair[0][0] in kept and pair[1][0] in kept
         }
 
-    def keep(self) -> None:
+    def save(self) -> None:
         """Write what was found since the last time to the file."""
         if self._file is not None and self._new:
-            self._file.add(self._new, self._found)
+            self._file.add(self._new, self._differences)
             self._new = {}
 
-    def compare(self, one: Entry, other: Entry, benchmarks: Sequence[Benchmark]) -> Difference:
+    def compare(
+        self, one: ScoredSubmission, other: ScoredSubmission, benchmarks: Sequence[Benchmark]
+    ) -> Difference:
         """`one` minus `other`: the weighted mean over benchmarks. Raises UsageError without scores.
 
         There is no p-value where nothing is known of how a benchmark's difference varies.
@@ -84,7 +88,7 @@ class Comparisons:
             difference, error = _unpaired(
                 one.score(place, benchmark), other.score(place, benchmark)
             )
-            if (found := self._paired(one, other, place)) is not None:
+            if (found := self._paired_difference(one, other, place)) is not None:
                 difference, error = found.difference, _standard_error(found, error)
                 pairs, unlike = pairs + found.pairs, unlike + found.unlike
             share = benchmark.weight / total
@@ -104,18 +108,20 @@ class Comparisons:
             same_plan=True,
         )
 
-    def _paired(self, one: Entry, other: Entry, place: int) -> Paired | None:
+    def _paired_difference(
+        self, one: ScoredSubmission, other: ScoredSubmission, place: int
+    ) -> PairedDifference | None:
         """None where their plays cannot be paired cell by cell."""
         plays = one.results.get(place), other.results.get(place)
         if plays[0] is None or plays[1] is None:
             return None
         pair = _key(one, place, plays[0]), _key(other, place, plays[1])
-        if pair not in self._found:
+        if pair not in self._differences:
             ours, theirs = self._read(pair[0], plays[0]), self._read(pair[1], plays[1])
             if ours is None or theirs is None:
                 return None
-            self._found[pair] = self._new[pair] = _compared(ours, theirs)
-        return self._found[pair]
+            self._differences[pair] = self._new[pair] = _compare(ours, theirs)
+        return self._differences[pair]
 
     def _read(self, play: Play, result: Result) -> Units | None:
         if play not in self._units:
@@ -138,7 +144,7 @@ class ComparisonsFile:
         self._lines = 0  # of the file; 0: it is not there, or to be written anew
         self._is_told = False
 
-    def read(self) -> dict[Pair, Paired | None]:
+    def read(self) -> dict[Pair, PairedDifference | None]:
         """What was found before, by this version."""
         try:
             head, *lines = self._path.read_text(encoding="utf-8").splitlines()
@@ -148,17 +154,17 @@ class ComparisonsFile:
         self._lines = len(found)
         return found
 
-    def add(self, new: Found, of: Found) -> None:
+    def add(self, new: PairedDifferences, of: PairedDifferences) -> None:
         """Keep `new`, and drop what is not among all that are wanted, `of`, when that is much."""
         try:
             if not self._lines or self._lines + len(new) > _MOST_LINES * len(of):
                 self._path.parent.mkdir(exist_ok=True)
                 with whole_file(self._path) as file:
-                    file.write(f"{_head()}\n{_written(of)}".encode())
+                    file.write(f"{_head()}\n{_lines(of)}".encode())
                 self._lines = len(of)
             elif new:
                 with self._path.open("a", encoding="utf-8") as file:
-                    file.write(_written(new))
+                    file.write(_lines(new))
                 self._lines += len(new)
         except OSError as error:
             self._lines = 0
@@ -167,19 +173,19 @@ class ComparisonsFile:
             self._is_told = True
 
 
-def _key(entry: Entry, place: int, result: Result) -> Play:
+def _key(entry: ScoredSubmission, place: int, result: Result) -> Play:
     # A submission that is played again takes another time.
     return entry.submission, place, str(result.seconds.wall)
 
 
-def _compared(one: Units, other: Units) -> Paired | None:
+def _compare(one: Units, other: Units) -> PairedDifference | None:
     try:
         found = compare_units(one, other)
     except UsageError:  # such as returns of episodes that were not played to their end
         return None
     if not found.same_plan:  # goals and cells of their own
         return None
-    return Paired(
+    return PairedDifference(
         difference=found.difference,
         interval95=found.interval95,
         p_value=found.p_value,
@@ -188,7 +194,7 @@ def _compared(one: Units, other: Units) -> Paired | None:
     )
 
 
-def _standard_error(found: Paired, unpaired: float | None) -> float | None:
+def _standard_error(found: PairedDifference, unpaired: float | None) -> float | None:
     """What gives the difference its p-value under a normal law.
 
     Cells that all differ alike are judged by the sign test (Dixon & Mood 1946, Journal of the
@@ -246,7 +252,7 @@ def _head() -> str:
     return json.dumps({"comparisons": _FORMAT, "reglue": version("reglue")})
 
 
-def _written(found: Found) -> str:
+def _lines(found: PairedDifferences) -> str:
     lines = []
     for pair, each in found.items():
         kept = None
@@ -256,12 +262,12 @@ def _written(found: Found) -> str:
     return "".join(lines)
 
 
-def _read(line: str) -> tuple[Pair, Paired | None]:
+def _read(line: str) -> tuple[Pair, PairedDifference | None]:
     one, other, kept = json.loads(line)
     if kept is None:
         return (tuple(one), tuple(other)), None
     difference, interval, p_value, pairs, unlike = kept
-    return (tuple(one), tuple(other)), Paired(
+    return (tuple(one), tuple(other)), PairedDifference(
         difference=difference,
         interval95=None if interval is None else tuple(interval),
         p_value=p_value,

@@ -28,7 +28,7 @@ class Benchmark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class ScoredSubmission:
     """A submission that has ended, as it is ranked.
 
     `results` are its plays by the place of the benchmark; those that it never began are missing.
@@ -83,11 +83,13 @@ def weighted_mean(scores: Sequence[Spread], weights: Sequence[float]) -> Spread:
     return mean, (mean - math.hypot(*below) / total, mean + math.hypot(*above) / total)
 
 
-def chosen(
-    entries: Iterable[Entry], benchmarks: Sequence[Benchmark], choose: Literal["best", "last"]
-) -> list[Entry]:
+def choose_submissions(
+    entries: Iterable[ScoredSubmission],
+    benchmarks: Sequence[Benchmark],
+    choose: Literal["best", "last"],
+) -> list[ScoredSubmission]:
     """One entry of each team: its best, the earliest of equals, or its last."""
-    found: dict[str, Entry] = {}
+    found: dict[str, ScoredSubmission] = {}
     tries = Counter[str]()
     for entry in sorted(entries, key=lambda each: each.order):
         if not entry.is_ranked:
@@ -101,6 +103,8 @@ def chosen(
     return [replace(entry, tries=tries[team]) for team, entry in found.items()]
 
 
-def _above(entry: Entry, rival: Entry, benchmarks: Sequence[Benchmark]) -> bool:
+def _above(
+    entry: ScoredSubmission, rival: ScoredSubmission, benchmarks: Sequence[Benchmark]
+) -> bool:
     ours, theirs = entry.total(benchmarks)[0], rival.total(benchmarks)[0]
     return ours is not None and (theirs is None or ours > theirs)

@@ -23,7 +23,7 @@ class Calendar:
         self._store = store
         self._hosted = hosted
         self._not_before = 0.0  # monotonic seconds
-        self._told = ""  # why a phase was not opened
+        self._last_error = ""  # why a phase was not opened
         self._closed: set[str] = set()  # phases
 
     def keep(self, now: datetime) -> None:
@@ -58,14 +58,14 @@ class Calendar:
             return
         hosted = self._hosted
         try:
-            drawn, committed = hosted.drawn(phase.name), hosted.commitment(phase.name)
+            benchmarks, published = hosted.benchmarks(phase.name), hosted.commitment(phase.name)
             asked = hosted.definition.phase(phase.name)
-            check_admitted(self._store, asked, drawn, committed, folder=hosted.folder.path)
-            self._store.open_phase(phase.name, committed)
+            check_admitted(self._store, asked, benchmarks, published, folder=hosted.folder.path)
+            self._store.open_phase(phase.name, published)
         except UsageError as error:
             self._not_before = time.monotonic() + _AGAIN_S
-            if self._told != str(error):
-                self._told = str(error)
+            if self._last_error != str(error):
+                self._last_error = str(error)
                 log.error("phase %s cannot be opened: %s", phase.name, error)
                 self._store.note("phase not opened", phase=phase.name, why=str(error))
         else:

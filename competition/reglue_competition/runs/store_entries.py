@@ -38,7 +38,7 @@ class StoreEntries:
         self._here: dict[str, bool] = {}  # by submission; False: it has left
         self._rounds: dict[str, datetime] = {}  # when they begin, by submission
         # Submissions that ended, by team and name, and until when, in monotonic seconds.
-        self._untold: dict[tuple[str, str], tuple[str, float]] = {}
+        self._farewells: dict[tuple[str, str], tuple[str, float]] = {}
 
     def expect(self, ended: Iterable[Submission], until: float) -> None:
         """Until then agents of those names come for the farewell of what has ended, until `forget`.
@@ -46,12 +46,12 @@ class StoreEntries:
         `until`: monotonic seconds.
         """
         with self._lock:
-            self._untold |= {(each.team, each.name): (each.id, until) for each in ended}
+            self._farewells |= {(each.team, each.name): (each.id, until) for each in ended}
 
     def enter(self, token: str, name: str, caller: Caller) -> str:
         """The id of the submission of that name, of the token's team. Raises EntryRefused."""
         try:
-            return self._entered(token, name, caller)
+            return self._enter(token, name, caller)
         except EntryRefused as refused:
             self._metrics.refusals.labels(refused.kind).inc()
             raise
@@ -86,10 +86,10 @@ class StoreEntries:
         with self._lock:
             self._here.pop(submission, None)
             self._rounds.pop(submission, None)
-            untold = self._untold.items()
-            self._untold = {key: each for key, each in untold if each[0] != submission}
+            kept = {key: each for key, each in self._farewells.items() if each[0] != submission}
+            self._farewells = kept
 
-    def _entered(self, token: str, name: str, caller: Caller) -> str:
+    def _enter(self, token: str, name: str, caller: Caller) -> str:
         team = ""
         try:
             bearer = self._store.bearer(token)
@@ -100,9 +100,9 @@ class StoreEntries:
             if self._definition.client_certificates and caller.certified != team:
                 words = "this token is of another team than the certificate that was shown"
                 raise EntryRefused(words, kind="token", team=team)
-            untold, until = self._untold.get((team, name.strip()), ("", 0.0))
-            if untold and time.monotonic() < until:
-                return untold
+            submission, until = self._farewells.get((team, name.strip()), ("", 0.0))
+            if submission and time.monotonic() < until:
+                return submission
             entered = self._store.enter(bearer, name, self._clock())
         except TokenRefused as refused:
             raise EntryRefused(str(refused), kind="token") from refused

@@ -57,17 +57,17 @@ def write_competition(
     Raises UsageError and StorageFailed as `new_folder`, and StoreFailed.
     """
     with new_folder(folder) as made:
-        name = _checked(name)
+        name = _valid_name(name)
         _write_file(made / FILE, name=name, title=title, address=address, database=database)
         _write_tasks(made / "tasks", name)
         organiser = _begin(CompetitionFolder.read(made), address, token)
-    found = CompetitionFolder.read(folder)
-    with found.store() as store:
-        store.apply(found.definition)
+    competition = CompetitionFolder.read(folder)
+    with competition.store() as store:
+        store.apply(competition.definition)
     return organiser
 
 
-def _checked(name: str) -> str:
+def _valid_name(name: str) -> str:
     if not name.replace("-", "").isalnum() or not name.isascii() or not name[0].isalpha():
         raise BadArgument(f"got the name {name!r}, wanted letters, digits and -, such as my-comp")
     name = name.lower()
@@ -76,13 +76,13 @@ def _checked(name: str) -> str:
     return name
 
 
-def _begin(found: CompetitionFolder, address: str, token: str | None) -> str:
+def _begin(competition: CompetitionFolder, address: str, token: str | None) -> str:
     """Make secrets, tables and the organiser's token, which is returned."""
-    Secrets.create(found.secrets_path, address)
-    found.runs_path.mkdir()
-    found.transcripts_path.mkdir()
-    migrate(found.database_url)
-    with found.store() as store:
+    Secrets.create(competition.secrets_path, address)
+    competition.runs_path.mkdir()
+    competition.transcripts_path.mkdir()
+    migrate(competition.database_url)
+    with competition.store() as store:
         if store.phases():
             raise UsageError("the database holds a competition already; give --database another")
         return store.new_token(None, token=token)
@@ -94,15 +94,15 @@ def _write_file(path: Path, *, name: str, title: str, address: str, database: st
     for day, after in _DAYS.items():
         date = (begin + timedelta(days=after)).isoformat().replace("+00:00", "Z")
         text = text.replace(f"{day}T00:00:00Z", date)
-    told = {_TITLE: _quoted(title), _ADDRESS: _quoted(address), _NAME: name}
+    replacements = {_TITLE: _quote(title), _ADDRESS: _quote(address), _NAME: name}
     if database is not None:
-        told[_DATABASE] = f"database = {_quoted(database)}"
-    for old, new in told.items():
+        replacements[_DATABASE] = f"database = {_quote(database)}"
+    for old, new in replacements.items():
         text = text.replace(old, new)
     path.write_text(text, encoding="utf-8")
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return tomli_w.dumps({"": text}).partition("= ")[2].rstrip("\n")
 
 

@@ -21,7 +21,7 @@ MOST_NAME = 64  # characters of a team's name
 _PREFIX = "reglue_"  # by which a token that was published is found
 _TOKEN_BYTES = 32
 
-_GIVEN = re.compile(r"[A-Za-z0-9_-]{48,256}")  # 192 bits, as hexadecimal digits
+_OWN_TOKEN = re.compile(r"[A-Za-z0-9_-]{48,256}")  # 192 bits, as hexadecimal digits
 _LEAST_DISTINCT = 8  # characters; 48 random digits have fewer once in 10^13 times
 
 
@@ -30,7 +30,7 @@ class Access(Events):
 
     def add_team(self, name: str) -> Team:
         """Add a team. Raises UsageError for a name that is taken, or none."""
-        name = _checked_name(name)
+        name = _normalise_name(name)
         return self._database.write(lambda transaction: _add_team(transaction, name))
 
     def add_team_with(self, token: str, name: str, expires_at: datetime | None = None) -> Team:
@@ -39,8 +39,8 @@ class Access(Events):
         A team that has it already stays as it is. Raises UsageError for a name that is taken, or
         none, and for a token that is weak, another's, or no longer valid.
         """
-        name = _checked_name(name)
-        _check_given(token, expires_at)
+        name = _normalise_name(name)
+        _check_own_token(token, expires_at)
 
         def add(transaction: Transaction) -> Team:
             if _has_token(transaction, name, token):
@@ -90,7 +90,7 @@ class Access(Events):
         UsageError if it is weak, another's, or no longer valid.
         """
         made = new_token() if token is None else token
-        _check_given(made, expires_at)
+        _check_own_token(made, expires_at)
 
         def add(transaction: Transaction) -> None:
             if not _has_token(transaction, None if team is None else team.name, made):
@@ -199,8 +199,8 @@ def _has_token(transaction: Transaction, name: str | None, token: str) -> bool:
     return True
 
 
-def _check_given(token: str, expires_at: datetime | None) -> None:
-    if not _GIVEN.fullmatch(token) or len(set(token)) < _LEAST_DISTINCT:
+def _check_own_token(token: str, expires_at: datetime | None) -> None:
+    if not _OWN_TOKEN.fullmatch(token) or len(set(token)) < _LEAST_DISTINCT:
         raise BadArgument(
             f"got a token of {len(token)} characters, wanted 48 or more random ones, such as "
             "`openssl rand -hex 24` draws: letters, digits, - and _"
@@ -226,7 +226,7 @@ def _team(connection: sa.Connection, name: str) -> Team:
     return Team(**found)
 
 
-def _checked_name(name: str) -> str:
+def _normalise_name(name: str) -> str:
     found = unicodedata.normalize("NFC", name).strip()
     if not found or found != printable(found) or len(found.splitlines()) > 1 or "\t" in found:
         raise BadArgument(f"got the team's name {brief(name)}, wanted letters that can be seen")

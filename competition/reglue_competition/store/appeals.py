@@ -29,11 +29,13 @@ class Appeals(Events):
         Raises UsageError for a submission that has not ended, or has an appeal that is open; for
         too many appeals of the team; and for a text that is empty or too long.
         """
-        text = _checked(text)
+        text = _normalise_text(text)
 
         def file(transaction: Transaction) -> None:
-            its = schema.submissions.c
-            own = sa.select(its.status).where(its.id == submission_id, its.team_id == team.id)
+            columns = schema.submissions.c
+            own = sa.select(columns.status).where(
+                columns.id == submission_id, columns.team_id == team.id
+            )
             status = transaction.connection.scalar(own)
             if status is None:
                 raise UsageError(f"{team.name} has no submission {submission_id}")
@@ -53,7 +55,7 @@ class Appeals(Events):
 
     def answer_appeal(self, appeal: int, text: str) -> None:
         """Answer an appeal, which closes it. Raises UsageError if there is no such one open."""
-        text = _checked(text)
+        text = _normalise_text(text)
 
         def answer(transaction: Transaction) -> None:
             found = {each.id: each for each in _appeals(transaction.connection)}
@@ -76,17 +78,17 @@ class Appeals(Events):
 def _appeals(
     connection: sa.Connection, *, team: str | None = None, submission: str | None = None
 ) -> list[Appeal]:
-    its = schema.events.c
-    query = sa.select(schema.events).where(its.kind.in_((FILED, ANSWERED))).order_by(its.id)
+    columns = schema.events.c
+    query = sa.select(schema.events).where(columns.kind.in_((FILED, ANSWERED))).order_by(columns.id)
     if team is not None:
-        query = query.where(its.team == team)
+        query = query.where(columns.team == team)
     if submission is not None:
-        query = query.where(its.submission == submission)
+        query = query.where(columns.submission == submission)
     rows = connection.execute(query).mappings().all()
-    return _joined(rows)
+    return _pair_answers(rows)
 
 
-def _joined(rows: Sequence[sa.RowMapping]) -> list[Appeal]:
+def _pair_answers(rows: Sequence[sa.RowMapping]) -> list[Appeal]:
     answers = {row["detail"]["appeal"]: row for row in rows if row["kind"] == ANSWERED}
     found = []
     for row in rows:
@@ -106,7 +108,7 @@ def _joined(rows: Sequence[sa.RowMapping]) -> list[Appeal]:
     return found
 
 
-def _checked(text: str) -> str:
+def _normalise_text(text: str) -> str:
     """Plain text of at most so many characters. Raises BadArgument."""
     found = printable(text.replace("\r\n", "\n")).strip()
     if not 0 < len(found) <= MOST_TEXT:

@@ -72,20 +72,22 @@ class Events:
 
     def newest_event(self, kind: str) -> datetime | None:
         """When something of that kind happened last; None: never."""
-        its = schema.events.c
-        newest = sa.select(its.at).where(its.kind == kind).order_by(its.id.desc()).limit(1)
+        columns = schema.events.c
+        newest = (
+            sa.select(columns.at).where(columns.kind == kind).order_by(columns.id.desc()).limit(1)
+        )
         return self._database.read(lambda to: to.scalar(newest))
 
     def count_events(self, kind: str, since: datetime) -> int:
         """How often that happened since."""
-        its = schema.events.c
-        counted = sa.select(sa.func.count()).where(its.kind == kind, its.at > since)
+        columns = schema.events.c
+        counted = sa.select(sa.func.count()).where(columns.kind == kind, columns.at > since)
         return self._database.read(lambda to: to.scalar(counted)) or 0
 
     def events_of(self, *kinds: str, phase: str) -> list[Event]:
         """The events of those kinds that tell of a phase, in their order."""
-        its = schema.events.c
-        found = sa.select(schema.events).where(its.kind.in_(kinds)).order_by(its.id)
+        columns = schema.events.c
+        found = sa.select(schema.events).where(columns.kind.in_(kinds)).order_by(columns.id)
         names = Event.__dataclass_fields__
         every = [Event(**{name: row[name] for name in names}) for row in self._rows(found)]
         return [each for each in every if each.detail.get("phase") == phase]

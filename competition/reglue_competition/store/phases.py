@@ -109,9 +109,9 @@ class Phases(Events):
         """
 
         def revealed(transaction: Transaction) -> None:
-            to, its = transaction.connection, schema.submissions.c
+            to, columns = transaction.connection, schema.submissions.c
             phase = _phase(to, name)
-            going_on = (its.phase_id == phase.id, its.status.in_(UNFINISHED))
+            going_on = (columns.phase_id == phase.id, columns.status.in_(UNFINISHED))
             counted = sa.select(sa.func.count()).select_from(schema.submissions)
             count = to.scalar(counted.where(*going_on))
             if phase.state != "closed" or count:

@@ -43,11 +43,11 @@ class Submissions(Events):
         name = _checked_name(name)
 
         def entered(transaction: Transaction) -> Submission:
-            to, its = transaction.connection, schema.submissions.c
+            to, columns = transaction.connection, schema.submissions.c
             unfinished = (
-                its.team_id == team.id,
-                its.name == name,
-                its.status.in_(UNFINISHED),
+                columns.team_id == team.id,
+                columns.name == name,
+                columns.status.in_(UNFINISHED),
             )
             if (row := to.execute(_SUBMISSIONS.where(*unfinished)).mappings().first()) is not None:
                 if row["cancel_asked"]:
@@ -175,15 +175,15 @@ class Submissions(Events):
         """
 
         def ask(transaction: Transaction) -> None:
-            to, its = transaction.connection, schema.submissions.c
+            to, columns = transaction.connection, schema.submissions.c
             found = _known(to, submission_id)
             if found.status not in _REPLAYED:
                 raise UsageError(
                     f"submission {submission_id} is {found.status}; wanted one that is "
                     f"{', '.join(_REPLAYED)}: a score that stands is not played again"
                 )
-            same = (schema.teams.c.name == found.team, its.name == found.name)
-            if to.execute(_SUBMISSIONS.where(*same, its.status.in_(UNFINISHED))).first():
+            same = (schema.teams.c.name == found.team, columns.name == found.name)
+            if to.execute(_SUBMISSIONS.where(*same, columns.status.in_(UNFINISHED))).first():
                 raise UsageError(
                     f"submission {submission_id}: the team has another {found.name!r} in the "
                     "queue; cancel that first"
@@ -214,9 +214,9 @@ class Submissions(Events):
         key = values["submission_id"] = values.pop("submission")
 
         def record(transaction: Transaction) -> None:
-            to, its = transaction.connection, schema.runs.c
+            to, columns = transaction.connection, schema.runs.c
             found = _known(to, key)
-            of_run = (its.submission_id == key, its.index == run.index)
+            of_run = (columns.submission_id == key, columns.index == run.index)
             to.execute(sa.delete(schema.runs).where(*of_run))
             to.execute(sa.insert(schema.runs).values(values))
             transaction.note(
@@ -238,13 +238,15 @@ class Submissions(Events):
         with_results: bool = True,
     ) -> list[Run]:
         """Runs of a submission, of a phase, or all; results may be long, and need not be read."""
-        its = schema.runs.c
-        columns = [each for each in its if each.name not in ("submission_id", "result")]
-        result = its.result if with_results else sa.literal("")
-        query = sa.select(its.submission_id.label("submission"), *columns, result.label("result"))
-        query = query.select_from(schema.runs).order_by(its.submission_id, its.index)
+        of_run = schema.runs.c
+        columns = [each for each in of_run if each.name not in ("submission_id", "result")]
+        result = of_run.result if with_results else sa.literal("")
+        query = sa.select(
+            of_run.submission_id.label("submission"), *columns, result.label("result")
+        )
+        query = query.select_from(schema.runs).order_by(of_run.submission_id, of_run.index)
         if submission is not None:
-            query = query.where(its.submission_id == submission)
+            query = query.where(of_run.submission_id == submission)
         if phase is not None:
             query = query.join(schema.submissions).join(schema.phases)
             query = query.where(schema.phases.c.name == phase)
@@ -305,12 +307,12 @@ def _check_quotas(
 
     Those that were withdrawn count against a limit of their own: each leaves a row and two events.
     """
-    its = schema.submissions.c
+    columns = schema.submissions.c
     today = datetime.combine(now.astimezone(UTC).date(), time(), UTC)
     of_team = sa.select(sa.func.count()).select_from(schema.submissions)
-    of_team = of_team.where(its.team_id == team.id)
-    counted = of_team.where(its.phase_id == phase["id"], its.status.not_in(FREE))
-    left = of_team.where(its.status == "withdrawn", its.queued_at >= today)
+    of_team = of_team.where(columns.team_id == team.id)
+    counted = of_team.where(columns.phase_id == phase["id"], columns.status.not_in(FREE))
+    left = of_team.where(columns.status == "withdrawn", columns.queued_at >= today)
     if (count := connection.scalar(left) or 0) >= MOST_WITHDRAWN:
         raise EntryRefused(
             f"{team.name} left {count} submissions today (UTC) before they began, wanted fewer "
@@ -318,8 +320,12 @@ def _check_quotas(
             "turn comes"
         )
     for key, only, what in (
-        ("at_once", its.status.in_(UNFINISHED), "that wait or play"),
-        ("a_day", its.queued_at >= today, "entered today (UTC): the next day begins at 00:00 UTC"),
+        ("at_once", columns.status.in_(UNFINISHED), "that wait or play"),
+        (
+            "a_day",
+            columns.queued_at >= today,
+            "entered today (UTC): the next day begins at 00:00 UTC",
+        ),
         ("in_all", sa.true(), "in this phase"),
     ):
         most = phase[key]
@@ -329,7 +335,7 @@ def _check_quotas(
                 f"phase {phase['name']} allows a team {most} submissions {what}; {team.name} has "
             )
             if key == "at_once":
-                names = connection.scalars(counted.where(only).with_only_columns(its.name))
+                names = connection.scalars(counted.where(only).with_only_columns(columns.name))
                 listed = ", ".join(map(repr, names))
                 raise EntryRefused(
                     f"{words}{listed}: wait until one has ended, or join by its name to go on "
@@ -340,7 +346,7 @@ def _check_quotas(
 
 def _check_may_play_again(connection: sa.Connection, found: Submission) -> None:
     """Raise UsageError where a replay would be of known cells, or one submission too many."""
-    its, of_phase = schema.submissions.c, schema.phases.c.name == found.phase
+    columns, of_phase = schema.submissions.c, schema.phases.c.name == found.phase
     phase = connection.execute(sa.select(schema.phases).where(of_phase)).mappings().one()
     if phase["revealed_at"] is not None:
         raise UsageError(
@@ -348,8 +354,8 @@ def _check_may_play_again(connection: sa.Connection, found: Submission) -> None:
             f"{_minute(phase['revealed_at'])}, so that everybody knows its goals"
         )
     counted = sa.select(sa.func.count()).join_from(schema.submissions, schema.teams)
-    counted = counted.where(schema.teams.c.name == found.team, its.phase_id == phase["id"])
-    count = connection.scalar(counted.where(its.status.not_in(FREE))) or 0
+    counted = counted.where(schema.teams.c.name == found.team, columns.phase_id == phase["id"])
+    count = connection.scalar(counted.where(columns.status.not_in(FREE))) or 0
     if found.status in FREE and phase["in_all"] is not None and count >= phase["in_all"]:
         raise UsageError(
             f"submission {found.id} cannot be played again: {found.team} has entered {count} "

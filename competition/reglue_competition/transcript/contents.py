@@ -115,13 +115,13 @@ class Score(_Content):
 class Episode:
     """One episode."""
 
-    told: EpisodeJson
+    facts: EpisodeJson
     actions: bytes  # as on the wire, step by step; empty: not kept
     rewards: npt.NDArray[np.float64] | None  # (steps,); None: not kept
 
     def to_bytes(self) -> bytes:
         """As it stands in a record."""
-        text = self.told.to_json()
+        text = self.facts.to_json()
         rewards = b"" if self.rewards is None else self.rewards.astype("<f8").tobytes()
         return b"".join((_LENGTH.pack(len(text)), text, self.actions, rewards))
 
@@ -133,19 +133,19 @@ class Episode:
         (length,) = _LENGTH.unpack_from(content)
         if length > min(_MOST_JSON, len(content) - _LENGTH.size):
             raise place.damaged(f"got {length} bytes of JSON, more than there can be")
-        told = read_content(EpisodeJson, content[_LENGTH.size : _LENGTH.size + length], place)
+        facts = read_content(EpisodeJson, content[_LENGTH.size : _LENGTH.size + length], place)
         actions_at = _LENGTH.size + length
-        rewards_at = actions_at + told.action_bytes
-        if rewards_at + told.reward_bytes != len(content):
+        rewards_at = actions_at + facts.action_bytes
+        if rewards_at + facts.reward_bytes != len(content):
             got = f"{len(content) - actions_at} bytes"
-            wanted = f"{told.action_bytes} of actions and {told.reward_bytes} of rewards"
+            wanted = f"{facts.action_bytes} of actions and {facts.reward_bytes} of rewards"
             raise place.damaged(f"got {got}, wanted {wanted}")
-        if told.reward_bytes not in (0, 8 * told.steps):
+        if facts.reward_bytes not in (0, 8 * facts.steps):
             raise place.damaged(
-                f"got {told.reward_bytes} bytes of rewards, wanted those of {told.steps} steps"
+                f"got {facts.reward_bytes} bytes of rewards, wanted those of {facts.steps} steps"
             )
-        rewards = np.frombuffer(content, "<f8", offset=rewards_at) if told.reward_bytes else None
-        return cls(told, content[actions_at:rewards_at], rewards)
+        rewards = np.frombuffer(content, "<f8", offset=rewards_at) if facts.reward_bytes else None
+        return cls(facts, content[actions_at:rewards_at], rewards)
 
 
 class PlannedCells:
@@ -166,7 +166,7 @@ class PlannedCells:
         """After which it is cut off; infinite if the plan has no limit."""
         return self.procedure.steps_left(row.k, steps_before)
 
-    def told(self, row: Row, steps_before: int) -> PlannedCell:
+    def planned_cell(self, row: Row, steps_before: int) -> PlannedCell:
         """What a transcript says of it. Raises LookupError."""
         order = self.order(row, steps_before)
         most = self.most_steps(row, steps_before)

@@ -129,11 +129,11 @@ class RecordReader:
             raise place.damaged(f"got {stored} bytes of content, but the file ends before")
         if size > min(most_unpacked(kind, place.number), stored * _MOST_RATIO):
             raise place.damaged(f"got {size} bytes when unpacked, more than there can be")
-        body, told = self._file.read(stored), self._file.read(CHAIN_BYTES)
-        if _chained(chain, head, body) != told:
+        body, link = self._file.read(stored), self._file.read(CHAIN_BYTES)
+        if _chained(chain, head, body) != link:
             raise place.damaged("its bytes, or those before it, were changed")
         end = place.offset + _HEAD.size + stored + CHAIN_BYTES
-        return Record(place, Kind(kind), _unpacked(body, size, place), told, end)
+        return Record(place, Kind(kind), _unpacked(body, size, place), link, end)
 
     def again(self, place: Place) -> Record:
         """A record, not the first, that was read before."""

@@ -83,9 +83,9 @@ class Replayer:
         self.plan, self._planned = plan, PlannedCells(plan, *keys)
 
     def check(self, episode: Episode) -> Checked:
-        """Play an episode again, and compare all that is told of it."""
-        told = episode.told
-        title = f"unit {told.unit}, episode {told.k} ({printable(told.cell.task)[:100]})"
+        """Play an episode again, and compare it with what was recorded."""
+        facts = episode.facts
+        title = f"unit {facts.unit}, episode {facts.k} ({printable(facts.cell.task)[:100]})"
         try:
             with not_verified("play it"):
                 return Checked(title, self._check(episode))
@@ -94,14 +94,14 @@ class Replayer:
 
     def _check(self, episode: Episode) -> bool:
         """Whether it was played. Raises NotVerified or EnvironmentFault where it differs."""
-        told, is_ok = episode.told, episode.told.status == "ok"
+        facts, is_ok = episode.facts, episode.facts.status == "ok"
         recorded = self._recorded(episode)
-        if told.success and not is_ok:
-            raise NotVerified(f"got a success with the status {brief(told.status)}, wanted none")
-        if self.plan.procedure == TRAINING and told.cell.phase in _NOT_KEPT:
+        if facts.success and not is_ok:
+            raise NotVerified(f"got a success with the status {brief(facts.status)}, wanted none")
+        if self.plan.procedure == TRAINING and facts.cell.phase in _NOT_KEPT:
             return False
-        if not told.steps:
-            if told.return_ or is_ok:
+        if not facts.steps:
+            if facts.return_ or is_ok:
                 raise NotVerified("got a return, or the status ok, of an episode without steps")
             return False
         replay = Replay(recorded, self._suite)
@@ -114,21 +114,21 @@ class Replayer:
 
     def _recorded(self, episode: Episode) -> Recorded:
         """What `Replay` plays. Raises NotVerified if it is not the plan's."""
-        row, told = episode.told.row, episode.told.cell
+        row, stated = episode.facts.row, episode.facts.cell
         try:
-            planned = self._planned.told(row, told.steps_before)
+            planned = self._planned.planned_cell(row, stated.steps_before)
         except LookupError as error:
             raise NotVerified("the plan has no such episode") from error
-        if planned != told:
-            raise NotVerified(f"got the cell {told!r}, wanted {planned!r}, as the plan has it")
+        if planned != stated:
+            raise NotVerified(f"got the cell {stated!r}, wanted {planned!r}, as the plan has it")
         return Recorded(
             plan=self.plan,
             suite=self._name,
-            order=self._planned.order(row, told.steps_before),
+            order=self._planned.order(row, stated.steps_before),
             row=row,
             actions=episode.actions,
             rewards=episode.rewards,
-            cut_off=row.steps >= self._planned.most_steps(row, told.steps_before),
+            cut_off=row.steps >= self._planned.most_steps(row, stated.steps_before),
             changes=self.changes,
         )
 
@@ -173,8 +173,8 @@ def not_verified(to: str) -> Iterator[None]:
     except ReglueError:
         raise
     except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as e:
-        told = f"{type(e).__name__}: {printable(str(e))[:300]}"
-        raise NotVerified(f"this version cannot {to}: {told}") from e
+        reason = f"{type(e).__name__}: {printable(str(e))[:300]}"
+        raise NotVerified(f"this version cannot {to}: {reason}") from e
 
 
 def replayed_by(

@@ -78,7 +78,7 @@ class Transcript:
 
     def rows(self) -> Iterator[Row]:
         """Of every episode, as a ledger has them."""
-        return (episode.told.row for episode in self)
+        return (episode.facts.row for episode in self)
 
     def rewards(self, unit: int, attempt: int) -> npt.NDArray[np.float64]:
         """Every reward of a unit, step by step over its episodes, shape (steps,)."""
@@ -114,22 +114,22 @@ class Transcript:
                     raise record.place.damaged(f"got {kind.name}, wanted one HEADER, and it first")
 
     def _take(self, episode: Episode, record: Record) -> None:
-        told = episode.told
-        at = told.unit, told.k
+        facts = episode.facts
+        at = facts.unit, facts.k
         if at <= self._last:
             raise record.place.damaged(
-                f"got unit {told.unit}, episode {told.k} after unit {self._last[0]}, episode "
+                f"got unit {facts.unit}, episode {facts.k} after unit {self._last[0]}, episode "
                 f"{self._last[1]}, wanted them in order"
             )
-        if told.unit != self._last[0]:
+        if facts.unit != self._last[0]:
             self._steps = 0
-        if told.cell.steps_before != self._steps:
+        if facts.cell.steps_before != self._steps:
             raise record.place.damaged(
-                f"got {told.cell.steps_before} steps before it, wanted {self._steps}"
+                f"got {facts.cell.steps_before} steps before it, wanted {self._steps}"
             )
-        self._last, self._steps = at, self._steps + told.steps
+        self._last, self._steps = at, self._steps + facts.steps
         self._offsets.append(record.place.offset)
-        self._units.append(told.unit)
+        self._units.append(facts.unit)
 
     def _end(self, record: Record) -> None:
         if self.score.episodes != len(self):

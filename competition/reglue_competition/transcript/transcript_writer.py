@@ -138,11 +138,11 @@ def _episodes(ledger: LedgerReader) -> Iterator[Episode]:
             unit, steps_before = row.unit, 0
         actions = ledger.actions(row.unit, row.attempt, row.k)
         rewards = ledger.rewards(row.unit, row.attempt, row.k)
-        told = EpisodeJson(
-            cell=planned.told(row, steps_before),
+        facts = EpisodeJson(
+            cell=planned.planned_cell(row, steps_before),
             action_bytes=len(actions),
             reward_bytes=rewards.nbytes,
             **{name: getattr(row, name) for name in Row.__slots__},
         )
-        yield Episode(told, actions, rewards if rewards.size else None)
+        yield Episode(facts, actions, rewards if rewards.size else None)
         steps_before += row.steps

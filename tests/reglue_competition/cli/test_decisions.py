@@ -192,7 +192,7 @@ def test_an_episode_without_end_does_not_take_a_disk(
 
 def test_a_picture_of_another_size_is_put_into_the_frame() -> None:
     white = np.full((20, 10, 3), 255, np.uint8)
-    found = videos._fitted(white, (10, 30, 3))
+    found = videos._fit(white, (10, 30, 3))
     assert found.shape == (10, 30, 3)
     assert found[:, 12:17].min() == 255
     assert not found[:, :12].any()

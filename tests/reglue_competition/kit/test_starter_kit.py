@@ -16,7 +16,7 @@ from reglue.errors import StorageFailed, UsageError
 from reglue_bench.kit.language import LANGUAGES
 from reglue_competition.definition import Definition
 from reglue_competition.kit import write_kit
-from reglue_competition.phases import Secrets, plans_of
+from reglue_competition.phases import Secrets, plan_phase
 from tests.reglue_competition.competitions import definition, phase, private
 from tests.repository.pages import ROOT
 
@@ -63,7 +63,7 @@ def test_an_agent_of_the_kit_rehearses_what_a_phase_plays(tmp_path: Path) -> Non
     done = rehearse(tmp_path / "kit", "public", "bench", *agent, "--out", "run")
     assert done.returncode == 0, done.stdout + done.stderr
     result = json.loads((tmp_path / "kit/run/result.json").read_text())
-    (wanted,) = plans_of(whole, whole.phases[0], None, tmp_path)
+    (wanted,) = plan_phase(whole, whole.phases[0], None, tmp_path)
     assert result["complete"]
     assert result["plan_sha256"] == wanted.plan.sha256
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from reglue_competition.page.app import Page
-from reglue_competition.page.http_server import listening, server
+from reglue_competition.page.http_server import listen, server
 from reglue_competition.page.site import Site
 from reglue_competition.store import Store
 from tests.reglue_competition.page.made_competition import Made
@@ -22,7 +22,7 @@ def served(made: Made) -> Iterator[str]:
     with Store(made.url) as store:
         site = Site(made.folder, store)
         site.rank()
-        listener = listening("127.0.0.1:0")
+        listener = listen("127.0.0.1:0")
         port = listener.getsockname()[1]
         found = server(Page(site, public_key="5f" * 32))
         thread = threading.Thread(target=found.run, kwargs={"sockets": [listener]})

@@ -95,7 +95,7 @@ class Hosting:
 
     def alone(self, folder: Path, agent: Any, submission: Submission) -> list[Any]:
         """The rows that an agent gets when it plays that submission here, by itself."""
-        played = [each.settings for each in self.hosted.drawn(submission.phase)]
+        played = [each.settings for each in self.hosted.benchmarks(submission.phase)]
         return alone(folder, agent, submission.id, *played)
 
     def close(self) -> None:

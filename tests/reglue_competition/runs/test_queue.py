@@ -409,7 +409,7 @@ def test_a_phase_that_is_not_admitted_does_not_open_by_its_date(
         assert server.store.phases()[0].state == "planned"
         (told,) = server.store.events_of("phase not opened", phase="public")
         assert "it was not admitted" in told.detail["why"]
-        drawn, committed = server.hosted.drawn("public"), server.hosted.commitment("public")
+        drawn, committed = server.hosted.benchmarks("public"), server.hosted.commitment("public")
         note_admission(server.store, "public", drawn, committed, passed=False)
         server.queue.tick()
         assert server.store.phases()[0].state == "planned"

@@ -14,7 +14,7 @@ from reglue_bench.results.result import OnlineScore, Result
 from reglue_bench.run_folder import LEDGER
 from reglue_competition.page.views.charts import bar, learning_curves, scale, success_curve
 from reglue_competition.page.views.view_models import Detail, EpisodeView, TaskView
-from reglue_competition.page.views.visibility import Sight
+from reglue_competition.page.views.visibility import Visibility
 from reglue_competition.store import Run, Submission
 
 MOST_EPISODES = 1000
@@ -34,9 +34,9 @@ class Details:
         self._found: OrderedDict[tuple[str, int, int], Detail] = OrderedDict()
         self._lock = Lock()
 
-    def of(self, submission: Submission, run: Run, sees: Sight) -> Detail:
+    def of(self, submission: Submission, run: Run, sees: Visibility) -> Detail:
         """What may be seen of a run."""
-        if sees is Sight.SCORE or not run.result:
+        if sees is Visibility.SCORE or not run.result:
             return Detail()
         key = (submission.id, run.index, hash(run.result))
         with self._lock:
@@ -47,14 +47,14 @@ class Details:
                 self._found[key] = found
                 while len(self._found) > _KEPT:
                     self._found.popitem(last=False)
-        return seen(found, sees)
+        return visible_part(found, sees)
 
 
-def seen(whole: Detail, sees: Sight) -> Detail:
+def visible_part(whole: Detail, sees: Visibility) -> Detail:
     """What of it may be seen."""
-    if sees is Sight.CURVES:
+    if sees is Visibility.CURVES:
         return Detail(curves=whole.curves if whole.unit == "run" else ())
-    if sees is Sight.EPISODES:
+    if sees is Visibility.EPISODES:
         return whole
     return replace(whole, episodes=(), more=0, curves=() if whole.curves_tell else whole.curves)
 

@@ -92,7 +92,7 @@ def phase_view(snapshot: Snapshot, phase: Phase, revealed: Collection[str] = ())
     names = benchmark_names(snapshot.definition, definition)
     total = sum(each.weight for each in definition.benchmarks)
     quotas = snapshot.definition.quotas_of(definition)
-    told = (
+    limits = (
         (quotas.a_day, "a day"),
         (quotas.at_once, "at once"),
         (quotas.in_all, "in all"),
@@ -108,7 +108,9 @@ def phase_view(snapshot: Snapshot, phase: Phase, revealed: Collection[str] = ())
             f"{name}, {100 * each.weight / total:.3g} % of the score" if len(names) > 1 else name
             for name, each in zip(names, definition.benchmarks, strict=True)
         ],
-        quotas=listed([f"{count(n)} {what}" for n, what in told if n is not None] or ["no limit"]),
+        quotas=listed(
+            [f"{count(n)} {what}" for n, what in limits if n is not None] or ["no limit"]
+        ),
         commitment=phase.plan_commitment or "",
         is_revealed=phase.name in revealed,
     )
@@ -116,8 +118,8 @@ def phase_view(snapshot: Snapshot, phase: Phase, revealed: Collection[str] = ())
 
 def playing(submission: Submission, snapshot: Snapshot) -> Playing:
     """How far a submission has come."""
-    told = submission.progress
-    done, planned = _number(told.get("done")), _number(told.get("total"))
+    latest = submission.progress
+    done, planned = _number(latest.get("done")), _number(latest.get("total"))
     progress = "in the queue"
     begins = snapshot.definition.round_of(submission.phase, submission.queued_at)
     if begins is not None and begins > snapshot.at:
@@ -125,11 +127,11 @@ def playing(submission: Submission, snapshot: Snapshot) -> Playing:
     if submission.status == "playing":
         definition = snapshot.definition
         names = benchmark_names(definition, definition.phase(submission.phase))
-        index = min(_number(told.get("index")), len(names) - 1)
+        index = min(_number(latest.get("index")), len(names) - 1)
         which = f"{index + 1} of {len(names)}: " if len(names) > 1 else ""
         progress = f"{which}{names[index]}"
         if planned:
-            unit = "steps" if told.get("counted_in") == "steps" else "episodes"
+            unit = "steps" if latest.get("counted_in") == "steps" else "episodes"
             progress += f", {count(done)} of {count(planned)} {unit}"
     return Playing(
         submission=submission.id,
@@ -192,13 +194,13 @@ def submission_view(
 
 def event_view(event: Event) -> EventView:
     """An event in a line, to the organiser."""
-    told = ", ".join(
+    facts = ", ".join(
         f"{name} {f'{each:z.4g}' if isinstance(each, float) else each}"
         for name, each in event.detail.items()
         if each not in ("", None)
     )
     run = "" if event.run is None else f"run {event.run}, "
-    detail = (run + told).removesuffix(", ")
+    detail = (run + facts).removesuffix(", ")
     return EventView(
         at=wording.second(event.at),
         kind=event.kind,
@@ -306,5 +308,5 @@ def _benchmark(name: str, run: Run | None, more: More, *, is_owners: bool) -> Be
     )
 
 
-def _number(told: object) -> int:
-    return max(0, int(told)) if isinstance(told, int | float) else 0
+def _number(value: object) -> int:
+    return max(0, int(value)) if isinstance(value, int | float) else 0

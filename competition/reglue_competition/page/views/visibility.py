@@ -22,7 +22,7 @@ _OF_GYMNASIUM = re.compile(r"gymnasium:[\w./-]+")
 """An id that imports no module: it is in Gymnasium itself, or in Reglue."""
 
 
-class Sight(IntEnum):
+class Visibility(IntEnum):
     """Each sees what those before it see."""
 
     SCORE = 0  # and the number of faults
@@ -31,24 +31,24 @@ class Sight(IntEnum):
     EPISODES = 3  # and each goal
 
 
-def sight(
+def visibility(
     definition: Definition,
     entry: BenchmarkEntry,
     reader: Reader,
     *,
     is_over: bool,
     is_revealed: bool,
-) -> Sight:
+) -> Visibility:
     """What of a submission's play of a benchmark may be seen.
 
     `is_over`: its phase is, so that its team has the transcript. `is_revealed`: everybody has
     what the phase played.
     """
     if reader == "organiser" or is_revealed or (is_over and reader == "team"):
-        return Sight.EPISODES
+        return Visibility.EPISODES
     if definition.agents_see.tasks or are_public(entry):
-        return Sight.TASKS
-    return Sight.CURVES if reader == "team" and _tells_rewards(entry) else Sight.SCORE
+        return Visibility.TASKS
+    return Visibility.CURVES if reader == "team" and _shows_rewards(entry) else Visibility.SCORE
 
 
 def are_public(entry: BenchmarkEntry) -> bool:
@@ -64,7 +64,7 @@ def are_public(entry: BenchmarkEntry) -> bool:
     return name.is_metaworld or bool(is_public)
 
 
-def _tells_rewards(entry: BenchmarkEntry) -> bool:
+def _shows_rewards(entry: BenchmarkEntry) -> bool:
     """Whether its agents are always told their rewards; of a file nobody here knows."""
     name = BenchmarkName.parse(entry.benchmark)
     return bool(name.procedure) and not PROCEDURES[name.procedure].hides_rewards
