@@ -37,7 +37,7 @@ from reglue_competition.store.schema import TABLES, Utc
 ROWS = "database.jsonl"
 
 BACKED_UP = "backed up"
-"""The kind of event that tells of a backup."""
+"""The kind of event that records a backup."""
 
 _FORMAT = "reglue competition backup 1"
 _ROWS_AT_ONCE = 500
@@ -49,7 +49,7 @@ _TEMPORARY = (
     f"{_SQLITE}-shm",
     "lock",
     ".tmp",
-)  # what a program that runs has beside it
+)  # files that a running program keeps beside its data
 
 
 def back_up(folder: CompetitionFolder, path: Path) -> int:
@@ -84,7 +84,7 @@ def restore(path: Path, folder: Path) -> CompetitionFolder:
 
 
 def _dump(connection: sa.Connection, file: IO[bytes]) -> None:
-    """The rows of all tables, those first that others refer to."""
+    """Write the rows of all tables; a table comes before those that refer to it."""
     file.seek(0)
     file.truncate()
     file.write(_line({"format": _FORMAT, "revision": head()}))
@@ -141,7 +141,7 @@ def _insert(connection: sa.Connection, rows: Path, url: str) -> None:
 
 
 def _count_on(connection: sa.Connection) -> None:
-    """Have PostgreSQL number new rows after those that were inserted with their numbers."""
+    """Let PostgreSQL number new rows after the restored ones."""
     for table in TABLES.sorted_tables:
         column = table.autoincrement_column
         if column is not None:
@@ -168,7 +168,7 @@ def _value(value: object) -> object:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """What is kept, in an order; links are not followed."""
+    """The files of a backup, sorted; links are not followed."""
     for name in _CONTENTS:
         top = folder / name
         for each in [top] if top.is_file() else sorted(top.rglob("*")):
@@ -178,7 +178,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _content(path: Path) -> bytes:
-    """A file's; of a database that is written to, one moment's. Raises StorageFailed."""
+    """The bytes of a file; of a SQLite database, one consistent state. Raises StorageFailed."""
     if path.suffix != _SQLITE:
         return path.read_bytes()
     try:

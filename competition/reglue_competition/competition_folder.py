@@ -48,18 +48,18 @@ class CompetitionFolder:
 
     @property
     def database_url(self) -> str:
-        """The environment's, else the file's, else a SQLite file's in the folder."""
+        """The database's URL: of the environment variable, the file, or SQLite in the folder."""
         own = sqlite_url(self.path / SQLITE)
         return os.environ.get(DATABASE) or self.definition.database or own
 
     @property
     def secrets_path(self) -> Path:
-        """Keys, which only the organiser can read."""
+        """The folder of keys, which only the organiser can read."""
         return self.path / "secrets"
 
     @property
     def runs_path(self) -> Path:
-        """A folder for each submission, in it one for each benchmark."""
+        """The runs: a folder for each submission, with one for each benchmark in it."""
         return self.path / "runs"
 
     @property
@@ -73,16 +73,16 @@ class CompetitionFolder:
         return self.path / "replays"
 
     def store(self) -> Store:
-        """Its database, opened. Raises UsageError and StoreFailed."""
+        """Open the database. Raises UsageError and StoreFailed."""
         return Store(self.database_url)
 
     def secrets(self) -> Secrets:
-        """Its keys. Raises UsageError."""
+        """Read the keys. Raises UsageError."""
         return Secrets.read(self.secrets_path)
 
     @contextmanager
     def only_server(self) -> Iterator[None]:
-        """Nobody else serves the competition meanwhile. Raises RunBusy if somebody does."""
+        """Hold the lock of the only server. Raises RunBusy if another process holds it."""
         lock = FileLock(self.path / _LOCK, mode=0o600)
         try:
             lock.acquire(timeout=0)
@@ -94,7 +94,7 @@ class CompetitionFolder:
             lock.release()
 
     def benchmarks(self, phase: str) -> list[PlannedBenchmark]:
-        """What a phase plays. Raises UsageError."""
+        """Plan the benchmarks of a phase. Raises UsageError."""
         try:
             asked = self.definition.phase(phase)
         except KeyError:
@@ -109,7 +109,7 @@ class CompetitionFolder:
             ) from error
 
     def check_admitted(self, store: Store, phase: str) -> None:
-        """Raise UsageError where what a phase plays is to be admitted first, and is not."""
+        """Raise UsageError if a phase must be admitted before it opens, and was not."""
         benchmarks = self.benchmarks(phase)
         plan_commitment = commitment(benchmarks, self.secrets().salt(phase))
         check_admitted(
@@ -119,8 +119,8 @@ class CompetitionFolder:
     def open_phase(self, store: Store, phase: str) -> Sequence[PlannedBenchmark]:
         """Put the file in force, draw what a phase plays, commit to it, and open the phase.
 
-        For who holds `only_server`: a server plays the file that it has read. Raises UsageError
-        if the phase may not be opened, or is not admitted.
+        The caller holds `only_server`: a server plays the file that it has read. Raises
+        UsageError if the phase may not be opened, or is not admitted.
         """
         store.apply(self.definition)
         benchmarks = self.benchmarks(phase)
@@ -134,7 +134,7 @@ class CompetitionFolder:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """A folder to fill, which becomes `path` at the end, unless something is raised.
+    """Yield a new folder to fill; it becomes `path` at the end, unless an error is raised.
 
     Only its owner can read it. Raises UsageError if `path` is there and not empty, and
     StorageFailed for any OSError.
@@ -181,11 +181,11 @@ def check_admitted(
     *,
     folder: Path,
 ) -> None:
-    """Raise UsageError where a phase is to be admitted before it opens, and is not.
+    """Raise UsageError if a phase must be admitted before it opens, and was not.
 
     `folder` is the competition's; the error names it.
     """
-    if not _is_asked(phase, benchmarks):
+    if not _needs_admission(phase, benchmarks):
         return
     what = {"plan_commitment": plan_commitment, "bars": _bars(benchmarks)}
     why = "it was not admitted"
@@ -194,7 +194,7 @@ def check_admitted(
             return
         when = f"at {event.at:%Y-%m-%d %H:%M} UTC"
         if any(event.detail.get(key) != value for key, value in what.items()):
-            why = f"what it plays has changed since it was looked at {when}"
+            why = f"its tasks have changed since they were checked {when}"
         elif event.detail["passed"]:
             return
         else:
@@ -202,15 +202,14 @@ def check_admitted(
     name = phase.name
     raise UsageError(
         f"phase {name} is not opened: {why}. `reglue competition admit {folder} {name}` "
-        "plays it before anybody does; "
-        f"`reglue competition open {folder} {name} --not-admitted` opens it all the same"
+        "checks its tasks; "
+        f"`reglue competition open {folder} {name} --not-admitted` opens it anyway"
     )
 
 
-def _is_asked(phase: PhaseDefinition, benchmarks: Sequence[PlannedBenchmark]) -> bool:
-    """Where the file does not say it: if something counts, and is the organiser's own, or has bars.
-
-    Reglue's own environments are tested with it.
+def _needs_admission(phase: PhaseDefinition, benchmarks: Sequence[PlannedBenchmark]) -> bool:
+    """As the file says; by default if its scores count, and it has bars or environments of the
+    organiser. Reglue's own environments are tested with Reglue.
     """
     if phase.needs_admission is not None:
         return phase.needs_admission

@@ -1,4 +1,4 @@
-"""Admission of a phase's tasks before it is opened: are they exact, robust, and of some use?"""
+"""Checks a phase's tasks before it opens: are they deterministic, robust and of some use?"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from reglue_bench.runs.run import Request
 from reglue_competition.phases import PlannedBenchmark
 
 CELLS = 8
-"""How many of a plan's episodes are played in every way that must agree."""
+"""How many episodes of a plan are played in each way; all ways must agree to the bit."""
 
 _RANDOM = "random"
 
@@ -41,7 +41,9 @@ def admission(benchmark: PlannedBenchmark, watcher: Observer) -> Iterator[Check]
     bars = benchmark.entry.admit
     yield _check(_RANDOM, _play(benchmark, _RANDOM, watcher), below=bars.random_below)
     if bars.reference is None:
-        yield Check(None, "no reference agent: whether it can be solved was not checked")
+        yield Check(
+            None, "no reference agent, so it was not checked whether the tasks can be solved"
+        )
     else:
         result = _play(benchmark, bars.reference, watcher)
         yield _check(bars.reference, result, at_least=bars.reference_at_least)
@@ -52,15 +54,17 @@ def _exact(benchmark: PlannedBenchmark) -> Check:
     try:
         admit(suite_of(benchmark.plan, benchmark.settings).build(), cells=cells)
     except NotAdmitted as error:
-        return Check(False, f"not the same each time: {error}")
+        return Check(False, f"not deterministic: {error}")
     except Exception as error:  # noqa: BLE001 - the edge of the organiser's environment
         raise_interrupt(error)
         return Check(False, f"its environment fails: {type(error).__name__}: {error}")
-    return Check(True, f"{len(cells) or 'some'} episodes are the same to the bit, however played")
+    return Check(
+        True, f"{len(cells) or 'some'} episodes are the same to the bit in every way of playing"
+    )
 
 
 def _robust(benchmark: PlannedBenchmark) -> Check:
-    """Whether agents can make its environment fail."""
+    """Check whether extreme actions make the environment fail."""
     with tempfile.TemporaryDirectory(prefix="reglue-admit-") as folder:
         try:
             found = failures(benchmark.plan, benchmark.settings, Path(folder))
@@ -72,7 +76,7 @@ def _robust(benchmark: PlannedBenchmark) -> Check:
 
 
 def _cells(benchmark: PlannedBenchmark) -> Iterator[Cell]:
-    """Some of the plan's, from all of its units; none if a unit's number of episodes is open."""
+    """Some cells of the plan, spread over its units; none if the length of units is open."""
     procedure, key = procedure_of(benchmark.plan), cell_key(benchmark.settings.secret)
     for unit in range(0, procedure.units, math.ceil(procedure.units / CELLS)):
         for cell in islice(procedure.cells(unit), 1):
@@ -80,7 +84,7 @@ def _cells(benchmark: PlannedBenchmark) -> Iterator[Cell]:
 
 
 def _play(benchmark: PlannedBenchmark, agent: str, watcher: Observer) -> Result:
-    """The whole plan, played by an agent that is started here."""
+    """Start an agent here and let it play the whole plan."""
     settings = benchmark.settings.model_copy(update={"agent": agent})
     with tempfile.TemporaryDirectory(prefix="reglue-admit-") as folder:
         result = start(Path(folder), Request(settings, benchmark.plan), watcher)

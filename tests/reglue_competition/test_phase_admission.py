@@ -100,7 +100,7 @@ def test_without_bars_scores_are_remarks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("world", "why"), [("Drifting", "not the same each time"), ("Broken", "OSError: no such map")]
+    ("world", "why"), [("Drifting", "not deterministic"), ("Broken", "OSError: no such map")]
 )
 def test_one_that_is_not_exact_is_played_by_nobody(tmp_path: Path, world: str, why: str) -> None:
     (check,) = checks(tmp_path, world)

@@ -1,4 +1,4 @@
-"""What several of the commands take and print."""
+"""Arguments and output that several commands share."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def read_date(text: str | None) -> datetime | None:
 
 
 def format_date(found: datetime | None) -> str:
-    """A date for people."""
+    """A date as people read it, in UTC."""
     return "" if found is None else f"{found:%Y-%m-%d %H:%M}"
 
 
@@ -127,9 +127,9 @@ def print_token(
     certificate: Path | None = None,
     variable: str | None = None,
 ) -> None:
-    """A new token, as a join string or by itself, and the file of its certificate.
+    """Print a new token in a join string, and the file of its certificate.
 
-    The token of an environment variable is known: `shown` lacks it.
+    The token of an environment variable is known already: `shown` lacks it.
     """
     if json:
         more = {} if certificate is None else {"certificate": str(certificate)}
@@ -144,12 +144,12 @@ def print_token(
 
 
 def print_json(document: Any) -> None:
-    """One JSON document on stdout."""
+    """Print a JSON document on stdout."""
     print_document(json.dumps(document, indent=1))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table for people; cells may hold strangers' words."""
+    """Print a table for people; cells may hold strangers' text."""
     first, *others = columns  # what people copy from there stays on one line
     table = Table(Column(first, no_wrap=True), *others, title=title, title_justify="left")
     for row in rows:

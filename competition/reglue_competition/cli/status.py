@@ -150,7 +150,7 @@ def export(
 
 
 def export_all(store: Store) -> dict[str, Any]:
-    """All but what tokens are checked with; dates are ISO 8601, in UTC."""
+    """Everything except the tokens' hashes; dates are ISO 8601, in UTC."""
     return {
         "definition": store.definition().model_dump(mode="json"),
         "phases": [to_json(each) for each in store.phases()],
@@ -244,6 +244,6 @@ def _value(value: Any) -> Any:
 
 
 def _cell(value: Any) -> Any:
-    """A cell of a table: what begins as a formula would is no formula."""
+    """A cell of a table, quoted if a spreadsheet would read it as a formula."""
     found = "" if value is None else _value(value)
     return f"'{found}" if isinstance(found, str) and found[:1] in ("=", "+", "-", "@") else found

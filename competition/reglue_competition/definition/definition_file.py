@@ -1,4 +1,4 @@
-"""Reads a competition file, and refuses what no competition may have."""
+"""Reads and checks a competition file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from reglue_competition.definition.models import (
 FILE = "competition.toml"
 
 OPTIONS = PlanSettings.model_fields.keys() - {"benchmark"}
-"""What an entry's table `options` may hold, but for `REFUSED`."""
+"""The keys that a benchmark's table `options` may hold, except `REFUSED`."""
 
 REFUSED: Mapping[str, str] = {
     "seed": "each phase draws its goals and episodes from a secret of its own",
@@ -38,7 +38,7 @@ REFUSED: Mapping[str, str] = {
     "eval_episodes": "agents are judged here; they train before they connect",
     "recurrent_info": "its observations hold rewards and ends, which agents are not told here",
 }
-"""Options that no competition has, and why."""
+"""Options that no competition allows, and why."""
 
 
 def read_definition(path: Path) -> Definition:
@@ -100,7 +100,7 @@ def _check_addresses(file: TomlFile, found: Definition) -> None:
 
 
 def _check_entry(file: TomlFile, place: Place, entry: BenchmarkEntry, whole: Definition) -> None:
-    """Raise UsageError for a benchmark that no competition plays, or with other options."""
+    """Raise UsageError for a benchmark or options that no competition allows."""
     of_options = (*place, "options")
     _check_options(file, path_of(of_options), entry.options, whole)
     try:
@@ -145,7 +145,7 @@ def _check_options(
 
 
 def _check_custom(custom: Custom) -> None:
-    """Raise UsageError for what a benchmark's file may not say here."""
+    """Raise UsageError for keys that a benchmark's file may not have in a competition."""
     for key in custom.about.settings.keys() & REFUSED.keys():
         raise custom.file.error(key, f"no competition has it: {REFUSED[key]}")
     tables = {"arguments": custom.about.arguments}

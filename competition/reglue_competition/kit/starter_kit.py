@@ -30,7 +30,7 @@ _HERE = Path(__file__).parent
 _TEMPLATES = ("README.md", "rehearse.sh")
 
 STAND_IN = "stand_in.py"
-"""The kit's environment in place of those that are hidden."""
+"""The file in the kit that stands in for hidden environments."""
 
 _LIMITS = ("first_step_timeout", "step_timeout", "bank", "late", "turn_every", "run_budget")
 
@@ -76,9 +76,9 @@ def write_kit(definition: Definition, folder: Path, out: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """A benchmark as a team plays it at home."""
+    """A benchmark as a team plays it on its own machine."""
 
-    name: str  # as teams are told
+    name: str  # as teams know it
     is_hidden: bool  # then it has the same spaces, but not the same environment
     slots: int
     adapts: bool  # agents are adapted before they are judged
@@ -88,7 +88,7 @@ class Rehearsal:
 
 
 def rehearsal(benchmark: PlannedBenchmark) -> Rehearsal:
-    """Of a benchmark that was drawn without a secret."""
+    """The rehearsal of a benchmark that was planned without a secret."""
     plan, settings = benchmark.plan, benchmark.settings
     spec = suite_of(plan, settings).build().spec
     is_hidden = not _is_public(benchmark)
@@ -121,7 +121,7 @@ def _rehearsals(definition: Definition, phase: PhaseDefinition, folder: Path) ->
 
 
 def _is_public(benchmark: PlannedBenchmark) -> bool:
-    """Whether the benchmark's name says all of it: Reglue's own environments, and no file."""
+    """Whether the name alone defines the benchmark: Reglue's environments, and no file."""
     if is_custom(benchmark.entry.benchmark):
         return False
     name = BenchmarkName.parse(benchmark.entry.benchmark)

@@ -27,7 +27,7 @@ _BACKLOG = 256
 def server(
     page: Page, *, certificate: Path | None = None, key: Path | None = None
 ) -> uvicorn.Server:
-    """What serves the page, over TLS if there is a certificate (PEM).
+    """The server of the page, with TLS if there is a certificate (PEM).
 
     `run(sockets=[listening(…)])` answers until SIGTERM or Ctrl-C.
     """
@@ -65,7 +65,7 @@ def listen(address: str) -> socket.socket:
 
 
 class _Server(uvicorn.Server):
-    """Ends the streams of events first, which would go on for ever."""
+    """Ends the event streams first, which would never end by themselves."""
 
     def __init__(self, config: uvicorn.Config, page: Page) -> None:
         super().__init__(config)
@@ -78,7 +78,7 @@ class _Server(uvicorn.Server):
 
 
 class _TimedProtocol(H11Protocol):
-    """Closes connections on which no request came in time, also one that comes byte by byte.
+    """Closes connections whose request is late, also one that is sent byte by byte.
 
     And those whose other end does not read what it asked for; and, of one address, those that are
     too many.
@@ -89,7 +89,7 @@ class _TimedProtocol(H11Protocol):
     _taken_at = 0.0  # of the loop's clock: when the other end was last seen to read
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin."""
+        """Start the deadline of the first request."""
         super().connection_made(transport)
         whose = caller(self.client)
         ours = [each for each in self.connections if isinstance(each, _TimedProtocol)]
@@ -105,7 +105,7 @@ class _TimedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def resume_writing(self) -> None:
-        """The other end has read most of what waited for it."""
+        """The client has read most of its answer."""
         self._taken_at = self.loop.time()
         super().resume_writing()
 

@@ -16,7 +16,7 @@ from reglue_competition.page.site import Site
 from reglue_competition.page.views.snapshot_views import playing
 from reglue_competition.store import UNFINISHED
 
-LISTENERS = 200  # at once; others are asked to come later, and pages work without
+LISTENERS = 200  # at once; more are refused, and their pages are not updated live
 OF_ADDRESS = 20  # of these, from one address
 HEARTBEAT_S = 15.0
 _LOOK_S = 1.0
@@ -56,7 +56,7 @@ class Live:
 
     async def _stream(self) -> AsyncIterator[str]:
         seen: Progress = {}
-        version, silent_s = "", 0.0  # the first is told: the page may be older than its stream
+        version, silent_s = "", 0.0  # the first version is sent: the page may be older
         yield f"retry: {_RETRY_MS}\n\n"
         while not self._closed.is_set():
             now = _progress(self._site)
@@ -75,7 +75,7 @@ class Live:
 
 
 def _progress(site: Site) -> Progress:
-    """What is shown of submissions that wait or play, by id."""
+    """The progress of submissions that wait or play, by id."""
     found = {}
     for each in site.snapshot.submissions.values():
         if each.status in UNFINISHED:

@@ -1,7 +1,7 @@
 """Commit and reveal: what a phase plays is fixed before anybody plays it, and shown afterwards.
 
 The commitment is the SHA-256 of `reglue commitment 1`, a salt of 32 bytes and the opened plans as
-JSON. It tells nothing of them: who would try plans does not know the salt.
+JSON. It reveals nothing about them: nobody can test a guess without the salt.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _Table(BaseModel):
 
 
 class RevealedBenchmark(_Table):
-    """A benchmark of a phase, for everybody to see."""
+    """A benchmark of a phase, as it is published."""
 
     benchmark: str  # as `reglue bench` takes it
     weight: float  # of its score in the mean
@@ -41,7 +41,7 @@ class RevealedBenchmark(_Table):
     settings: dict[str, JsonValue]  # it was made of, with a secret and a folder
 
     def settings_in(self, folder: Path, secret: str = "") -> Settings:
-        """The settings, with these. Raises NotVerified for a stranger's that are none."""
+        """The settings with this folder and secret. Raises NotVerified if they are invalid."""
         given = {**self.settings, "directory": str(folder), "secret": secret or None}
         try:
             return Settings.model_validate(given)
@@ -50,7 +50,7 @@ class RevealedBenchmark(_Table):
 
 
 class PhaseReveal(_Table):
-    """What was played in a phase: the file that is published after it."""
+    """The published plan of a phase: the content of its reveal file."""
 
     format: Literal["reglue reveal 1"] = "reglue reveal 1"  # and its version
     competition: str  # its name
@@ -60,19 +60,19 @@ class PhaseReveal(_Table):
 
 
 def commitment(benchmarks: Sequence[PlannedBenchmark], salt: bytes) -> str:
-    """What is published before anybody plays, hexadecimal."""
+    """The commitment to a phase's plan, hexadecimal: published before anybody plays."""
     return _digest([_reveal_benchmark(each) for each in benchmarks], salt)
 
 
 def reveal_file(folder: Path, phase: str) -> Path:
-    """What the page of a competition's folder publishes as what that phase played."""
+    """The file that the page publishes as the plan of a phase."""
     return folder / "reveals" / f"{phase}.json"
 
 
 def reveal(
     path: Path, benchmarks: Sequence[PlannedBenchmark], salt: bytes, *, competition: str, phase: str
 ) -> None:
-    """Write what was committed to, for everybody to see. Raises StorageFailed."""
+    """Write the plan that was committed to, for publication. Raises StorageFailed."""
     revealed_benchmarks = [_reveal_benchmark(each) for each in benchmarks]
     content = PhaseReveal(
         competition=competition, phase=phase, salt=salt.hex(), benchmarks=revealed_benchmarks
@@ -86,7 +86,7 @@ def reveal(
 
 
 def check_reveal(path: Path, published: str) -> PhaseReveal:
-    """What a phase played, if it is what was committed to.
+    """Read a published plan and check it against its commitment.
 
     Raises NotVerified if it is not, and UsageError if there is no such file.
     """

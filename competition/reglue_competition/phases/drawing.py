@@ -1,4 +1,4 @@
-"""What a phase plays: the plan of each of its benchmarks, drawn by the phase's own secret."""
+"""Plans the benchmarks of a phase: goals and cells are drawn by the phase's own secret."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class PlannedBenchmark:
 
     @property
     def cell_key(self) -> str:
-        """What draws the seeds of its cells, hexadecimal."""
+        """The key that draws the seeds of its cells, hexadecimal."""
         return (cell_key(self.settings.secret) or b"").hex()
 
     @property
@@ -60,13 +60,13 @@ class PlannedBenchmark:
         return place_s(self.plan, self.settings.run_budget)
 
     def on_cells_of(self, secret: str) -> PlannedBenchmark:
-        """With the goals and cells of an entry's own secret. Raises UsageError."""
+        """The same benchmark with goals and cells of another secret. Raises UsageError."""
         settings = self.settings.model_copy(update={"secret": secret})
         return replace(self, settings=settings, plan=make_plan(settings))
 
 
 def entry_secret(salt: bytes, submission: str, draw: int) -> str:
-    """Draws the goals and cells that one submission alone plays, hexadecimal.
+    """The secret that draws goals and cells for one submission alone, hexadecimal.
 
     It follows from the phase's salt, which is revealed after it: anybody can draw them again then.
     `draw` tells the plays of a submission apart, from 1.
@@ -77,9 +77,9 @@ def entry_secret(salt: bytes, submission: str, draw: int) -> str:
 def plan_phase(
     definition: Definition, phase: PhaseDefinition, secrets: Secrets | None, folder: Path
 ) -> list[PlannedBenchmark]:
-    """What a phase plays, in its order: the same each time, for the same files and secrets.
+    """Plan the benchmarks of a phase: the same each time for the same files and secrets.
 
-    Without secrets goals and cells are everybody's: what teams rehearse with. `folder` is the
+    Without secrets, goals and cells are public: teams rehearse with them. `folder` is the
     competition's, from which its environments' files are named. Raises UsageError that names the
     phase and the benchmark, for one that cannot be played as the file says.
     """
@@ -121,7 +121,7 @@ def run_s(plan: Plan, play: PlayLimits, *, horizon: int) -> float:
     steps = _most_steps(plan, procedure, longest)
     if not steps:
         raise UsageError(
-            "no end of its episodes is known: give options.episode_limit, or play.run_s"
+            "its episodes have no known limit: give options.episode_limit, or play.run_s"
         )
     turns = math.ceil(steps / plan.slots / procedure.agents) + longest
     adapted = int(own.get("adaptation_steps") or 0) + 1 if "adaptation_steps" in own else 0
@@ -160,9 +160,8 @@ def _check_failure(place: str, plan: Plan) -> None:
     is_by_return = plan.is_by_return or not PROCEDURES[plan.procedure].judges_success
     if is_by_return and "worst_performance" not in plan.parameters:
         raise UsageError(
-            f"{place}: is judged by returns, and what an episode is worth that an agent did not "
-            "finish is not known, so a failed submission would have no score: give "
-            "options.worst_performance"
+            f"{place}: is scored by returns, so an episode that an agent did not finish has no "
+            "score, and a failed submission neither: give options.worst_performance"
         )
 
 
@@ -232,7 +231,7 @@ def _modules_files(plan: Plan) -> Iterator[Path]:
 
 
 def _most_steps(plan: Plan, procedure: Procedure, longest: int) -> int:
-    """Of all units; `longest`: of an episode."""
+    """The most steps of all units; `longest` is the most of an episode."""
     if steps := int(plan.parameters.get("steps") or 0):
         return procedure.units * steps
     return longest * sum(len(procedure.cells(unit)) for unit in range(procedure.units))

@@ -1,4 +1,4 @@
-"""Which of two teams is better: their plays of the same cells, over all benchmarks of a phase."""
+"""Compares two teams by their episodes of the same cells, over all benchmarks of a phase."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ _LEAST_SIGNS = 6  # cells: fewer that all differ one way have a p-value above 0.
 
 
 class Comparisons:
-    """Compares entries; what was read of a ledger and each comparison of two are kept.
+    """Compares submissions, and caches what it read of ledgers and each comparison.
 
     A run that has ended never changes, so a new one costs its own comparisons alone.
     """
 
     def __init__(self, file: Path | None = None) -> None:
-        """With a `file`, comparisons are kept there too, for the next who asks."""
+        """With a `file`, comparisons are kept there too, for the next process."""
         self._file = None if file is None else ComparisonsFile(file)
         self._units: dict[Play, Units | None] = {}
         self._differences: dict[Pair, PairedDifference | None] = (
@@ -59,7 +59,7 @@ class Comparisons:
         self._new: dict[Pair, PairedDifference | None] = {}  # that are not in the file
 
     def retain(self, entries: Sequence[ScoredSubmission]) -> None:
-        """Keep what belongs to these entries alone."""
+        """Drop everything that does not belong to these submissions."""
         kept = {entry.submission for entry in entries}
         self._units = {play: each for play, each in self._units.items() if play[0] in kept}
         self._differences = {
@@ -69,7 +69,7 @@ class Comparisons:
         }
 
     def save(self) -> None:
-        """Write what was found since the last time to the file."""
+        """Append the comparisons made since the last call to the file."""
         if self._file is not None and self._new:
             self._file.add(self._new, self._differences)
             self._new = {}
@@ -111,7 +111,7 @@ class Comparisons:
     def _paired_difference(
         self, one: ScoredSubmission, other: ScoredSubmission, place: int
     ) -> PairedDifference | None:
-        """None where their plays cannot be paired cell by cell."""
+        """Their paired difference; None if their runs cannot be paired cell by cell."""
         plays = one.results.get(place), other.results.get(place)
         if plays[0] is None or plays[1] is None:
             return None
@@ -145,7 +145,7 @@ class ComparisonsFile:
         self._is_told = False
 
     def read(self) -> dict[Pair, PairedDifference | None]:
-        """What was found before, by this version."""
+        """The comparisons that this version of Reglue saved before."""
         try:
             head, *lines = self._path.read_text(encoding="utf-8").splitlines()
             found = dict(map(_read, lines)) if head == _head() else {}
@@ -155,7 +155,7 @@ class ComparisonsFile:
         return found
 
     def add(self, new: PairedDifferences, of: PairedDifferences) -> None:
-        """Keep `new`, and drop what is not among all that are wanted, `of`, when that is much."""
+        """Append `new`; if most of the file is not in `of`, all that is needed, write it anew."""
         try:
             if not self._lines or self._lines + len(new) > _MOST_LINES * len(of):
                 self._path.parent.mkdir(exist_ok=True)
@@ -195,7 +195,7 @@ def _compare(one: Units, other: Units) -> PairedDifference | None:
 
 
 def _standard_error(found: PairedDifference, unpaired: float | None) -> float | None:
-    """What gives the difference its p-value under a normal law.
+    """The standard error that gives the difference its p-value under a normal distribution.
 
     Cells that all differ alike are judged by the sign test (Dixon & Mood 1946, Journal of the
     American Statistical Association 41:557). Where they are too few, that of the unpaired scores.

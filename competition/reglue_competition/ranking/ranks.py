@@ -14,7 +14,7 @@ from reglue_competition.ranking.comparisons import Comparisons
 from reglue_competition.ranking.scored_submissions import Benchmark, ScoredSubmission
 
 LEVEL = 0.05
-"""Of two teams that are alike, one is called better this rarely."""
+"""The significance level of a comparison of two teams."""
 
 RULE = (
     "A team's rank is one more than the number of teams that are significantly better, so teams "
@@ -26,7 +26,7 @@ RULE = (
     "first multiplied by the number of the team's scored submissions, as the best of many tries "
     "is partly luck."
 )
-"""How ranks are made, for people."""
+"""How ranks are made, as the page explains it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class Ranked:
 def rank(
     entries: Sequence[ScoredSubmission], benchmarks: Sequence[Benchmark], comparisons: Comparisons
 ) -> list[Ranked]:
-    """By `RULE`, the best first; teams of one rank by score, then the earlier entry."""
+    """Rank submissions by `RULE`, the best first; within a rank by score, then by time."""
     totals = [entry.total(benchmarks) for entry in entries]
     scores = {place: score for place, (score, _) in enumerate(totals) if score is not None}
     scored = [entries[place] for place in scores]
@@ -62,7 +62,7 @@ def rank(
 def _compare_all(
     entries: Sequence[ScoredSubmission], benchmarks: Sequence[Benchmark], comparisons: Comparisons
 ) -> dict[tuple[int, int], Difference]:
-    """Every later one minus every earlier one, by their places, where they can be compared."""
+    """All comparable pairs: each later submission minus each earlier one, by their indexes."""
     differences = {}
     for earlier, later in combinations(range(len(entries)), 2):
         with suppress(UsageError):

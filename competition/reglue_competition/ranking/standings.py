@@ -1,4 +1,4 @@
-"""A phase's leaderboard, from what the store and the runs' folders keep."""
+"""A phase's leaderboard, from the store and the folders of runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SCORED: tuple[Status, ...] = ("finished", "failed")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunScore:
-    """What a submission came to on one benchmark."""
+    """A submission's score on one benchmark."""
 
     score: float | None
     interval95: Interval | None
@@ -48,7 +48,7 @@ class Row:
 
     @property
     def faults(self) -> Mapping[str, int]:
-        """Over all benchmarks."""
+        """The faults of all benchmarks."""
         return sum((Counter(run.faults) for run in self.runs), Counter())
 
 
@@ -113,7 +113,7 @@ def leaderboard(
 def _results(
     store: Store, phase: Phase, submissions: Mapping[str, Submission], runs_folder: Path
 ) -> dict[str, dict[int, Result]]:
-    """By submission and place of the benchmark."""
+    """Results by submission and index of the benchmark."""
     differences: dict[str, dict[int, Result]] = {each: {} for each in submissions}
     for run in store.runs(phase=phase.name):
         if run.submission not in differences or not run.result:
@@ -129,7 +129,7 @@ def _results(
 
 
 def _measure(place: int, results: Mapping[str, Mapping[int, Result]]) -> Measure | None:
-    """What a benchmark is judged by, from any play of it."""
+    """A benchmark's measure, from any run of it."""
     return next((of[place].measure for of in results.values() if place in of), None)
 
 
@@ -145,7 +145,7 @@ def _row(ranked: Ranked, submission: Submission, benchmarks: Sequence[Benchmark]
 
 
 def run_score(entry: ScoredSubmission, place: int, benchmark: Benchmark) -> RunScore:
-    """What an entry came to on the benchmark at a place."""
+    """A submission's score on the benchmark at an index."""
     score, interval = entry.score(place, benchmark)
     result = entry.results.get(place)
     counts = result.status_counts if result else {}

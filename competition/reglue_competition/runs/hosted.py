@@ -1,4 +1,4 @@
-"""A competition that is served: what its phases play, and who signs for it."""
+"""A competition that is served: the plans of its phases and its secrets."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Hosted:
         return max(self.definition.play.reconnect_window_s, _LEAST_WINDOW_S)
 
     def benchmarks(self, phase: str) -> list[PlannedBenchmark]:
-        """What a phase plays. Raises UsageError."""
+        """The planned benchmarks of a phase. Raises UsageError."""
         if phase not in self._benchmarks:
             self._benchmarks[phase] = self.folder.benchmarks(phase)
         return self._benchmarks[phase]
 
     def benchmarks_of(self, submission: Submission) -> list[PlannedBenchmark]:
-        """What a submission plays: its phase's goals and cells, or its own. Raises UsageError."""
+        """A submission's benchmarks, with its phase's cells or its own. Raises UsageError."""
         benchmarks = self.benchmarks(submission.phase)
         if not submission.draw:
             return benchmarks
@@ -51,14 +51,14 @@ class Hosted:
         return [each.on_cells_of(secret) for each in benchmarks]
 
     def commitment(self, phase: str) -> str:
-        """What is published when a phase opens. Raises UsageError."""
+        """The commitment that is published when a phase opens. Raises UsageError."""
         return commitment(self.benchmarks(phase), self.secrets.salt(phase))
 
     def told(self, submission: Submission, *, lost: str = "", waits: bool = False) -> Told:
         """What a submission's process is told, except for tokens. Raises UsageError.
 
-        One that waits is played on the organiser's or its team's word: faults that its ledgers
-        hold from before are forgiven.
+        If it waits, its team or the organiser wants it to go on: earlier faults in its ledgers
+        are forgiven.
         """
         transcripts = self.folder.transcripts_path
         transcripts.mkdir(mode=0o700, exist_ok=True)

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 WHOSE = ("team", "submission")
-"""What a record may say besides its message: `extra` of the call, else of the process."""
+"""Fields of a record besides its message: from the call's `extra`, else from the process."""
 
 
 def log_to_stderr(*, as_json: bool, whose: Mapping[str, str] | None = None) -> None:
     """Log to stderr from now on, as one JSON object a line if asked.
 
-    `whose` is said of every line: of a process that plays one submission.
+    `whose` is added to every line: the team and submission that this process plays.
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Json(whose or {}) if as_json else _Plain(whose or {}))

@@ -17,7 +17,7 @@ _AGAIN_S = 10.0  # before a phase that could not be opened is tried again
 
 
 class Calendar:
-    """What the clock decides of phases. It is stored, and so decided once, wherever clocks jump."""
+    """Opens and closes phases by the clock; each decision is stored, so a clock may jump back."""
 
     def __init__(self, store: Store, hosted: Hosted) -> None:
         self._store = store
@@ -27,10 +27,7 @@ class Calendar:
         self._closed: set[str] = set()  # phases
 
     def keep(self, now: datetime) -> None:
-        """Close a phase whose time is over, and open the one whose time has come.
-
-        Or the one that the organiser has asked to open.
-        """
+        """Close a phase whose time is over; open one that is due or requested."""
         phases = self._store.phases()
         for phase in phases:
             if phase.state == "open" and now >= phase.closes_at:
@@ -46,9 +43,9 @@ class Calendar:
                 return
 
     def has_begun(self, submission: Submission, now: datetime) -> bool:
-        """Whether its round has. Where the organiser closed its phase early, the last one has.
+        """Whether a submission's round has begun. Closing its phase early begins its last round.
 
-        It follows from dates that are stored, so a server that is started again says the same.
+        It depends on stored dates alone, so a restarted server says the same.
         """
         begins = self._hosted.definition.round_of(submission.phase, submission.queued_at)
         return begins is None or now >= begins or submission.phase in self._closed

@@ -1,4 +1,4 @@
-"""Lets teams' agents into the queue, and knows which of them are here."""
+"""Enters teams' agents into the queue, and knows which of them are connected."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = logging.getLogger("reglue")
 
 
 class StoreEntries:
-    """The submissions of a store, as what agents enter; called by the gateway's threads."""
+    """The gateway's `Entries` over a store's submissions; called by the gateway's threads."""
 
     def __init__(
         self,
@@ -41,9 +41,9 @@ class StoreEntries:
         self._farewells: dict[tuple[str, str], tuple[str, float]] = {}
 
     def expect(self, ended: Iterable[Submission], until: float) -> None:
-        """Until then agents of those names come for the farewell of what has ended, until `forget`.
+        """Let agents of ended submissions come back for their farewell, until `forget`.
 
-        `until`: monotonic seconds.
+        `until`: when that ends, monotonic seconds.
         """
         with self._lock:
             self._farewells |= {(each.team, each.name): (each.id, until) for each in ended}
@@ -57,19 +57,19 @@ class StoreEntries:
             raise
 
     def waits(self, entry: str) -> str:
-        """Until when it waits, for its team."""
+        """Say for which round it waits, if its round has not begun."""
         begins = self._rounds.get(entry)
         if begins is None or begins <= self._clock():
             return "waiting for its turn"
         return f"waiting for the round that begins at {begins:%Y-%m-%d %H:%M:%S} UTC"
 
     def came(self, entry: str) -> None:
-        """Its agent waits for a place."""
+        """Remember that its agent is connected."""
         with self._lock:
             self._here[entry] = True
 
     def left(self, entry: str) -> None:
-        """Its agent will not come back."""
+        """Remember that its agent has left for good."""
         with self._lock:
             self._here[entry] = False
 
@@ -82,7 +82,7 @@ class StoreEntries:
         return not self._here.get(submission, True)
 
     def forget(self, submission: str) -> None:
-        """It has ended."""
+        """Forget a submission that has ended."""
         with self._lock:
             self._here.pop(submission, None)
             self._rounds.pop(submission, None)

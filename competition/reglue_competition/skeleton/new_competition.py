@@ -16,7 +16,7 @@ from reglue_competition.store import migrate
 
 _HERE = Path(__file__).parent
 
-# What the template says, which reads as a competition by itself.
+# Texts of the template, which is a valid competition itself.
 _NAME, _TITLE, _ADDRESS = "my-comp", '"My competition"', '"127.0.0.1:4096"'
 _DATABASE = '# database = "postgresql://reglue@db.example.org/competition"'
 _DAYS = {"2030-01-01": 0, "2030-01-15": 14, "2030-03-15": 73, "2030-04-01": 90}
@@ -49,8 +49,8 @@ def write_competition(
 ) -> str:
     """Make a competition's folder: file, hidden tasks, secrets and database.
 
-    Where this was killed it may be called again, and a folder that is there can be served: the
-    competition is in its database only after the folder is there.
+    If it is killed, it can be called again. The database gets the competition last, so an
+    existing folder can always be served.
 
     Returns the organiser's token: `token`, or one that is drawn.
 

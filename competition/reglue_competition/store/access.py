@@ -26,7 +26,7 @@ _LEAST_DISTINCT = 8  # characters; 48 random digits have fewer once in 10^13 tim
 
 
 class Access(Events):
-    """The part of the store that says who somebody is."""
+    """The part of the store that identifies teams and organisers."""
 
     def add_team(self, name: str) -> Team:
         """Add a team. Raises UsageError for a name that is taken, or none."""
@@ -100,7 +100,7 @@ class Access(Events):
         return made
 
     def tokens(self) -> list[Token]:
-        """All tokens, without what they say, in the order in which they were made."""
+        """All tokens, without their secrets, in the order in which they were made."""
         rows = self._rows(_TOKENS.order_by(schema.tokens.c.created_at, schema.tokens.c.id))
         return [Token(**row) for row in rows]
 
@@ -142,7 +142,7 @@ class Access(Events):
 
 
 def new_token() -> str:
-    """A token that nobody guesses, and that is known as ours where it is published."""
+    """A random token, with a prefix by which scanners recognise a leaked one."""
     return _PREFIX + secrets.token_urlsafe(_TOKEN_BYTES)
 
 
@@ -229,7 +229,7 @@ def _team(connection: sa.Connection, name: str) -> Team:
 def _normalise_name(name: str) -> str:
     found = unicodedata.normalize("NFC", name).strip()
     if not found or found != printable(found) or len(found.splitlines()) > 1 or "\t" in found:
-        raise BadArgument(f"got the team's name {brief(name)}, wanted letters that can be seen")
+        raise BadArgument(f"got the team's name {brief(name)}, wanted printable characters")
     if len(found) > MOST_NAME:
         raise BadArgument(
             f"got a team's name of {len(found)} characters, wanted {MOST_NAME} or fewer"

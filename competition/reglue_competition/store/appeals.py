@@ -1,4 +1,4 @@
-"""Appeals: what a team says is wrong with a submission, and what the organiser answers."""
+"""Appeals: a team's complaint about a submission, and the organiser's answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Appeals(Events):
     """The part of the store that teams write to, besides entering."""
 
     def file_appeal(self, team: Team, submission_id: str, text: str) -> None:
-        """Appeal against what came of a team's submission.
+        """Appeal against the outcome of a team's submission.
 
         Raises UsageError for a submission that has not ended, or has an appeal that is open; for
         too many appeals of the team; and for a text that is empty or too long.
@@ -113,6 +113,6 @@ def _normalise_text(text: str) -> str:
     found = printable(text.replace("\r\n", "\n")).strip()
     if not 0 < len(found) <= MOST_TEXT:
         raise BadArgument(
-            f"got a text of {len(found):,} characters, wanted 1 to {MOST_TEXT:,} that can be seen"
+            f"got a text of {len(found):,} characters, wanted 1 to {MOST_TEXT:,} printable ones"
         )
     return found

@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """One that writes: nobody else writes meanwhile."""
+    """A write transaction; no other one runs at the same time."""
 
     connection: sa.Connection
     operation: str  # its id, in the events that it notes
@@ -94,16 +94,16 @@ class Database:
         return self._engine.dialect.name == "postgresql"
 
     def read(self, work: Callable[[sa.Connection], T]) -> T:
-        """What `work` returns; all that it reads is of one moment. Raises StoreFailed."""
+        """Run `work` in a transaction that reads one consistent state. Raises StoreFailed."""
         level = {"isolation_level": "REPEATABLE READ"} if self.is_postgresql else {}
         return self._retry(lambda: self._once(work, level))
 
     def write(self, work: Callable[[Transaction], T]) -> T:
-        """What `work` returns, committed.
+        """Run `work` in a write transaction, commit, and return its result.
 
-        `work` is called again if the database went away in the middle. Where it is unknown
-        whether a commit arrived, the transaction's events say so: what notes one is carried out
-        once. Raises StoreFailed, and what `work` raises.
+        `work` is called again if the database went away in the middle. If it is unknown whether
+        a commit arrived, the events tell: work that notes an event is committed once. Raises
+        StoreFailed, and what `work` raises.
         """
         operation = secrets.token_hex(8)
         in_doubt: list[T] = []
@@ -206,7 +206,7 @@ def _sqlite(file: str, patience_s: float) -> sqlite3.Connection:
 
 
 def _limits(patience_s: float) -> dict[str, Any]:
-    """PostgreSQL's: nothing is waited for without end, and a commit is on its disk."""
+    """PostgreSQL's settings: every wait has a deadline, and a commit is on the disk."""
     most_ms = max(1, round(1000 * patience_s))
     settings = {
         "lock_timeout": most_ms,
@@ -233,7 +233,7 @@ def _is_noted(connection: sa.Connection, operation: str) -> bool:
 
 
 def _passes(error: Exception) -> bool:
-    """Whether the same may succeed later."""
+    """Whether a retry may succeed."""
     if isinstance(error, sa.exc.TimeoutError):  # every connection of the pool is in use
         return True
     if isinstance(error, sa.exc.DBAPIError):

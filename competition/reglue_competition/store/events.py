@@ -1,4 +1,4 @@
-"""What happened, in order: rows that are only appended."""
+"""The log of events, which only grows."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Events:
         return [Event(**{name: row[name] for name in names}) for row in rows]
 
     def newest_event(self, kind: str) -> datetime | None:
-        """When something of that kind happened last; None: never."""
+        """When an event of that kind happened last; None if never."""
         columns = schema.events.c
         newest = (
             sa.select(columns.at).where(columns.kind == kind).order_by(columns.id.desc()).limit(1)
@@ -79,13 +79,13 @@ class Events:
         return self._database.read(lambda to: to.scalar(newest))
 
     def count_events(self, kind: str, since: datetime) -> int:
-        """How often that happened since."""
+        """The number of events of a kind since then."""
         columns = schema.events.c
         counted = sa.select(sa.func.count()).where(columns.kind == kind, columns.at > since)
         return self._database.read(lambda to: to.scalar(counted)) or 0
 
     def events_of(self, *kinds: str, phase: str) -> list[Event]:
-        """The events of those kinds that tell of a phase, in their order."""
+        """The events of these kinds about a phase, in their order."""
         columns = schema.events.c
         found = sa.select(schema.events).where(columns.kind.in_(kinds)).order_by(columns.id)
         names = Event.__dataclass_fields__

@@ -17,7 +17,7 @@ from reglue_competition.store.records import UNFINISHED, Phase
 
 
 class Phases(Events):
-    """The part of the store that says what is played when."""
+    """The part of the store that holds phases and the competition file."""
 
     def apply(self, definition: Definition) -> None:
         """Put a competition file in force.
@@ -71,7 +71,7 @@ class Phases(Events):
         self._database.write(ask)
 
     def open_phase(self, name: str, plan_commitment: str) -> None:
-        """Open a planned phase; what it will play is committed to.
+        """Open a planned phase, and record the commitment to its plan.
 
         Raises UsageError if another is open, or this one was closed.
         """
@@ -87,7 +87,7 @@ class Phases(Events):
         self._database.write(opened)
 
     def close_phase(self, name: str) -> None:
-        """Close a phase for good; what was entered is played to its end.
+        """Close a phase for good; its submissions are played to their end.
 
         Raises UsageError if it was never open.
         """
@@ -103,7 +103,7 @@ class Phases(Events):
         self._database.write(closed)
 
     def reveal_phase(self, name: str) -> None:
-        """Note that everybody is told now what a phase played; nothing is played there again.
+        """Record that the plan of a phase is published; nothing is played there again.
 
         Raises UsageError unless it is closed, and all that was entered was played.
         """

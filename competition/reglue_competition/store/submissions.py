@@ -32,13 +32,13 @@ _ID_BYTES = 8
 
 
 class Submissions(Events):
-    """The part of the store that says who plays, and what came of it."""
+    """The part of the store that holds submissions and their runs."""
 
     def enter(self, team: Team, name: str, now: datetime) -> Submission:
         """Enter a team's agent into the phase that is open.
 
-        A submission of that name that is not finished goes on, whatever phase it is of; else a
-        new one waits. Raises EntryRefused if no phase is open, or a quota is used up.
+        An unfinished submission of that name goes on, in whatever phase; otherwise a new one
+        waits. Raises EntryRefused if no phase is open, or a quota is used up.
         """
         name = _checked_name(name)
 
@@ -89,7 +89,7 @@ class Submissions(Events):
         team: str | None = None,
         statuses: Collection[Status] | None = None,
     ) -> list[Submission]:
-        """Submissions in the order in which they were entered: all, or those that are asked for."""
+        """Submissions in the order of entry; all, or those of a phase, a team or statuses."""
         query = _SUBMISSIONS
         if phase is not None:
             query = query.where(schema.phases.c.name == phase)
@@ -140,7 +140,7 @@ class Submissions(Events):
         return self._database.write(change)
 
     def set_progress(self, submission_id: str, progress: Mapping[str, Any]) -> None:
-        """Keep how far a submission has come: JSON. No event tells of it."""
+        """Store a submission's progress, as JSON, without an event."""
         of_id = schema.submissions.c.id == submission_id
         change = sa.update(schema.submissions).where(of_id).values(progress=dict(progress))
 
@@ -209,7 +209,7 @@ class Submissions(Events):
         self._database.write(ask)
 
     def record_run(self, run: Run) -> None:
-        """Keep what came of a run, instead of what was kept before. Raises UnknownName."""
+        """Store the result of a run, in place of an earlier one. Raises UnknownName."""
         values = asdict(run)
         key = values["submission_id"] = values.pop("submission")
 
@@ -303,7 +303,7 @@ def _phase_to_enter(connection: sa.Connection, now: datetime) -> sa.RowMapping:
 def _check_quotas(
     connection: sa.Connection, team: Team, phase: sa.RowMapping, now: datetime
 ) -> None:
-    """Raise EntryRefused where one more would be too many. What was withdrawn or broke is free.
+    """Raise EntryRefused if one more exceeds a quota. Withdrawn and broken ones do not count.
 
     Those that were withdrawn count against a limit of their own: each leaves a row and two events.
     """
@@ -345,7 +345,7 @@ def _check_quotas(
 
 
 def _check_may_play_again(connection: sa.Connection, found: Submission) -> None:
-    """Raise UsageError where a replay would be of known cells, or one submission too many."""
+    """Raise UsageError if a replay would use revealed cells or exceed a quota."""
     columns, of_phase = schema.submissions.c, schema.phases.c.name == found.phase
     phase = connection.execute(sa.select(schema.phases).where(of_phase)).mappings().one()
     if phase["revealed_at"] is not None:

@@ -1,4 +1,4 @@
-"""What a transcript's records hold: the header, episodes, and the score.
+"""The contents of a transcript's records: the header, episodes, and the score.
 
 The header and the score are JSON. An episode is the length of its JSON (u32), its JSON, its
 actions and its rewards.
@@ -68,7 +68,7 @@ class Header(_Content):
 
 
 class PlannedCell(_Content):
-    """What the plan and the keys say of an episode."""
+    """An episode as the plan and the keys define it."""
 
     task: str  # its name
     variant: int  # of the task
@@ -105,7 +105,7 @@ class EpisodeJson(_Content):
 
 
 class Score(_Content):
-    """What the organiser says that the run came to."""
+    """The run's score as the organiser states it."""
 
     episodes: _Count  # records before this one
     result: Result  # the score
@@ -149,7 +149,7 @@ class Episode:
 
 
 class PlannedCells:
-    """The episodes of one run, as its plan has them."""
+    """The episodes of one run, as its plan defines them."""
 
     def __init__(self, plan: Plan, cell_key: bytes | None, start_key: bytes) -> None:
         """Raises UsageError for a plan that no procedure plays."""
@@ -157,17 +157,17 @@ class PlannedCells:
         self.procedure = procedure_of(plan)
 
     def order(self, row: Row, steps_before: int) -> Order:
-        """Of the episode of a row. Raises LookupError if the plan has none."""
+        """The order of a row's episode. Raises LookupError if the plan has no such episode."""
         if row.unit >= self.procedure.units or self.most_steps(row, steps_before) <= 0:
             raise LookupError(f"episode {row.k} of unit {row.unit}")
         return order_of(self.plan, row, steps_before, self._cell_key, self._start_key)
 
     def most_steps(self, row: Row, steps_before: int) -> float:
-        """After which it is cut off; infinite if the plan has no limit."""
+        """The most steps of the episode; infinite if the plan has no limit."""
         return self.procedure.steps_left(row.k, steps_before)
 
     def planned_cell(self, row: Row, steps_before: int) -> PlannedCell:
-        """What a transcript says of it. Raises LookupError."""
+        """The planned cell, as a transcript states it. Raises LookupError."""
         order = self.order(row, steps_before)
         most = self.most_steps(row, steps_before)
         return PlannedCell(

@@ -43,7 +43,7 @@ _MOST_OF_AN_EPISODE = 1024  # bytes more in the score for each; curves of learni
 
 
 def most_unpacked(kind: int, number: int) -> int:
-    """Of a record, bytes: what a stranger's small file may take of memory."""
+    """The most bytes of an unpacked record: limits the memory that a stranger's file takes."""
     return _MOST_UNPACKED[Kind(kind)] + (number * _MOST_OF_AN_EPISODE if kind == Kind.SCORE else 0)
 
 
@@ -141,7 +141,7 @@ class RecordReader:
         return self.record(place, self._file.read(CHAIN_BYTES))
 
     def signature(self, offset: int) -> bytes:
-        """What follows the score, to the end of the file."""
+        """The signature after the score, the last bytes of the file."""
         if (left := self._bytes - offset) != SIGNATURE_BYTES:
             wanted = f"wanted {SIGNATURE_BYTES}"
             raise TranscriptDamaged(f"signature, at byte {offset}: got {left} bytes, {wanted}")

@@ -50,7 +50,7 @@ _WAITING = 4  # episodes for each process, so that none idles
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What came of one episode."""
+    """The result of replaying one episode."""
 
     title: str
     is_played: bool  # False: it has no actions to play
@@ -144,7 +144,7 @@ def read_plan(header: Header) -> Plan:
 
 
 def check_size(plan: Plan, episodes: int) -> None:
-    """Raise NotVerified for a plan of many more episodes than there are: they take memory, too."""
+    """Raise NotVerified for a plan of many more episodes than recorded: it would fill memory."""
     own = {*PROCEDURES[plan.procedure].settings.model_fields, *TrainingSettings.model_fields}
     of_procedure = ((name, n) for name, n in plan.parameters.items() if name in own)
     given = {name: n for name, n in of_procedure if type(n) is int}
@@ -163,7 +163,7 @@ def check_size(plan: Plan, episodes: int) -> None:
 
 @contextmanager
 def not_verified(to: str) -> Iterator[None]:
-    """What a stranger's plan, cells or score bring about is NotVerified; typed errors stay."""
+    """Turn errors that a stranger's plan, cells or score cause into NotVerified."""
     try:
         yield
     except UnknownName:  # a procedure that is not installed here
@@ -180,7 +180,7 @@ def not_verified(to: str) -> Iterator[None]:
 def replayed_by(
     workers: int, path: Path, folder: Path, places: Iterable[Place]
 ) -> Iterator[Checked]:
-    """What comes of the episodes at these places, in their order, played by so many processes.
+    """Replay the episodes at these places in several processes; yields results in order.
 
     Raises EnvironmentFault if a process dies.
     """

@@ -61,7 +61,7 @@ class Transcript:
         self._closing.close()
 
     def __len__(self) -> int:
-        """Episodes."""
+        """The number of episodes."""
         return len(self._offsets)
 
     def __iter__(self) -> Iterator[Episode]:
@@ -77,7 +77,7 @@ class Transcript:
         return read_episode(self._reader, self.place(number))
 
     def rows(self) -> Iterator[Row]:
-        """Of every episode, as a ledger has them."""
+        """The row of every episode, as in a ledger."""
         return (episode.facts.row for episode in self)
 
     def rewards(self, unit: int, attempt: int) -> npt.NDArray[np.float64]:

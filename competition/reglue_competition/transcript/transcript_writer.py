@@ -33,7 +33,7 @@ from reglue_competition.transcript.framing import MAGIC, Kind, first_chain, writ
 
 @dataclass(frozen=True, slots=True)
 class RunIdentity:
-    """Whose run it is, of what."""
+    """The competition, phase, submission and benchmark of a run."""
 
     competition: str
     phase: str
@@ -66,14 +66,14 @@ def write_transcript(
 
 
 class _ForTeams(LedgerReader):
-    """A run's ledger without its machines, and the words of what was not its agent's fault.
+    """A run's ledger without its machines, and without messages of errors that are not its agent's.
 
-    They may name the organiser's machines and files, and go to nobody else.
+    They may name the organiser's machines and files.
     """
 
     @property
     def about(self) -> dict[str, str]:
-        """What the run was begun with, and how it ended early."""
+        """The run's settings, and how it ended early."""
         kinds = (MACHINE, ENVIRONMENTS, EVENT)
         about = {name: text for name, text in super().about.items() if not name.startswith(kinds)}
         if kept := about.get(ENDED_EARLY):
@@ -84,7 +84,7 @@ class _ForTeams(LedgerReader):
         return about
 
     def rows(self) -> Iterator[Row]:
-        """Of the last tries."""
+        """The rows of the last tries."""
         for row in super().rows():
             yield row if is_agents_fault(row.status) else replace(row, detail="")
 

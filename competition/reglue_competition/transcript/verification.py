@@ -1,4 +1,4 @@
-"""Whether a transcript's score stands: its chain, its signature, its episodes, its arithmetic."""
+"""Checks a transcript: its chain of records, signature, episodes and score."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from reglue_competition.transcript.replayer import (
 from reglue_competition.transcript.transcript_reader import Transcript
 
 Watch = Callable[[int, int], None]
-"""Told how many episodes were played again, and how many there are to play."""
+"""Called with the number of checked episodes and the number of all to check."""
 
 _MOST_DIFFERENCES = 3  # that a problem lists
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What was checked of a transcript, and what came of it."""
+    """The result of checking a transcript."""
 
     problem: str = ""  # the first that was found; empty: the score stands
     key_known: bool = False  # whether the caller knew the key; else it is the file's own claim
@@ -48,8 +48,8 @@ class Verdict:
     result: Result | None = None  # as the organiser states it; None: it could not be read
     is_signed: bool = False  # by the header's public key
     episodes: int = 0  # in the transcript
-    selected: int = 0  # of these that were to be played again; all, or a random sample
-    replayed: int = 0  # that were played again, and are equal to the bit
+    selected: int = 0  # episodes to replay: all, or a random sample
+    replayed: int = 0  # of these, equal to the bit
     not_replayable: int = (
         0  # without steps or, in training, without actions: there is nothing to play
     )
@@ -57,7 +57,7 @@ class Verdict:
 
     @property
     def stands(self) -> bool:
-        """Whether nothing was found against the score."""
+        """Whether the score was confirmed."""
         return not self.problem
 
 
@@ -215,7 +215,7 @@ def _check_revealed(
 
 
 def _choose(total: int, episodes: int | None) -> Sequence[int]:
-    """Numbers of the episodes to play. Nobody can know beforehand which a sample leaves out."""
+    """Indexes of the episodes to replay; a sample is drawn from the system's randomness."""
     if episodes is None or episodes >= total:
         return range(total)
     return sorted(SystemRandom().sample(range(total), episodes))

@@ -61,7 +61,7 @@ def test_a_phase_opens_with_exactly_what_was_admitted(folder: Path, say: Say, pu
         assert changed != text
         public.write_text(changed)
         done = say(*words)
-        assert (done.returncode, "has changed since it was looked at" in done.stderr) == (2, True)
+        assert (done.returncode, "have changed since they were checked" in done.stderr) == (2, True)
     public.write_text(text)
     assert say(*words).returncode == 0
 

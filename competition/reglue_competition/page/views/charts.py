@@ -24,7 +24,7 @@ _RATES = ("100 %", "75 %", "50 %", "25 %", "0 %")
 
 
 def scale(spreads: Iterable[tuple[float | None, Interval | None]], *, is_rate: bool) -> Interval:
-    """The least and the most that bars show, of scores and their intervals."""
+    """The smallest and the largest value among scores and their intervals: the bars' ends."""
     if is_rate:
         return 0.0, 1.0
     seen = [
@@ -51,7 +51,7 @@ def bar(score: float | None, interval: Interval | None, ends: Interval) -> Bar |
 
 
 def learning_curves(online: OnlineScore) -> list[Curve]:
-    """What an agent earned while it learned, and how long its episodes were."""
+    """Curves of returns, and of episode lengths where they vary."""
     what = "return" if online.counted_in == "episodes" else "reward per step"
     found = [_learning(online, lambda run: run.line, "Learning curve", what)]
     if any(len(set(run.episode_steps)) > 1 for run in online.completed):
@@ -64,7 +64,7 @@ def learning_curves(online: OnlineScore) -> list[Curve]:
 
 
 def success_curve(result: Result, rows: Sequence[EpisodeRow]) -> Curve | None:
-    """The share of planned episodes that were solved within so many steps; None without any."""
+    """The share of planned episodes solved within n steps; None without planned episodes."""
     planned = {task: sum(of.values()) for task, of in result.coverage.episodes_planned.items()}
     judged = [row for row in rows if row.phase == "evaluate" and planned.get(row.task)]
     if not planned or not judged or result.mean_success_rate is None:
@@ -99,7 +99,7 @@ def success_curve(result: Result, rows: Sequence[EpisodeRow]) -> Curve | None:
 
 
 def _half(won: Sequence[tuple[int, str]], points: Sequence[tuple[int, float]], all_: float) -> int:
-    """The steps within which half of what was solved was."""
+    """The steps within which half of the solved episodes were solved."""
     return next((steps for steps, share in points if won and 2 * share >= all_), 0)
 
 

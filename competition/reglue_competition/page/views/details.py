@@ -1,4 +1,4 @@
-"""How a submission's scores came about: tasks, curves and episodes, from its result and ledger."""
+"""Details of a submission's scores: tasks, curves, episodes, from its result and ledger."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _JUDGED = ("evaluate", "evaluate_before")
 
 
 class Details:
-    """The details of submissions' runs; those that were asked for last are kept."""
+    """The details of runs, with a cache of the last ones."""
 
     def __init__(self, runs: Path) -> None:
         """`runs` is the competition's folder of runs."""
@@ -35,7 +35,7 @@ class Details:
         self._lock = Lock()
 
     def of(self, submission: Submission, run: Run, sees: Visibility) -> Detail:
-        """What may be seen of a run."""
+        """The details of a run that this visibility allows."""
         if sees is Visibility.SCORE or not run.result:
             return Detail()
         key = (submission.id, run.index, hash(run.result))
@@ -51,7 +51,7 @@ class Details:
 
 
 def visible_part(whole: Detail, sees: Visibility) -> Detail:
-    """What of it may be seen."""
+    """The part of the details that this visibility allows."""
     if sees is Visibility.CURVES:
         return Detail(curves=whole.curves if whole.unit == "run" else ())
     if sees is Visibility.EPISODES:
@@ -60,7 +60,7 @@ def visible_part(whole: Detail, sees: Visibility) -> Detail:
 
 
 def detail(run: Run, folder: Path) -> Detail:
-    """All that is known of a run, whose ledger is in `folder`, if it is anywhere."""
+    """All details of a run; those of episodes need its ledger in `folder`."""
     result = Result.model_validate_json(run.result)
     if result.online is not None:
         return Detail("run", _runs(result.online), learning_curves(result.online))
@@ -99,7 +99,7 @@ def _tasks(result: Result, judged: Sequence[EpisodeRow]) -> list[TaskView]:
 
 
 def _faults(result: Result, judged: Sequence[EpisodeRow]) -> Mapping[str, int]:
-    """Of each task: judged episodes that ended by a fault, or were not played."""
+    """By task, the number of judged episodes that ended by a fault or were not played."""
     ended = Counter(row.task for row in judged if row.phase == "evaluate" and row.status == "ok")
     planned = {task: sum(of.values()) for task, of in result.coverage.episodes_planned.items()}
     return {task: max(0, of - ended[task]) for task, of in planned.items()}
@@ -123,7 +123,7 @@ def _runs(online: OnlineScore) -> list[TaskView]:
 
 
 def _episode(row: EpisodeRow, *, tells: bool) -> EpisodeView:
-    """`tells`: its environment reports success; of any other nobody knows."""
+    """`tells`: the environment reports success."""
     how = "success" if row.success else "failure"
     ended = STATUSES[how] if tells else "played to its end"
     outcome = ended if row.status == "ok" else STATUSES.get(row.status, row.status)

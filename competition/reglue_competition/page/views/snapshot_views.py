@@ -41,7 +41,7 @@ MOST_WAITING = 10
 """Submissions in the queue that a leaderboard names."""
 
 REPLAYED = ("broken", "failed", "cancelled")
-"""What the organiser may have played again."""
+"""Statuses of submissions that the organiser may play again."""
 
 _MOST_DETAIL = 300  # characters of an event's
 
@@ -51,7 +51,7 @@ _DAY = timedelta(days=1)
 
 
 def benchmark_names(definition: Definition, phase: PhaseDefinition) -> list[str]:
-    """What a phase's benchmarks are called; those of the organiser's own files have numbers."""
+    """The public names of a phase's benchmarks; the organiser's own files get numbers."""
     names = [each.benchmark for each in phase.benchmarks]
     if not definition.agents_see.tasks:
         names = [
@@ -117,7 +117,7 @@ def phase_view(snapshot: Snapshot, phase: Phase, revealed: Collection[str] = ())
 
 
 def playing(submission: Submission, snapshot: Snapshot) -> Playing:
-    """How far a submission has come."""
+    """The progress of a submission."""
     latest = submission.progress
     done, planned = _number(latest.get("done")), _number(latest.get("total"))
     progress = "in the queue"
@@ -151,10 +151,10 @@ def submission_view(
     reader: Reader = "public",
     more: Mapping[int, More] = MappingProxyType({}),
 ) -> SubmissionView:
-    """A submission; with what its agent did wrong, to its own team and the organiser.
+    """A submission; its own team and the organiser also see its agent's errors.
 
-    What an environment said goes to the organiser alone, as it may tell of hidden tasks.
-    `more` is what the reader may see besides, by the place of its benchmark.
+    Environments' errors go to the organiser alone: they may describe hidden tasks. `more` holds
+    further details that the reader may see, by the index of the benchmark.
     """
     phase = snapshot.definition.phase(submission.phase)
     names = benchmark_names(snapshot.definition, phase)
@@ -193,7 +193,7 @@ def submission_view(
 
 
 def event_view(event: Event) -> EventView:
-    """An event in a line, to the organiser."""
+    """An event in one line, for the organiser."""
     facts = ", ".join(
         f"{name} {f'{each:z.4g}' if isinstance(each, float) else each}"
         for name, each in event.detail.items()
@@ -211,7 +211,7 @@ def event_view(event: Event) -> EventView:
 
 
 def appeal_view(appeal: Appeal) -> AppealView:
-    """An appeal, to its team and the organiser."""
+    """An appeal, for its team and the organiser."""
     return AppealView(
         id=appeal.id,
         at=wording.minute(appeal.at),
@@ -224,7 +224,7 @@ def appeal_view(appeal: Appeal) -> AppealView:
 
 
 def health(snapshot: Snapshot, store: Store, folder: Path) -> Sequence[tuple[str, str]]:
-    """What there is to know, and how it stands. Raises StoreFailed."""
+    """The server's health for the organiser: names and values. Raises StoreFailed."""
     submissions, now = snapshot.submissions.values(), datetime.now(UTC)
     statuses = [each.status for each in submissions]
     waits_s = [(now - s.queued_at).total_seconds() for s in submissions if s.status == "waiting"]

@@ -1,4 +1,4 @@
-"""What the templates show: plain words and numbers, without anything that is kept secret."""
+"""View models of the templates: text and numbers, without secrets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Bar:
 
     @property
     def width(self) -> float:
-        """Of the interval; a thin mark without one."""
+        """The interval's width; a thin mark without an interval."""
         return max(self.high - self.low, 0.6)
 
 
@@ -109,7 +109,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class TaskView:
-    """What a submission came to on a task, or in a run of an agent that learns."""
+    """A submission's score on a task, or in a run of an agent that learns."""
 
     name: str
     score: str
@@ -133,19 +133,19 @@ class EpisodeView:
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """How a benchmark's score came about."""
+    """The details of a benchmark's score."""
 
     unit: str = "task"
     tasks: Sequence[TaskView] = ()
     curves: Sequence[Curve] = ()
-    curves_tell: bool = False  # when episodes succeeded, which their agents are not told
+    curves_tell: bool = False  # they show when episodes succeeded, which agents may not know
     episodes: Sequence[EpisodeView] = ()
     more: int = 0  # episodes that are not in it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class More:
-    """What is shown of a benchmark besides its score, to this reader at this time."""
+    """What this reader may see now of a benchmark besides its score."""
 
     transcript: str = ""  # where it can be had
     video: str = ""

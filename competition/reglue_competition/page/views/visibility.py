@@ -1,4 +1,4 @@
-"""How much of a benchmark's play a reader may see.
+"""Which details of a run each reader may see.
 
 Until the organiser has revealed what a phase played, nobody but the organiser may learn from the
 page which goals there are.
@@ -16,19 +16,19 @@ from reglue_bench.procedures import PROCEDURES
 from reglue_competition.definition import BenchmarkEntry, Definition
 
 Reader: TypeAlias = Literal["public", "team", "organiser"]
-"""Who looks: `team` is the submission's own."""
+"""The role of a reader; `team` is the submission's own team."""
 
 _OF_GYMNASIUM = re.compile(r"gymnasium:[\w./-]+")
 """An id that imports no module: it is in Gymnasium itself, or in Reglue."""
 
 
 class Visibility(IntEnum):
-    """Each sees what those before it see."""
+    """Levels of detail; each one includes those before it."""
 
-    SCORE = 0  # and the number of faults
-    CURVES = 1  # and the curves of an agent that learns
-    TASKS = 2  # and each task's name, score and faults
-    EPISODES = 3  # and each goal
+    SCORE = 0  # the score and the number of faults
+    CURVES = 1  # the curves of an agent that learns
+    TASKS = 2  # each task's name, score and faults
+    EPISODES = 3  # each episode, with its goal
 
 
 def visibility(
@@ -39,10 +39,10 @@ def visibility(
     is_over: bool,
     is_revealed: bool,
 ) -> Visibility:
-    """What of a submission's play of a benchmark may be seen.
+    """Which details of a submission's run of a benchmark a reader may see.
 
-    `is_over`: its phase is, so that its team has the transcript. `is_revealed`: everybody has
-    what the phase played.
+    `is_over`: the phase is closed and played, so that the team has its transcript.
+    `is_revealed`: the phase's plan was published.
     """
     if reader == "organiser" or is_revealed or (is_over and reader == "team"):
         return Visibility.EPISODES
@@ -52,7 +52,7 @@ def visibility(
 
 
 def are_public(entry: BenchmarkEntry) -> bool:
-    """Whether everybody knows a benchmark's tasks by its name; its goals are secret all the same.
+    """Whether a benchmark's name tells its tasks; its goals stay secret.
 
     That is so of Meta-World's, of Reglue's examples and of Gymnasium's environments, unless
     arguments make something else of them.
@@ -65,6 +65,6 @@ def are_public(entry: BenchmarkEntry) -> bool:
 
 
 def _shows_rewards(entry: BenchmarkEntry) -> bool:
-    """Whether its agents are always told their rewards; of a file nobody here knows."""
+    """Whether agents always see their rewards; False for a file, which may hide them."""
     name = BenchmarkName.parse(entry.benchmark)
     return bool(name.procedure) and not PROCEDURES[name.procedure].hides_rewards

@@ -10,15 +10,16 @@ from reglue_bench.results.measure import Interval, Measure
 from reglue_competition.definition import PlayLimits
 
 MEANINGS = {
-    "waiting": "It is in the queue, and begins or goes on when its agent is here and a place free.",
+    "waiting": "It is in the queue. It starts or goes on when its agent is connected and a place "
+    "is free.",
     "playing": "It plays the benchmarks of its phase, one after another.",
     "finished": "It has played all that was planned.",
     "failed": "Its agent failed. What it did not play counts as failure.",
-    "broken": "An environment or this server failed. It is not scored, and counts against no "
-    "quota; the organiser can have it played again.",
+    "broken": "An environment or this server failed. It is not scored and counts against no "
+    "quota; the organiser can play it again.",
     "cancelled": "The organiser cancelled it. It is not scored.",
-    "withdrawn": "The team left before it began. It is not scored, and counts against no quota "
-    "but one of its own: 20 a day.",
+    "withdrawn": "The team left before it began. It is not scored and counts against no quota, "
+    "but a team may withdraw only 20 a day.",
 }
 
 _OURS = "; while this server is away no time counts, and the submission waits for its agent"
@@ -68,12 +69,12 @@ def are_rates(measures: Sequence[Measure | None]) -> bool:
 
 
 def fault(status: str) -> str:
-    """What happened to an episode."""
+    """The words for an episode's status."""
     return STATUSES.get(status, status)
 
 
 def faults(counts: Mapping[str, int]) -> list[tuple[str, str]]:
-    """What happened, and how often."""
+    """The words for each status, with its count."""
     return [(fault(status), count(n)) for status, n in counts.items()]
 
 
@@ -96,7 +97,7 @@ def limits(play: PlayLimits) -> Sequence[tuple[str, str, str]]:
         ("the bank, in each run", _duration(play.bank_s), f"once it is empty, {late}"),
         ("init and the first turn", _duration(play.first_step_s), failed),
         ("a lost connection", _duration(play.reconnect_window_s), f"{failed}{_OURS}"),
-        ("beginning when its turn comes", _duration(play.connect_timeout_s), failed),
+        ("starting when its turn comes", _duration(play.connect_timeout_s), failed),
     ]
     if play.round_every_s is not None:
         every = _duration(play.round_every_s)
@@ -104,7 +105,7 @@ def limits(play: PlayLimits) -> Sequence[tuple[str, str, str]]:
     run = "by its episodes" if play.run_s is None else _duration(play.run_s)
     found.insert(2, ("a run, in all", run, failed))
     if play.turn_grid_s is not None:
-        found.append(("answers", f"every {play.turn_grid_s:g} s", "so that timing tells nothing"))
+        found.append(("answers", f"every {play.turn_grid_s:g} s", "so that timing reveals nothing"))
     return found
 
 
