@@ -21,8 +21,8 @@ from reglue_competition.phases import check_reveal, reveal_file
 from reglue_competition.store import FINAL, Store
 from tests.reglue_bench.replay.recordings import altered
 from tests.reglue_competition.cli.conftest import Say
-from tests.reglue_competition.page.made_competition import Made, begin, enter
-from tests.reglue_competition.page.played import CART_POLE, enter_played, hidden, hosts
+from tests.reglue_competition.page.competition_builder import Made, begin, enter
+from tests.reglue_competition.page.played_submissions import CART_POLE, enter_played, hidden, hosts
 
 
 @pytest.fixture

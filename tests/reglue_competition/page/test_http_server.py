@@ -20,8 +20,8 @@ from reglue_competition.page import http_server, live
 from reglue_competition.page.security import caller
 from reglue_competition.store import Store
 from tests.reglue_competition.competitions import definition
-from tests.reglue_competition.page.made_competition import Made, begin, end, enter, play
-from tests.reglue_competition.page.served import served
+from tests.reglue_competition.page.competition_builder import Made, begin, end, enter, play
+from tests.reglue_competition.page.page_server import served
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,9 @@ from reglue_competition.definition import BenchmarkEntry
 from reglue_competition.page.views.details import detail, visible_part
 from reglue_competition.page.views.visibility import Reader, Visibility, are_public, visibility
 from reglue_competition.store import Store
+from tests.reglue_competition.page.competition_builder import Made, begin
 from tests.reglue_competition.page.conftest import Open
-from tests.reglue_competition.page.made_competition import Made, begin
-from tests.reglue_competition.page.played import (
+from tests.reglue_competition.page.played_submissions import (
     CART_POLE,
     HIDDEN,
     LEARNING,

@@ -9,7 +9,7 @@ from reglue_bench import evaluate
 from reglue_competition.definition import Definition
 from reglue_competition.store import Store, Submission
 from tests.reglue_competition.competitions import definition, phase
-from tests.reglue_competition.page.made_competition import Made, end, enter
+from tests.reglue_competition.page.competition_builder import Made, end, enter
 
 HIDDEN = "multi-task:tests.worlds:Corridor"
 """The organiser's own, with tasks that a secret names."""

@@ -10,7 +10,7 @@ from reglue_competition.page.app import Page
 from reglue_competition.page.http_server import listen, server
 from reglue_competition.page.site import Site
 from reglue_competition.store import Store
-from tests.reglue_competition.page.made_competition import Made
+from tests.reglue_competition.page.competition_builder import Made
 from tests.waiting import until
 
 _LEAVE_S = 20.0
