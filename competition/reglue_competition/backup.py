@@ -27,29 +27,29 @@ import sqlalchemy as sa
 from reglue.errors import StorageFailed, UsageError
 from reglue_bench.results.whole_file import whole_file
 from reglue_bench.runs.ledger.storage import words_of
+from reglue_competition.competition_folder import DATABASE, CompetitionFolder, new_folder
 from reglue_competition.definition import FILE
-from reglue_competition.folder import DATABASE, CompetitionFolder, new_folder
 from reglue_competition.store import migrate
 from reglue_competition.store.database import PATIENCE_S, Database
 from reglue_competition.store.migrate import check_current, head
-from reglue_competition.store.tables import TABLES, Utc
+from reglue_competition.store.schema import TABLES, Utc
 
 ROWS = "database.jsonl"
 
 BACKED_UP = "backed up"
-"""The kind of event that tells of a backup."""
+"""The kind of event that records a backup."""
 
 _FORMAT = "reglue competition backup 1"
 _ROWS_AT_ONCE = 500
 _CHUNK = 1 << 20  # bytes
-_KEPT = (FILE, "secrets", "tasks", "transcripts", "reveals", "runs")
+_CONTENTS = (FILE, "secrets", "tasks", "transcripts", "reveals", "runs")
 _SQLITE = ".sqlite"
-_PASSING = (
+_TEMPORARY = (
     f"{_SQLITE}-wal",
     f"{_SQLITE}-shm",
     "lock",
     ".tmp",
-)  # what a program that runs has beside it
+)  # files that a running program keeps beside its data
 
 
 def back_up(folder: CompetitionFolder, path: Path) -> int:
@@ -84,13 +84,13 @@ def restore(path: Path, folder: Path) -> CompetitionFolder:
 
 
 def _dump(connection: sa.Connection, file: IO[bytes]) -> None:
-    """The rows of all tables, those first that others refer to."""
+    """Write the rows of all tables; a table comes before those that refer to it."""
     file.seek(0)
     file.truncate()
     file.write(_line({"format": _FORMAT, "revision": head()}))
     for table in TABLES.sorted_tables:
         for row in connection.execute(sa.select(table).order_by(*table.primary_key)).mappings():
-            values = {name: _plain(value) for name, value in row.items()}
+            values = {name: _value(value) for name, value in row.items()}
             file.write(_line({"table": table.name, "row": values}))
 
 
@@ -141,7 +141,7 @@ def _insert(connection: sa.Connection, rows: Path, url: str) -> None:
 
 
 def _count_on(connection: sa.Connection) -> None:
-    """Have PostgreSQL number new rows after those that were inserted with their numbers."""
+    """Let PostgreSQL number new rows after the restored ones."""
     for table in TABLES.sorted_tables:
         column = table.autoincrement_column
         if column is not None:
@@ -163,33 +163,33 @@ def _line(value: object) -> bytes:
     return json.dumps(value).encode() + b"\n"
 
 
-def _plain(value: object) -> object:
+def _value(value: object) -> object:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """What is kept, in an order; links are not followed."""
-    for name in _KEPT:
+    """The files of a backup, sorted; links are not followed."""
+    for name in _CONTENTS:
         top = folder / name
         for each in [top] if top.is_file() else sorted(top.rglob("*")):
-            passes = each.name.endswith(_PASSING) or "__pycache__" in each.parts
-            if each.is_file() and not each.is_symlink() and not passes:
+            is_temporary = each.name.endswith(_TEMPORARY) or "__pycache__" in each.parts
+            if each.is_file() and not each.is_symlink() and not is_temporary:
                 yield each
 
 
 def _content(path: Path) -> bytes:
-    """A file's; of a database that is written to, one moment's. Raises StorageFailed."""
+    """The bytes of a file; of a SQLite database, one consistent state. Raises StorageFailed."""
     if path.suffix != _SQLITE:
         return path.read_bytes()
     try:
-        return _copied(path)
+        return _copy_sqlite(path)
     except sqlite3.Error as error:
         if not path.exists():
             raise FileNotFoundError from error
         raise StorageFailed(f"{path} cannot be read: {words_of(error)}") from error
 
 
-def _copied(path: Path) -> bytes:
+def _copy_sqlite(path: Path) -> bytes:
     uri = f"{path.absolute().as_uri()}?mode=ro"
     with (
         closing(sqlite3.connect(uri, uri=True, timeout=PATIENCE_S)) as source,

@@ -18,12 +18,12 @@ from reglue_bench.replay.pictures import Picture, shrunk
 from reglue_bench.replay.video import Video, video
 from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.ledger import LedgerReader, Row
-from reglue_competition.folder import CompetitionFolder
+from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.ranking import SCORED
 from reglue_competition.store import UNFINISHED, Store, Submission
 
 Watch = Callable[[int, int], None]
-"""Told how many videos are there, and how many are wanted."""
+"""Called with the number of finished videos and the number of all."""
 
 _PAUSE_S = 0.7  # on the last picture of an episode
 _MOST_PICTURES = 10_000  # of an episode: the rest of a longer one is not shown
@@ -31,15 +31,15 @@ _MOST_PICTURES = 10_000  # of an episode: the rest of a longer one is not shown
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What could not be shown."""
+    """Why a video, or a part of one, is missing."""
 
     words: str
-    is_fault: bool  # an episode that was not replayed; else there is nothing to see
+    is_fault: bool  # an episode was not replayed exactly; else its environment has no pictures
 
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """A submission's play of a benchmark, to be shown."""
+    """The video of a submission's run of one benchmark."""
 
     submission: Submission
     index: int  # of the benchmark in its phase
@@ -48,30 +48,30 @@ class Clip:
 
     @property
     def is_made(self) -> bool:
-        """Whether the video is there, of what was played last."""
+        """Whether the video exists and is newer than the run."""
         ended = self.submission.ended_at
         is_there = self.path.is_file()
         return is_there and (ended is None or self.path.stat().st_mtime >= ended.timestamp())
 
     @property
     def title(self) -> str:
-        """In a line."""
+        """The clip in one line, for messages."""
         of = self.submission
         return f"{self.path.name}: {of.team}, {of.name}, benchmark {self.index + 1}"
 
 
 def clips(folder: CompetitionFolder, store: Store, phase: str) -> list[Clip]:
-    """What can be shown of a phase that is over. Raises UsageError while it is not."""
+    """The clips of a phase that is closed and played. Raises UsageError for any other."""
     if phase not in (states := {each.name: each.state for each in store.phases()}):
         raise UsageError(f"got the phase {phase}, wanted one of {', '.join(states)}")
     if states[phase] != "closed":
         raise UsageError(
-            f"phase {phase} is {states[phase]}: videos show its goals, so wanted it closed first"
+            f"phase {phase} is {states[phase]}: close it first, as videos show its goals"
         )
     if unfinished := store.submissions(phase, statuses=UNFINISHED):
         raise UsageError(
-            f"{len(unfinished)} submissions of phase {phase} still wait or play: videos show its "
-            "goals, so wanted them ended first"
+            f"{len(unfinished)} submissions of phase {phase} still wait or play: they have to "
+            "end first, as videos show its goals"
         )
     of = store.submissions(phase, statuses=SCORED)
     indexes = range(len(store.definition().phase(phase).benchmarks))
@@ -86,9 +86,9 @@ def clips(folder: CompetitionFolder, store: Store, phase: str) -> list[Clip]:
 def write_videos(
     wanted: Sequence[Clip], *, episodes: int, fps: float, watcher: Watch
 ) -> Iterator[Trouble]:
-    """Write those that are not there yet; yield what could not be shown.
+    """Write the videos that are missing; yield why some could not be made.
 
-    Each is written whole or not at all, so one that was stopped goes on where it was. Raises
+    Each is written whole or not at all, so an interrupted call can be repeated. Raises
     MissingExtra, and UsageError if the folder cannot be written.
     """
     blind: dict[int, str] = {}  # benchmarks without pictures, and why
@@ -107,28 +107,28 @@ def write_videos(
 
 
 class NoPictures(Exception):
-    """There is nothing to see of a benchmark, here or anywhere."""
+    """A benchmark's environment draws no pictures."""
 
 
 def _write(clip: Clip, *, episodes: int, fps: float) -> None:
-    chosen = _chosen(clip.run, episodes)
-    if not chosen:
+    rows = _choose(clip.run, episodes)
+    if not rows:
         return
     with video(clip.path, fps) as frames:
         shape: tuple[int, ...] = ()
-        for row in chosen:
+        for row in rows:
             # It is the organiser's own folder, of environments that this user has played.
             recorded = read_episode(clip.run, row.k, row.unit, trust_code=True)
             picture = None
             with closing(_pictures(recorded)) as pictures:
                 for picture in islice(pictures, _MOST_PICTURES):
                     shape = shape or picture.shape
-                    frames.add(_fitted(picture, shape))
+                    frames.add(_fit(picture, shape))
             _hold(frames, picture, shape, round(fps * _PAUSE_S))
 
 
 def _pictures(recorded: Recorded) -> Generator[Picture]:
-    """Of an episode. Raises EnvironmentFault if it is not replayed exactly, and NoPictures."""
+    """The pictures of an episode. Raises EnvironmentFault for an inexact replay, and NoPictures."""
     try:
         replay = Replay(recorded, with_pictures(recorded.suite))
     except UsageError as error:
@@ -150,11 +150,11 @@ def _pictures(recorded: Recorded) -> Generator[Picture]:
 def _hold(frames: Video, picture: Picture | None, shape: tuple[int, ...], times: int) -> None:
     if picture is not None:
         for _ in range(times):
-            frames.add(_fitted(picture, shape))
+            frames.add(_fit(picture, shape))
 
 
-def _fitted(picture: Picture, shape: tuple[int, ...]) -> Picture:
-    """In the middle of a frame of that shape, shrunk if need be: tasks may draw other sizes."""
+def _fit(picture: Picture, shape: tuple[int, ...]) -> Picture:
+    """Centre a picture in a frame of that shape, and shrink it to fit: tasks differ in size."""
     if picture.shape == shape:
         return picture
     small, frame = shrunk(picture, *shape[:2]), np.zeros(shape, np.uint8)
@@ -163,8 +163,8 @@ def _fitted(picture: Picture, shape: tuple[int, ...]) -> Picture:
     return frame
 
 
-def _chosen(run: Path, episodes: int) -> list[Row]:
-    """So many of the episodes that were judged, evenly spread: of one run if agents learn."""
+def _choose(run: Path, episodes: int) -> list[Row]:
+    """Choose judged episodes, evenly spread; of the first run alone if agents learn."""
     with LedgerReader(run) as ledger:
         procedure = procedure_of(Plan.from_json(ledger.about["plan"]))
         played = [

@@ -188,7 +188,7 @@ def drain(server: Server) -> None:
 
 def check_what_stands(folder: Path, store: Store, programs: Programs) -> None:
     """Each honest team has one score, of one run, and its rows are those it gets alone."""
-    (drawn,) = hosted_in(folder).drawn("public")
+    (drawn,) = hosted_in(folder).benchmarks("public")
     kinds = [(each.kind, each.team) for each in store.events(limit=10_000)]
     for team in HONEST:
         (submission,) = store.submissions(team=team)
@@ -243,7 +243,7 @@ def check_transcripts(folder: Path, store: Store) -> None:
     assert "its bytes" in verdict(copy)
     shutil.copy(files[0], copy)
     with Transcript(copy) as read:
-        number = next(n for n, episode in enumerate(read) if episode.told.steps > 2)
+        number = next(n for n, episode in enumerate(read) if episode.facts.steps > 2)
     changed(copy, with_episode(number, with_action), key=secrets._signing)  # by the organiser
     assert "not replayed: step 3 of" in verdict(copy)
 

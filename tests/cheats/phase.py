@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from reglue_bench.results.result import Result
-from reglue_competition.folder import CompetitionFolder
-from reglue_competition.phases import Drawn, Secrets
+from reglue_competition.competition_folder import CompetitionFolder
+from reglue_competition.phases import PlannedBenchmark, Secrets
 from reglue_competition.runs.hosted import Hosted
 from reglue_competition.runs.told import Benchmark
 from reglue_competition.store import Run, Store
@@ -51,7 +51,7 @@ class _Hosted(Hosted):
 
     workers = 0
 
-    def _benchmark(self, drawn: Drawn) -> Benchmark:
+    def _benchmark(self, drawn: PlannedBenchmark) -> Benchmark:
         made = super()._benchmark(drawn)
         limits = {"environment_timeout": _HANG_S, "workers": self.workers}
         return replace(made, settings={**made.settings, **limits})

@@ -1,4 +1,4 @@
-"""An environment that an agent can break as it likes, and an agent that does so when it loses."""
+"""An environment that an agent can break in any way, and an agent that does so when it loses."""
 
 from __future__ import annotations
 
@@ -26,13 +26,27 @@ from reglue import (
 from reglue.spec import Arrays
 
 BREAKS = ("raises", "infinite", "illegal", "crashes", "hangs")
-"""Ways to fail, which an action names by its place, from 1."""
+"""Ways to fail; an action names one by its index, from 1."""
 
 FAILURE = 0.4
 """A return below this is no success, and what a cheat does not let stand."""
 
 _SEEN = ("first_step", "episode", "variant", "gain")
 _IDS = 2**52  # a float64 holds each
+
+
+def fail(how: str) -> float:
+    """Fail in one of the ways of BREAKS, unless it is `infinite`: a reward of minus infinity."""
+    match how:
+        case "raises":
+            raise ValueError("the ice broke")
+        case "illegal":
+            raise IllegalAction("a move against the rules")
+        case "crashes":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        case "hangs":
+            threading.Event().wait()
+    return float("-inf")
 
 
 class Breakable:
@@ -83,7 +97,7 @@ class Guess:
             return Step(0.0, self._seen(), False, False, False)
         earned = self._earned
         if how := round(action["breaks"][0]):
-            earned = self._break(BREAKS[how - 1])
+            earned = fail(BREAKS[how - 1])
         return Step(earned, self._seen(), True, False, earned >= FAILURE)
 
     def close(self) -> None:
@@ -93,18 +107,6 @@ class Guess:
         is_first, gain = self._earned is None, self._earned or 0.0
         values = (float(is_first), self._episode, self._variant, gain)
         return {name: np.array(value) for name, value in zip(_SEEN, values, strict=True)}
-
-    def _break(self, how: str) -> float:
-        match how:
-            case "raises":
-                raise ValueError("the ice broke")
-            case "illegal":
-                raise IllegalAction("a move against the rules")
-            case "crashes":
-                os.kill(os.getpid(), signal.SIGSEGV)
-            case "hangs":
-                threading.Event().wait()
-        return float("-inf")
 
 
 class Player(Agent):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
 from typing import Any
 
 import numpy as np
@@ -14,7 +11,6 @@ from reglue import (
     Agent,
     Box,
     Cell,
-    IllegalAction,
     Rng,
     Starts,
     Step,
@@ -23,6 +19,7 @@ from reglue import (
     TensorSpec,
 )
 from reglue.spec import Arrays
+from tests.cheats.world import fail
 
 RAW = "raises", "infinite", "illegal"
 """Ways to fail that leave the process alive."""
@@ -69,25 +66,11 @@ class Guess:
             return Step(0.0, {"seen": np.array([1.0, self._won - 0.5])}, False, False, False)
         reward = float(self._won)
         if chosen > 0.9:
-            reward = self._fail(reward)
+            reward = fail(self._how)
         return Step(reward, {"seen": np.zeros(2)}, True, False, self._won)
 
     def close(self) -> None:
         """There is nothing to release."""
-
-    def _fail(self, reward: float) -> float:
-        match self._how:
-            case "raises":
-                raise ValueError("the ice broke")
-            case "infinite":
-                return float("-inf")
-            case "illegal":
-                raise IllegalAction("a move against the rules")
-            case "crashes":
-                os.kill(os.getpid(), signal.SIGSEGV)
-            case "hangs":
-                threading.Event().wait()
-        return reward
 
 
 class Gambler(Agent):

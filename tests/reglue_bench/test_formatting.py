@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reglue_bench.formatting import number, percent, percents, points, signed, value, values
-from reglue_competition.page.views.drawings import _tick
+from reglue_competition.page.views.charts import _tick
 
 
 @pytest.mark.parametrize("tiny", [-0.0, -1e-9])

@@ -15,7 +15,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from reglue_competition.store import migrate
-from reglue_competition.store.tables import TABLES
+from reglue_competition.store.schema import TABLES
 from tests.waiting import PATIENCE_S, until
 
 _NOBODY = 65534  # PostgreSQL refuses to run as root

@@ -12,12 +12,12 @@ import sqlalchemy as sa
 
 from reglue.errors import StorageFailed, UsageError
 from reglue_competition.backup import back_up, restore
-from reglue_competition.folder import DATABASE, CompetitionFolder
+from reglue_competition.competition_folder import DATABASE, CompetitionFolder
 from reglue_competition.phases import reveal_file
-from reglue_competition.skeleton.writing import write_competition
+from reglue_competition.skeleton.new_competition import write_competition
 from reglue_competition.store import Run
 from reglue_competition.store.database import Database
-from reglue_competition.store.tables import TABLES
+from reglue_competition.store.schema import TABLES
 from tests.reglue_competition.postgresql import PostgreSQL
 
 

@@ -31,8 +31,8 @@ from reglue import Starts, Steps
 from reglue.net.join_string import JoinString
 from reglue.spec import Arrays
 from reglue_bench.results.read_run import read_run
+from reglue_competition.competition_folder import DATABASE
 from reglue_competition.definition import FILE
-from reglue_competition.folder import DATABASE
 from reglue_competition.phases import Secrets
 from reglue_competition.store import Store, Submission, migrate
 from reglue_competition.store.database import sqlite_url

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from glue_server.commands.command import Commands
-from reglue_competition.cli.appeals import answer, appeals
-from reglue_competition.cli.certificate import certificate
-from reglue_competition.cli.keeping import backup, restore
-from reglue_competition.cli.publishing import videos
-from reglue_competition.cli.serving import serve
-from reglue_competition.cli.setting_up import admit, check, init, kit, migrate
-from reglue_competition.cli.steering import cancel, close, open_, replay, reveal
+from reglue_competition.cli.decisions import (
+    answer,
+    appeals,
+    cancel,
+    close,
+    open_,
+    replay,
+    reveal,
+    videos,
+)
+from reglue_competition.cli.operations import backup, certificate, migrate, restore, serve
+from reglue_competition.cli.preparation import admit, check, init, kit
+from reglue_competition.cli.status import export, runs, status
 from reglue_competition.cli.teams import team
 from reglue_competition.cli.tokens import token
-from reglue_competition.cli.watching import export, runs, status
 
 main = Commands(
     "competition",

@@ -9,14 +9,14 @@ from typer import Argument
 from glue_server.commands.command import Commands
 from glue_server.console import say
 from reglue_bench.cli.arguments import AsJson
-from reglue_competition.cli.arguments import (
+from reglue_competition.cli.common import (
     Advertise,
     CertificateFile,
     Expires,
     Folder,
     TokenEnv,
-    date,
-    joining,
+    format_date,
+    join_string_of,
     print_json,
     print_table,
     print_token,
@@ -24,8 +24,8 @@ from reglue_competition.cli.arguments import (
     token_in,
     write_certificate,
 )
-from reglue_competition.export import plain
-from reglue_competition.folder import CompetitionFolder
+from reglue_competition.cli.status import to_json
+from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.store.access import new_token
 
 _Name = Annotated[str, Argument(metavar="NAME", help="the team's name, as the page shows it")]
@@ -53,14 +53,16 @@ def add(
 
     Exit codes: 0 added; 1 the database is away; 2 wrong usage; 130 interrupted.
     """
-    found, until = CompetitionFolder.read(folder), read_date(expires)
-    joining(found, "", advertise)  # what is wrong with it is said before anything is changed
-    given = token_in(token_env)
-    token = given or new_token()
-    with found.store() as store:
+    competition, until = CompetitionFolder.read(folder), read_date(expires)
+    join_string_of(
+        competition, "", advertise
+    )  # what is wrong with it is said before anything is changed
+    own_token = token_in(token_env)
+    token = own_token or new_token()
+    with competition.store() as store:
         added = store.add_team_with(token, name, until)
-    shown = joining(found, "" if given else token, advertise)
-    file = write_certificate(found, added.name, token, certificate)
+    shown = join_string_of(competition, "" if own_token else token, advertise)
+    file = write_certificate(competition, added.name, token, certificate)
     print_token(name, token, shown, json=json, certificate=file, variable=token_env)
 
 
@@ -75,13 +77,18 @@ def list_(folder: Folder, json: AsJson = False) -> None:
         teams = store.teams()
         entered = [submission.team for submission in store.submissions()]
     if json:
-        print_json([plain(team) | {"submissions": entered.count(team.name)} for team in teams])
+        print_json([to_json(team) | {"submissions": entered.count(team.name)} for team in teams])
         return
     print_table(
         "teams",
         ("team", "added (UTC)", "retired (UTC)", "submissions"),
         (
-            (team.name, date(team.created_at), date(team.retired_at), entered.count(team.name))
+            (
+                team.name,
+                format_date(team.created_at),
+                format_date(team.retired_at),
+                entered.count(team.name),
+            )
             for team in teams
         ),
     )

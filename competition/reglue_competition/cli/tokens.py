@@ -10,14 +10,14 @@ from glue_server.commands.command import Commands
 from glue_server.console import say
 from reglue.errors import UsageError
 from reglue_bench.cli.arguments import AsJson
-from reglue_competition.cli.arguments import (
+from reglue_competition.cli.common import (
     Advertise,
     CertificateFile,
     Expires,
     Folder,
     TokenEnv,
-    date,
-    joining,
+    format_date,
+    join_string_of,
     print_json,
     print_table,
     print_token,
@@ -25,8 +25,8 @@ from reglue_competition.cli.arguments import (
     token_in,
     write_certificate,
 )
-from reglue_competition.export import plain
-from reglue_competition.folder import CompetitionFolder
+from reglue_competition.cli.status import to_json
+from reglue_competition.competition_folder import CompetitionFolder
 
 
 def new(
@@ -58,18 +58,18 @@ def new(
     """
     if organiser == (name is not None):
         raise UsageError("wanted the name of a team, or --organiser")
-    found, until = CompetitionFolder.read(folder), read_date(expires)
-    joining(found, "", advertise)
-    given = token_in(token_env)
-    with found.store() as store:
+    competition, until = CompetitionFolder.read(folder), read_date(expires)
+    join_string_of(competition, "", advertise)
+    own_token = token_in(token_env)
+    with competition.store() as store:
         team = None if name is None else store.team(name)
-        token = store.new_token(team, until, token=given)
-    secret = "" if given else token
+        token = store.new_token(team, until, token=own_token)
+    secret = "" if own_token else token
     if team is None:
         print_token("the organiser", token, secret, json=json, variable=token_env)
         return
-    shown = joining(found, secret, advertise)
-    file = write_certificate(found, team.name, token, certificate)
+    shown = join_string_of(competition, secret, advertise)
+    file = write_certificate(competition, team.name, token, certificate)
     print_token(team.name, token, shown, json=json, certificate=file, variable=token_env)
 
 
@@ -83,7 +83,7 @@ def list_(folder: Folder, json: AsJson = False) -> None:
     with CompetitionFolder.read(folder).store() as store:
         found = store.tokens()
     if json:
-        print_json([plain(token) for token in found])
+        print_json([to_json(token) for token in found])
         return
     print_table(
         "tokens",
@@ -92,7 +92,7 @@ def list_(folder: Folder, json: AsJson = False) -> None:
             (
                 token.id,
                 token.team or "the organiser",
-                *map(date, (token.created_at, token.expires_at, token.revoked_at)),
+                *map(format_date, (token.created_at, token.expires_at, token.revoked_at)),
             )
             for token in found
         ),

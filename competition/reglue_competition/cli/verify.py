@@ -15,9 +15,9 @@ from glue_server.console import console, say
 from reglue.errors import UsageError
 from reglue_bench.cli.arguments import AsJson, print_document
 from reglue_bench.engines.environments import cores
-from reglue_competition.phases import Revealed, check_reveal
+from reglue_competition.phases import PhaseReveal, check_reveal
 from reglue_competition.transcript import Verdict, check_plan
-from reglue_competition.transcript import verify as verified
+from reglue_competition.transcript import verify as verify_transcript
 from reglue_competition.transcript.contents import Header
 
 _KEY_DIGITS = 64
@@ -92,7 +92,7 @@ def verify(
     shown = console(stderr=json)
     with Progress(console=shown, transient=True, disable=not shown.is_terminal) as progress:
         task = progress.add_task(transcript.name, total=None)
-        verdict = verified(
+        verdict = verify_transcript(
             transcript,
             public_key=None if key is None else _key(key),
             folder=folder,
@@ -104,7 +104,7 @@ def verify(
     if revealed is not None:
         verdict = check_plan(verdict, revealed, folder=folder, trust_code=trust_code)
     if json:
-        print_document(json_text.dumps(_told(verdict, revealed), indent=1))
+        print_document(json_text.dumps(_as_json(verdict, revealed), indent=1))
     else:
         _print(verdict, revealed)
     if not verdict.stands:
@@ -124,7 +124,7 @@ def _key(words: str) -> bytes:
     return key
 
 
-def _revealed(plan: Path | None, commitment: str | None) -> Revealed | None:
+def _revealed(plan: Path | None, commitment: str | None) -> PhaseReveal | None:
     if plan is None and commitment is None:
         return None
     if plan is None or commitment is None:
@@ -132,31 +132,33 @@ def _revealed(plan: Path | None, commitment: str | None) -> Revealed | None:
     return check_reveal(plan, commitment)
 
 
-def _print(verdict: Verdict, revealed: Revealed | None) -> None:
+def _print(verdict: Verdict, revealed: PhaseReveal | None) -> None:
     if verdict.header is not None:
-        for line in _checked(verdict, verdict.header):
+        for line in _checks(verdict, verdict.header):
             say(line)
     if not verdict.stands:
         say(f"DOES NOT STAND: {verdict.problem}")
         return
     if revealed is not None:
         say("its plan is what was committed to")
-    whose = "" if verdict.key_given else ", but who signed it is not known"
+    whose = "" if verdict.key_known else ", but who signed it is not known"
     say(f"STANDS{whose}: {verdict.result}")
 
 
-def _checked(verdict: Verdict, header: Header) -> Iterator[str]:
+def _checks(verdict: Verdict, header: Header) -> Iterator[str]:
     """What the file says, and how far it was checked."""
     of = f"benchmark {header.index} of phase {header.phase} of {header.competition}"
     own = f", on goals and episodes of its own (draw {header.draw})" * bool(header.draw)
     yield f"team {header.team}, submission {header.submission}: {of}{own}"
     if verdict.is_signed:
-        whose = "--key" if verdict.key_given else "not known: give the organiser's by --key HEX"
+        whose = "--key" if verdict.key_known else "not known: give the organiser's by --key HEX"
         yield f"signed by {header.public_key} ({whose})"
-    sample = f", of {verdict.asked:,} drawn at random" * (verdict.asked < verdict.episodes)
-    not_kept = f"; {verdict.not_kept:,} have no actions to replay" * bool(verdict.not_kept)
+    sample = f", of {verdict.selected:,} drawn at random" * (verdict.selected < verdict.episodes)
+    not_replayable = f"; {verdict.not_replayable:,} have no actions to replay" * bool(
+        verdict.not_replayable
+    )
     exact = f"{verdict.replayed:,} of {verdict.episodes:,} episodes replayed exactly"
-    yield f"{exact}{sample}{not_kept}"
+    yield f"{exact}{sample}{not_replayable}"
     if verdict.result is not None and (later := verdict.result.episodes_retried):
         yield f"{later:,} episodes are of a second or later try: the run was killed in mid-episode"
     yield f"recorded with {', '.join(' '.join(each) for each in header.versions.items())}"
@@ -164,11 +166,11 @@ def _checked(verdict: Verdict, header: Header) -> Iterator[str]:
         yield f"here: {'; '.join(verdict.changes)}"
 
 
-def _told(verdict: Verdict, revealed: Revealed | None) -> dict[str, Any]:
+def _as_json(verdict: Verdict, revealed: PhaseReveal | None) -> dict[str, Any]:
     header, result = verdict.header, verdict.result
     score, interval = (None, None) if result is None else result.score
     names = ("competition", "phase", "submission", "draw", "team", "agent", "index", "public_key")
-    of_verdict = ("is_signed", "key_given", "episodes", "asked", "replayed", "not_kept")
+    of_verdict = ("is_signed", "key_known", "episodes", "selected", "replayed", "not_replayable")
     return {
         "stands": verdict.stands,
         "problem": verdict.problem,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reglue_competition.definition.changes import changes
-from reglue_competition.definition.file import FILE, entry_settings, read_definition
+from reglue_competition.definition.definition_file import FILE, entry_settings, read_definition
 from reglue_competition.definition.models import (
     AgentsSee,
     Bars,

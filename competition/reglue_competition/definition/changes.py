@@ -1,4 +1,4 @@
-"""What of a competition file may change while a phase is open, or after it closed."""
+"""Which keys of a competition file may change once a phase has opened."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pydantic import BaseModel
 from reglue_competition.definition.models import Definition, PhaseDefinition, PhaseState, Quotas
 
 FIXED_WHILE_OPEN = ("play", "agents_see")
-"""Tables that stay as they are while any phase is open, but for the keys in `FREE`."""
+"""Tables that may not change while any phase is open, except the keys in `FREE`."""
 
 FREE = {"places"}
 """Keys of these tables that may always change: rows do not depend on them."""
 
 FIXED_ONCE_OPENED = ("name", "ranking")
-"""What stays as it is from the first opening of a phase on."""
+"""Keys that may not change once any phase has opened."""
 
 
 def changes(before: Definition, now: Definition, states: Mapping[str, PhaseState]) -> list[str]:
-    """The changes that are refused, a sentence each; empty where all may be made.
+    """The changes that are refused, a sentence each; empty if all are allowed.
 
     `states` are those of the phases of `before`, by name.
     """

@@ -1,5 +1,5 @@
 """The starter kit that an organiser gives to teams."""
 
-from reglue_competition.kit.writing import write_kit
+from reglue_competition.kit.starter_kit import write_kit
 
 __all__ = ["write_kit"]

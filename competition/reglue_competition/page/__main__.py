@@ -12,9 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from reglue.errors import ReglueError
-from reglue_competition.folder import CompetitionFolder
+from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.page.app import Page
-from reglue_competition.page.serving import listening, server
+from reglue_competition.page.http_server import listen, server
 from reglue_competition.page.site import Site
 
 
@@ -31,7 +31,7 @@ def main() -> None:
     try:
         with CompetitionFolder.read(asked.folder).store() as store:
             site = Site(asked.folder, store)
-            listener = listening(asked.listen or site.snapshot.definition.page.listen)
+            listener = listen(asked.listen or site.snapshot.definition.page.listen)
             host, port = listener.getsockname()[:2]
             scheme = "https" if asked.certificate else "http"
             print(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/", flush=True)

@@ -31,12 +31,12 @@ from reglue_competition.page.live import Live
 from reglue_competition.page.readers import NOBODY, Readers, Who
 from reglue_competition.page.security import Guarded, LoginLimit
 from reglue_competition.page.site import Site
-from reglue_competition.page.views import drawn, words
+from reglue_competition.page.views import snapshot_views, wording
 from reglue_competition.page.views.details import Details
-from reglue_competition.page.views.health import health
-from reglue_competition.page.views.limits import limits
-from reglue_competition.page.views.records import More, PhaseView
-from reglue_competition.page.views.sight import Sight, sight
+from reglue_competition.page.views.snapshot_views import health
+from reglue_competition.page.views.view_models import More, PhaseView
+from reglue_competition.page.views.visibility import Visibility, visibility
+from reglue_competition.page.views.wording import limits
 from reglue_competition.phases import reveal_file
 from reglue_competition.ranking import RULE, SCORED
 from reglue_competition.store import UNFINISHED, Run, Submission, Team
@@ -117,7 +117,7 @@ class Page:
         phase = snapshot.shown if name is None else snapshot.phase(name)
         if phase is None:
             raise HTTPException(404, "there is no such phase")
-        board = drawn.board(snapshot, phase)
+        board = snapshot_views.board(snapshot, phase)
         return self._html(request, "leaderboard", board=board, phases=self._phases())
 
     def _rules(self, request: Request) -> Response:
@@ -126,7 +126,7 @@ class Page:
             request,
             "rules",
             limits=limits(play),
-            meanings=words.MEANINGS,
+            meanings=wording.MEANINGS,
             rule=RULE,
             phases=self._phases(),
             public_key=self._public_key,
@@ -144,7 +144,7 @@ class Page:
         reader, is_scored = who.reads(submission), submission.status in SCORED
         runs = self._site.runs_of(submission) if reader != "public" or is_scored else ()
         more = self._more(submission, runs, who)
-        view = drawn.submission_view(self._site.snapshot, submission, runs, reader, more)
+        view = snapshot_views.submission_view(self._site.snapshot, submission, runs, reader, more)
         appeals = [] if reader == "public" else self._site.store.appeals(submission=submission.id)
         return self._html(
             request,
@@ -152,7 +152,7 @@ class Page:
             who,
             submission=view,
             reader=reader,
-            appeals=[drawn.appeal_view(each) for each in appeals],
+            appeals=[snapshot_views.appeal_view(each) for each in appeals],
             may_appeal=reader == "team"
             and submission.ended_at is not None
             and not any(each.is_open for each in appeals),
@@ -188,8 +188,10 @@ class Page:
         if not who.team:
             return self._login_form(request, who)
         mine = self._site.store.submissions(team=who.team)[::-1]
-        views = [drawn.submission_view(self._site.snapshot, each, [], "team") for each in mine]
-        appeals = map(drawn.appeal_view, self._site.store.appeals(team=who.team))
+        views = [
+            snapshot_views.submission_view(self._site.snapshot, each, [], "team") for each in mine
+        ]
+        appeals = map(snapshot_views.appeal_view, self._site.store.appeals(team=who.team))
         return self._html(
             request,
             "team",
@@ -204,6 +206,7 @@ class Page:
         if not who.is_organiser:
             return self._login_form(request, who)
         snapshot = self._site.snapshot
+        view = snapshot_views.submission_view
         going_on = [each for each in snapshot.submissions.values() if each.status in UNFINISHED]
         broken = [each for each in snapshot.submissions.values() if each.status == "broken"]
         return self._html(
@@ -211,11 +214,11 @@ class Page:
             "organiser",
             who,
             phases=self._phases(),
-            going_on=[drawn.submission_view(snapshot, s, [], "organiser") for s in going_on],
-            broken=[drawn.submission_view(snapshot, s, [], "organiser") for s in broken],
-            events=[drawn.event_view(each) for each in snapshot.events[:_EVENTS]],
+            going_on=[view(snapshot, each, [], "organiser") for each in going_on],
+            broken=[view(snapshot, each, [], "organiser") for each in broken],
+            events=[snapshot_views.event_view(each) for each in snapshot.events[:_EVENTS]],
             health=health(snapshot, self._site.store, self._site.folder),
-            appeals=[drawn.appeal_view(each) for each in self._site.store.appeals()],
+            appeals=[snapshot_views.appeal_view(each) for each in self._site.store.appeals()],
         )
 
     async def _log_in(self, request: Request) -> Response:
@@ -236,8 +239,8 @@ class Page:
 
     async def _change_phase(self, request: Request) -> Response:
         """Close a phase, or ask the server, which has its secret, to open it."""
-        action, name = (await self._asked(request)).get("action"), request.path_params["phase"]
-        store = self._site.store
+        form = await self._organiser_form(request)
+        action, name, store = form.get("action"), request.path_params["phase"], self._site.store
         if action == "close":
             return await self._carry_out(lambda: store.close_phase(name))
         if action == "open":
@@ -246,8 +249,9 @@ class Page:
 
     async def _change(self, request: Request) -> Response:
         """Cancel a submission, or have it played again."""
-        action, id_ = (await self._asked(request)).get("action"), request.path_params["submission"]
-        store = self._site.store
+        form = await self._organiser_form(request)
+        action, store = form.get("action"), self._site.store
+        id_ = request.path_params["submission"]
         if action == "cancel":
             return await self._carry_out(lambda: store.ask_cancel(id_))
         if action == "play again":
@@ -256,7 +260,8 @@ class Page:
 
     async def _answer(self, request: Request) -> Response:
         """Answer an appeal, which closes it."""
-        text, appeal = (await self._asked(request)).get("text", ""), request.path_params["appeal"]
+        form = await self._organiser_form(request)
+        text, appeal = form.get("text", ""), request.path_params["appeal"]
         return await self._carry_out(lambda: self._site.store.answer_appeal(appeal, text))
 
     async def _appeal(self, request: Request) -> Response:
@@ -272,7 +277,7 @@ class Page:
         there = f"/submissions/{submission.id}"
         return await self._carry_out(lambda: file(team, submission.id, text), there)
 
-    async def _asked(self, request: Request) -> Mapping[str, str]:
+    async def _organiser_form(self, request: Request) -> Mapping[str, str]:
         """The form of what the organiser asks for."""
         form = await self._form(request)
         who = await run_in_threadpool(self._readers.who, request)
@@ -305,7 +310,7 @@ class Page:
 
     def _phases(self) -> list[PhaseView]:
         snapshot, revealed = self._site.snapshot, self._revealed()
-        return [drawn.phase_view(snapshot, each, revealed) for each in snapshot.phases]
+        return [snapshot_views.phase_view(snapshot, each, revealed) for each in snapshot.phases]
 
     def _revealed(self) -> set[str]:
         """The phases that are over, of which the organiser has published what was played."""
@@ -320,7 +325,7 @@ class Page:
         videos = self._files(submission, "replays", who)
         entries, found = snapshot.definition.phase(submission.phase).benchmarks, {}
         for run in runs:
-            sees = sight(
+            sees = visibility(
                 snapshot.definition,
                 entries[run.index],
                 reader,
@@ -331,7 +336,7 @@ class Page:
                 transcript=transcripts.get(run.index, ""),
                 video=videos.get(run.index, ""),
                 detail=self._details.of(submission, run, sees),
-                is_hidden=sees < Sight.TASKS,
+                is_hidden=sees < Visibility.TASKS,
             )
         return found
 
@@ -372,7 +377,7 @@ class Page:
         snapshot = self._site.snapshot
         html = self._templates.get_template(f"{template}.html.jinja").render(
             competition=snapshot.definition,
-            away_since=words.minute(snapshot.at) if snapshot.is_away else "",
+            away_since=wording.minute(snapshot.at) if snapshot.is_away else "",
             version=snapshot.version,
             path=request.url.path,
             who=who,

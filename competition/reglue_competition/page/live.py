@@ -13,17 +13,17 @@ from starlette.types import Receive, Scope, Send
 
 from reglue_competition.page.security import caller
 from reglue_competition.page.site import Site
-from reglue_competition.page.views.drawn import playing
+from reglue_competition.page.views.snapshot_views import playing
 from reglue_competition.store import UNFINISHED
 
-LISTENERS = 200  # at once; others are asked to come later, and pages work without
+LISTENERS = 200  # at once; more are refused, and their pages are not updated live
 OF_ADDRESS = 20  # of these, from one address
 HEARTBEAT_S = 15.0
 _LOOK_S = 1.0
 _LATER_S = 60
 _RETRY_MS = 10_000  # until a browser whose stream broke asks again
 
-Shown = Mapping[str, Mapping[str, object]]
+Progress = Mapping[str, Mapping[str, object]]
 
 
 class Live:
@@ -55,11 +55,11 @@ class Live:
             self._listeners -= Counter([whose])  # and forget who has none
 
     async def _stream(self) -> AsyncIterator[str]:
-        seen: Shown = {}
-        version, silent_s = "", 0.0  # the first is told: the page may be older than its stream
+        seen: Progress = {}
+        version, silent_s = "", 0.0  # the first version is sent: the page may be older
         yield f"retry: {_RETRY_MS}\n\n"
         while not self._closed.is_set():
-            now = _shown(self._site)
+            now = _progress(self._site)
             if changed := {id_: each for id_, each in now.items() if seen.get(id_) != each}:
                 yield f"event: progress\ndata: {json.dumps(changed)}\n\n"
                 seen, silent_s = now, 0.0
@@ -74,8 +74,8 @@ class Live:
             silent_s += _LOOK_S
 
 
-def _shown(site: Site) -> Shown:
-    """What is shown of submissions that wait or play, by id."""
+def _progress(site: Site) -> Progress:
+    """The progress of submissions that wait or play, by id."""
     found = {}
     for each in site.snapshot.submissions.values():
         if each.status in UNFINISHED:

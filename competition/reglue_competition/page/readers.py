@@ -1,4 +1,4 @@
-"""Who reads the page: a team or the organiser that has logged in, or nobody in particular."""
+"""The page's reader: a logged-in team or organiser, or anonymous."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from starlette.responses import Response
 from reglue.errors import TokenRefused
 from reglue.net.join_string import SCHEME
 from reglue_competition.page.security import COOKIE, LoginLimit, Sessions, new_cookie
-from reglue_competition.page.views.sight import Reader
+from reglue_competition.page.views.visibility import Reader
 from reglue_competition.store import Bearer, Organiser, Store, Submission, Team
 
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """Who sent a request."""
+    """The reader that sent a request."""
 
     bearer: Bearer | None  # None: no token was shown
     cookie: str = ""  # empty: the browser has none
@@ -35,7 +35,7 @@ class Who:
         return self.bearer.name if isinstance(self.bearer, Team) else ""
 
     def reads(self, submission: Submission) -> Reader:
-        """As what they see a submission."""
+        """The role in which this reader sees a submission."""
         if self.is_organiser:
             return "organiser"
         return "team" if self.team and self.team == submission.team else "public"
@@ -45,7 +45,7 @@ NOBODY = Who(None)
 
 
 class Readers:
-    """Knows readers by their cookies."""
+    """Identifies readers by their cookies."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -53,7 +53,7 @@ class Readers:
         self._logins = LoginLimit()
 
     def who(self, request: Request) -> Who:
-        """Who sent the request; the token is looked up each time."""
+        """The reader that sent the request; the token is looked up each time."""
         cookie = request.cookies.get(COOKIE, "")
         form_token = self._sessions.form_token(cookie) if cookie else ""
         if (token := self._sessions.token(cookie)) is None:
@@ -65,12 +65,12 @@ class Readers:
             return Who(None, cookie, form_token)
 
     def anonymous(self, who: Who) -> Who:
-        """The same, with a cookie for the form by which they log in."""
+        """The same reader logged out, with a cookie for the login form."""
         cookie = who.cookie or new_cookie()
         return Who(None, cookie, self._sessions.form_token(cookie))
 
     def is_ours(self, request: Request, form: Mapping[str, str]) -> bool:
-        """Whether a form came from a page of ours in the same browser."""
+        """Whether a form came from this site's page in the same browser."""
         cookie = request.cookies.get(COOKIE, "")
         return self._sessions.is_form_token(cookie, form.get("form_token", ""))
 
@@ -90,7 +90,7 @@ class Readers:
         self._sessions.end(request.cookies.get(COOKIE, ""))
 
     def set_cookie(self, request: Request, answer: Response, cookie: str) -> None:
-        """Have the browser keep it, and send it to this site alone."""
+        """Set the cookie; the browser sends it to this site alone."""
         is_secure = request.url.scheme == "https"
         answer.set_cookie(
             COOKIE, cookie, httponly=True, samesite="strict", secure=is_secure, path="/"
@@ -98,7 +98,7 @@ class Readers:
 
 
 def _token(given: str) -> str:
-    """A token, or that of a join string, which is what teams are given."""
+    """The token itself, or the token in a join string, which is what teams receive."""
     if not given.startswith(f"{SCHEME}://"):
         return given
     try:

@@ -1,4 +1,4 @@
-"""What guards the page: headers, sizes, sessions, and tokens against forged requests."""
+"""The page's security: headers, size limits, sessions, and tokens against forged requests."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ def _too_large(scope: Scope) -> PlainTextResponse | None:
 
 
 def caller(client: tuple[str, int] | None) -> str:
-    """Whose connections are counted together: an address, of IPv6 its network.
+    """The key by which connections are counted: an IPv4 address, or a /64 network of IPv6.
 
-    Empty for this machine's own, which may be a proxy's, and speak for everybody. What a proxy
-    names is counted as it stands if it is no address.
+    Empty for loopback addresses: a proxy there speaks for everybody. A name that a proxy passes
+    on instead of an address is counted as it is.
     """
     if client is None:
         return ""

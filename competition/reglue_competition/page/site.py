@@ -1,4 +1,4 @@
-"""What the page knows: a snapshot of the store, renewed in the background.
+"""The page's data: a snapshot of the store, renewed in the background.
 
 Public pages are drawn of the snapshot, so however many are asked for, the database is not.
 """
@@ -44,7 +44,7 @@ class Snapshot:
     events: Sequence[Event] = ()  # the newest first
     at: datetime = field(default_factory=lambda: datetime.now(UTC))  # when the store last answered
     ranked: int = 0  # how often leaderboards were made
-    is_away: bool = False  # the store does not answer: all of this is as it was
+    is_away: bool = False  # the store does not answer: all of this is the last state
 
     @property
     def version(self) -> str:
@@ -54,7 +54,7 @@ class Snapshot:
 
     @property
     def shown(self) -> Phase | None:
-        """The phase that is open, or else the last that was; the first before any was."""
+        """The open phase, else the last that was open, else the first one."""
         begun = [phase for phase in self.phases if phase.state != "planned"]
         still_open = [phase for phase in begun if phase.state == "open"]
         return next(iter([*still_open, *begun[::-1], *self.phases]), None)
@@ -93,7 +93,7 @@ class Site:
         self.snapshot = Snapshot(store.definition())
         self._after = 0  # the last event that was read
         self._events: deque[Event] = deque(maxlen=_EVENTS_SHOWN)
-        self._compared: dict[str, Comparisons] = {}
+        self._comparisons: dict[str, Comparisons] = {}
         self._ranked: dict[str, _Scored] = {}
         self._runs: dict[tuple[str, datetime], list[Run]] = {}
         self._lock = threading.Lock()  # of `look`
@@ -128,18 +128,18 @@ class Site:
                 self.snapshot = replace(self.snapshot, is_away=True)
 
     def rank(self) -> None:
-        """Make the leaderboards anew in whose phases a submission has ended."""
+        """Update the leaderboard of each phase in which a submission has ended."""
         for phase in self.snapshot.phases:
             ended = self.snapshot.of_phase(phase.name, *SCORED)
             scored = frozenset((each.id, each.status, each.ended_at) for each in ended)
             if phase.state == "planned" or self._ranked.get(phase.name) == scored:
                 continue
-            if (compared := self._compared.get(phase.name)) is None:
+            if (comparisons := self._comparisons.get(phase.name)) is None:
                 kept = self.folder / COMPARISONS / f"{phase.name}.jsonl"
-                compared = self._compared[phase.name] = Comparisons(kept)
+                comparisons = self._comparisons[phase.name] = Comparisons(kept)
             definition = self.snapshot.definition
             runs = self.folder / "runs"
-            board = leaderboard(definition, phase, self.store, runs, compared=compared)
+            board = leaderboard(definition, phase, self.store, runs, comparisons=comparisons)
             self._ranked[phase.name] = scored
             with self._lock:
                 boards = {**self.snapshot.boards, phase.name: board}
@@ -180,7 +180,7 @@ class Site:
         )
 
     def _read_events(self) -> bool:
-        """Read those that are new; whether there are any."""
+        """Read new events; returns whether there were any."""
         before = self._after
         while events := self.store.events(after=self._after, limit=_EVENTS_AT_ONCE):
             self._events.extendleft(events)

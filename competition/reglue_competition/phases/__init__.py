@@ -1,25 +1,25 @@
 """What a competition's phases play: secrets, drawn plans, and the commitment to them."""
 
 from reglue_competition.phases.commitment import (
-    Revealed,
+    PhaseReveal,
     check_reveal,
     commitment,
-    opened_for,
+    plan_for,
     reveal,
     reveal_file,
 )
-from reglue_competition.phases.drawing import Drawn, entry_secret, plans_of
+from reglue_competition.phases.drawing import PlannedBenchmark, entry_secret, plan_phase
 from reglue_competition.phases.secrets import Secrets
 
 __all__ = [
-    "Drawn",
-    "Revealed",
+    "PhaseReveal",
+    "PlannedBenchmark",
     "Secrets",
     "check_reveal",
     "commitment",
     "entry_secret",
-    "opened_for",
-    "plans_of",
+    "plan_for",
+    "plan_phase",
     "reveal",
     "reveal_file",
 ]

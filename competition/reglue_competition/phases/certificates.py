@@ -31,7 +31,7 @@ _AUTHORITY_VALID = timedelta(days=3652)
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What may be known of a server's certificate."""
+    """The public facts of a server's certificate."""
 
     path: Path
     subject: str
@@ -42,7 +42,7 @@ class Certificate:
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """The one in a folder of secrets. Raises UsageError."""
+        """Read the certificate in a folder of secrets. Raises UsageError."""
         path = folder / CERTIFICATE
         try:
             found = x509.load_pem_x509_certificate(path.read_bytes())
@@ -60,7 +60,7 @@ class Certificate:
         )
 
     def check(self, now: datetime) -> None:
-        """Raise UsageError where it is not valid now."""
+        """Raise UsageError if it is not valid now."""
         if not self.begins <= now <= self.ends:
             raise UsageError(
                 f"{self.path} is valid from {self.begins:%Y-%m-%d %H:%M} to "
@@ -68,14 +68,14 @@ class Certificate:
             )
 
     def warning(self, now: datetime) -> str:
-        """What to do, and until when; empty where its end is far."""
+        """A warning with what to do; empty while its end is far."""
         if self.ends - now > WARN:
             return ""
         return f"{self.path} expires at {self.ends:%Y-%m-%d %H:%M} UTC: {self.renewal}"
 
     @property
     def renewal(self) -> str:
-        """How it is renewed."""
+        """What the organiser does to renew it."""
         secrets = self.path.parent
         if (secrets / AUTHORITY_KEY).exists():
             return f"`reglue competition certificate {secrets.parent} --renew`, then start anew"

@@ -1,7 +1,7 @@
 """Commit and reveal: what a phase plays is fixed before anybody plays it, and shown afterwards.
 
 The commitment is the SHA-256 of `reglue commitment 1`, a salt of 32 bytes and the opened plans as
-JSON. It tells nothing of them: who would try plans does not know the salt.
+JSON. It reveals nothing about them: nobody can test a guess without the salt.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from reglue_bench.plans.keys import cell_key
 from reglue_bench.plans.keys import commitment as key_commitment
 from reglue_bench.results.whole_file import whole_file
 from reglue_bench.settings import Settings
-from reglue_competition.phases.drawing import Drawn, entry_secret
+from reglue_competition.phases.drawing import PlannedBenchmark, entry_secret
 
 _WORDS = b"reglue commitment 1"
 _MOST_BYTES = 1 << 26  # of a stranger's file
@@ -30,8 +30,8 @@ class _Table(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class Opened(_Table):
-    """A benchmark of a phase, for everybody to see."""
+class RevealedBenchmark(_Table):
+    """A benchmark of a phase, as it is published."""
 
     benchmark: str  # as `reglue bench` takes it
     weight: float  # of its score in the mean
@@ -40,8 +40,8 @@ class Opened(_Table):
     plan: dict[str, Any]  # as JSON, with its goals
     settings: dict[str, JsonValue]  # it was made of, with a secret and a folder
 
-    def asked(self, folder: Path, secret: str = "") -> Settings:
-        """The settings, with these. Raises NotVerified for a stranger's that are none."""
+    def settings_in(self, folder: Path, secret: str = "") -> Settings:
+        """The settings with this folder and secret. Raises NotVerified if they are invalid."""
         given = {**self.settings, "directory": str(folder), "secret": secret or None}
         try:
             return Settings.model_validate(given)
@@ -49,47 +49,49 @@ class Opened(_Table):
             raise NotVerified(f"the settings of {brief(self.benchmark)} are none") from error
 
 
-class Revealed(_Table):
-    """What was played in a phase: the file that is published after it."""
+class PhaseReveal(_Table):
+    """The published plan of a phase: the content of its reveal file."""
 
     format: Literal["reglue reveal 1"] = "reglue reveal 1"  # and its version
     competition: str  # its name
     phase: str  # its name
     salt: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]  # 32 bytes, hexadecimal
-    benchmarks: list[Opened]  # in the order of the phase
+    benchmarks: list[RevealedBenchmark]  # in the order of the phase
 
 
-def commitment(drawn: Sequence[Drawn], salt: bytes) -> str:
-    """What is published before anybody plays, hexadecimal."""
-    return _committed([_opened(each) for each in drawn], salt)
+def commitment(benchmarks: Sequence[PlannedBenchmark], salt: bytes) -> str:
+    """The commitment to a phase's plan, hexadecimal: published before anybody plays."""
+    return _digest([_reveal_benchmark(each) for each in benchmarks], salt)
 
 
 def reveal_file(folder: Path, phase: str) -> Path:
-    """What the page of a competition's folder publishes as what that phase played."""
+    """The file that the page publishes as the plan of a phase."""
     return folder / "reveals" / f"{phase}.json"
 
 
 def reveal(
-    path: Path, drawn: Sequence[Drawn], salt: bytes, *, competition: str, phase: str
+    path: Path, benchmarks: Sequence[PlannedBenchmark], salt: bytes, *, competition: str, phase: str
 ) -> None:
-    """Write what was committed to, for everybody to see. Raises StorageFailed."""
-    opened = [_opened(each) for each in drawn]
-    told = Revealed(competition=competition, phase=phase, salt=salt.hex(), benchmarks=opened)
+    """Write the plan that was committed to, for publication. Raises StorageFailed."""
+    revealed_benchmarks = [_reveal_benchmark(each) for each in benchmarks]
+    content = PhaseReveal(
+        competition=competition, phase=phase, salt=salt.hex(), benchmarks=revealed_benchmarks
+    )
     try:
         path.parent.mkdir(exist_ok=True)
         with whole_file(path) as file:
-            file.write(json.dumps(told.model_dump(), indent=1).encode() + b"\n")
+            file.write(json.dumps(content.model_dump(), indent=1).encode() + b"\n")
     except OSError as error:
         raise StorageFailed(f"{path} cannot be written: {error.strerror}") from error
 
 
-def check_reveal(path: Path, published: str) -> Revealed:
-    """What a phase played, if it is what was committed to.
+def check_reveal(path: Path, published: str) -> PhaseReveal:
+    """Read a published plan and check it against its commitment.
 
     Raises NotVerified if it is not, and UsageError if there is no such file.
     """
     revealed = _read(path)
-    found = _committed(revealed.benchmarks, bytes.fromhex(revealed.salt))
+    found = _digest(revealed.benchmarks, bytes.fromhex(revealed.salt))
     if found != published.strip().lower():
         raise NotVerified(
             f"{path} opens the commitment {found}, wanted {published}: it is not what was "
@@ -101,48 +103,48 @@ def check_reveal(path: Path, published: str) -> Revealed:
     return revealed
 
 
-def opened_for(
-    revealed: Revealed, index: int, *, submission: str, draw: int, folder: Path
+def plan_for(
+    revealed: PhaseReveal, index: int, *, submission: str, draw: int, folder: Path
 ) -> tuple[dict[str, Any], str]:
     """The plan, as JSON, and the cell key by which a submission played a benchmark of a phase.
 
     They are the phase's, or are drawn again, where the submission played some of its own. `folder`
     is what files of the benchmark are relative to. Raises UsageError.
     """
-    opened = revealed.benchmarks[index]
+    benchmark = revealed.benchmarks[index]
     if not draw:
-        return opened.plan, opened.cell_key
+        return benchmark.plan, benchmark.cell_key
     secret = entry_secret(bytes.fromhex(revealed.salt), submission, draw)
-    settings = opened.asked(folder, secret)
+    settings = benchmark.settings_in(folder, secret)
     return json.loads(make_plan(settings).to_json()), (cell_key(secret) or b"").hex()
 
 
-def _opened(drawn: Drawn) -> Opened:
-    return Opened(
-        benchmark=drawn.entry.benchmark,
-        weight=drawn.entry.weight,
-        code=drawn.code,
-        cell_key=drawn.cell_key,
-        plan=json.loads(drawn.plan.to_json()),
-        settings=drawn.settings.model_dump(
+def _reveal_benchmark(benchmark: PlannedBenchmark) -> RevealedBenchmark:
+    return RevealedBenchmark(
+        benchmark=benchmark.entry.benchmark,
+        weight=benchmark.entry.weight,
+        code=benchmark.code,
+        cell_key=benchmark.cell_key,
+        plan=json.loads(benchmark.plan.to_json()),
+        settings=benchmark.settings.model_dump(
             mode="json", exclude={"secret", "directory"}, exclude_defaults=True
         ),
     )
 
 
-def _committed(opened: Sequence[Opened], salt: bytes) -> str:
+def _digest(revealed_benchmarks: Sequence[RevealedBenchmark], salt: bytes) -> str:
     # The order of keys is kept, as that of tasks means something.
-    text = json.dumps([each.model_dump() for each in opened], separators=(",", ":"))
+    text = json.dumps([each.model_dump() for each in revealed_benchmarks], separators=(",", ":"))
     return hashlib.sha256(_WORDS + salt + text.encode()).hexdigest()
 
 
-def _read(path: Path) -> Revealed:
+def _read(path: Path) -> PhaseReveal:
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise NotVerified(
                 f"{path}: got {path.stat().st_size} bytes, wanted {_MOST_BYTES} or less"
             )
-        return Revealed.model_validate(json.loads(path.read_bytes()))
+        return PhaseReveal.model_validate(json.loads(path.read_bytes()))
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
     except ValidationError as error:

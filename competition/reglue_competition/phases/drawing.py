@@ -1,10 +1,15 @@
-"""What a phase plays: the plan of each of its benchmarks, drawn by the phase's own secret."""
+"""Plans the benchmarks of a phase: goals and cells are drawn by the phase's own secret."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import math
+import re
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
@@ -15,19 +20,23 @@ from reglue_bench.planning.names import BenchmarkName, is_custom
 from reglue_bench.planning.resolve import make_plan, suite_of
 from reglue_bench.plans.keys import cell_key
 from reglue_bench.plans.plan import Plan
-from reglue_bench.procedures import PROCEDURES
-from reglue_bench.procedures.procedure import shows_tasks
+from reglue_bench.procedures import PROCEDURES, procedure_of
+from reglue_bench.procedures.online import EPISODE_LIMIT
+from reglue_bench.procedures.procedure import Procedure, shows_tasks
+from reglue_bench.runs.trust import foreign_suite
 from reglue_bench.settings import AGENT_WAIT, Settings, as_keys, read_settings
-from reglue_competition.definition import BenchmarkEntry, Definition, PhaseDefinition
-from reglue_competition.phases.code import code_sha256
+from reglue_competition.definition import BenchmarkEntry, Definition, PhaseDefinition, PlayLimits
 from reglue_competition.phases.secrets import Secrets
-from reglue_competition.phases.time_limits import place_s, run_s
 
 _BESIDES = 65_536  # bytes that an agent's message may have besides its actions
 
+_MODULE = re.compile(r"(\w+)[\w.]*:\w+")  # module:factory
+
+_SHARE = 0.1  # of `step_s`, that all turns may take on average
+
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class PlannedBenchmark:
     """A benchmark of a phase, with its goals and cells drawn."""
 
     entry: BenchmarkEntry
@@ -36,7 +45,7 @@ class Drawn:
 
     @property
     def cell_key(self) -> str:
-        """What draws the seeds of its cells, hexadecimal."""
+        """The key that draws the seeds of its cells, hexadecimal."""
         return (cell_key(self.settings.secret) or b"").hex()
 
     @property
@@ -50,14 +59,14 @@ class Drawn:
         assert self.settings.run_budget is not None
         return place_s(self.plan, self.settings.run_budget)
 
-    def of_entry(self, secret: str) -> Drawn:
-        """With the goals and cells of an entry's own secret. Raises UsageError."""
+    def on_cells_of(self, secret: str) -> PlannedBenchmark:
+        """The same benchmark with goals and cells of another secret. Raises UsageError."""
         settings = self.settings.model_copy(update={"secret": secret})
         return replace(self, settings=settings, plan=make_plan(settings))
 
 
 def entry_secret(salt: bytes, submission: str, draw: int) -> str:
-    """Draws the goals and cells that one submission alone plays, hexadecimal.
+    """The secret that draws goals and cells for one submission alone, hexadecimal.
 
     It follows from the phase's salt, which is revealed after it: anybody can draw them again then.
     `draw` tells the plays of a submission apart, from 1.
@@ -65,24 +74,69 @@ def entry_secret(salt: bytes, submission: str, draw: int) -> str:
     return hmac.digest(salt, f"reglue entry {submission} {draw}".encode(), hashlib.sha256).hex()
 
 
-def plans_of(
+def plan_phase(
     definition: Definition, phase: PhaseDefinition, secrets: Secrets | None, folder: Path
-) -> list[Drawn]:
-    """What a phase plays, in its order: the same each time, for the same files and secrets.
+) -> list[PlannedBenchmark]:
+    """Plan the benchmarks of a phase: the same each time for the same files and secrets.
 
-    Without secrets goals and cells are everybody's: what teams rehearse with. `folder` is the
+    Without secrets, goals and cells are public: teams rehearse with them. `folder` is the
     competition's, from which its environments' files are named. Raises UsageError that names the
     phase and the benchmark, for one that cannot be played as the file says.
     """
     secret = None if secrets is None else secrets.phase_secret(phase.name)
     return [
-        _drawn(definition, phase, number, secret, folder) for number in range(len(phase.benchmarks))
+        _plan_benchmark(definition, phase, number, secret, folder)
+        for number in range(len(phase.benchmarks))
     ]
 
 
-def _drawn(
+def code_sha256(plan: Plan, settings: Settings) -> str:
+    """SHA-256, hexadecimal, of the code of a plan's environments; empty if all are Reglue's.
+
+    Of the Python files that they are in, or of all in the packages that their modules are of; not
+    of what these import or read.
+    """
+    files = {*suite_of(plan, settings).files(), *_modules_files(plan)}
+    if not files:
+        return ""
+    # By content alone: they lie in other folders elsewhere.
+    digests = sorted(hashlib.sha256(file.read_bytes()).digest() for file in files)
+    return hashlib.sha256(b"".join(digests)).hexdigest()
+
+
+def run_s(plan: Plan, play: PlayLimits, *, horizon: int) -> float:
+    """Seconds that an agent may take from one `agent_init` on: `play.run_s`, or by its episodes.
+
+    That is a tenth of `step_s` for each turn of episodes that all last to their end; with the time
+    for `agent_init`, the first turn and each adaptation, and the bank. `horizon` is the
+    environments', in steps; 0: they have none. Raises UsageError where no end is known, as by the
+    limit that online benchmarks have by default.
+    """
+    if play.run_s is not None:
+        return play.run_s
+    procedure, own = procedure_of(plan), plan.parameters
+    limit = int(own.get("episode_limit") or 0)
+    ends = (horizon, limit if limit < EPISODE_LIMIT else 0, int(own.get("steps") or 0))
+    longest = min((n for n in ends if n), default=0)
+    steps = _most_steps(plan, procedure, longest)
+    if not steps:
+        raise UsageError(
+            "its episodes have no known limit: give options.episode_limit, or play.run_s"
+        )
+    turns = math.ceil(steps / plan.slots / procedure.agents) + longest
+    adapted = int(own.get("adaptation_steps") or 0) + 1 if "adaptation_steps" in own else 0
+    calls = 2 + 2 * adapted * procedure.units
+    return math.ceil(calls * play.first_step_s + play.bank_s + turns * _SHARE * play.step_s)
+
+
+def place_s(plan: Plan, run_s: float) -> float:
+    """Seconds that the agent of one submission may take for a benchmark, in all."""
+    return procedure_of(plan).agents * run_s
+
+
+def _plan_benchmark(
     definition: Definition, phase: PhaseDefinition, number: int, secret: str | None, folder: Path
-) -> Drawn:
+) -> PlannedBenchmark:
     entry = phase.benchmarks[number]
     place = f"phase {phase.name}, benchmark {number + 1} ({entry.benchmark})"
     with as_keys(place, entry.options):
@@ -98,7 +152,7 @@ def _drawn(
             f"{place}: shows agents which task they play, but agents_see.tasks is false: give "
             "one_hot = false (or reveal_tasks = false) in its options, or agents_see.tasks = true"
         )
-    return Drawn(entry, settings, plan)
+    return PlannedBenchmark(entry, settings, plan)
 
 
 def _check_failure(place: str, plan: Plan) -> None:
@@ -106,9 +160,8 @@ def _check_failure(place: str, plan: Plan) -> None:
     is_by_return = plan.is_by_return or not PROCEDURES[plan.procedure].judges_success
     if is_by_return and "worst_performance" not in plan.parameters:
         raise UsageError(
-            f"{place}: is judged by returns, and what an episode is worth that an agent did not "
-            "finish is not known, so a failed submission would have no score: give "
-            "options.worst_performance"
+            f"{place}: is scored by returns, so an episode that an agent did not finish has no "
+            "score, and a failed submission neither: give options.worst_performance"
         )
 
 
@@ -160,3 +213,25 @@ def _procedure(name: BenchmarkName, settings: Settings) -> str:
     if is_custom(name.name):
         return read_custom(Path(settings.directory) / name.name, settings).about.procedure
     return name.procedure
+
+
+def _modules_files(plan: Plan) -> Iterator[Path]:
+    for name in foreign_suite(plan.to_json()):
+        found = _MODULE.fullmatch(name)
+        spec = None
+        if found:
+            with suppress(ValueError):  # the program itself
+                spec = find_spec(found[1])
+        if spec is None:
+            continue
+        for folder in spec.submodule_search_locations or ():
+            yield from Path(folder).rglob("*.py")
+        if not spec.submodule_search_locations and spec.origin is not None:
+            yield Path(spec.origin)
+
+
+def _most_steps(plan: Plan, procedure: Procedure, longest: int) -> int:
+    """The most steps of all units; `longest` is the most of an episode."""
+    if steps := int(plan.parameters.get("steps") or 0):
+        return procedure.units * steps
+    return longest * sum(len(procedure.cells(unit)) for unit in range(procedure.units))

@@ -1,4 +1,4 @@
-"""What a competition keeps to itself: one folder of keys, which only its owner can read."""
+"""A competition's secrets: a folder of keys that only its owner can read."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Secrets:
 
     @classmethod
     def create(cls, folder: Path, *addresses: str) -> Self:
-        """Draw new ones into a new folder; `addresses` (`host:port`) go into the certificate.
+        """Draw new secrets into a new folder; `addresses` (`host:port`) go into the certificate.
 
         Raises UsageError if the folder exists or cannot be made.
         """
@@ -61,7 +61,7 @@ class Secrets:
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Those of a folder.
+        """Read the secrets of a folder.
 
         The certificate may be out of date: a server looks at that. Raises UsageError if a file is
         missing, damaged or open to other users.
@@ -95,7 +95,7 @@ class Secrets:
 
     @property
     def public_key(self) -> bytes:
-        """With which signatures are checked, 32 bytes."""
+        """The key that checks signatures, 32 bytes."""
         return self._signing.public_key().public_bytes_raw()
 
     def _derived(self, words: str) -> bytes:

@@ -3,9 +3,13 @@
 `leaderboard` reads a phase from the store; `rank` needs results alone.
 """
 
-from reglue_competition.ranking.entries import Benchmark, Entry, chosen
-from reglue_competition.ranking.pairs import Comparisons
+from reglue_competition.ranking.comparisons import Comparisons
 from reglue_competition.ranking.ranks import RULE, Ranked, rank
+from reglue_competition.ranking.scored_submissions import (
+    Benchmark,
+    ScoredSubmission,
+    choose_submissions,
+)
 from reglue_competition.ranking.standings import SCORED, Leaderboard, Row, RunScore, leaderboard
 
 __all__ = [
@@ -13,12 +17,12 @@ __all__ = [
     "SCORED",
     "Benchmark",
     "Comparisons",
-    "Entry",
     "Leaderboard",
     "Ranked",
     "Row",
     "RunScore",
-    "chosen",
+    "ScoredSubmission",
+    "choose_submissions",
     "leaderboard",
     "rank",
 ]

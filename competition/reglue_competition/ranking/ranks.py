@@ -10,11 +10,11 @@ from itertools import combinations
 from reglue.errors import UsageError
 from reglue_bench.results.measure import Interval
 from reglue_bench.statistics.compare import Difference
-from reglue_competition.ranking.entries import Benchmark, Entry
-from reglue_competition.ranking.pairs import Comparisons
+from reglue_competition.ranking.comparisons import Comparisons
+from reglue_competition.ranking.scored_submissions import Benchmark, ScoredSubmission
 
 LEVEL = 0.05
-"""Of two teams that are alike, one is called better this rarely."""
+"""The significance level of a comparison of two teams."""
 
 RULE = (
     "A team's rank is one more than the number of teams that are significantly better, so teams "
@@ -26,7 +26,7 @@ RULE = (
     "first multiplied by the number of the team's scored submissions, as the best of many tries "
     "is partly luck."
 )
-"""How ranks are made, for people."""
+"""How ranks are made, as the page explains it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,21 +34,23 @@ class Ranked:
     """A team's place."""
 
     rank: int | None  # from 1, may be shared; None: it has no score
-    entry: Entry
+    entry: ScoredSubmission
     score: float | None
     interval95: Interval | None
 
 
 def rank(
-    entries: Sequence[Entry], benchmarks: Sequence[Benchmark], compared: Comparisons
+    entries: Sequence[ScoredSubmission], benchmarks: Sequence[Benchmark], comparisons: Comparisons
 ) -> list[Ranked]:
-    """By `RULE`, the best first; teams of one rank by score, then the earlier entry."""
+    """Rank submissions by `RULE`, the best first; within a rank by score, then by time."""
     totals = [entry.total(benchmarks) for entry in entries]
     scores = {place: score for place, (score, _) in enumerate(totals) if score is not None}
     scored = [entries[place] for place in scores]
-    found = _compared(scored, benchmarks, compared)
+    differences = _compare_all(scored, benchmarks, comparisons)
     values, places = list(scores.values()), range(len(scored))
-    better = [sum(_is_better(other, place, scored, found) for other in places) for place in places]
+    better = [
+        sum(_is_better(other, place, scored, differences) for other in places) for place in places
+    ]
     ranks = dict(zip(scores, _ranks(values, better), strict=True))
     ranked = [
         Ranked(rank=ranks.get(place), entry=entry, score=score, interval95=interval)
@@ -57,26 +59,31 @@ def rank(
     return sorted(ranked, key=_order)
 
 
-def _compared(
-    entries: Sequence[Entry], benchmarks: Sequence[Benchmark], compared: Comparisons
+def _compare_all(
+    entries: Sequence[ScoredSubmission], benchmarks: Sequence[Benchmark], comparisons: Comparisons
 ) -> dict[tuple[int, int], Difference]:
-    """Every later one minus every earlier one, by their places, where they can be compared."""
-    found = {}
+    """All comparable pairs: each later submission minus each earlier one, by their indexes."""
+    differences = {}
     for earlier, later in combinations(range(len(entries)), 2):
         with suppress(UsageError):
-            found[later, earlier] = compared.compare(entries[later], entries[earlier], benchmarks)
-    return found
+            differences[later, earlier] = comparisons.compare(
+                entries[later], entries[earlier], benchmarks
+            )
+    return differences
 
 
 def _is_better(
-    one: int, other: int, entries: Sequence[Entry], found: Mapping[tuple[int, int], Difference]
+    one: int,
+    other: int,
+    entries: Sequence[ScoredSubmission],
+    differences: Mapping[tuple[int, int], Difference],
 ) -> bool:
     """Whether entry `one` is better than the `other`, by their places.
 
     Its p-value is corrected for the tries of which it is the best (Bonferroni), and for nothing
     that other teams do: else teams that add nothing would make a lead insignificant.
     """
-    pair = found.get((max(one, other), min(one, other)))
+    pair = differences.get((max(one, other), min(one, other)))
     if pair is None or pair.p_value is None or (pair.difference > 0) != (one > other):
         return False
     return pair.p_value * entries[one].tries < LEVEL

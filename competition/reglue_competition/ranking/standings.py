@@ -1,4 +1,4 @@
-"""A phase's leaderboard, from what the store and the runs' folders keep."""
+"""A phase's leaderboard, from the store and the folders of runs."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ from reglue_bench.results.measure import Interval, Measure
 from reglue_bench.results.result import Result
 from reglue_bench.run_folder import LEDGER
 from reglue_competition.definition import Definition
-from reglue_competition.ranking.entries import Benchmark, Entry, chosen
-from reglue_competition.ranking.pairs import Comparisons
+from reglue_competition.ranking.comparisons import Comparisons
 from reglue_competition.ranking.ranks import Ranked, rank
+from reglue_competition.ranking.scored_submissions import (
+    Benchmark,
+    ScoredSubmission,
+    choose_submissions,
+)
 from reglue_competition.store import Phase, Status, Store, Submission
 
 SCORED: tuple[Status, ...] = ("finished", "failed")
@@ -24,7 +28,7 @@ SCORED: tuple[Status, ...] = ("finished", "failed")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunScore:
-    """What a submission came to on one benchmark."""
+    """A submission's score on one benchmark."""
 
     score: float | None
     interval95: Interval | None
@@ -44,7 +48,7 @@ class Row:
 
     @property
     def faults(self) -> Mapping[str, int]:
-        """Over all benchmarks."""
+        """The faults of all benchmarks."""
         return sum((Counter(run.faults) for run in self.runs), Counter())
 
 
@@ -64,7 +68,7 @@ def leaderboard(
     store: Store,
     runs_folder: Path,
     *,
-    compared: Comparisons | None = None,
+    comparisons: Comparisons | None = None,
 ) -> Leaderboard:
     """Each team's best or last submission that was scored, by `ranks.RULE`.
 
@@ -74,7 +78,7 @@ def leaderboard(
         store: Of the competition.
         runs_folder: Holds the runs, `Submission.folder/INDEX`; teams are compared by their ledgers,
             or by their intervals alone where those are missing.
-        compared: What was compared for an earlier leaderboard of this phase; it is kept up.
+        comparisons: Of an earlier leaderboard of this phase; new ones are added.
     """
     of_phase = store.submissions(phase=phase.name, statuses=SCORED)
     submissions = {each.id: each for each in of_phase}
@@ -87,7 +91,7 @@ def leaderboard(
     ]
     may_know = frozenset(["tasks"] if definition.agents_see.tasks else [])
     entries = [
-        Entry(
+        ScoredSubmission(
             team=each.team,
             submission=each.id,
             order=each.queued_at.timestamp(),
@@ -97,11 +101,11 @@ def leaderboard(
         )
         for each in submissions.values()
     ]
-    ranked_entries = chosen(entries, benchmarks, definition.ranking.choose)
-    compared = Comparisons() if compared is None else compared
-    compared.forget(ranked_entries)
-    ranked = rank(ranked_entries, benchmarks, compared)
-    compared.keep()
+    ranked_entries = choose_submissions(entries, benchmarks, definition.ranking.choose)
+    comparisons = Comparisons() if comparisons is None else comparisons
+    comparisons.retain(ranked_entries)
+    ranked = rank(ranked_entries, benchmarks, comparisons)
+    comparisons.save()
     rows = [_row(each, submissions[each.entry.submission], benchmarks) for each in ranked]
     return Leaderboard(phase=phase, benchmarks=benchmarks, measures=measures, rows=rows)
 
@@ -109,10 +113,10 @@ def leaderboard(
 def _results(
     store: Store, phase: Phase, submissions: Mapping[str, Submission], runs_folder: Path
 ) -> dict[str, dict[int, Result]]:
-    """By submission and place of the benchmark."""
-    found: dict[str, dict[int, Result]] = {each: {} for each in submissions}
+    """Results by submission and index of the benchmark."""
+    differences: dict[str, dict[int, Result]] = {each: {} for each in submissions}
     for run in store.runs(phase=phase.name):
-        if run.submission not in found or not run.result:
+        if run.submission not in differences or not run.result:
             continue
         result = Result.model_validate_json(run.result)
         if submissions[run.submission].status == "failed":
@@ -120,12 +124,12 @@ def _results(
         folder = runs_folder / submissions[run.submission].folder / str(run.index)
         if (folder / LEDGER).is_file():
             result = result.with_episodes(Episodes(folder))
-        found[run.submission][run.index] = result
-    return found
+        differences[run.submission][run.index] = result
+    return differences
 
 
 def _measure(place: int, results: Mapping[str, Mapping[int, Result]]) -> Measure | None:
-    """What a benchmark is judged by, from any play of it."""
+    """A benchmark's measure, from any run of it."""
     return next((of[place].measure for of in results.values() if place in of), None)
 
 
@@ -140,8 +144,8 @@ def _row(ranked: Ranked, submission: Submission, benchmarks: Sequence[Benchmark]
     )
 
 
-def run_score(entry: Entry, place: int, benchmark: Benchmark) -> RunScore:
-    """What an entry came to on the benchmark at a place."""
+def run_score(entry: ScoredSubmission, place: int, benchmark: Benchmark) -> RunScore:
+    """A submission's score on the benchmark at an index."""
     score, interval = entry.score(place, benchmark)
     result = entry.results.get(place)
     counts = result.status_counts if result else {}

@@ -1,4 +1,4 @@
-"""A competition that is served: what its phases play, and who signs for it."""
+"""A competition that is served: the plans of its phases and its secrets."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reglue_bench.engines.environments import cores
+from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.definition import Definition
-from reglue_competition.folder import CompetitionFolder
-from reglue_competition.phases import Drawn, Secrets, commitment, entry_secret
+from reglue_competition.phases import PlannedBenchmark, Secrets, commitment, entry_secret
 from reglue_competition.runs.told import Benchmark, Told
 from reglue_competition.store import Submission
 
@@ -23,7 +23,7 @@ class Hosted:
     folder: CompetitionFolder
     secrets: Secrets
     logs_json: bool = False
-    _drawn: dict[str, list[Drawn]] = field(default_factory=dict)  # by phase, once asked for
+    _benchmarks: dict[str, list[PlannedBenchmark]] = field(default_factory=dict)  # by phase
 
     @property
     def definition(self) -> Definition:
@@ -35,30 +35,30 @@ class Hosted:
         """How long an agent whose connection broke may take to come back."""
         return max(self.definition.play.reconnect_window_s, _LEAST_WINDOW_S)
 
-    def drawn(self, phase: str) -> list[Drawn]:
-        """What a phase plays. Raises UsageError."""
-        if phase not in self._drawn:
-            self._drawn[phase] = self.folder.drawn(phase)
-        return self._drawn[phase]
+    def benchmarks(self, phase: str) -> list[PlannedBenchmark]:
+        """The planned benchmarks of a phase. Raises UsageError."""
+        if phase not in self._benchmarks:
+            self._benchmarks[phase] = self.folder.benchmarks(phase)
+        return self._benchmarks[phase]
 
-    def drawn_for(self, submission: Submission) -> list[Drawn]:
-        """What a submission plays: its phase's goals and cells, or its own. Raises UsageError."""
-        drawn = self.drawn(submission.phase)
+    def benchmarks_of(self, submission: Submission) -> list[PlannedBenchmark]:
+        """A submission's benchmarks, with its phase's cells or its own. Raises UsageError."""
+        benchmarks = self.benchmarks(submission.phase)
         if not submission.draw:
-            return drawn
+            return benchmarks
         salt = self.secrets.salt(submission.phase)
         secret = entry_secret(salt, submission.id, submission.draw)
-        return [each.of_entry(secret) for each in drawn]
+        return [each.on_cells_of(secret) for each in benchmarks]
 
     def commitment(self, phase: str) -> str:
-        """What is published when a phase opens. Raises UsageError."""
-        return commitment(self.drawn(phase), self.secrets.salt(phase))
+        """The commitment that is published when a phase opens. Raises UsageError."""
+        return commitment(self.benchmarks(phase), self.secrets.salt(phase))
 
     def told(self, submission: Submission, *, lost: str = "", waits: bool = False) -> Told:
         """What a submission's process is told, except for tokens. Raises UsageError.
 
-        One that waits is played on the organiser's or its team's word: faults that its ledgers
-        hold from before are forgiven.
+        If it waits, its team or the organiser wants it to go on: earlier faults in its ledgers
+        are forgiven.
         """
         transcripts = self.folder.transcripts_path
         transcripts.mkdir(mode=0o700, exist_ok=True)
@@ -71,7 +71,7 @@ class Hosted:
             folder=str(self.runs_of(submission)),
             transcripts=str(transcripts),
             public_key=self.secrets.public_key.hex(),
-            benchmarks=tuple(self._benchmark(each) for each in self.drawn_for(submission)),
+            benchmarks=tuple(self._benchmark(each) for each in self.benchmarks_of(submission)),
             reconnect_window_s=self.reconnect_window_s,
             connect_timeout_s=self.definition.play.connect_timeout_s,
             lost=lost,
@@ -84,7 +84,7 @@ class Hosted:
         """The folder of its runs."""
         return self.folder.runs_path / submission.folder
 
-    def _benchmark(self, drawn: Drawn) -> Benchmark:
+    def _benchmark(self, benchmark: PlannedBenchmark) -> Benchmark:
         share = max(1, cores() // self.definition.play.places)
-        settings = drawn.settings.model_copy(update={"workers": share})
-        return Benchmark(settings.model_dump(mode="json"), drawn.plan.to_json())
+        settings = benchmark.settings.model_copy(update={"workers": share})
+        return Benchmark(settings.model_dump(mode="json"), benchmark.plan.to_json())

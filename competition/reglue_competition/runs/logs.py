@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 WHOSE = ("team", "submission")
-"""What a record may say besides its message: `extra` of the call, else of the process."""
+"""Fields of a record besides its message: from the call's `extra`, else from the process."""
 
 
 def log_to_stderr(*, as_json: bool, whose: Mapping[str, str] | None = None) -> None:
     """Log to stderr from now on, as one JSON object a line if asked.
 
-    `whose` is said of every line: of a process that plays one submission.
+    `whose` is added to every line: the team and submission that this process plays.
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Json(whose or {}) if as_json else _Plain(whose or {}))
@@ -29,8 +29,8 @@ class _Plain(logging.Formatter):
         self._whose = whose
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
-        said = _said(record, self._whose)
-        words = " ".join(f"{name}={value}" for name, value in said.items())
+        context = _context(record, self._whose)
+        words = " ".join(f"{name}={value}" for name, value in context.items())
         line = super().formatMessage(record)
         return f"{line} ({words})" if words else line
 
@@ -42,17 +42,17 @@ class _Json(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created, UTC)
-        told = {
+        line = {
             "at": at.isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "message": record.getMessage(),
-            **_said(record, self._whose),
+            **_context(record, self._whose),
         }
         if record.exc_info:
-            told["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(told)
+            line["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(line)
 
 
-def _said(record: logging.LogRecord, whose: Mapping[str, str]) -> dict[str, str]:
+def _context(record: logging.LogRecord, whose: Mapping[str, str]) -> dict[str, str]:
     found = {name: getattr(record, name, whose.get(name, "")) for name in WHOSE}
     return {name: str(value) for name, value in found.items() if value}

@@ -1,4 +1,4 @@
-"""What a monitoring system may ask of a server: Prometheus metrics."""
+"""A server's metrics, for Prometheus."""
 
 from __future__ import annotations
 

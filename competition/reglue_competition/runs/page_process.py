@@ -11,7 +11,7 @@ import time
 
 from glue_server.processes.children import bound, end_all, python_path
 from reglue.net.join_string import split_address
-from reglue_competition.folder import DATABASE, CompetitionFolder
+from reglue_competition.competition_folder import DATABASE, CompetitionFolder
 from reglue_competition.phases.certificates import CERTIFICATE, CERTIFICATE_KEY
 
 log = logging.getLogger("reglue")

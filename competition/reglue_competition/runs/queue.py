@@ -15,10 +15,10 @@ from glue_server.processes.children import end_together
 from glue_server.processes.frames import unknown_frame
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue.errors import StoreFailed, UsageError
-from reglue_competition.runs.calendar import Calendar
-from reglue_competition.runs.entries import StoreEntries
 from reglue_competition.runs.hosted import Hosted
 from reglue_competition.runs.metrics import Metrics
+from reglue_competition.runs.phase_calendar import Calendar
+from reglue_competition.runs.store_entries import StoreEntries
 from reglue_competition.runs.submission import SubmissionProcess
 from reglue_competition.store import FINAL, UNFINISHED, Run, Status, Store, Submission
 

@@ -18,12 +18,12 @@ from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue.errors import UsageError
 from reglue.net.join_string import split_address
 from reglue_competition.phases.certificates import Certificate
-from reglue_competition.runs.calendar import Calendar
-from reglue_competition.runs.entries import StoreEntries
 from reglue_competition.runs.hosted import Hosted
 from reglue_competition.runs.metrics import Metrics
 from reglue_competition.runs.page_process import PageProcess
+from reglue_competition.runs.phase_calendar import Calendar
 from reglue_competition.runs.queue import Queue
+from reglue_competition.runs.store_entries import StoreEntries
 from reglue_competition.store import Store
 
 log = logging.getLogger("reglue")
@@ -51,10 +51,10 @@ def serve(
     drain_timeout_s: float = 0.0,
     say: Callable[[str], None],
 ) -> None:
-    """Serve until SIGTERM or Ctrl-C, then stop what plays so that it can go on.
+    """Serve until SIGTERM or Ctrl-C, then stop submissions so that the next server resumes them.
 
-    What ends within `drain_timeout_s` from then is played to its end. Raises UsageError for a
-    competition that cannot be served so: another server has it, a plan is not the one that was
+    Submissions may go on for `drain_timeout_s` before they are stopped. Raises UsageError for a
+    competition that cannot be served: another server has it, a plan is not the one that was
     committed to, the certificate has expired, or an address is taken.
     """
     with ExitStack() as closing:
@@ -120,7 +120,7 @@ def _drain(queue: Queue, gateway: AgentGateway, timeout_s: float) -> None:
 
 
 def _check_commitments(hosted: Hosted, store: Store) -> None:
-    """Raise UsageError where what is played is not what was published before."""
+    """Raise UsageError if the plan of an open phase differs from its published commitment."""
     for phase in store.phases():
         if phase.state == "open" and hosted.commitment(phase.name) != phase.plan_commitment:
             raise UsageError(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from reglue_competition.store.access import Access
+from reglue_competition.store.appeals import Appeals
 from reglue_competition.store.migrate import migrate
+from reglue_competition.store.phases import Phases
 from reglue_competition.store.records import (
     FINAL,
     UNFINISHED,
@@ -17,7 +20,7 @@ from reglue_competition.store.records import (
     Team,
     Token,
 )
-from reglue_competition.store.store import Store
+from reglue_competition.store.submissions import Submissions
 
 __all__ = [
     "FINAL",
@@ -35,3 +38,12 @@ __all__ = [
     "Token",
     "migrate",
 ]
+
+
+class Store(Access, Phases, Submissions, Appeals):
+    """A competition's database, by its URL: `sqlite:////FOLDER/FILE` or `postgresql://…`.
+
+    A context manager. Threads and processes may use it at once: what one method changes is
+    changed as a whole, and what it changed is on the disk when it returns. Every method raises
+    StoreFailed if the database stays away for `patience_s` seconds, or its disk is full.
+    """

@@ -11,7 +11,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from reglue.errors import BadArgument, TokenRefused, UnknownName, UsageError, brief, printable
-from reglue_competition.store import tables
+from reglue_competition.store import schema
 from reglue_competition.store.database import Transaction
 from reglue_competition.store.events import Events
 from reglue_competition.store.records import UNFINISHED, Bearer, Organiser, Team, Token
@@ -21,16 +21,16 @@ MOST_NAME = 64  # characters of a team's name
 _PREFIX = "reglue_"  # by which a token that was published is found
 _TOKEN_BYTES = 32
 
-_GIVEN = re.compile(r"[A-Za-z0-9_-]{48,256}")  # 192 bits, as hexadecimal digits
+_OWN_TOKEN = re.compile(r"[A-Za-z0-9_-]{48,256}")  # 192 bits, as hexadecimal digits
 _LEAST_DISTINCT = 8  # characters; 48 random digits have fewer once in 10^13 times
 
 
 class Access(Events):
-    """The part of the store that says who somebody is."""
+    """The part of the store that identifies teams and organisers."""
 
     def add_team(self, name: str) -> Team:
         """Add a team. Raises UsageError for a name that is taken, or none."""
-        name = _checked_name(name)
+        name = _normalise_name(name)
         return self._database.write(lambda transaction: _add_team(transaction, name))
 
     def add_team_with(self, token: str, name: str, expires_at: datetime | None = None) -> Team:
@@ -39,8 +39,8 @@ class Access(Events):
         A team that has it already stays as it is. Raises UsageError for a name that is taken, or
         none, and for a token that is weak, another's, or no longer valid.
         """
-        name = _checked_name(name)
-        _check_given(token, expires_at)
+        name = _normalise_name(name)
+        _check_own_token(token, expires_at)
 
         def add(transaction: Transaction) -> Team:
             if _has_token(transaction, name, token):
@@ -53,7 +53,7 @@ class Access(Events):
 
     def teams(self) -> list[Team]:
         """All teams, retired ones too, in the order in which they were added."""
-        rows = self._rows(sa.select(tables.teams).order_by(tables.teams.c.id))
+        rows = self._rows(sa.select(schema.teams).order_by(schema.teams.c.id))
         return [Team(**row) for row in rows]
 
     def team(self, name: str) -> Team:
@@ -70,11 +70,11 @@ class Access(Events):
             team = _team(transaction.connection, name)
             if team.retired_at is not None:
                 return
-            change = sa.update(tables.teams).where(tables.teams.c.id == team.id)
+            change = sa.update(schema.teams).where(schema.teams.c.id == team.id)
             transaction.connection.execute(change.values(retired_at=transaction.at))
-            theirs = tables.submissions.c.team_id == team.id
-            going_on = tables.submissions.c.status.in_(UNFINISHED)
-            cancel = sa.update(tables.submissions).where(theirs, going_on)
+            theirs = schema.submissions.c.team_id == team.id
+            going_on = schema.submissions.c.status.in_(UNFINISHED)
+            cancel = sa.update(schema.submissions).where(theirs, going_on)
             transaction.connection.execute(cancel.values(cancel_asked=True))
             transaction.note("team retired", team=name)
 
@@ -90,7 +90,7 @@ class Access(Events):
         UsageError if it is weak, another's, or no longer valid.
         """
         made = new_token() if token is None else token
-        _check_given(made, expires_at)
+        _check_own_token(made, expires_at)
 
         def add(transaction: Transaction) -> None:
             if not _has_token(transaction, None if team is None else team.name, made):
@@ -100,21 +100,21 @@ class Access(Events):
         return made
 
     def tokens(self) -> list[Token]:
-        """All tokens, without what they say, in the order in which they were made."""
-        rows = self._rows(_TOKENS.order_by(tables.tokens.c.created_at, tables.tokens.c.id))
+        """All tokens, without their secrets, in the order in which they were made."""
+        rows = self._rows(_TOKENS.order_by(schema.tokens.c.created_at, schema.tokens.c.id))
         return [Token(**row) for row in rows]
 
     def revoke(self, token_id: str) -> None:
         """Refuse a token from now on. Raises UnknownName."""
 
         def change(transaction: Transaction) -> None:
-            of_id = tables.tokens.c.id == token_id
+            of_id = schema.tokens.c.id == token_id
             row = transaction.connection.execute(_TOKENS.where(of_id)).mappings().first()
             if row is None:
-                known = transaction.connection.scalars(sa.select(tables.tokens.c.id))
+                known = transaction.connection.scalars(sa.select(schema.tokens.c.id))
                 raise UnknownName("token with the id", token_id, known)
             if row["revoked_at"] is None:
-                revoked = sa.update(tables.tokens).where(of_id)
+                revoked = sa.update(schema.tokens).where(of_id)
                 transaction.connection.execute(revoked.values(revoked_at=transaction.at))
                 transaction.note("token revoked", team=row["team"], token=token_id)
 
@@ -123,7 +123,7 @@ class Access(Events):
     def bearer(self, token: str) -> Bearer:
         """The holder of the token. Raises TokenRefused, with words for the team."""
         # Found by its hash: how long that takes says nothing about the token.
-        of_hash = tables.tokens.c.sha256 == _sha256(token)
+        of_hash = schema.tokens.c.sha256 == _sha256(token)
 
         def found(connection: sa.Connection) -> Bearer:
             row = connection.execute(_TOKENS.where(of_hash)).mappings().first()
@@ -142,7 +142,7 @@ class Access(Events):
 
 
 def new_token() -> str:
-    """A token that nobody guesses, and that is known as ours where it is published."""
+    """A random token, with a prefix by which scanners recognise a leaked one."""
     return _PREFIX + secrets.token_urlsafe(_TOKEN_BYTES)
 
 
@@ -152,18 +152,18 @@ def token_id(token: str) -> str:
 
 
 _TOKENS = sa.select(
-    *(each for each in tables.tokens.columns if each.name not in ("sha256", "team_id")),
-    tables.teams.c.name.label("team"),
-).outerjoin_from(tables.tokens, tables.teams)
+    *(each for each in schema.tokens.columns if each.name not in ("sha256", "team_id")),
+    schema.teams.c.name.label("team"),
+).outerjoin_from(schema.tokens, schema.teams)
 
 
 def _add_team(transaction: Transaction, name: str) -> Team:
     to = transaction.connection
-    for known in to.scalars(sa.select(tables.teams.c.name)):
+    for known in to.scalars(sa.select(schema.teams.c.name)):
         if known.casefold() == name.casefold():
             raise UsageError(f"there is a team {known!r} already; choose another name")
     row = {"name": name, "created_at": transaction.at}
-    key = to.execute(sa.insert(tables.teams).values(row)).inserted_primary_key
+    key = to.execute(sa.insert(schema.teams).values(row)).inserted_primary_key
     assert key is not None
     transaction.note("team added", team=name)
     return Team(key[0], name, transaction.at, None)
@@ -179,13 +179,13 @@ def _add_token(
         "created_at": transaction.at,
         "expires_at": expires_at,
     }
-    transaction.connection.execute(sa.insert(tables.tokens).values(row))
+    transaction.connection.execute(sa.insert(schema.tokens).values(row))
     transaction.note("token made", team=None if team is None else team.name, token=token_id(token))
 
 
 def _has_token(transaction: Transaction, name: str | None, token: str) -> bool:
     """Whether the team, or the organiser, has the token. Raises UsageError if another has it."""
-    of_hash = tables.tokens.c.sha256 == _sha256(token)
+    of_hash = schema.tokens.c.sha256 == _sha256(token)
     row = transaction.connection.execute(_TOKENS.where(of_hash)).mappings().first()
     if row is None:
         return False
@@ -199,8 +199,8 @@ def _has_token(transaction: Transaction, name: str | None, token: str) -> bool:
     return True
 
 
-def _check_given(token: str, expires_at: datetime | None) -> None:
-    if not _GIVEN.fullmatch(token) or len(set(token)) < _LEAST_DISTINCT:
+def _check_own_token(token: str, expires_at: datetime | None) -> None:
+    if not _OWN_TOKEN.fullmatch(token) or len(set(token)) < _LEAST_DISTINCT:
         raise BadArgument(
             f"got a token of {len(token)} characters, wanted 48 or more random ones, such as "
             "`openssl rand -hex 24` draws: letters, digits, - and _"
@@ -220,16 +220,16 @@ def _check_valid(token: Token, now: datetime) -> None:
 
 
 def _team(connection: sa.Connection, name: str) -> Team:
-    row = connection.execute(sa.select(tables.teams).where(tables.teams.c.name == name))
+    row = connection.execute(sa.select(schema.teams).where(schema.teams.c.name == name))
     if (found := row.mappings().first()) is None:
-        raise UnknownName("team", name, connection.scalars(sa.select(tables.teams.c.name)))
+        raise UnknownName("team", name, connection.scalars(sa.select(schema.teams.c.name)))
     return Team(**found)
 
 
-def _checked_name(name: str) -> str:
+def _normalise_name(name: str) -> str:
     found = unicodedata.normalize("NFC", name).strip()
     if not found or found != printable(found) or len(found.splitlines()) > 1 or "\t" in found:
-        raise BadArgument(f"got the team's name {brief(name)}, wanted letters that can be seen")
+        raise BadArgument(f"got the team's name {brief(name)}, wanted printable characters")
     if len(found) > MOST_NAME:
         raise BadArgument(
             f"got a team's name of {len(found)} characters, wanted {MOST_NAME} or fewer"

@@ -1,4 +1,4 @@
-"""Appeals: what a team says is wrong with a submission, and what the organiser answers."""
+"""Appeals: a team's complaint about a submission, and the organiser's answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import timedelta
 import sqlalchemy as sa
 
 from reglue.errors import BadArgument, UnknownName, UsageError, printable
-from reglue_competition.store import tables
+from reglue_competition.store import schema
 from reglue_competition.store.database import Transaction
 from reglue_competition.store.events import Events
 from reglue_competition.store.records import UNFINISHED, Appeal, Team
@@ -24,16 +24,18 @@ class Appeals(Events):
     """The part of the store that teams write to, besides entering."""
 
     def file_appeal(self, team: Team, submission_id: str, text: str) -> None:
-        """Appeal against what came of a team's submission.
+        """Appeal against the outcome of a team's submission.
 
         Raises UsageError for a submission that has not ended, or has an appeal that is open; for
         too many appeals of the team; and for a text that is empty or too long.
         """
-        text = _checked(text)
+        text = _normalise_text(text)
 
         def file(transaction: Transaction) -> None:
-            its = tables.submissions.c
-            own = sa.select(its.status).where(its.id == submission_id, its.team_id == team.id)
+            columns = schema.submissions.c
+            own = sa.select(columns.status).where(
+                columns.id == submission_id, columns.team_id == team.id
+            )
             status = transaction.connection.scalar(own)
             if status is None:
                 raise UsageError(f"{team.name} has no submission {submission_id}")
@@ -53,7 +55,7 @@ class Appeals(Events):
 
     def answer_appeal(self, appeal: int, text: str) -> None:
         """Answer an appeal, which closes it. Raises UsageError if there is no such one open."""
-        text = _checked(text)
+        text = _normalise_text(text)
 
         def answer(transaction: Transaction) -> None:
             found = {each.id: each for each in _appeals(transaction.connection)}
@@ -76,17 +78,17 @@ class Appeals(Events):
 def _appeals(
     connection: sa.Connection, *, team: str | None = None, submission: str | None = None
 ) -> list[Appeal]:
-    its = tables.events.c
-    query = sa.select(tables.events).where(its.kind.in_((FILED, ANSWERED))).order_by(its.id)
+    columns = schema.events.c
+    query = sa.select(schema.events).where(columns.kind.in_((FILED, ANSWERED))).order_by(columns.id)
     if team is not None:
-        query = query.where(its.team == team)
+        query = query.where(columns.team == team)
     if submission is not None:
-        query = query.where(its.submission == submission)
+        query = query.where(columns.submission == submission)
     rows = connection.execute(query).mappings().all()
-    return _joined(rows)
+    return _pair_answers(rows)
 
 
-def _joined(rows: Sequence[sa.RowMapping]) -> list[Appeal]:
+def _pair_answers(rows: Sequence[sa.RowMapping]) -> list[Appeal]:
     answers = {row["detail"]["appeal"]: row for row in rows if row["kind"] == ANSWERED}
     found = []
     for row in rows:
@@ -106,11 +108,11 @@ def _joined(rows: Sequence[sa.RowMapping]) -> list[Appeal]:
     return found
 
 
-def _checked(text: str) -> str:
+def _normalise_text(text: str) -> str:
     """Plain text of at most so many characters. Raises BadArgument."""
     found = printable(text.replace("\r\n", "\n")).strip()
     if not 0 < len(found) <= MOST_TEXT:
         raise BadArgument(
-            f"got a text of {len(found):,} characters, wanted 1 to {MOST_TEXT:,} that can be seen"
+            f"got a text of {len(found):,} characters, wanted 1 to {MOST_TEXT:,} printable ones"
         )
     return found

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from reglue.errors import StoreFailed, UsageError
 from reglue_bench.runs.ledger.storage import BUSY, code_of, words_of
-from reglue_competition.store.tables import events
+from reglue_competition.store.schema import events
 
 PATIENCE_S = 10.0
 
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """One that writes: nobody else writes meanwhile."""
+    """A write transaction; no other one runs at the same time."""
 
     connection: sa.Connection
     operation: str  # its id, in the events that it notes
@@ -73,7 +73,7 @@ class Database:
 
         `creates` makes a missing SQLite file.
         """
-        self._url = _checked(url)
+        self._url = _parse_url(url)
         if creates and self._url.drivername == "sqlite":
             _create(Path(str(self._url.database)))
         self._patience_s = patience_s
@@ -94,16 +94,16 @@ class Database:
         return self._engine.dialect.name == "postgresql"
 
     def read(self, work: Callable[[sa.Connection], T]) -> T:
-        """What `work` returns; all that it reads is of one moment. Raises StoreFailed."""
+        """Run `work` in a transaction that reads one consistent state. Raises StoreFailed."""
         level = {"isolation_level": "REPEATABLE READ"} if self.is_postgresql else {}
-        return self._tried(lambda: self._once(work, level))
+        return self._retry(lambda: self._once(work, level))
 
     def write(self, work: Callable[[Transaction], T]) -> T:
-        """What `work` returns, committed.
+        """Run `work` in a write transaction, commit, and return its result.
 
-        `work` is called again if the database went away in the middle. Where it is unknown
-        whether a commit arrived, the transaction's events say so: what notes one is carried out
-        once. Raises StoreFailed, and what `work` raises.
+        `work` is called again if the database went away in the middle. If it is unknown whether
+        a commit arrived, the events tell: work that notes an event is committed once. Raises
+        StoreFailed, and what `work` raises.
         """
         operation = secrets.token_hex(8)
         in_doubt: list[T] = []
@@ -118,7 +118,7 @@ class Database:
 
             return self._once(all_of_it, {"writes": True})
 
-        return self._tried(once)
+        return self._retry(once)
 
     def _once(self, work: Callable[[sa.Connection], T], options: Mapping[str, Any]) -> T:
         connection: sa.Connection
@@ -127,7 +127,7 @@ class Database:
             connection.commit()
             return found
 
-    def _tried(self, once: Callable[[], T]) -> T:
+    def _retry(self, once: Callable[[], T]) -> T:
         deadline = time.monotonic() + self._patience_s
         pause, longest = _PAUSES_S
         while True:
@@ -143,14 +143,14 @@ class Database:
 
     def _failed(self, error: Exception) -> StoreFailed:
         words = words_of(getattr(error, "orig", None) or error)
-        shown = self._url.render_as_string(hide_password=True)
+        public = self._url.render_as_string(hide_password=True)
         if _passes(error):
             return StoreFailed(
-                f"{shown}: the database did not answer within {self._patience_s:g} s: {words}; "
+                f"{public}: the database did not answer within {self._patience_s:g} s: {words}; "
                 "what was committed is kept"
             )
         return StoreFailed(
-            f"{shown}: the database refused: {words}; what was committed is kept: make room, or "
+            f"{public}: the database refused: {words}; what was committed is kept: make room, or "
             "repair it, and try again"
         )
 
@@ -160,7 +160,7 @@ def sqlite_url(file: Path) -> str:
     return f"{_SQLITE}{file.absolute()}"
 
 
-def _checked(url: str) -> sa.URL:
+def _parse_url(url: str) -> sa.URL:
     """Raises UsageError."""
     wanted = "wanted sqlite:////FOLDER/FILE or postgresql://USER@HOST/DATABASE"
     if (path := url.removeprefix(_SQLITE)) not in ("", url):  # any path: `?` and `%` are its own
@@ -169,10 +169,10 @@ def _checked(url: str) -> sa.URL:
         found = sa.make_url(url)
     except sa.exc.ArgumentError as error:
         raise UsageError(f"got a database's URL that cannot be read, {wanted}") from error
-    shown = found.render_as_string(hide_password=True)
+    public = found.render_as_string(hide_password=True)
     if found.drivername in ("postgresql", "postgresql+psycopg"):
         return found.set(drivername="postgresql+psycopg")
-    raise UsageError(f"got the database {shown}, {wanted}")
+    raise UsageError(f"got the database {public}, {wanted}")
 
 
 def _create(file: Path) -> None:
@@ -206,7 +206,7 @@ def _sqlite(file: str, patience_s: float) -> sqlite3.Connection:
 
 
 def _limits(patience_s: float) -> dict[str, Any]:
-    """PostgreSQL's: nothing is waited for without end, and a commit is on its disk."""
+    """PostgreSQL's settings: every wait has a deadline, and a commit is on the disk."""
     most_ms = max(1, round(1000 * patience_s))
     settings = {
         "lock_timeout": most_ms,
@@ -233,7 +233,7 @@ def _is_noted(connection: sa.Connection, operation: str) -> bool:
 
 
 def _passes(error: Exception) -> bool:
-    """Whether the same may succeed later."""
+    """Whether a retry may succeed."""
     if isinstance(error, sa.exc.TimeoutError):  # every connection of the pool is in use
         return True
     if isinstance(error, sa.exc.DBAPIError):

@@ -1,4 +1,4 @@
-"""What happened, in order: rows that are only appended."""
+"""The log of events, which only grows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 
-from reglue_competition.store import tables
+from reglue_competition.store import schema
 from reglue_competition.store.database import PATIENCE_S, Database
 from reglue_competition.store.migrate import check_current
 from reglue_competition.store.records import Event
@@ -63,29 +63,31 @@ class Events:
 
         Ids grow in the order of commits: a reader that goes on from the last one misses none.
         """
-        found = sa.select(tables.events).where(tables.events.c.id > after)
+        found = sa.select(schema.events).where(schema.events.c.id > after)
         if team is not None:
-            found = found.where(tables.events.c.team == team)
-        rows = self._rows(found.order_by(tables.events.c.id).limit(limit))
+            found = found.where(schema.events.c.team == team)
+        rows = self._rows(found.order_by(schema.events.c.id).limit(limit))
         names = Event.__dataclass_fields__
         return [Event(**{name: row[name] for name in names}) for row in rows]
 
     def newest_event(self, kind: str) -> datetime | None:
-        """When something of that kind happened last; None: never."""
-        its = tables.events.c
-        newest = sa.select(its.at).where(its.kind == kind).order_by(its.id.desc()).limit(1)
+        """When an event of that kind happened last; None if never."""
+        columns = schema.events.c
+        newest = (
+            sa.select(columns.at).where(columns.kind == kind).order_by(columns.id.desc()).limit(1)
+        )
         return self._database.read(lambda to: to.scalar(newest))
 
     def count_events(self, kind: str, since: datetime) -> int:
-        """How often that happened since."""
-        its = tables.events.c
-        counted = sa.select(sa.func.count()).where(its.kind == kind, its.at > since)
+        """The number of events of a kind since then."""
+        columns = schema.events.c
+        counted = sa.select(sa.func.count()).where(columns.kind == kind, columns.at > since)
         return self._database.read(lambda to: to.scalar(counted)) or 0
 
     def events_of(self, *kinds: str, phase: str) -> list[Event]:
-        """The events of those kinds that tell of a phase, in their order."""
-        its = tables.events.c
-        found = sa.select(tables.events).where(its.kind.in_(kinds)).order_by(its.id)
+        """The events of these kinds about a phase, in their order."""
+        columns = schema.events.c
+        found = sa.select(schema.events).where(columns.kind.in_(kinds)).order_by(columns.id)
         names = Event.__dataclass_fields__
         every = [Event(**{name: row[name] for name in names}) for row in self._rows(found)]
         return [each for each in every if each.detail.get("phase") == phase]

@@ -10,14 +10,14 @@ import sqlalchemy as sa
 
 from reglue.errors import UnknownName, UsageError
 from reglue_competition.definition import Definition, PhaseState, changes
-from reglue_competition.store import tables
+from reglue_competition.store import schema
 from reglue_competition.store.database import Transaction
 from reglue_competition.store.events import Events
 from reglue_competition.store.records import UNFINISHED, Phase
 
 
 class Phases(Events):
-    """The part of the store that says what is played when."""
+    """The part of the store that holds phases and the competition file."""
 
     def apply(self, definition: Definition) -> None:
         """Put a competition file in force.
@@ -71,7 +71,7 @@ class Phases(Events):
         self._database.write(ask)
 
     def open_phase(self, name: str, plan_commitment: str) -> None:
-        """Open a planned phase; what it will play is committed to.
+        """Open a planned phase, and record the commitment to its plan.
 
         Raises UsageError if another is open, or this one was closed.
         """
@@ -87,7 +87,7 @@ class Phases(Events):
         self._database.write(opened)
 
     def close_phase(self, name: str) -> None:
-        """Close a phase for good; what was entered is played to its end.
+        """Close a phase for good; its submissions are played to their end.
 
         Raises UsageError if it was never open.
         """
@@ -103,16 +103,16 @@ class Phases(Events):
         self._database.write(closed)
 
     def reveal_phase(self, name: str) -> None:
-        """Note that everybody is told now what a phase played; nothing is played there again.
+        """Record that the plan of a phase is published; nothing is played there again.
 
         Raises UsageError unless it is closed, and all that was entered was played.
         """
 
         def revealed(transaction: Transaction) -> None:
-            to, its = transaction.connection, tables.submissions.c
+            to, columns = transaction.connection, schema.submissions.c
             phase = _phase(to, name)
-            going_on = (its.phase_id == phase.id, its.status.in_(UNFINISHED))
-            counted = sa.select(sa.func.count()).select_from(tables.submissions)
+            going_on = (columns.phase_id == phase.id, columns.status.in_(UNFINISHED))
+            counted = sa.select(sa.func.count()).select_from(schema.submissions)
             count = to.scalar(counted.where(*going_on))
             if phase.state != "closed" or count:
                 of = (
@@ -132,17 +132,17 @@ class Phases(Events):
 
 
 def _definition(connection: sa.Connection) -> Definition | None:
-    found = connection.scalar(sa.select(tables.competition.c.definition))
+    found = connection.scalar(sa.select(schema.competition.c.definition))
     return None if found is None else Definition.model_validate_json(found)
 
 
 def _write(
     transaction: Transaction, definition: Definition, states: Mapping[str, PhaseState]
 ) -> None:
-    to, table = transaction.connection, tables.phases
-    to.execute(sa.delete(tables.competition))
+    to, table = transaction.connection, schema.phases
+    to.execute(sa.delete(schema.competition))
     row = {"id": 1, "definition": definition.model_dump_json(), "applied_at": transaction.at}
-    to.execute(sa.insert(tables.competition).values(row))
+    to.execute(sa.insert(schema.competition).values(row))
     names = [phase.name for phase in definition.phases]
     to.execute(sa.delete(table).where(table.c.name.not_in(names)))
     for phase in definition.phases:
@@ -159,11 +159,11 @@ def _write(
             )
 
 
-_COLUMNS = [tables.phases.c[name] for name in Phase.__dataclass_fields__]
+_COLUMNS = [schema.phases.c[name] for name in Phase.__dataclass_fields__]
 
 
 def _phases(connection: sa.Connection) -> list[Phase]:
-    rows = connection.execute(sa.select(*_COLUMNS).order_by(tables.phases.c.opens_at))
+    rows = connection.execute(sa.select(*_COLUMNS).order_by(schema.phases.c.opens_at))
     return [Phase(**row) for row in rows.mappings()]
 
 
@@ -193,5 +193,5 @@ def _check_may_open(transaction: Transaction, phase: Phase) -> None:
 
 
 def _change(transaction: Transaction, phase: Phase, **values: str | bool | datetime) -> None:
-    change = sa.update(tables.phases).where(tables.phases.c.id == phase.id)
+    change = sa.update(schema.phases).where(schema.phases.c.id == phase.id)
     transaction.connection.execute(change.values(values))

@@ -1,4 +1,4 @@
-"""What the store returns."""
+"""The records that the store returns."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ Bearer: TypeAlias = Team | Organiser
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What may be known of a token."""
+    """The public facts about a token."""
 
     id: str  # says nothing about the token
     team: str | None  # None: the organiser's
@@ -107,7 +107,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened."""
+    """An event of the log."""
 
     id: int  # grows in the order of commits
     at: datetime
@@ -120,7 +120,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Appeal:
-    """What a team says is wrong with what came of its submission."""
+    """A team's complaint about its submission, and the answer."""
 
     id: int  # of the event that filed it
     at: datetime

@@ -19,7 +19,7 @@ from reglue.errors import (
     brief,
     printable,
 )
-from reglue_competition.store import tables
+from reglue_competition.store import schema
 from reglue_competition.store.database import Transaction
 from reglue_competition.store.events import Events
 from reglue_competition.store.records import FINAL, FREE, UNFINISHED, Run, Status, Submission, Team
@@ -32,22 +32,22 @@ _ID_BYTES = 8
 
 
 class Submissions(Events):
-    """The part of the store that says who plays, and what came of it."""
+    """The part of the store that holds submissions and their runs."""
 
     def enter(self, team: Team, name: str, now: datetime) -> Submission:
         """Enter a team's agent into the phase that is open.
 
-        A submission of that name that is not finished goes on, whatever phase it is of; else a
-        new one waits. Raises EntryRefused if no phase is open, or a quota is used up.
+        An unfinished submission of that name goes on, in whatever phase; otherwise a new one
+        waits. Raises EntryRefused if no phase is open, or a quota is used up.
         """
         name = _checked_name(name)
 
         def entered(transaction: Transaction) -> Submission:
-            to, its = transaction.connection, tables.submissions.c
+            to, columns = transaction.connection, schema.submissions.c
             unfinished = (
-                its.team_id == team.id,
-                its.name == name,
-                its.status.in_(UNFINISHED),
+                columns.team_id == team.id,
+                columns.name == name,
+                columns.status.in_(UNFINISHED),
             )
             if (row := to.execute(_SUBMISSIONS.where(*unfinished)).mappings().first()) is not None:
                 if row["cancel_asked"]:
@@ -71,7 +71,7 @@ class Submissions(Events):
                 "draw": int(phase["cells"] == "own"),
                 "progress": {},
             }
-            to.execute(sa.insert(tables.submissions).values(values))
+            to.execute(sa.insert(schema.submissions).values(values))
             transaction.note(
                 "submission entered",
                 team=team.name,
@@ -89,15 +89,15 @@ class Submissions(Events):
         team: str | None = None,
         statuses: Collection[Status] | None = None,
     ) -> list[Submission]:
-        """Submissions in the order in which they were entered: all, or those that are asked for."""
+        """Submissions in the order of entry; all, or those of a phase, a team or statuses."""
         query = _SUBMISSIONS
         if phase is not None:
-            query = query.where(tables.phases.c.name == phase)
+            query = query.where(schema.phases.c.name == phase)
         if team is not None:
-            query = query.where(tables.teams.c.name == team)
+            query = query.where(schema.teams.c.name == team)
         if statuses is not None:
-            query = query.where(tables.submissions.c.status.in_(statuses))
-        order = (tables.submissions.c.queued_at, tables.submissions.c.id)
+            query = query.where(schema.submissions.c.status.in_(statuses))
+        order = (schema.submissions.c.queued_at, schema.submissions.c.id)
         return [_submission(row) for row in self._rows(query.order_by(*order))]
 
     def submission(self, submission_id: str) -> Submission:
@@ -140,9 +140,9 @@ class Submissions(Events):
         return self._database.write(change)
 
     def set_progress(self, submission_id: str, progress: Mapping[str, Any]) -> None:
-        """Keep how far a submission has come: JSON. No event tells of it."""
-        of_id = tables.submissions.c.id == submission_id
-        change = sa.update(tables.submissions).where(of_id).values(progress=dict(progress))
+        """Store a submission's progress, as JSON, without an event."""
+        of_id = schema.submissions.c.id == submission_id
+        change = sa.update(schema.submissions).where(of_id).values(progress=dict(progress))
 
         def keep(transaction: Transaction) -> None:
             transaction.connection.execute(change)
@@ -175,28 +175,28 @@ class Submissions(Events):
         """
 
         def ask(transaction: Transaction) -> None:
-            to, its = transaction.connection, tables.submissions.c
+            to, columns = transaction.connection, schema.submissions.c
             found = _known(to, submission_id)
             if found.status not in _REPLAYED:
                 raise UsageError(
                     f"submission {submission_id} is {found.status}; wanted one that is "
                     f"{', '.join(_REPLAYED)}: a score that stands is not played again"
                 )
-            same = (tables.teams.c.name == found.team, its.name == found.name)
-            if to.execute(_SUBMISSIONS.where(*same, its.status.in_(UNFINISHED))).first():
+            same = (schema.teams.c.name == found.team, columns.name == found.name)
+            if to.execute(_SUBMISSIONS.where(*same, columns.status.in_(UNFINISHED))).first():
                 raise UsageError(
                     f"submission {submission_id}: the team has another {found.name!r} in the "
                     "queue; cancel that first"
                 )
             _check_may_play_again(to, found)
             values: dict[str, Any] = {"status": "waiting", "detail": "", "ended_at": None}
-            draw, of_run = found.draw, tables.runs.c.submission_id == found.id
+            draw, of_run = found.draw, schema.runs.c.submission_id == found.id
             if found.status == "broken" and EnvironmentFault.status in to.scalars(
-                sa.select(tables.runs.c.status).where(of_run)
+                sa.select(schema.runs.c.status).where(of_run)
             ):
                 draw += 1
                 values["progress"] = {}
-                to.execute(sa.delete(tables.runs).where(of_run))
+                to.execute(sa.delete(schema.runs).where(of_run))
             _update(transaction, found, values | {"cancel_asked": False, "draw": draw})
             transaction.note(
                 "replay asked",
@@ -209,16 +209,16 @@ class Submissions(Events):
         self._database.write(ask)
 
     def record_run(self, run: Run) -> None:
-        """Keep what came of a run, instead of what was kept before. Raises UnknownName."""
+        """Store the result of a run, in place of an earlier one. Raises UnknownName."""
         values = asdict(run)
         key = values["submission_id"] = values.pop("submission")
 
         def record(transaction: Transaction) -> None:
-            to, its = transaction.connection, tables.runs.c
+            to, columns = transaction.connection, schema.runs.c
             found = _known(to, key)
-            of_run = (its.submission_id == key, its.index == run.index)
-            to.execute(sa.delete(tables.runs).where(*of_run))
-            to.execute(sa.insert(tables.runs).values(values))
+            of_run = (columns.submission_id == key, columns.index == run.index)
+            to.execute(sa.delete(schema.runs).where(*of_run))
+            to.execute(sa.insert(schema.runs).values(values))
             transaction.note(
                 "run recorded",
                 team=found.team,
@@ -238,16 +238,18 @@ class Submissions(Events):
         with_results: bool = True,
     ) -> list[Run]:
         """Runs of a submission, of a phase, or all; results may be long, and need not be read."""
-        its = tables.runs.c
-        columns = [each for each in its if each.name not in ("submission_id", "result")]
-        result = its.result if with_results else sa.literal("")
-        query = sa.select(its.submission_id.label("submission"), *columns, result.label("result"))
-        query = query.select_from(tables.runs).order_by(its.submission_id, its.index)
+        of_run = schema.runs.c
+        columns = [each for each in of_run if each.name not in ("submission_id", "result")]
+        result = of_run.result if with_results else sa.literal("")
+        query = sa.select(
+            of_run.submission_id.label("submission"), *columns, result.label("result")
+        )
+        query = query.select_from(schema.runs).order_by(of_run.submission_id, of_run.index)
         if submission is not None:
-            query = query.where(its.submission_id == submission)
+            query = query.where(of_run.submission_id == submission)
         if phase is not None:
-            query = query.join(tables.submissions).join(tables.phases)
-            query = query.where(tables.phases.c.name == phase)
+            query = query.join(schema.submissions).join(schema.phases)
+            query = query.where(schema.phases.c.name == phase)
         return [Run(**row) for row in self._rows(query)]
 
 
@@ -255,12 +257,12 @@ _REPLAYED = ("broken", "failed", "cancelled")
 
 _SUBMISSIONS = (
     sa.select(
-        *(each for each in tables.submissions.columns if each.name not in ("team_id", "phase_id")),
-        tables.teams.c.name.label("team"),
-        tables.phases.c.name.label("phase"),
+        *(each for each in schema.submissions.columns if each.name not in ("team_id", "phase_id")),
+        schema.teams.c.name.label("team"),
+        schema.phases.c.name.label("phase"),
     )
-    .join_from(tables.submissions, tables.teams)
-    .join(tables.phases)
+    .join_from(schema.submissions, schema.teams)
+    .join(schema.phases)
 )
 
 
@@ -269,22 +271,22 @@ def _submission(row: sa.RowMapping) -> Submission:
 
 
 def _known(connection: sa.Connection, submission_id: str) -> Submission:
-    of_id = tables.submissions.c.id == submission_id
+    of_id = schema.submissions.c.id == submission_id
     row = connection.execute(_SUBMISSIONS.where(of_id)).mappings().first()
     if row is None:
-        known = connection.scalars(sa.select(tables.submissions.c.id))
+        known = connection.scalars(sa.select(schema.submissions.c.id))
         raise UnknownName("submission", submission_id, known)
     return _submission(row)
 
 
 def _update(transaction: Transaction, found: Submission, values: Mapping[str, Any]) -> None:
-    change = sa.update(tables.submissions).where(tables.submissions.c.id == found.id)
+    change = sa.update(schema.submissions).where(schema.submissions.c.id == found.id)
     transaction.connection.execute(change.values(values))
 
 
 def _phase_to_enter(connection: sa.Connection, now: datetime) -> sa.RowMapping:
     """The row of the open phase. Raises EntryRefused."""
-    rows = connection.execute(sa.select(tables.phases).order_by(tables.phases.c.opens_at))
+    rows = connection.execute(sa.select(schema.phases).order_by(schema.phases.c.opens_at))
     phases = list(rows.mappings())
     for row in phases:
         if row["state"] == "open" and now < row["closes_at"]:
@@ -301,16 +303,16 @@ def _phase_to_enter(connection: sa.Connection, now: datetime) -> sa.RowMapping:
 def _check_quotas(
     connection: sa.Connection, team: Team, phase: sa.RowMapping, now: datetime
 ) -> None:
-    """Raise EntryRefused where one more would be too many. What was withdrawn or broke is free.
+    """Raise EntryRefused if one more exceeds a quota. Withdrawn and broken ones do not count.
 
     Those that were withdrawn count against a limit of their own: each leaves a row and two events.
     """
-    its = tables.submissions.c
+    columns = schema.submissions.c
     today = datetime.combine(now.astimezone(UTC).date(), time(), UTC)
-    of_team = sa.select(sa.func.count()).select_from(tables.submissions)
-    of_team = of_team.where(its.team_id == team.id)
-    counted = of_team.where(its.phase_id == phase["id"], its.status.not_in(FREE))
-    left = of_team.where(its.status == "withdrawn", its.queued_at >= today)
+    of_team = sa.select(sa.func.count()).select_from(schema.submissions)
+    of_team = of_team.where(columns.team_id == team.id)
+    counted = of_team.where(columns.phase_id == phase["id"], columns.status.not_in(FREE))
+    left = of_team.where(columns.status == "withdrawn", columns.queued_at >= today)
     if (count := connection.scalar(left) or 0) >= MOST_WITHDRAWN:
         raise EntryRefused(
             f"{team.name} left {count} submissions today (UTC) before they began, wanted fewer "
@@ -318,8 +320,12 @@ def _check_quotas(
             "turn comes"
         )
     for key, only, what in (
-        ("at_once", its.status.in_(UNFINISHED), "that wait or play"),
-        ("a_day", its.queued_at >= today, "entered today (UTC): the next day begins at 00:00 UTC"),
+        ("at_once", columns.status.in_(UNFINISHED), "that wait or play"),
+        (
+            "a_day",
+            columns.queued_at >= today,
+            "entered today (UTC): the next day begins at 00:00 UTC",
+        ),
         ("in_all", sa.true(), "in this phase"),
     ):
         most = phase[key]
@@ -329,7 +335,7 @@ def _check_quotas(
                 f"phase {phase['name']} allows a team {most} submissions {what}; {team.name} has "
             )
             if key == "at_once":
-                names = connection.scalars(counted.where(only).with_only_columns(its.name))
+                names = connection.scalars(counted.where(only).with_only_columns(columns.name))
                 listed = ", ".join(map(repr, names))
                 raise EntryRefused(
                     f"{words}{listed}: wait until one has ended, or join by its name to go on "
@@ -339,17 +345,17 @@ def _check_quotas(
 
 
 def _check_may_play_again(connection: sa.Connection, found: Submission) -> None:
-    """Raise UsageError where a replay would be of known cells, or one submission too many."""
-    its, of_phase = tables.submissions.c, tables.phases.c.name == found.phase
-    phase = connection.execute(sa.select(tables.phases).where(of_phase)).mappings().one()
+    """Raise UsageError if a replay would use revealed cells or exceed a quota."""
+    columns, of_phase = schema.submissions.c, schema.phases.c.name == found.phase
+    phase = connection.execute(sa.select(schema.phases).where(of_phase)).mappings().one()
     if phase["revealed_at"] is not None:
         raise UsageError(
             f"submission {found.id} cannot be played again: phase {found.phase} was revealed at "
             f"{_minute(phase['revealed_at'])}, so that everybody knows its goals"
         )
-    counted = sa.select(sa.func.count()).join_from(tables.submissions, tables.teams)
-    counted = counted.where(tables.teams.c.name == found.team, its.phase_id == phase["id"])
-    count = connection.scalar(counted.where(its.status.not_in(FREE))) or 0
+    counted = sa.select(sa.func.count()).join_from(schema.submissions, schema.teams)
+    counted = counted.where(schema.teams.c.name == found.team, columns.phase_id == phase["id"])
+    count = connection.scalar(counted.where(columns.status.not_in(FREE))) or 0
     if found.status in FREE and phase["in_all"] is not None and count >= phase["in_all"]:
         raise UsageError(
             f"submission {found.id} cannot be played again: {found.team} has entered {count} "

@@ -1,4 +1,4 @@
-"""What a transcript's records hold: the header, episodes, and the score.
+"""The contents of a transcript's records: the header, episodes, and the score.
 
 The header and the score are JSON. An episode is the length of its JSON (u32), its JSON, its
 actions and its rewards.
@@ -6,6 +6,7 @@ actions and its rewards.
 
 from __future__ import annotations
 
+import math
 import struct
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
@@ -14,7 +15,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from glue_server import Order
 from reglue.errors import TranscriptDamaged, printable
+from reglue_bench.plans.plan import Plan
+from reglue_bench.procedures import procedure_of
+from reglue_bench.replay.recorded import order_of
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Row
 from reglue_competition.transcript.framing import Place
@@ -63,7 +68,7 @@ class Header(_Content):
 
 
 class PlannedCell(_Content):
-    """What the plan and the keys say of an episode."""
+    """An episode as the plan and the keys define it."""
 
     task: str  # its name
     variant: int  # of the task
@@ -100,7 +105,7 @@ class EpisodeJson(_Content):
 
 
 class Score(_Content):
-    """What the organiser says that the run came to."""
+    """The run's score as the organiser states it."""
 
     episodes: _Count  # records before this one
     result: Result  # the score
@@ -110,13 +115,13 @@ class Score(_Content):
 class Episode:
     """One episode."""
 
-    told: EpisodeJson
+    facts: EpisodeJson
     actions: bytes  # as on the wire, step by step; empty: not kept
     rewards: npt.NDArray[np.float64] | None  # (steps,); None: not kept
 
     def to_bytes(self) -> bytes:
         """As it stands in a record."""
-        text = self.told.to_json()
+        text = self.facts.to_json()
         rewards = b"" if self.rewards is None else self.rewards.astype("<f8").tobytes()
         return b"".join((_LENGTH.pack(len(text)), text, self.actions, rewards))
 
@@ -128,19 +133,53 @@ class Episode:
         (length,) = _LENGTH.unpack_from(content)
         if length > min(_MOST_JSON, len(content) - _LENGTH.size):
             raise place.damaged(f"got {length} bytes of JSON, more than there can be")
-        told = read_content(EpisodeJson, content[_LENGTH.size : _LENGTH.size + length], place)
+        facts = read_content(EpisodeJson, content[_LENGTH.size : _LENGTH.size + length], place)
         actions_at = _LENGTH.size + length
-        rewards_at = actions_at + told.action_bytes
-        if rewards_at + told.reward_bytes != len(content):
+        rewards_at = actions_at + facts.action_bytes
+        if rewards_at + facts.reward_bytes != len(content):
             got = f"{len(content) - actions_at} bytes"
-            wanted = f"{told.action_bytes} of actions and {told.reward_bytes} of rewards"
+            wanted = f"{facts.action_bytes} of actions and {facts.reward_bytes} of rewards"
             raise place.damaged(f"got {got}, wanted {wanted}")
-        if told.reward_bytes not in (0, 8 * told.steps):
+        if facts.reward_bytes not in (0, 8 * facts.steps):
             raise place.damaged(
-                f"got {told.reward_bytes} bytes of rewards, wanted those of {told.steps} steps"
+                f"got {facts.reward_bytes} bytes of rewards, wanted those of {facts.steps} steps"
             )
-        rewards = np.frombuffer(content, "<f8", offset=rewards_at) if told.reward_bytes else None
-        return cls(told, content[actions_at:rewards_at], rewards)
+        rewards = np.frombuffer(content, "<f8", offset=rewards_at) if facts.reward_bytes else None
+        return cls(facts, content[actions_at:rewards_at], rewards)
+
+
+class PlannedCells:
+    """The episodes of one run, as its plan defines them."""
+
+    def __init__(self, plan: Plan, cell_key: bytes | None, start_key: bytes) -> None:
+        """Raises UsageError for a plan that no procedure plays."""
+        self.plan, self._cell_key, self._start_key = plan, cell_key, start_key
+        self.procedure = procedure_of(plan)
+
+    def order(self, row: Row, steps_before: int) -> Order:
+        """The order of a row's episode. Raises LookupError if the plan has no such episode."""
+        if row.unit >= self.procedure.units or self.most_steps(row, steps_before) <= 0:
+            raise LookupError(f"episode {row.k} of unit {row.unit}")
+        return order_of(self.plan, row, steps_before, self._cell_key, self._start_key)
+
+    def most_steps(self, row: Row, steps_before: int) -> float:
+        """The most steps of the episode; infinite if the plan has no limit."""
+        return self.procedure.steps_left(row.k, steps_before)
+
+    def planned_cell(self, row: Row, steps_before: int) -> PlannedCell:
+        """The planned cell, as a transcript states it. Raises LookupError."""
+        order = self.order(row, steps_before)
+        most = self.most_steps(row, steps_before)
+        return PlannedCell(
+            task=order.cell.task,
+            variant=order.cell.variant,
+            seed=order.cell.seed,
+            repeat=order.cell.repeat,
+            phase=self.procedure.cell(row.unit, row.k).phase,
+            start_seed=order.start_seed,
+            steps_before=steps_before,
+            max_steps=0 if math.isinf(most) else int(most),
+        )
 
 
 _Model = TypeVar("_Model", bound=_Content)

@@ -43,7 +43,7 @@ _MOST_OF_AN_EPISODE = 1024  # bytes more in the score for each; curves of learni
 
 
 def most_unpacked(kind: int, number: int) -> int:
-    """Of a record, bytes: what a stranger's small file may take of memory."""
+    """The most bytes of an unpacked record: limits the memory that a stranger's file takes."""
     return _MOST_UNPACKED[Kind(kind)] + (number * _MOST_OF_AN_EPISODE if kind == Kind.SCORE else 0)
 
 
@@ -129,11 +129,11 @@ class RecordReader:
             raise place.damaged(f"got {stored} bytes of content, but the file ends before")
         if size > min(most_unpacked(kind, place.number), stored * _MOST_RATIO):
             raise place.damaged(f"got {size} bytes when unpacked, more than there can be")
-        body, told = self._file.read(stored), self._file.read(CHAIN_BYTES)
-        if _chained(chain, head, body) != told:
+        body, link = self._file.read(stored), self._file.read(CHAIN_BYTES)
+        if _chained(chain, head, body) != link:
             raise place.damaged("its bytes, or those before it, were changed")
         end = place.offset + _HEAD.size + stored + CHAIN_BYTES
-        return Record(place, Kind(kind), _unpacked(body, size, place), told, end)
+        return Record(place, Kind(kind), _unpacked(body, size, place), link, end)
 
     def again(self, place: Place) -> Record:
         """A record, not the first, that was read before."""
@@ -141,7 +141,7 @@ class RecordReader:
         return self.record(place, self._file.read(CHAIN_BYTES))
 
     def signature(self, offset: int) -> bytes:
-        """What follows the score, to the end of the file."""
+        """The signature after the score, the last bytes of the file."""
         if (left := self._bytes - offset) != SIGNATURE_BYTES:
             wanted = f"wanted {SIGNATURE_BYTES}"
             raise TranscriptDamaged(f"signature, at byte {offset}: got {left} bytes, {wanted}")

@@ -1,4 +1,4 @@
-"""Whether a transcript's score stands: its chain, its signature, its episodes, its arithmetic."""
+"""Checks a transcript: its chain of records, signature, episodes and score."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ from reglue_bench.results.scoring import result_of
 from reglue_bench.runs.ledger import Row, Totals
 from reglue_bench.runs.request import MOST_TRIES
 from reglue_bench.runs.trust import check_benchmark_trusted, check_trusted
-from reglue_competition.phases import Revealed, opened_for
+from reglue_competition.phases import PhaseReveal, plan_for
 from reglue_competition.transcript.contents import Header
-from reglue_competition.transcript.reading import Transcript
-from reglue_competition.transcript.replaying import (
+from reglue_competition.transcript.replayer import (
     Checked,
     Replayer,
     check_size,
@@ -31,31 +30,34 @@ from reglue_competition.transcript.replaying import (
     read_plan,
     replayed_by,
 )
+from reglue_competition.transcript.transcript_reader import Transcript
 
 Watch = Callable[[int, int], None]
-"""Told how many episodes were played again, and how many there are to play."""
+"""Called with the number of checked episodes and the number of all to check."""
 
 _MOST_DIFFERENCES = 3  # that a problem lists
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What was checked of a transcript, and what came of it."""
+    """The result of checking a transcript."""
 
     problem: str = ""  # the first that was found; empty: the score stands
-    key_given: bool = False  # whether the caller knew the key; else it is the file's own claim
+    key_known: bool = False  # whether the caller knew the key; else it is the file's own claim
     header: Header | None = None  # None: it could not be read
     result: Result | None = None  # as the organiser states it; None: it could not be read
     is_signed: bool = False  # by the header's public key
     episodes: int = 0  # in the transcript
-    asked: int = 0  # of these that were to be played again; all, or a random sample
-    replayed: int = 0  # that were played again, and are equal to the bit
-    not_kept: int = 0  # without steps or, in training, without actions: there is nothing to play
+    selected: int = 0  # episodes to replay: all, or a random sample
+    replayed: int = 0  # of these, equal to the bit
+    not_replayable: int = (
+        0  # without steps or, in training, without actions: there is nothing to play
+    )
     changes: Sequence[str] = ()  # of versions since it was recorded
 
     @property
     def stands(self) -> bool:
-        """Whether nothing was found against the score."""
+        """Whether the score was confirmed."""
         return not self.problem
 
 
@@ -87,16 +89,16 @@ def verify(
         UsageError: it cannot be checked here; NotTrusted without `trust_code`.
         EnvironmentFault: a process that played died.
     """
-    verdict = Verdict(key_given=public_key is not None)
+    verdict = Verdict(key_known=public_key is not None)
     try:
         with Transcript(path) as transcript:
-            numbers = _chosen(len(transcript), episodes)
+            numbers = _choose(len(transcript), episodes)
             verdict = replace(
                 verdict,
                 header=transcript.header,
                 result=transcript.score.result,
                 episodes=len(transcript),
-                asked=len(numbers),
+                selected=len(numbers),
             )
             transcript.check_signature(public_key)
             verdict = replace(verdict, is_signed=True)
@@ -107,11 +109,11 @@ def verify(
             with not_verified("follow its plan"):
                 replayer = Replayer(transcript.header, plan, (folder or Path()).absolute())
             verdict = replace(verdict, changes=replayer.changes)
-            with closing(_played(path, transcript, replayer, numbers, workers)) as played:
-                for checked in played:
+            with closing(_replay(path, transcript, replayer, numbers, workers)) as checks:
+                for checked in checks:
                     verdict = _with(verdict, checked)
                     if watcher is not None:
-                        watcher(verdict.replayed + verdict.not_kept, len(numbers))
+                        watcher(verdict.replayed + verdict.not_replayable, len(numbers))
             check_score(transcript, plan)
     except NotVerified as error:
         return replace(verdict, problem=str(error))
@@ -119,7 +121,7 @@ def verify(
 
 
 def check_plan(
-    verdict: Verdict, revealed: Revealed, *, folder: Path | None = None, trust_code: bool = False
+    verdict: Verdict, revealed: PhaseReveal, *, folder: Path | None = None, trust_code: bool = False
 ) -> Verdict:
     """The verdict, if it stands and its plan and keys are what the phase revealed.
 
@@ -186,38 +188,40 @@ def _check_whole(procedure: Procedure, unit: int, rows: Sequence[Row]) -> None:
         raise NotVerified(f"unit {unit}: got {len(rows)} episodes, wanted all that it has")
 
 
-def _check_revealed(header: Header, revealed: Revealed, folder: Path, *, trust_code: bool) -> None:
+def _check_revealed(
+    header: Header, revealed: PhaseReveal, folder: Path, *, trust_code: bool
+) -> None:
     got = printable(f"benchmark {header.index} of phase {header.phase} of {header.competition}")
     theirs = (header.competition, header.phase) == (revealed.competition, revealed.phase)
     if not theirs or header.index >= len(revealed.benchmarks):
         wanted = printable(f"one of phase {revealed.phase} of {revealed.competition}")
         raise NotVerified(f"got {got}, wanted {wanted}")
-    opened = revealed.benchmarks[header.index]
+    benchmark = revealed.benchmarks[header.index]
     if header.draw:
         about = Path(f"phase {revealed.phase}, as it was revealed,")
-        check_benchmark_trusted(about, opened.asked(folder), trust_code=trust_code)
+        check_benchmark_trusted(about, benchmark.settings_in(folder), trust_code=trust_code)
     of, draw = header.submission, header.draw
     with not_verified("draw its plan again"):
-        plan, key = opened_for(revealed, header.index, submission=of, draw=draw, folder=folder)
-    played = replace(read_plan(header), order_key="", training_key="")  # the run's own
+        plan, key = plan_for(revealed, header.index, submission=of, draw=draw, folder=folder)
+    played = replace(read_plan(header), order_key="", training_key="")  # keys of this run alone
     differ = {
         "plan": json.loads(played.to_json()) != plan,
         "cell key": header.cell_key != key,
-        "code of its environments": header.code != opened.code,
+        "code of its environments": header.code != benchmark.code,
     }
     for what, differs in differ.items():
         if differs:
             raise NotVerified(f"{got}: got another {what} than was committed to")
 
 
-def _chosen(total: int, episodes: int | None) -> Sequence[int]:
-    """Numbers of the episodes to play. Nobody can know beforehand which a sample leaves out."""
+def _choose(total: int, episodes: int | None) -> Sequence[int]:
+    """Indexes of the episodes to replay; a sample is drawn from the system's randomness."""
     if episodes is None or episodes >= total:
         return range(total)
     return sorted(SystemRandom().sample(range(total), episodes))
 
 
-def _played(
+def _replay(
     path: Path, transcript: Transcript, replayer: Replayer, numbers: Sequence[int], workers: int
 ) -> Generator[Checked]:
     if workers and len(numbers) > 1:
@@ -234,7 +238,7 @@ def _with(verdict: Verdict, checked: Checked) -> Verdict:
         raise NotVerified(f"{checked.title}: {checked.difference}")
     if checked.is_played:
         return replace(verdict, replayed=verdict.replayed + 1)
-    return replace(verdict, not_kept=verdict.not_kept + 1)
+    return replace(verdict, not_replayable=verdict.not_replayable + 1)
 
 
 def _json(result: Result) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from cryptography import x509
 
 from reglue.errors import TokenRefused
 from reglue.net.join_string import join_string
-from reglue_competition.folder import CompetitionFolder
+from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.store import Organiser
 from tests.reglue_competition.cli.conftest import Say
 

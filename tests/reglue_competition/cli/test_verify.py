@@ -12,7 +12,7 @@ from reglue.examples.random_agent import RandomAgent
 from reglue_bench.evaluation import start
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request
-from reglue_competition.phases import Secrets, commitment, plans_of, reveal
+from reglue_competition.phases import Secrets, commitment, plan_phase, reveal
 from reglue_competition.transcript import RunIdentity, write_transcript
 from tests.reglue_bench.cli.conftest import Say
 from tests.reglue_competition.competitions import definition, phase
@@ -29,7 +29,7 @@ class Played:
             "options": {"num_episodes": 4, "episode_limit": 20},
         }
         whole = definition(phase(benchmarks=[entry]))
-        drawn = plans_of(whole, whole.phases[0], secrets, folder)
+        drawn = plan_phase(whole, whole.phases[0], secrets, folder)
         self.key = secrets.public_key.hex()
         self.commitment = commitment(drawn, secrets.salt("public"))
         self.revealed = folder / "reveal.json"
@@ -82,8 +82,8 @@ def test_what_it_says_as_json(say: Say, played: Played) -> None:
     done = say("verify", str(played.transcript), "--episodes", "2", "--workers", "0", "--json")
     told = json.loads(done.stdout)
     assert told["stands"]
-    assert (told["team"], told["key_given"], told["is_signed"]) == ("Team \x1b[2J A", False, True)
-    assert (told["episodes"], told["asked"], told["replayed"]) == (4, 2, 2)
+    assert (told["team"], told["key_known"], told["is_signed"]) == ("Team \x1b[2J A", False, True)
+    assert (told["episodes"], told["selected"], told["replayed"]) == (4, 2, 2)
     assert 0.0 <= told["score"] <= 1.0
 
 

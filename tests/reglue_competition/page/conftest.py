@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from reglue_competition.page.app import Page
 from reglue_competition.page.site import Site
 from reglue_competition.store import Store
-from tests.reglue_competition.page.made_competition import Made, whole
+from tests.reglue_competition.page.competition_builder import Made, whole
 
 Open = Callable[[Made], TestClient]
 

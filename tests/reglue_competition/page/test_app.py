@@ -16,8 +16,7 @@ from reglue.net.join_string import JoinString
 from reglue_competition.page.security import HEADERS, LoginLimit
 from reglue_competition.page.site import Site
 from reglue_competition.store import Store
-from tests.reglue_competition.page.conftest import Open
-from tests.reglue_competition.page.made_competition import (
+from tests.reglue_competition.page.competition_builder import (
     COMMITMENT,
     HOSTILE,
     TASK,
@@ -29,6 +28,7 @@ from tests.reglue_competition.page.made_competition import (
     play,
     whole,
 )
+from tests.reglue_competition.page.conftest import Open
 from tests.waiting import until
 
 PUBLIC = ("/", "/rules", "/team", "/organiser", "/phases/warm-up", "/phases/private")

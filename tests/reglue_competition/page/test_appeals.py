@@ -11,8 +11,7 @@ from starlette.testclient import TestClient
 
 from reglue_competition.page.security import LoginLimit
 from reglue_competition.store import Store, Submission
-from tests.reglue_competition.page.conftest import Open
-from tests.reglue_competition.page.made_competition import (
+from tests.reglue_competition.page.competition_builder import (
     HOSTILE,
     Made,
     begin,
@@ -20,6 +19,7 @@ from tests.reglue_competition.page.made_competition import (
     enter,
     play,
 )
+from tests.reglue_competition.page.conftest import Open
 from tests.reglue_competition.page.test_app import form_token, log_in
 
 

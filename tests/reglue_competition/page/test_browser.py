@@ -12,12 +12,12 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, expect, sync_playwright
 
-from reglue_competition.folder import CompetitionFolder
+from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.store import Store
 from reglue_competition.videos import clips, write_videos
-from tests.reglue_competition.page.made_competition import Made, begin, end, enter, play
-from tests.reglue_competition.page.played import CART_POLE, enter_played, hosts
-from tests.reglue_competition.page.served import served
+from tests.reglue_competition.page.competition_builder import Made, begin, end, enter, play
+from tests.reglue_competition.page.page_server import served
+from tests.reglue_competition.page.played_submissions import CART_POLE, enter_played, hosts
 from tests.waiting import until
 
 _PATIENCE_MS = 20_000

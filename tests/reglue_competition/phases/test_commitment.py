@@ -10,11 +10,11 @@ import pytest
 
 from reglue.errors import NotVerified, UsageError
 from reglue_competition.phases import (
-    Drawn,
+    PlannedBenchmark,
     Secrets,
     check_reveal,
     commitment,
-    plans_of,
+    plan_phase,
     reveal,
 )
 from tests.reglue_competition.competitions import definition, phase
@@ -26,27 +26,27 @@ def secrets(tmp_path_factory: pytest.TempPathFactory) -> Secrets:
 
 
 @pytest.fixture(scope="module")
-def drawn(secrets: Secrets) -> list[Drawn]:
+def drawn(secrets: Secrets) -> list[PlannedBenchmark]:
     whole = definition(phase(benchmarks=[{"benchmark": "MT1:reach-v3"}]))
-    return plans_of(whole, whole.phases[0], secrets, Path())
+    return plan_phase(whole, whole.phases[0], secrets, Path())
 
 
 @pytest.fixture
-def revealed(drawn: list[Drawn], secrets: Secrets, tmp_path: Path) -> Path:
+def revealed(drawn: list[PlannedBenchmark], secrets: Secrets, tmp_path: Path) -> Path:
     path = tmp_path / "reveal.json"
     reveal(path, drawn, secrets.salt("public"), competition="cup", phase="public")
     return path
 
 
 def test_what_was_committed_to_is_opened(
-    revealed: Path, drawn: list[Drawn], secrets: Secrets
+    revealed: Path, drawn: list[PlannedBenchmark], secrets: Secrets
 ) -> None:
     found = check_reveal(revealed, commitment(drawn, secrets.salt("public")).upper() + "\n")
     assert found.benchmarks[0].plan == json.loads(drawn[0].plan.to_json())
     assert found.benchmarks[0].cell_key == drawn[0].cell_key
 
 
-def test_a_commitment_needs_its_salt(drawn: list[Drawn], secrets: Secrets) -> None:
+def test_a_commitment_needs_its_salt(drawn: list[PlannedBenchmark], secrets: Secrets) -> None:
     assert commitment(drawn, secrets.salt("public")) != commitment(drawn, secrets.salt("final"))
 
 
@@ -72,7 +72,7 @@ def _no_benchmark(told: Any) -> None:
 
 @pytest.mark.parametrize("change", [_goal, _weight, _salt, _no_benchmark])
 def test_another_plan_than_was_committed_to_is_found(
-    revealed: Path, drawn: list[Drawn], secrets: Secrets, change: Any
+    revealed: Path, drawn: list[PlannedBenchmark], secrets: Secrets, change: Any
 ) -> None:
     told = json.loads(revealed.read_text())
     change(told)

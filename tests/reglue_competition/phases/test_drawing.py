@@ -10,8 +10,8 @@ import pytest
 
 from env_adapters import SuiteName
 from reglue.errors import UsageError
-from reglue_competition.phases import Drawn, Secrets, entry_secret, plans_of
-from reglue_competition.phases.code import code_sha256
+from reglue_competition.phases import PlannedBenchmark, Secrets, entry_secret, plan_phase
+from reglue_competition.phases.drawing import code_sha256
 from tests.reglue_competition.competitions import definition, phase
 
 WORLD = """
@@ -37,15 +37,15 @@ def drawn(
     name: str = "public",
     options: dict[str, Any] | None = None,
     **tables: Any,
-) -> Drawn:
+) -> PlannedBenchmark:
     """The one benchmark of a phase."""
     entry = {"benchmark": benchmark, "options": options or {}}
     whole = definition(phase(name, benchmarks=[entry]), **tables)
-    (found,) = plans_of(whole, whole.phases[0], secrets, folder)
+    (found,) = plan_phase(whole, whole.phases[0], secrets, folder)
     return found
 
 
-def goals(drawn: Drawn) -> object:
+def goals(drawn: PlannedBenchmark) -> object:
     return drawn.plan.suite.config["goals"]
 
 
@@ -58,10 +58,10 @@ def test_an_entrys_own_goals_and_cells_follow_from_the_phases_salt(
 ) -> None:
     of_phase, salt = drawn(secrets, tmp_path), secrets.salt("public")
     names = [("s1", 1), ("s1", 2), ("s2", 1)]
-    found = [of_phase.of_entry(entry_secret(salt, *each)) for each in names]
+    found = [of_phase.on_cells_of(entry_secret(salt, *each)) for each in names]
     assert len({str(goals(each)) for each in (of_phase, *found)}) == 4
     assert len({each.plan.cells for each in (of_phase, *found)}) == 4
-    assert found[0] == of_phase.of_entry(entry_secret(salt, "s1", 1))
+    assert found[0] == of_phase.on_cells_of(entry_secret(salt, "s1", 1))
     assert found[0].place_s == of_phase.place_s
 
 

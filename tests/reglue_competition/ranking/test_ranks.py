@@ -15,7 +15,13 @@ from reglue_bench import evaluate
 from reglue_bench.results.learning import with_failed_runs
 from reglue_bench.results.result import Result
 from reglue_bench.statistics.compare import compare
-from reglue_competition.ranking import Benchmark, Comparisons, Entry, chosen, rank
+from reglue_competition.ranking import (
+    Benchmark,
+    Comparisons,
+    ScoredSubmission,
+    choose_submissions,
+    rank,
+)
 from tests.reglue_bench.learning_results import Learned, learned
 from tests.reglue_bench.made_results import Play, make_result
 
@@ -25,8 +31,8 @@ RETURNS = Benchmark("online:mountain-car", is_rate=False)
 
 def entry(
     team: str, *results: Result, order: float = 0.0, has_failed: bool = False, name: str = ""
-) -> Entry:
-    return Entry(
+) -> ScoredSubmission:
+    return ScoredSubmission(
         team=team,
         submission=name or f"{team}-{order:g}",
         order=order,
@@ -35,12 +41,12 @@ def entry(
     )
 
 
-def played(team: str, rate: float, **more: object) -> Entry:
+def played(team: str, rate: float, **more: object) -> ScoredSubmission:
     return entry(team, make_result(replace(Play(label=team, rate=rate), **more)))  # type: ignore[arg-type]
 
 
 def ranks(
-    entries: Sequence[Entry], benchmarks: Sequence[Benchmark] = ONE
+    entries: Sequence[ScoredSubmission], benchmarks: Sequence[Benchmark] = ONE
 ) -> Mapping[str, int | None]:
     return {each.entry.team: each.rank for each in rank(entries, benchmarks, Comparisons())}
 
@@ -87,7 +93,7 @@ def test_benchmarks_count_by_their_weight() -> None:
 
 
 def test_two_benchmarks_tell_apart_what_one_does_not() -> None:
-    def team(name: str, rate: float) -> Entry:
+    def team(name: str, rate: float) -> ScoredSubmission:
         plays = (make_result(Play(label=name, rate=rate, seed=seed)) for seed in range(8))
         return entry(name, *plays)
 
@@ -161,14 +167,14 @@ def test_agents_that_learn_are_told_apart_by_their_runs() -> None:
     ids=["partial", "privileged"],
 )
 def test_partial_and_privileged_submissions_are_never_chosen(result: Result) -> None:
-    assert chosen([entry("A", result)], ONE, "best") == []
+    assert choose_submissions([entry("A", result)], ONE, "best") == []
 
 
 def test_what_a_phase_tells_everybody_is_no_privilege() -> None:
     told = replace(
         entry("A", make_result(Play(privileged=["tasks"]))), may_know=frozenset(["tasks"])
     )
-    assert chosen([told], ONE, "best") == [told]
+    assert choose_submissions([told], ONE, "best") == [told]
 
 
 def test_a_teams_best_or_last_submission_is_chosen() -> None:
@@ -177,20 +183,20 @@ def test_a_teams_best_or_last_submission_is_chosen() -> None:
         for order, rate in enumerate((0.5, 0.9, 0.7))
     )
     entries = [last, first, best]
-    assert chosen(entries, ONE, "best") == [replace(best, tries=3)]
-    assert chosen(entries, ONE, "last") == [last]
+    assert choose_submissions(entries, ONE, "best") == [replace(best, tries=3)]
+    assert choose_submissions(entries, ONE, "last") == [last]
 
 
 def test_the_earliest_of_a_teams_equal_submissions_is_chosen() -> None:
     same = make_result()
     entries = [entry("A", same, order=order) for order in (2.0, 1.0, 3.0)]
-    assert chosen(entries, ONE, "best")[0].order == 1.0
+    assert choose_submissions(entries, ONE, "best")[0].order == 1.0
 
 
 def test_many_teams_have_the_ranks_that_comparing_them_goal_by_goal_gives() -> None:
     """As they were when each pair's goals were counted anew; with faults, and partial runs."""
 
-    def team(n: int) -> Entry:
+    def team(n: int) -> ScoredSubmission:
         made = Play(
             label=f"T{n}",
             rate=0.2 + 0.037 * (7 * n % 20),
@@ -223,7 +229,7 @@ def test_a_run_is_read_and_compared_once() -> None:
     before = rank(entries, ONE, compared)
     hidden = [replace(e, results={0: e.results[0].with_episodes(())}) for e in entries]
     assert [each.rank for each in rank(hidden, ONE, compared)] == [each.rank for each in before]
-    compared.forget(entries[:1])
+    compared.retain(entries[:1])
     assert compared._units.keys() == {("A-0", 0, "41.5")}
 
 
@@ -248,7 +254,7 @@ class Paid(gymnasium.Env[Any, Any]):
         return np.zeros(1), float(action), self.steps == 3, False, {}
 
 
-def paid(team: str, folder: Path, action: int, *, episodes: int = 10) -> Entry:
+def paid(team: str, folder: Path, action: int, *, episodes: int = 10) -> ScoredSubmission:
     """A team that always acts alike; an action that is none is its fault."""
     result = evaluate(
         Paid,

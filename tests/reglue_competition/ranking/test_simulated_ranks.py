@@ -12,7 +12,7 @@ from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Row
 from reglue_bench.statistics.intervals import FloatArray, intervals95
-from reglue_competition.ranking import Benchmark, Comparisons, Entry, rank
+from reglue_competition.ranking import Benchmark, Comparisons, ScoredSubmission, rank
 from tests.reglue_bench.made_results import Play, make_result
 from tests.reglue_bench.toys import corridor_plan, scored
 
@@ -38,11 +38,13 @@ def result_of(won: FloatArray) -> Result:
     return _base().model_copy(update=changed).with_episodes(rows)
 
 
-def entry(team: str, won: FloatArray, *, tries: int = 1) -> Entry:
-    return Entry(team=team, submission=team, order=0, results={0: result_of(won)}, tries=tries)
+def entry(team: str, won: FloatArray, *, tries: int = 1) -> ScoredSubmission:
+    return ScoredSubmission(
+        team=team, submission=team, order=0, results={0: result_of(won)}, tries=tries
+    )
 
 
-def ranks(*entries: Entry) -> dict[str, int | None]:
+def ranks(*entries: ScoredSubmission) -> dict[str, int | None]:
     return {each.entry.team: each.rank for each in rank(entries, ONE, Comparisons())}
 
 
@@ -78,7 +80,7 @@ def test_many_teams_do_not_collapse_into_one_rank() -> None:
     assert list(found.values()).count(1) < 40
 
 
-def of_returns(team: str, returns: FloatArray, *, given_up: int | None = None) -> Entry:
+def of_returns(team: str, returns: FloatArray, *, given_up: int | None = None) -> ScoredSubmission:
     """A team's, of one benchmark of returns; the agent may give an episode up."""
     plan = corridor_plan(
         solved={"walk": [0]}, num_episodes=len(returns), judged_by="return", worst_performance=0.0
@@ -92,7 +94,7 @@ def of_returns(team: str, returns: FloatArray, *, given_up: int | None = None) -
         for row in rows
     ]
     result = scored(plan, rows, label=team).with_episodes(episodes)
-    return Entry(team=team, submission=team, order=0, results={0: result})
+    return ScoredSubmission(team=team, submission=team, order=0, results={0: result})
 
 
 def test_an_episode_that_is_given_up_does_not_make_a_tie_a_win() -> None:

@@ -11,12 +11,12 @@ from typing import Any
 
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue.net.join_string import JoinString
-from reglue_competition.folder import CompetitionFolder
+from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.phases import Secrets
-from reglue_competition.runs.entries import StoreEntries
 from reglue_competition.runs.hosted import Hosted
 from reglue_competition.runs.metrics import Metrics
 from reglue_competition.runs.queue import Queue
+from reglue_competition.runs.store_entries import StoreEntries
 from reglue_competition.store import Store, Submission
 from reglue_competition.store.database import PATIENCE_S, sqlite_url
 from reglue_competition.store.migrate import migrate
@@ -95,7 +95,7 @@ class Hosting:
 
     def alone(self, folder: Path, agent: Any, submission: Submission) -> list[Any]:
         """The rows that an agent gets when it plays that submission here, by itself."""
-        played = [each.settings for each in self.hosted.drawn(submission.phase)]
+        played = [each.settings for each in self.hosted.benchmarks(submission.phase)]
         return alone(folder, agent, submission.id, *played)
 
     def close(self) -> None:

@@ -67,7 +67,7 @@ def kill_servers(rng: random.Random, folder: Path, store: Store, url: str) -> No
 def check_all(folder: Path, store: Store) -> None:
     """Each has ended once, and has the rows and the transcript of an agent alone."""
     hosted = hosted_in(folder)
-    settings = [each.settings for each in hosted.drawn("public")]
+    settings = [each.settings for each in hosted.benchmarks("public")]
     submissions = store.submissions()
     found = [(each.team, each.name, each.status) for each in submissions]
     assert sorted(found) == [(team, name, "finished") for team in TEAMS for name in NAMES]

@@ -11,7 +11,7 @@ import pytest
 
 from reglue.errors import NotTrusted, UsageError
 from reglue_bench.runs.ledger import LedgerReader
-from reglue_competition.phases import Revealed, check_reveal, reveal
+from reglue_competition.phases import PhaseReveal, check_reveal, reveal
 from reglue_competition.runs.told import run_folder, transcript_file
 from reglue_competition.store import Submission
 from reglue_competition.transcript import Verdict, check_plan, verify
@@ -32,14 +32,14 @@ def cells(server: Hosting, submission: Submission) -> str:
         return ledger.about["cell key"]
 
 
-def revealed(server: Hosting, folder: Path) -> Revealed:
+def revealed(server: Hosting, folder: Path) -> PhaseReveal:
     """What the phase played, as everybody is told it."""
-    drawn, salt = server.hosted.drawn("public"), server.hosted.secrets.salt("public")
+    drawn, salt = server.hosted.benchmarks("public"), server.hosted.secrets.salt("public")
     reveal(folder / "reveal.json", drawn, salt, competition="test", phase="public")
     return check_reveal(folder / "reveal.json", server.hosted.commitment("public"))
 
 
-def checked(path: Path, of: Revealed) -> Verdict:
+def checked(path: Path, of: PhaseReveal) -> Verdict:
     verdict = verify(path, trust_code=True)
     assert verdict.stands, verdict.problem
     return check_plan(verdict, of, trust_code=True)
@@ -63,7 +63,7 @@ def transcript(server: Hosting, submission: Submission) -> Path:
 def test_no_two_submissions_play_the_same_cells(own: tuple[Hosting, Path]) -> None:
     server, _ = own
     one, two = (server.submission(team) for team in ("one", "two"))
-    of_phase = server.hosted.drawn("public")[0].cell_key
+    of_phase = server.hosted.benchmarks("public")[0].cell_key
     assert len({cells(server, one), cells(server, two), of_phase}) == 3
 
 

@@ -18,8 +18,8 @@ import pytest
 from reglue.errors import Refused
 from reglue.net.join_string import JoinString
 from reglue_bench.results.read_run import read_run
-from reglue_competition.admitted import note_admission
-from reglue_competition.runs import calendar, queue
+from reglue_competition.competition_folder import note_admission
+from reglue_competition.runs import phase_calendar, queue
 from reglue_competition.runs.told import run_folder
 from reglue_competition.store.records import Status
 from tests.leftovers import child_processes, nothing_left
@@ -403,13 +403,13 @@ def test_a_phase_that_cannot_be_played_is_not_opened(tmp_path: Path) -> None:
 def test_a_phase_that_is_not_admitted_does_not_open_by_its_date(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calendar, "_AGAIN_S", 0.0)
+    monkeypatch.setattr(phase_calendar, "_AGAIN_S", 0.0)
     with hosting(tmp_path, phase(benchmarks=[corridor()], needs_admission=None)) as server:
         server.queue.tick()
         assert server.store.phases()[0].state == "planned"
         (told,) = server.store.events_of("phase not opened", phase="public")
         assert "it was not admitted" in told.detail["why"]
-        drawn, committed = server.hosted.drawn("public"), server.hosted.commitment("public")
+        drawn, committed = server.hosted.benchmarks("public"), server.hosted.commitment("public")
         note_admission(server.store, "public", drawn, committed, passed=False)
         server.queue.tick()
         assert server.store.phases()[0].state == "planned"

@@ -19,8 +19,8 @@ from reglue.errors import UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.join_string import JoinString
 from reglue.net.lobby import open_channel
+from reglue_competition.competition_folder import DATABASE, CompetitionFolder
 from reglue_competition.definition import FILE
-from reglue_competition.folder import DATABASE, CompetitionFolder
 from reglue_competition.phases import Secrets
 from reglue_competition.phases.certificates import renew
 from reglue_competition.runs.hosted import Hosted
@@ -131,7 +131,7 @@ def test_servers_that_end_in_the_middle_lose_nothing_and_score_nothing_twice(
                 third.process.send_signal(signal.SIGTERM)
                 assert third.process.wait(PATIENCE_S) == 0
     hosted = hosted_in(folder)
-    settings = [each.settings for each in hosted.drawn("public")]
+    settings = [each.settings for each in hosted.benchmarks("public")]
     here = of_folder(hosted.runs_of(submission), 1)
     assert here == alone(folder / "alone", Seeded(), submission.id, *settings)
     kinds = [event.kind for event in store.events(limit=1000)]

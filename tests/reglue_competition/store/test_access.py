@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from reglue.errors import BadArgument, TokenRefused, UnknownName, UsageError
 from reglue_competition.store import Organiser, Store
 from reglue_competition.store.access import token_id
-from reglue_competition.store.tables import TABLES
+from reglue_competition.store.schema import TABLES
 
 GIVEN = "0123456789abcdef" * 3  # as long as 192 bits are in hexadecimal
 

@@ -2,16 +2,20 @@ from __future__ import annotations
 
 import re
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 
 from reglue.errors import UsageError
 from reglue_competition.store import Store, migrate
 from reglue_competition.store.database import Database
-from reglue_competition.store.tables import TABLES
+from reglue_competition.store.migrate import _FOLDER, head
+from reglue_competition.store.schema import TABLES
 
 
 def test_migrations_lead_to_the_tables_that_the_store_uses(url: str) -> None:
@@ -29,6 +33,15 @@ def test_migrations_lead_to_the_tables_that_the_store_uses(url: str) -> None:
         "ck_submission_status",
     }
     database.close()
+
+
+def test_files_of_migrations_are_named_by_their_revisions() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(_FOLDER))
+    scripts = ScriptDirectory.from_config(config)
+    assert head() == scripts.get_current_head()
+    for script in scripts.walk_revisions():
+        assert Path(script.path).name.startswith(f"v{script.revision}_")
 
 
 def constraints(connection: sa.Connection) -> set[str | None]:

@@ -23,7 +23,7 @@ from reglue_bench.settings import Settings
 from reglue_competition.transcript import Verdict, verify
 from reglue_competition.transcript.contents import Episode
 from reglue_competition.transcript.framing import Kind, RecordReader
-from reglue_competition.transcript.replaying import check_size
+from reglue_competition.transcript.replayer import check_size
 from tests.reglue_bench.agents import Garbled, Lost, Seeded, Transposed
 from tests.reglue_bench.toys import corridor_plan, online_plan, play
 from tests.reglue_competition.transcript.transcripts import (
@@ -59,7 +59,7 @@ def with_reward(episode: Episode) -> Episode:
 
 def with_told(**fields: Any) -> Any:
     def change(episode: Episode) -> Episode:
-        return replace(episode, told=episode.told.model_copy(update=fields))
+        return replace(episode, facts=episode.facts.model_copy(update=fields))
 
     return change
 
@@ -108,7 +108,7 @@ def test_a_run_under_a_secret_stands_without_it(tmp_path: Path, options: Any) ->
     evaluate("evaluate:cart-pole", out=tmp_path / "run", **asked)
     verdict = verify(written(tmp_path / "run", tmp_path / "run.reglue"), public_key=PUBLIC_KEY)
     assert verdict.problem == ""
-    assert verdict.not_kept == (verdict.episodes - verdict.replayed) * bool(options)
+    assert verdict.not_replayable == (verdict.episodes - verdict.replayed) * bool(options)
 
 
 @pytest.mark.parametrize(
@@ -206,8 +206,8 @@ def test_a_procedure_that_is_not_installed_is_told(transcript: Path) -> None:
 
 
 def test_a_file_that_names_its_own_key_says_so(transcript: Path) -> None:
-    assert not verified(transcript, public_key=None).key_given
-    assert verified(transcript).key_given
+    assert not verified(transcript, public_key=None).key_known
+    assert verified(transcript).key_known
 
 
 def test_another_key_than_the_organisers_is_found(transcript: Path) -> None:
@@ -262,16 +262,16 @@ def test_an_episode_that_nobody_can_play_again_does_not_stand(
     transcript: Path, fields: Any, words: str
 ) -> None:
     def change(episode: Episode) -> Episode:
-        told = episode.told.model_copy(update=fields)
-        return Episode(told, b"", episode.rewards if told.steps else None)
+        facts = episode.facts.model_copy(update=fields)
+        return Episode(facts, b"", episode.rewards if facts.steps else None)
 
     assert words in verified(changed(transcript, with_episode(11, change))).problem
 
 
 def test_another_cell_than_the_plans_is_found(transcript: Path) -> None:
     def change(episode: Episode) -> Episode:
-        cell = episode.told.cell.model_copy(update={"seed": 5})
-        return replace(episode, told=episode.told.model_copy(update={"cell": cell}))
+        cell = episode.facts.cell.model_copy(update={"seed": 5})
+        return replace(episode, facts=episode.facts.model_copy(update={"cell": cell}))
 
     assert "as the plan has it" in verified(changed(transcript, with_episode(0, change))).problem
 
@@ -304,10 +304,10 @@ def test_a_score_that_was_edited_is_found(transcript: Path) -> None:
 
 def test_several_processes_find_the_same(transcript: Path) -> None:
     edited = changed(transcript, with_episode(9, with_action))
-    told: list[tuple[int, int]] = []
-    verdict = verified(edited, workers=2, watcher=lambda *at: told.append(at))
+    facts: list[tuple[int, int]] = []
+    verdict = verified(edited, workers=2, watcher=lambda *at: facts.append(at))
     assert verdict == verified(edited)
-    assert told == [(number, 12) for number in range(1, 10)]
+    assert facts == [(number, 12) for number in range(1, 10)]
 
 
 def test_an_environment_that_kills_its_process_is_told(tmp_path: Path) -> None:
@@ -322,8 +322,8 @@ def test_an_environment_that_kills_its_process_is_told(tmp_path: Path) -> None:
 
 def test_a_sample_is_said_to_be_one(transcript: Path) -> None:
     verdict = verified(transcript, episodes=4)
-    assert (verdict.asked, verdict.replayed, verdict.episodes) == (4, 4, 12)
-    assert verified(transcript, episodes=99).asked == 12
+    assert (verdict.selected, verdict.replayed, verdict.episodes) == (4, 4, 12)
+    assert verified(transcript, episodes=99).selected == 12
 
 
 def test_a_strangers_environment_runs_only_if_it_is_trusted(transcript: Path) -> None:

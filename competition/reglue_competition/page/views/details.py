@@ -1,4 +1,4 @@
-"""How a submission's scores came about: tasks, curves and episodes, from its result and ledger."""
+"""Details of a submission's scores: tasks, curves, episodes, from its result and ledger."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from reglue_bench.formatting import STATUSES, count, percent, plural, value
 from reglue_bench.results.episodes import EpisodeRow, Episodes
 from reglue_bench.results.result import OnlineScore, Result
 from reglue_bench.run_folder import LEDGER
-from reglue_competition.page.views.drawings import bar, learning_curves, scale, success_curve
-from reglue_competition.page.views.records import Detail, EpisodeView, TaskView
-from reglue_competition.page.views.sight import Sight
+from reglue_competition.page.views.charts import bar, learning_curves, scale, success_curve
+from reglue_competition.page.views.view_models import Detail, EpisodeView, TaskView
+from reglue_competition.page.views.visibility import Visibility
 from reglue_competition.store import Run, Submission
 
 MOST_EPISODES = 1000
@@ -26,7 +26,7 @@ _JUDGED = ("evaluate", "evaluate_before")
 
 
 class Details:
-    """The details of submissions' runs; those that were asked for last are kept."""
+    """The details of runs, with a cache of the last ones."""
 
     def __init__(self, runs: Path) -> None:
         """`runs` is the competition's folder of runs."""
@@ -34,9 +34,9 @@ class Details:
         self._found: OrderedDict[tuple[str, int, int], Detail] = OrderedDict()
         self._lock = Lock()
 
-    def of(self, submission: Submission, run: Run, sees: Sight) -> Detail:
-        """What may be seen of a run."""
-        if sees is Sight.SCORE or not run.result:
+    def of(self, submission: Submission, run: Run, sees: Visibility) -> Detail:
+        """The details of a run that this visibility allows."""
+        if sees is Visibility.SCORE or not run.result:
             return Detail()
         key = (submission.id, run.index, hash(run.result))
         with self._lock:
@@ -47,20 +47,20 @@ class Details:
                 self._found[key] = found
                 while len(self._found) > _KEPT:
                     self._found.popitem(last=False)
-        return seen(found, sees)
+        return visible_part(found, sees)
 
 
-def seen(whole: Detail, sees: Sight) -> Detail:
-    """What of it may be seen."""
-    if sees is Sight.CURVES:
+def visible_part(whole: Detail, sees: Visibility) -> Detail:
+    """The part of the details that this visibility allows."""
+    if sees is Visibility.CURVES:
         return Detail(curves=whole.curves if whole.unit == "run" else ())
-    if sees is Sight.EPISODES:
+    if sees is Visibility.EPISODES:
         return whole
     return replace(whole, episodes=(), more=0, curves=() if whole.curves_tell else whole.curves)
 
 
 def detail(run: Run, folder: Path) -> Detail:
-    """All that is known of a run, whose ledger is in `folder`, if it is anywhere."""
+    """All details of a run; those of episodes need its ledger in `folder`."""
     result = Result.model_validate_json(run.result)
     if result.online is not None:
         return Detail("run", _runs(result.online), learning_curves(result.online))
@@ -99,7 +99,7 @@ def _tasks(result: Result, judged: Sequence[EpisodeRow]) -> list[TaskView]:
 
 
 def _faults(result: Result, judged: Sequence[EpisodeRow]) -> Mapping[str, int]:
-    """Of each task: judged episodes that ended by a fault, or were not played."""
+    """By task, the number of judged episodes that ended by a fault or were not played."""
     ended = Counter(row.task for row in judged if row.phase == "evaluate" and row.status == "ok")
     planned = {task: sum(of.values()) for task, of in result.coverage.episodes_planned.items()}
     return {task: max(0, of - ended[task]) for task, of in planned.items()}
@@ -123,7 +123,7 @@ def _runs(online: OnlineScore) -> list[TaskView]:
 
 
 def _episode(row: EpisodeRow, *, tells: bool) -> EpisodeView:
-    """`tells`: its environment reports success; of any other nobody knows."""
+    """`tells`: the environment reports success."""
     how = "success" if row.success else "failure"
     ended = STATUSES[how] if tells else "played to its end"
     outcome = ended if row.status == "ok" else STATUSES.get(row.status, row.status)

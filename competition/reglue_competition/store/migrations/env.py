@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from reglue_competition.store.tables import TABLES
+from reglue_competition.store.schema import TABLES
 
 context.configure(
     connection=context.config.attributes["connection"],

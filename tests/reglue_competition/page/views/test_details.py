@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from reglue_competition.definition import BenchmarkEntry
-from reglue_competition.page.views.details import detail, seen
-from reglue_competition.page.views.sight import Reader, Sight, are_public, sight
+from reglue_competition.page.views.details import detail, visible_part
+from reglue_competition.page.views.visibility import Reader, Visibility, are_public, visibility
 from reglue_competition.store import Store
+from tests.reglue_competition.page.competition_builder import Made, begin
 from tests.reglue_competition.page.conftest import Open
-from tests.reglue_competition.page.made_competition import Made, begin
-from tests.reglue_competition.page.played import (
+from tests.reglue_competition.page.played_submissions import (
     CART_POLE,
     HIDDEN,
     LEARNING,
@@ -56,13 +56,25 @@ def test_tasks_are_public_where_a_benchmarks_name_says_them(
 @pytest.mark.parametrize(
     ("benchmark", "tells", "is_over", "is_revealed", "expected"),
     [
-        ("MT10", False, False, False, (Sight.TASKS, Sight.TASKS, Sight.EPISODES)),
-        (HIDDEN, False, False, False, (Sight.SCORE, Sight.SCORE, Sight.EPISODES)),
-        (HIDDEN, True, False, False, (Sight.TASKS, Sight.TASKS, Sight.EPISODES)),
-        ("online:mine:Maze", False, False, False, (Sight.SCORE, Sight.CURVES, Sight.EPISODES)),
-        ("mine.toml", False, False, False, (Sight.SCORE, Sight.SCORE, Sight.EPISODES)),
-        (HIDDEN, False, True, False, (Sight.SCORE, Sight.EPISODES, Sight.EPISODES)),
-        (HIDDEN, False, True, True, (Sight.EPISODES,) * 3),
+        ("MT10", False, False, False, (Visibility.TASKS, Visibility.TASKS, Visibility.EPISODES)),
+        (HIDDEN, False, False, False, (Visibility.SCORE, Visibility.SCORE, Visibility.EPISODES)),
+        (HIDDEN, True, False, False, (Visibility.TASKS, Visibility.TASKS, Visibility.EPISODES)),
+        (
+            "online:mine:Maze",
+            False,
+            False,
+            False,
+            (Visibility.SCORE, Visibility.CURVES, Visibility.EPISODES),
+        ),
+        (
+            "mine.toml",
+            False,
+            False,
+            False,
+            (Visibility.SCORE, Visibility.SCORE, Visibility.EPISODES),
+        ),
+        (HIDDEN, False, True, False, (Visibility.SCORE, Visibility.EPISODES, Visibility.EPISODES)),
+        (HIDDEN, False, True, True, (Visibility.EPISODES,) * 3),
     ],
 )
 def test_goals_are_the_organisers_alone_until_the_phase_is_over(
@@ -71,12 +83,13 @@ def test_goals_are_the_organisers_alone_until_the_phase_is_over(
     tells: bool,
     is_over: bool,
     is_revealed: bool,
-    expected: tuple[Sight, ...],
+    expected: tuple[Visibility, ...],
 ) -> None:
     made = hosts({"benchmark": benchmark}, agents_see={"tasks": tells})
     entry = made.phases[0].benchmarks[0]
     found = tuple(
-        sight(made, entry, reader, is_over=is_over, is_revealed=is_revealed) for reader in READERS
+        visibility(made, entry, reader, is_over=is_over, is_revealed=is_revealed)
+        for reader in READERS
     )
     assert found == expected
 
@@ -91,8 +104,8 @@ def test_when_episodes_succeeded_is_shown_early_only_if_agents_are_told(
         [run] = store.runs(submission)
     whole = detail(run, tmp_path / "runs" / submission / "0")
     assert whole.curves
-    assert bool(seen(whole, Sight.TASKS).curves) == tells
-    assert seen(whole, Sight.EPISODES).curves == whole.curves
+    assert bool(visible_part(whole, Visibility.TASKS).curves) == tells
+    assert visible_part(whole, Visibility.EPISODES).curves == whole.curves
 
 
 def test_each_task_has_its_score_interval_and_faults(tmp_path: Path, opened: Open) -> None:
@@ -155,7 +168,7 @@ def test_failure_is_said_only_of_environments_that_report_success(
 def test_before_the_end_nobody_but_the_organiser_can_tell_two_secrets_apart(
     tmp_path: Path, opened: Open
 ) -> None:
-    seen: list[list[str]] = []
+    visible_part: list[list[str]] = []
     for secret in (1, 2):
         folder = tmp_path / str(secret)
         folder.mkdir()
@@ -164,10 +177,10 @@ def test_before_the_end_nobody_but_the_organiser_can_tell_two_secrets_apart(
         texts = [client.get(path).text for path in ("/", f"/submissions/{submission}")]
         log_in(client, made.teams["Ada"])
         texts.append(client.get(f"/submissions/{submission}").text)
-        seen.append([told(text, submission) for text in texts])
+        visible_part.append([told(text, submission) for text in texts])
         log_in(client, made.organiser)
         assert f"vault-{secret}" in client.get(f"/submissions/{submission}").text
-    assert seen[0] == seen[1]
+    assert visible_part[0] == visible_part[1]
 
 
 def test_after_the_reveal_everybody_sees_every_episode(tmp_path: Path, opened: Open) -> None:

@@ -1,0 +1,157 @@
+"""Arguments and output that several commands share."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+from rich.table import Column, Table
+from rich.text import Text
+from typer import Argument, Option
+
+from glue_server.console import console, say
+from reglue.errors import BadArgument, StorageFailed, UsageError, printable
+from reglue.net.join_string import JoinString, split_address
+from reglue_bench.cli.arguments import print_document
+from reglue_competition.competition_folder import CompetitionFolder
+from reglue_competition.phases.certificates import client_certificate, write_closed
+from reglue_competition.store.access import token_id
+
+Folder: TypeAlias = Annotated[Path, Argument(metavar="FOLDER", help="the competition's folder")]
+Advertise: TypeAlias = Annotated[
+    str | None,
+    Option(
+        metavar="HOST:PORT",
+        help="where the team connects (default: `address` of the competition file)",
+    ),
+]
+Expires: TypeAlias = Annotated[
+    str | None,
+    Option(
+        "--expires",
+        metavar="DATE",
+        help="when the token expires, such as 2026-12-31T18:00Z (default: never)",
+    ),
+]
+TokenEnv: TypeAlias = Annotated[
+    str | None,
+    Option(
+        metavar="VARIABLE",
+        help="take the token from this environment variable, and print none (default: draw one)",
+    ),
+]
+
+
+CertificateFile: TypeAlias = Annotated[
+    Path | None,
+    Option(
+        "--certificate",
+        metavar="FILE",
+        help="where the certificate of the team's agents goes, with its key, if the competition "
+        "file asks for one (default: certificates/TOKEN-ID.pem in the folder)",
+    ),
+]
+
+
+def write_certificate(
+    folder: CompetitionFolder, team: str, token: str, file: Path | None
+) -> Path | None:
+    """Make the certificate that a team's agents show; None if none is asked for.
+
+    Raises UsageError and StorageFailed.
+    """
+    if not folder.definition.client_certificates:
+        return None
+    path = file or folder.path / "certificates" / f"{token_id(token)}.pem"
+    content = client_certificate(folder.secrets_path, team)
+    try:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        write_closed(path, content)
+    except OSError as error:
+        raise StorageFailed(f"{path} cannot be written: {error.strerror}") from error
+    return path
+
+
+def join_string_of(folder: CompetitionFolder, token: str, advertise: str | None) -> str:
+    """The join string of a team: address, authority and token. Raises UsageError."""
+    address = advertise or folder.definition.address
+    if split_address(address)[1] == 0:
+        raise BadArgument(f"--advertise: got {address}, wanted the port that teams dial")
+    if folder.definition.client_certificates:
+        client_certificate(folder.secrets_path, "a team")  # raises where none can be made
+    tls = folder.secrets().tls
+    return str(JoinString(address, token, tls.authority, tls.name))
+
+
+def token_in(variable: str | None) -> str | None:
+    """The token in that environment variable; None without one. Raises UsageError."""
+    if variable is None:
+        return None
+    if not (found := os.environ.get(variable, "")):
+        raise UsageError(
+            f"--token-env: ${variable} holds no token; `openssl rand -hex 24` draws one"
+        )
+    return found
+
+
+def read_date(text: str | None) -> datetime | None:
+    """A date with its offset. Raises BadArgument."""
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        found = datetime.min
+    if found.tzinfo is None:
+        raise BadArgument(
+            f"--expires: got {text!r}, wanted a time with an offset, such as 2026-12-31T18:00Z"
+        )
+    return found.astimezone(UTC)
+
+
+def format_date(found: datetime | None) -> str:
+    """A date as people read it, in UTC."""
+    return "" if found is None else f"{found:%Y-%m-%d %H:%M}"
+
+
+def print_token(
+    whose: str,
+    token: str,
+    shown: str,
+    *,
+    json: bool,
+    certificate: Path | None = None,
+    variable: str | None = None,
+) -> None:
+    """Print a new token in a join string, and the file of its certificate.
+
+    The token of an environment variable is known already: `shown` lacks it.
+    """
+    if json:
+        more = {} if certificate is None else {"certificate": str(certificate)}
+        print_json({"of": whose, "token_id": token_id(token), "join": shown} | more)
+        return
+    if certificate is not None:
+        say(f"{certificate} is its certificate and key: the team sets REGLUE_CERT to that file")
+    once = "shown this once" if variable is None else f"with the token of ${variable}"
+    say(f"For {whose}, {once} (token {token_id(token)}):")
+    if shown:
+        print(shown)
+
+
+def print_json(document: Any) -> None:
+    """Print a JSON document on stdout."""
+    print_document(json.dumps(document, indent=1))
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table for people; cells may hold strangers' text."""
+    first, *others = columns  # what people copy from there stays on one line
+    table = Table(Column(first, no_wrap=True), *others, title=title, title_justify="left")
+    for row in rows:
+        table.add_row(*(Text(printable(str(cell)), overflow="fold") for cell in row))
+    console().print(table)

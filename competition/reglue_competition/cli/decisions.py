@@ -1,0 +1,245 @@
+"""Opening, closing and revealing phases, cancelling and replaying submissions, and appeals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from rich.progress import Progress
+from typer import Argument, Exit, Option
+
+from glue_server.commands.command import FAULTS
+from glue_server.console import console, say
+from reglue.errors import RunBusy, UsageError, printable
+from reglue_bench.cli.arguments import AsJson
+from reglue_bench.formatting import number
+from reglue_competition.cli.common import Folder, format_date, print_json
+from reglue_competition.cli.status import to_json
+from reglue_competition.competition_folder import CompetitionFolder, waive_admission
+from reglue_competition.phases import commitment, reveal_file
+from reglue_competition.phases import reveal as write_reveal
+from reglue_competition.videos import clips, write_videos
+
+_Phase = Annotated[str, Argument(metavar="PHASE", help="the phase's name")]
+
+_Submission = Annotated[
+    str, Argument(metavar="SUBMISSION", help="its id, as `reglue competition runs` shows it")
+]
+
+
+def open_(
+    folder: Folder,
+    phase: _Phase,
+    not_admitted: Annotated[
+        bool,
+        Option(
+            "--not-admitted",
+            help="open it although `admit` has not passed; the audit log says so",
+        ),
+    ] = False,
+) -> None:
+    """Open a phase now, also before its date: teams may enter.
+
+    What the phase plays is drawn, and the hash of it is published, as at the phase's date. A server
+    that runs does it, by the competition file that it has read; without one the file is put in
+    force here. It is refused where what it plays needs `reglue competition admit`, and has not
+    passed.
+
+    reglue competition open my-comp public
+
+    Exit codes: 0 open, or asked for; 1 the database is away; 2 wrong usage; 130 interrupted.
+    """
+    competition = CompetitionFolder.read(folder)
+    with competition.store() as store:
+        if not_admitted and competition.benchmarks(phase):
+            waive_admission(store, phase)
+        try:
+            with competition.only_server():
+                competition.open_phase(store, phase)
+        except RunBusy:
+            competition.check_admitted(store, phase)
+            store.ask_open(phase)
+            say(f"the server opens {phase} within some seconds")
+        else:
+            say(f"{phase} is open")
+
+
+def close(folder: Folder, phase: _Phase) -> None:
+    """Close a phase now, for good: nobody enters any more.
+
+    What was entered is played to its end.
+
+    reglue competition close my-comp public
+
+    Exit codes: 0 closed; 1 the database is away; 2 wrong usage; 130 interrupted.
+    """
+    with CompetitionFolder.read(folder).store() as store:
+        store.close_phase(phase)
+    say(f"{phase} is closed")
+
+
+def reveal(
+    folder: Folder,
+    phase: _Phase,
+    file: Annotated[
+        Path | None,
+        Argument(
+            metavar="[FILE]",
+            help="the file to write (default: FOLDER/reveals/PHASE.json, which the page publishes)",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Publish what a closed phase played, with its goals.
+
+    The page links the file, and shows every episode of the phase. `reglue verify --plan FILE
+    --commitment HEX` checks that it is what was committed to when the phase opened. It is refused
+    while the phase is open, or something that was entered still waits or plays. Nothing is played
+    again afterwards: `reglue competition replay` refuses it.
+
+    reglue competition reveal my-comp public
+
+    Exit codes: 0 written; 1 the database is away, or the disk full; 2 wrong usage;
+    130 interrupted.
+    """
+    competition = CompetitionFolder.read(folder)
+    benchmarks, salt = competition.benchmarks(phase), competition.secrets().salt(phase)
+    with competition.store() as store:
+        (about,) = (each for each in store.phases() if each.name == phase)
+        if about.plan_commitment not in (None, commitment(benchmarks, salt)):
+            raise UsageError(
+                f"the plan of phase {phase} is not the one that was committed to: restore the "
+                "files of its environments, the secrets and the installed versions as they were"
+            )
+        store.reveal_phase(phase)
+    out = file or reveal_file(competition.path, phase)
+    write_reveal(out, benchmarks, salt, competition=competition.definition.name, phase=phase)
+    whose = "publish it with" if file else "the page publishes it; it opens"
+    say(f"{out} is written; {whose} the commitment {about.plan_commitment}")
+
+
+def videos(
+    folder: Folder,
+    phase: Annotated[str, Argument(metavar="PHASE", help="the phase's name")],
+    episodes: Annotated[int, Option(min=1, help="episodes in each video, evenly spread")] = 3,
+    fps: Annotated[float, Option(help="pictures per second")] = 30.0,
+) -> None:
+    """Make the videos of a closed phase: some episodes of each scored submission, played again.
+
+    The page shows them to everybody where the competition file has page.replays = true. They show
+    hidden goals, so they are refused while the phase is open, or something that was entered still
+    waits or plays. Videos that are there already stay, so a command that was stopped goes on; of
+    what was played again since, new ones are made. Of an episode 10,000 pictures are shown.
+
+    MUJOCO_GL=egl reglue competition videos my-comp public
+
+    An environment that does not draw is named in a line, and so is an episode that is not replayed
+    to the bit, which has no video.
+
+    Exit codes: 0 made; 1 something was not replayed, or the database is away; 2 wrong usage;
+    130 interrupted.
+    """
+    if not 0.01 <= fps <= 1000:
+        raise UsageError(f"got --fps {number(fps)}, wanted a number from 0.01 to 1000")
+    competition = CompetitionFolder.read(folder)
+    with competition.store() as store:
+        wanted = clips(competition, store, phase)
+        is_public = store.definition().page.replays
+    shown = console()
+    with Progress(console=shown, transient=True, disable=not shown.is_terminal) as progress:
+        task = progress.add_task(phase, total=None)
+        troubles = write_videos(
+            wanted,
+            episodes=episodes,
+            fps=fps,
+            watcher=lambda done, total: progress.update(task, completed=done, total=total),
+        )
+        failed = False
+        for trouble in troubles:
+            say(trouble.words)
+            failed = failed or trouble.is_fault
+    there = sum(clip.is_made for clip in wanted)
+    say(f"{there} of {len(wanted)} videos are in {competition.replays_path}")
+    if there and not is_public:
+        say("nobody sees them yet: page.replays is false in the competition file that is in force")
+    if failed:
+        raise Exit(FAULTS)
+
+
+def cancel(folder: Folder, submission: _Submission) -> None:
+    """Ask the server to cancel a submission that waits or plays. It is never scored.
+
+    It counts against its team's quotas. `reglue competition replay` takes it back.
+
+    reglue competition cancel my-comp 0123456789abcdef
+
+    Exit codes: 0 asked; 1 the database is away; 2 wrong usage; 130 interrupted.
+    """
+    with CompetitionFolder.read(folder).store() as store:
+        store.ask_cancel(submission)
+    say(f"{submission} is cancelled as soon as the server sees it")
+
+
+def replay(folder: Folder, submission: _Submission) -> None:
+    """Put a submission that broke, failed or was cancelled in the queue again.
+
+    It goes on where its ledgers end, once its team's agent is connected. One whose environment
+    failed plays everything again, on goals and episodes that it alone plays. One that is finished
+    is refused, as its score stands; so is one whose phase was revealed, and one whose team has
+    entered another instead and may have no more.
+
+    reglue competition replay my-comp 0123456789abcdef
+
+    Exit codes: 0 it waits; 1 the database is away; 2 wrong usage; 130 interrupted.
+    """
+    with CompetitionFolder.read(folder).store() as store:
+        store.ask_replay(submission)
+    say(f"{submission} waits until its team's agent is connected")
+
+
+def appeals(
+    folder: Folder,
+    all_: Annotated[bool, Option("--all", help="also those that were answered")] = False,
+    json: AsJson = False,
+) -> None:
+    """Show the appeals of teams that wait for an answer, the oldest first.
+
+    Teams file them on the competition's page, against submissions of theirs that have ended.
+
+    reglue competition appeals my-comp
+
+    Exit codes: 0 shown; 1 the database is away; 2 wrong usage; 130 interrupted.
+    """
+    with CompetitionFolder.read(folder).store() as store:
+        found = [each for each in store.appeals() if all_ or each.is_open]
+    if json:
+        print_json([to_json(each) for each in found])
+        return
+    for each in found:
+        say(f"{each.id}: {each.team}, {each.submission}, {format_date(each.at)} UTC")
+        say(_indent(each.text))
+        if not each.is_open:
+            say(f"answered {format_date(each.answered_at)} UTC")
+            say(_indent(each.answer))
+    if not found:
+        say("no appeals" if all_ else "no appeal waits for an answer")
+
+
+def answer(
+    folder: Folder,
+    appeal: Annotated[int, Argument(metavar="APPEAL", help="its number, as `appeals` shows it")],
+    text: Annotated[str, Argument(metavar="TEXT", help="what the team reads")],
+) -> None:
+    """Answer an appeal, which closes it. The team reads the answer on the page.
+
+    reglue competition answer my-comp 117 "You are right: it was our fault. It is played again."
+
+    Exit codes: 0 answered; 1 the database is away; 2 wrong usage; 130 interrupted.
+    """
+    with CompetitionFolder.read(folder).store() as store:
+        store.answer_appeal(appeal, text)
+    say(f"appeal {appeal} is answered")
+
+
+def _indent(text: str) -> str:
+    return "\n".join(f"    {line}" for line in printable(text).splitlines())

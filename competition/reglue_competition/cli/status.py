@@ -1,0 +1,249 @@
+"""`reglue competition status`, `runs` and `export`: what goes on, and what came of it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json as json_text
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, TextIO
+
+from typer import Option
+
+from glue_server.console import say
+from reglue.errors import StorageFailed, UsageError, printable
+from reglue_bench.cli.arguments import AsJson
+from reglue_bench.formatting import number
+from reglue_bench.results.whole_file import whole_file
+from reglue_competition.cli.common import Folder, format_date, print_json, print_table
+from reglue_competition.competition_folder import CompetitionFolder
+from reglue_competition.store import UNFINISHED, Phase, Run, Store, Submission
+
+_PAGE = 1000  # events that are read at once
+
+
+def status(folder: Folder, json: AsJson = False) -> None:
+    """Show the phases, how many submissions each has by status, and the queue.
+
+    reglue competition status my-comp
+
+    Exit codes: 0 shown; 1 the database is away; 2 wrong usage; 130 interrupted.
+    """
+    competition = CompetitionFolder.read(folder)
+    with competition.store() as store:
+        phases, submissions = store.phases(), store.submissions()
+        now = datetime.now(UTC)
+        opened = store.phase_open_at(now)
+        refused = {each.name: _why_not_open(store, each) for each in phases}
+    begins = None if opened is None else competition.definition.round_of(opened.name, now)
+    counts = {
+        phase.name: Counter(each.status for each in submissions if each.phase == phase.name)
+        for phase in phases
+    }
+    queue = [each for each in submissions if each.status in UNFINISHED]
+    if json:
+        print_json(
+            {
+                "name": competition.definition.name,
+                "public_key": competition.secrets().public_key.hex(),
+                "open": opened and opened.name,
+                "next_round": begins and begins.isoformat(),
+                "phases": [
+                    to_json(each)
+                    | {"submissions": counts[each.name], "not_opened": refused[each.name]}
+                    for each in phases
+                ],
+                "queue": [to_json(each) for each in queue],
+            }
+        )
+        return
+    print_table(
+        competition.definition.title,
+        ("phase", "kind", "state", "opens (UTC)", "closes (UTC)", "submissions"),
+        (
+            (
+                *(
+                    each.name,
+                    each.kind,
+                    each.state,
+                    format_date(each.opens_at),
+                    format_date(each.closes_at),
+                ),
+                ", ".join(f"{count} {what}" for what, count in counts[each.name].items()),
+            )
+            for each in phases
+        ),
+    )
+    _print_submissions("queue", queue, [])
+    for why in filter(None, refused.values()):
+        say(why)
+    if begins is not None:
+        say(f"The next round begins at {begins:%Y-%m-%d %H:%M:%S} UTC.")
+
+
+def runs(
+    folder: Folder,
+    phase: Annotated[str | None, Option(metavar="NAME", help="only this phase's")] = None,
+    team: Annotated[str | None, Option(metavar="NAME", help="only this team's")] = None,
+    json: AsJson = False,
+) -> None:
+    """Show the submissions in the order in which they were entered, with their runs' scores.
+
+    reglue competition runs my-comp --phase public --team "Team A"
+
+    Exit codes: 0 shown; 1 the database is away; 2 wrong usage; 130 interrupted.
+    """
+    with CompetitionFolder.read(folder).store() as store:
+        submissions = store.submissions(phase, team)
+        played = store.runs(with_results=json)
+    if json:
+        print_json(
+            [
+                to_json(each)
+                | {"runs": [_as_json(run) for run in played if run.submission == each.id]}
+                for each in submissions
+            ]
+        )
+    else:
+        _print_submissions("submissions", submissions, played)
+
+
+def export(
+    folder: Folder,
+    json: Annotated[bool, Option("--json", help="everything, as one JSON document")] = False,
+    csv: Annotated[bool, Option("--csv", help="a table: a row for each run")] = False,
+    out: Annotated[
+        Path | None, Option(metavar="FILE", help="the file to write (default: stdout)")
+    ] = None,
+) -> None:
+    """Write what the database holds: submissions, runs, teams, tokens' ids, events.
+
+    No token or secret is in it. The table opens in any spreadsheet; its columns are those of
+    submissions, then those of runs.
+
+    reglue competition export my-comp --csv --out runs.csv
+
+    Exit codes: 0 written; 1 the database is away, or the disk full; 2 wrong usage;
+    130 interrupted.
+    """
+    if json == csv:
+        raise UsageError("wanted --json or --csv")
+    text = io.StringIO()
+    with CompetitionFolder.read(folder).store() as store:
+        if csv:
+            write_csv(store, text)
+        else:
+            text.write(json_text.dumps(export_all(store), indent=1) + "\n")
+    if out is None:
+        print(text.getvalue(), end="")
+        return
+    try:
+        with whole_file(out) as file:
+            file.write(text.getvalue().encode())
+    except OSError as error:
+        raise StorageFailed(f"{out} cannot be written: {error.strerror}") from error
+    say(f"{out} is written")
+
+
+def export_all(store: Store) -> dict[str, Any]:
+    """Everything except the tokens' hashes; dates are ISO 8601, in UTC."""
+    return {
+        "definition": store.definition().model_dump(mode="json"),
+        "phases": [to_json(each) for each in store.phases()],
+        "teams": [to_json(each) for each in store.teams()],
+        "tokens": [to_json(each) for each in store.tokens()],
+        "submissions": [to_json(each) for each in store.submissions()],
+        "runs": [to_json(each) for each in store.runs()],
+        "events": _events(store),
+    }
+
+
+def to_json(record: Any) -> dict[str, Any]:
+    """A record as JSON."""
+    return {name: _value(value) for name, value in asdict(record).items()}
+
+
+def write_csv(store: Store, file: TextIO) -> None:
+    """A row for each run, and one for each submission without any, with all of the submission."""
+    of_submission = [each.name for each in fields(Submission) if each.name != "progress"]
+    of_run = [each.name for each in fields(Run) if each.name not in ("submission", "result")]
+    writer = csv.writer(file, lineterminator="\n")
+    names = [f"run_{name}" if name in of_submission else name for name in of_run]
+    writer.writerow([*of_submission, *names])
+    runs: dict[str, list[Run]] = {}
+    for run in store.runs(with_results=False):
+        runs.setdefault(run.submission, []).append(run)
+    for submission in store.submissions():
+        words = [_cell(getattr(submission, name)) for name in of_submission]
+        for each in runs.get(submission.id, [None]):
+            writer.writerow([*words, *(_cell(getattr(each, name, None)) for name in of_run)])
+
+
+def _why_not_open(store: Store, phase: Phase) -> str | None:
+    """Why the server did not open a phase that is planned, as it last noted."""
+    if phase.state != "planned":
+        return None
+    found = store.events_of("phase not opened", phase=phase.name)
+    return str(found[-1].detail["why"]) if found else None
+
+
+def _as_json(run: Run) -> dict[str, Any]:
+    return to_json(run) | {"result": json_text.loads(run.result) if run.result else None}
+
+
+def _print_submissions(
+    title: str, submissions: Sequence[Submission], played: Sequence[Run]
+) -> None:
+    """A table, and beneath it what is too long for one: each benchmark's name, each detail."""
+    scores: dict[str, list[str]] = {}
+    for run in played:
+        words = run.status if run.score is None else number(run.score)
+        scores.setdefault(run.submission, []).append(words)
+    print_table(
+        title,
+        ("id", "team", "phase", "name", "status", "entered (UTC)", "scores"),
+        (
+            (
+                *(
+                    each.id,
+                    each.team,
+                    each.phase,
+                    each.name,
+                    _status(each),
+                    format_date(each.queued_at),
+                ),
+                ", ".join(scores.get(each.id, [])),
+            )
+            for each in submissions
+        ),
+    )
+    if names := dict.fromkeys(run.benchmark for run in played):
+        print(f"scores: of {', '.join(map(printable, names))}")
+    for each in submissions:
+        if each.detail:
+            print(f"{each.id}: {printable(each.detail)}")
+
+
+def _status(submission: Submission) -> str:
+    return f"{submission.status} (cancel asked)" if submission.cancel_asked else submission.status
+
+
+def _events(store: Store) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    while page := store.events(after=found[-1]["id"] if found else 0, limit=_PAGE):
+        found += map(to_json, page)
+    return found
+
+
+def _value(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _cell(value: Any) -> Any:
+    """A cell of a table, quoted if a spreadsheet would read it as a formula."""
+    found = "" if value is None else _value(value)
+    return f"'{found}" if isinstance(found, str) and found[:1] in ("=", "+", "-", "@") else found

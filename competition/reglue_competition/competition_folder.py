@@ -1,0 +1,221 @@
+"""The folder of a competition, and whether the tasks of a phase in it were admitted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import Any, Self
+
+from filelock import FileLock, Timeout
+
+from reglue.errors import CannotLoad, RunBusy, StorageFailed, UnknownName, UsageError
+from reglue_competition.definition import FILE, Bars, Definition, PhaseDefinition, read_definition
+from reglue_competition.phases import PlannedBenchmark, Secrets, commitment, plan_phase
+from reglue_competition.store import Store
+from reglue_competition.store.database import sqlite_url
+
+DATABASE = "REGLUE_COMPETITION_DATABASE"
+"""An environment variable: the database's URL, which may hold a password."""
+
+SQLITE = "competition.sqlite"
+
+_LOCK = "server.lock"
+
+_ADMISSION, _WAIVED = "admission", "admission waived"
+
+
+@dataclass(frozen=True, slots=True)
+class CompetitionFolder:
+    """A folder that `reglue competition init` made."""
+
+    path: Path
+    definition: Definition  # as the file says it now; the store holds the one in force
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read its file. Raises UsageError."""
+        if not (path / FILE).is_file():
+            raise UsageError(
+                f"{path} holds no competition: there is no {FILE}; "
+                f"`reglue competition init {path}` makes one"
+            )
+        return cls(path, read_definition(path / FILE))
+
+    @property
+    def database_url(self) -> str:
+        """The database's URL: of the environment variable, the file, or SQLite in the folder."""
+        own = sqlite_url(self.path / SQLITE)
+        return os.environ.get(DATABASE) or self.definition.database or own
+
+    @property
+    def secrets_path(self) -> Path:
+        """The folder of keys, which only the organiser can read."""
+        return self.path / "secrets"
+
+    @property
+    def runs_path(self) -> Path:
+        """The runs: a folder for each submission, with one for each benchmark in it."""
+        return self.path / "runs"
+
+    @property
+    def transcripts_path(self) -> Path:
+        """Signed transcripts of runs."""
+        return self.path / "transcripts"
+
+    @property
+    def replays_path(self) -> Path:
+        """Videos of episodes, which the page shows once their phase is over."""
+        return self.path / "replays"
+
+    def store(self) -> Store:
+        """Open the database. Raises UsageError and StoreFailed."""
+        return Store(self.database_url)
+
+    def secrets(self) -> Secrets:
+        """Read the keys. Raises UsageError."""
+        return Secrets.read(self.secrets_path)
+
+    @contextmanager
+    def only_server(self) -> Iterator[None]:
+        """Hold the lock of the only server. Raises RunBusy if another process holds it."""
+        lock = FileLock(self.path / _LOCK, mode=0o600)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout as error:
+            raise RunBusy(f"{self.path}: a server has this competition; stop it first") from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def benchmarks(self, phase: str) -> list[PlannedBenchmark]:
+        """Plan the benchmarks of a phase. Raises UsageError."""
+        try:
+            asked = self.definition.phase(phase)
+        except KeyError:
+            known = [each.name for each in self.definition.phases]
+            raise UnknownName("phase", phase, known) from None
+        try:
+            return plan_phase(self.definition, asked, self.secrets(), self.path)
+        except CannotLoad as error:
+            raise UsageError(
+                f"phase {phase}: {error}; the package in {self.path / 'tasks'} has to be "
+                f"installed: pip install -e {self.path / 'tasks'}"
+            ) from error
+
+    def check_admitted(self, store: Store, phase: str) -> None:
+        """Raise UsageError if a phase must be admitted before it opens, and was not."""
+        benchmarks = self.benchmarks(phase)
+        plan_commitment = commitment(benchmarks, self.secrets().salt(phase))
+        check_admitted(
+            store, self.definition.phase(phase), benchmarks, plan_commitment, folder=self.path
+        )
+
+    def open_phase(self, store: Store, phase: str) -> Sequence[PlannedBenchmark]:
+        """Put the file in force, draw what a phase plays, commit to it, and open the phase.
+
+        The caller holds `only_server`: a server plays the file that it has read. Raises
+        UsageError if the phase may not be opened, or is not admitted.
+        """
+        store.apply(self.definition)
+        benchmarks = self.benchmarks(phase)
+        plan_commitment = commitment(benchmarks, self.secrets().salt(phase))
+        check_admitted(
+            store, self.definition.phase(phase), benchmarks, plan_commitment, folder=self.path
+        )
+        store.open_phase(phase, plan_commitment)
+        return benchmarks
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Yield a new folder to fill; it becomes `path` at the end, unless an error is raised.
+
+    Only its owner can read it. Raises UsageError if `path` is there and not empty, and
+    StorageFailed for any OSError.
+    """
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise UsageError(f"{path} exists and is not empty; choose another folder")
+    try:
+        path.absolute().parent.mkdir(parents=True, exist_ok=True)
+        made = Path(mkdtemp(prefix=f".{path.name}-", dir=path.absolute().parent))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be made: {error.strerror}") from error
+    try:
+        yield made
+        made.rename(path)
+    except OSError as error:
+        raise StorageFailed(f"{path} cannot be made: {error.strerror or error}") from error
+    finally:
+        rmtree(made, ignore_errors=True)
+
+
+def note_admission(
+    store: Store,
+    phase: str,
+    benchmarks: Sequence[PlannedBenchmark],
+    plan_commitment: str,
+    *,
+    passed: bool,
+) -> None:
+    """Note how the admission of a phase went."""
+    bars = _bars(benchmarks)
+    store.note(_ADMISSION, phase=phase, passed=passed, plan_commitment=plan_commitment, bars=bars)
+
+
+def waive_admission(store: Store, phase: str) -> None:
+    """Note that the organiser opens a phase that is not admitted."""
+    store.note(_WAIVED, phase=phase)
+
+
+def check_admitted(
+    store: Store,
+    phase: PhaseDefinition,
+    benchmarks: Sequence[PlannedBenchmark],
+    plan_commitment: str,
+    *,
+    folder: Path,
+) -> None:
+    """Raise UsageError if a phase must be admitted before it opens, and was not.
+
+    `folder` is the competition's; the error names it.
+    """
+    if not _needs_admission(phase, benchmarks):
+        return
+    what = {"plan_commitment": plan_commitment, "bars": _bars(benchmarks)}
+    why = "it was not admitted"
+    for event in store.events_of(_ADMISSION, _WAIVED, phase=phase.name):
+        if event.kind == _WAIVED:
+            return
+        when = f"at {event.at:%Y-%m-%d %H:%M} UTC"
+        if any(event.detail.get(key) != value for key, value in what.items()):
+            why = f"its tasks have changed since they were checked {when}"
+        elif event.detail["passed"]:
+            return
+        else:
+            why = f"it was refused {when}"
+    name = phase.name
+    raise UsageError(
+        f"phase {name} is not opened: {why}. `reglue competition admit {folder} {name}` "
+        "checks its tasks; "
+        f"`reglue competition open {folder} {name} --not-admitted` opens it anyway"
+    )
+
+
+def _needs_admission(phase: PhaseDefinition, benchmarks: Sequence[PlannedBenchmark]) -> bool:
+    """As the file says; by default if its scores count, and it has bars or environments of the
+    organiser. Reglue's own environments are tested with Reglue.
+    """
+    if phase.needs_admission is not None:
+        return phase.needs_admission
+    own = any(each.code or each.entry.admit != Bars() for each in benchmarks)
+    return own and phase.kind != "practice"
+
+
+def _bars(benchmarks: Sequence[PlannedBenchmark]) -> list[dict[str, Any]]:
+    return [each.entry.admit.model_dump() for each in benchmarks]

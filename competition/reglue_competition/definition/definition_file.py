@@ -1,0 +1,160 @@
+"""Reads and checks a competition file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ValidationError
+
+from env_adapters.metaworld import task_set
+from reglue.errors import UnknownName, UsageError
+from reglue.net.join_string import split_address
+from reglue_bench.planning.file import Custom, read_custom
+from reglue_bench.planning.names import BenchmarkName, is_custom
+from reglue_bench.planning.resolve import check_settings
+from reglue_bench.planning.toml_file import Place, TomlFile, path_of
+from reglue_bench.settings import PlanSettings, Settings, as_keys
+from reglue_competition.definition.models import (
+    Bars,
+    BenchmarkEntry,
+    Definition,
+    PhaseDefinition,
+    Quotas,
+)
+
+FILE = "competition.toml"
+
+OPTIONS = PlanSettings.model_fields.keys() - {"benchmark"}
+"""The keys that a benchmark's table `options` may hold, except `REFUSED`."""
+
+REFUSED: Mapping[str, str] = {
+    "seed": "each phase draws its goals and episodes from a secret of its own",
+    "agents": "agents connect by themselves, so none can be copied",
+    "train_steps": "agents are judged here; they train before they connect",
+    "eval_every": "agents are judged here; they train before they connect",
+    "eval_episodes": "agents are judged here; they train before they connect",
+    "recurrent_info": "its observations hold rewards and ends, which agents are not told here",
+}
+"""Options that no competition allows, and why."""
+
+
+def read_definition(path: Path) -> Definition:
+    """The competition that a file defines.
+
+    Benchmarks' names, files and options are checked; their environments are not made. Raises
+    UsageError: on which line and at which key, what it got and wanted.
+    """
+    file = TomlFile.read(path)
+    try:
+        found = Definition.model_validate(file.tables)
+    except ValidationError as error:
+        raise file.errors(error, _known) from error
+    _check_addresses(file, found)
+    for at, phase in enumerate(found.phases):
+        for index, entry in enumerate(phase.benchmarks):
+            _check_entry(file, ("phases", at, "benchmarks", index), entry, found)
+    return found
+
+
+def entry_settings(entry: BenchmarkEntry, folder: Path) -> Settings:
+    """The settings that a benchmark is played with; `folder` is the competition's.
+
+    Raises ValidationError.
+    """
+    given = {**entry.options, "benchmark": entry.benchmark, "directory": str(folder)}
+    return Settings.model_validate(given, strict=True)
+
+
+_MODELS: Mapping[str, type[BaseModel]] = {
+    "": Definition,
+    "phases": PhaseDefinition,
+    "phases.quotas": Quotas,
+    "phases.benchmarks": BenchmarkEntry,
+    "phases.benchmarks.admit": Bars,
+}
+
+
+def _known(table: Place) -> Iterator[str]:
+    """The keys of a table."""
+    place = ".".join(each for each in table if isinstance(each, str))
+    field = Definition.model_fields.get(place)
+    model = _MODELS.get(place) or (field and field.annotation)
+    if isinstance(model, type) and issubclass(model, BaseModel):
+        yield from model.model_fields
+
+
+def _check_addresses(file: TomlFile, found: Definition) -> None:
+    for place, address in (("address", found.address), ("page.listen", found.page.listen)):
+        with file.at(place):
+            if split_address(address)[1] == 0:
+                raise UsageError(f"got {address}, wanted the port that teams and browsers dial")
+    if found.database is not None and urlsplit(found.database).password is not None:
+        raise file.error(
+            "database",
+            "got a URL with a password, wanted one without: no secret stands in this file; "
+            "PostgreSQL's client reads ~/.pgpass",
+        )
+
+
+def _check_entry(file: TomlFile, place: Place, entry: BenchmarkEntry, whole: Definition) -> None:
+    """Raise UsageError for a benchmark or options that no competition allows."""
+    of_options = (*place, "options")
+    _check_options(file, path_of(of_options), entry.options, whole)
+    try:
+        settings = entry_settings(entry, file.path.parent)
+    except ValidationError as error:
+        raise file.errors(error, within=of_options) from error
+    with file.at(path_of((*place, "benchmark"))):
+        name = BenchmarkName.parse(entry.benchmark)
+        if name.waits:
+            raise UsageError(
+                f"got {entry.benchmark}, wanted environments that the server makes: one that "
+                "connects by itself could be anybody's, and cannot be verified"
+            )
+        procedure = name.procedure
+        if name.is_metaworld:
+            task_set(name.name, settings.split)
+        if is_custom(name.name):
+            custom = read_custom(file.path.parent / name.name, settings)
+            _check_custom(custom)
+            settings, procedure = custom.settings, custom.about.procedure
+        with as_keys(entry.benchmark, OPTIONS):
+            check_settings(settings, name, procedure)
+
+
+def _check_options(
+    file: TomlFile, place: str, options: Mapping[str, Any], whole: Definition
+) -> None:
+    for key, value in options.items():
+        at = f"{place}.{key}"
+        if key in REFUSED:
+            raise file.error(at, f"no competition has it: {REFUSED[key]}")
+        if key not in OPTIONS:
+            raise file.error(at, UnknownName("option", key, OPTIONS - REFUSED.keys()))
+        if key == "estimator" and value != "goals":
+            raise file.error(
+                at,
+                f'got {value!r}, wanted "goals": Meta-World\'s own draws goals from a seed that '
+                "agents can find, and plays no paired episodes",
+            )
+        if key == "reveal_tasks" and value and not whole.agents_see.tasks:
+            raise file.error(at, "it shows agents their task: set agents_see.tasks = true too")
+
+
+def _check_custom(custom: Custom) -> None:
+    """Raise UsageError for keys that a benchmark's file may not have in a competition."""
+    for key in custom.about.settings.keys() & REFUSED.keys():
+        raise custom.file.error(key, f"no competition has it: {REFUSED[key]}")
+    tables = {"arguments": custom.about.arguments}
+    for name, task in custom.about.tasks.items():
+        tables[f"tasks.{name}.arguments"] = task.arguments
+    for place, arguments in tables.items():
+        if isinstance(arguments.get("goals"), list | dict):
+            raise custom.file.error(
+                f"{place}.goals",
+                "got goals in a list, which no secret keys: all who read the file know them; "
+                "name a family that draws them, such as MT1:reach-v3 or your own",
+            )

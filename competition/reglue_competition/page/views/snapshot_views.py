@@ -1,0 +1,312 @@
+"""Views of a snapshot: what anybody may see, and what a team may see of its own submission.
+
+Before a phase is revealed, a public view holds nothing but scores that depends on its secret: no
+goals, no details of faults, plans' digests, seeds, versions or parameters; and no hidden tasks,
+see `visibility`.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import MappingProxyType
+
+from reglue_bench.formatting import count, listed, plural, span
+from reglue_bench.results.result import Result
+from reglue_bench.results.success import is_agents_fault
+from reglue_competition.backup import BACKED_UP
+from reglue_competition.definition import Definition, PhaseDefinition
+from reglue_competition.page.site import Snapshot
+from reglue_competition.page.views import wording
+from reglue_competition.page.views.charts import bar, scale
+from reglue_competition.page.views.view_models import (
+    AppealView,
+    BenchmarkView,
+    Board,
+    EventView,
+    More,
+    PhaseView,
+    Place,
+    Playing,
+    SubmissionView,
+)
+from reglue_competition.page.views.visibility import Reader
+from reglue_competition.ranking import RULE, SCORED, Leaderboard, Row
+from reglue_competition.store import UNFINISHED, Appeal, Event, Phase, Run, Store, Submission
+
+MOST_WAITING = 10
+"""Submissions in the queue that a leaderboard names."""
+
+REPLAYED = ("broken", "failed", "cancelled")
+"""Statuses of submissions that the organiser may play again."""
+
+_MOST_DETAIL = 300  # characters of an event's
+
+_OF_A_FILE = re.compile(r"[/\\]|\.py|\.toml|:.*:")
+
+_DAY = timedelta(days=1)
+
+
+def benchmark_names(definition: Definition, phase: PhaseDefinition) -> list[str]:
+    """The public names of a phase's benchmarks; the organiser's own files get numbers."""
+    names = [each.benchmark for each in phase.benchmarks]
+    if not definition.agents_see.tasks:
+        names = [
+            f"hidden benchmark {place}" if _OF_A_FILE.search(name) else name
+            for place, name in enumerate(names, 1)
+        ]
+    return [
+        f"{name} ({place})" if names.count(name) > 1 else name
+        for place, name in enumerate(names, 1)
+    ]
+
+
+def board(snapshot: Snapshot, phase: Phase) -> Board:
+    """A phase's leaderboard."""
+    found = snapshot.boards.get(phase.name)
+    names = benchmark_names(snapshot.definition, snapshot.definition.phase(phase.name))
+    rows = found.rows if found else ()
+    measures = found.measures if found else [None] * len(names)
+    plays = snapshot.of_phase(phase.name, "playing")
+    waits = snapshot.of_phase(phase.name, "waiting")
+    spreads = ((row.score, row.interval95) for row in rows)
+    low, high = scale(spreads, is_rate=wording.are_rates(measures))
+    return Board(
+        phase=phase_view(snapshot, phase),
+        places=[_place(row, rows, found, (low, high)) for row in rows] if found else (),
+        benchmarks=names,
+        scale=(wording.total(low, measures), wording.total(high, measures)),
+        verdict=_verdict(rows),
+        rule=RULE,
+        playing=[playing(each, snapshot) for each in [*plays, *waits[:MOST_WAITING]]],
+        more_wait=max(0, len(waits) - MOST_WAITING),
+    )
+
+
+def phase_view(snapshot: Snapshot, phase: Phase, revealed: Collection[str] = ()) -> PhaseView:
+    """A phase, its dates and what it is committed to; `revealed` are the names of some."""
+    definition = snapshot.definition.phase(phase.name)
+    names = benchmark_names(snapshot.definition, definition)
+    total = sum(each.weight for each in definition.benchmarks)
+    quotas = snapshot.definition.quotas_of(definition)
+    limits = (
+        (quotas.a_day, "a day"),
+        (quotas.at_once, "at once"),
+        (quotas.in_all, "in all"),
+    )
+    return PhaseView(
+        name=phase.name,
+        kind=phase.kind,
+        state=phase.state,
+        open_asked=phase.open_asked,
+        opens=wording.minute(phase.opens_at),
+        closes=wording.minute(phase.closes_at),
+        benchmarks=[
+            f"{name}, {100 * each.weight / total:.3g} % of the score" if len(names) > 1 else name
+            for name, each in zip(names, definition.benchmarks, strict=True)
+        ],
+        quotas=listed(
+            [f"{count(n)} {what}" for n, what in limits if n is not None] or ["no limit"]
+        ),
+        commitment=phase.plan_commitment or "",
+        is_revealed=phase.name in revealed,
+    )
+
+
+def playing(submission: Submission, snapshot: Snapshot) -> Playing:
+    """The progress of a submission."""
+    latest = submission.progress
+    done, planned = _number(latest.get("done")), _number(latest.get("total"))
+    progress = "in the queue"
+    begins = snapshot.definition.round_of(submission.phase, submission.queued_at)
+    if begins is not None and begins > snapshot.at:
+        progress += f", for the round that begins at {wording.minute(begins)}"
+    if submission.status == "playing":
+        definition = snapshot.definition
+        names = benchmark_names(definition, definition.phase(submission.phase))
+        index = min(_number(latest.get("index")), len(names) - 1)
+        which = f"{index + 1} of {len(names)}: " if len(names) > 1 else ""
+        progress = f"{which}{names[index]}"
+        if planned:
+            unit = "steps" if latest.get("counted_in") == "steps" else "episodes"
+            progress += f", {count(done)} of {count(planned)} {unit}"
+    return Playing(
+        submission=submission.id,
+        team=submission.team,
+        name=submission.name,
+        status=submission.status,
+        progress=progress,
+        done=min(done, planned),
+        planned=planned,
+    )
+
+
+def submission_view(
+    snapshot: Snapshot,
+    submission: Submission,
+    runs: Sequence[Run],
+    reader: Reader = "public",
+    more: Mapping[int, More] = MappingProxyType({}),
+) -> SubmissionView:
+    """A submission; its own team and the organiser also see its agent's errors.
+
+    Environments' errors go to the organiser alone: they may describe hidden tasks. `more` holds
+    further details that the reader may see, by the index of the benchmark.
+    """
+    phase = snapshot.definition.phase(submission.phase)
+    names = benchmark_names(snapshot.definition, phase)
+    is_owners = reader != "public"
+    shown: tuple[str, ...] = (*SCORED, "playing") if is_owners else SCORED
+    by_place = {run.index: run for run in runs if submission.status in shown}
+    is_told = reader == "organiser" or (is_owners and submission.status != "broken")
+    found = snapshot.boards.get(submission.phase)
+    row = next((r for r in found.rows if r.submission.id == submission.id), None) if found else None
+    measures = found.measures if found else ()
+    times = (
+        ("entered", submission.queued_at),
+        ("began", submission.started_at),
+        ("ended", submission.ended_at),
+    )
+    return SubmissionView(
+        id=submission.id,
+        team=submission.team,
+        name=submission.name,
+        phase=submission.phase,
+        status=submission.status,
+        meaning=wording.MEANINGS[submission.status],
+        detail=submission.detail if is_told else "",
+        times=[(what, wording.minute(at)) for what, at in times if at],
+        playing=playing(submission, snapshot) if submission.status in UNFINISHED else None,
+        score=wording.total(row.score, measures) if row else "",
+        interval=wording.totals(row.interval95, measures) if row else "",
+        rank=_rank(row, found.rows) if row and found else "",
+        benchmarks=[
+            _benchmark(name, by_place.get(place), more.get(place, More()), is_owners=is_owners)
+            for place, name in enumerate(names)
+        ],
+        may_cancel=reader == "organiser" and submission.status in UNFINISHED,
+        may_play_again=reader == "organiser" and submission.status in REPLAYED,
+    )
+
+
+def event_view(event: Event) -> EventView:
+    """An event in one line, for the organiser."""
+    facts = ", ".join(
+        f"{name} {f'{each:z.4g}' if isinstance(each, float) else each}"
+        for name, each in event.detail.items()
+        if each not in ("", None)
+    )
+    run = "" if event.run is None else f"run {event.run}, "
+    detail = (run + facts).removesuffix(", ")
+    return EventView(
+        at=wording.second(event.at),
+        kind=event.kind,
+        team=event.team or "",
+        submission=event.submission or "",
+        detail=detail if len(detail) <= _MOST_DETAIL else f"{detail[: _MOST_DETAIL - 1]}…",
+    )
+
+
+def appeal_view(appeal: Appeal) -> AppealView:
+    """An appeal, for its team and the organiser."""
+    return AppealView(
+        id=appeal.id,
+        at=wording.minute(appeal.at),
+        team=appeal.team,
+        submission=appeal.submission,
+        text=appeal.text,
+        answer=appeal.answer,
+        answered=wording.minute(appeal.answered_at),
+    )
+
+
+def health(snapshot: Snapshot, store: Store, folder: Path) -> Sequence[tuple[str, str]]:
+    """The server's health for the organiser: names and values. Raises StoreFailed."""
+    submissions, now = snapshot.submissions.values(), datetime.now(UTC)
+    statuses = [each.status for each in submissions]
+    waits_s = [(now - s.queued_at).total_seconds() for s in submissions if s.status == "waiting"]
+    places = snapshot.definition.play.places
+    backup = store.newest_event(BACKED_UP)
+    since = "never" if backup is None else f"{span((now - backup).total_seconds())} ago"
+    free = shutil.disk_usage(folder).free / 2**30
+    return [
+        ("database", "does not answer" if snapshot.is_away else "answers"),
+        ("playing", f"{statuses.count('playing')} of {plural(places, 'place')}"),
+        ("waiting", count(len(waits_s))),
+        ("longest wait", span(max(waits_s)) if waits_s else "nobody waits"),
+        ("broken", count(statuses.count("broken"))),
+        ("interrupted, 24 h", count(store.count_events("submission interrupted", now - _DAY))),
+        ("free on the disk", f"{free:,.1f} GiB"),
+        ("last backup", since),
+    ]
+
+
+def _place(row: Row, rows: Sequence[Row], found: Leaderboard, scale: tuple[float, float]) -> Place:
+    faults = sum(row.faults.values())
+    return Place(
+        rank="–" if row.rank is None else str(row.rank),
+        is_shared=_is_shared(row, rows),
+        team=row.team,
+        submission=row.submission.id,
+        score=wording.total(row.score, found.measures),
+        interval=wording.totals(row.interval95, found.measures),
+        bar=bar(row.score, row.interval95, scale),
+        scores=[
+            wording.amount(run.score, measure)
+            for run, measure in zip(row.runs, found.measures, strict=True)
+        ],
+        faults=count(faults) if faults else "",
+        has_failed=row.submission.status == "failed",
+    )
+
+
+def _rank(row: Row, rows: Sequence[Row]) -> str:
+    if row.rank is None:
+        return "–"
+    return f"{row.rank}, shared" if _is_shared(row, rows) else str(row.rank)
+
+
+def _is_shared(row: Row, rows: Sequence[Row]) -> bool:
+    return row.rank is not None and sum(each.rank == row.rank for each in rows) > 1
+
+
+def _verdict(rows: Sequence[Row]) -> str:
+    first = [row.team for row in rows if row.rank == 1]
+    if len(first) == 1 < len(rows):
+        return f"{first[0]} is ahead of all others."
+    if len(first) > 1 and len(first) == len([row for row in rows if row.rank]):
+        return "So far no two teams can be told apart."
+    if len(first) > 3:
+        return f"{len(first)} teams share the first rank: they cannot be told apart."
+    return f"{listed(first)} share the first rank." if len(first) > 1 else ""
+
+
+def _benchmark(name: str, run: Run | None, more: More, *, is_owners: bool) -> BenchmarkView:
+    if run is None or not run.result:
+        return BenchmarkView(name, "", "–", "", None, ())
+    result = Result.model_validate_json(run.result)
+    score, interval = result.score
+    measure = result.measure
+    counts = {status: n for status, n in result.status_counts.items() if status != "ok" and n}
+    details = [
+        (wording.fault(each.status), each.detail, count(each.count))
+        for each in result.faults
+        if is_agents_fault(each.status)
+    ]
+    return BenchmarkView(
+        name=name,
+        status=measure.name,
+        score=wording.amount(score, measure),
+        interval=wording.amounts(interval, measure),
+        bar=bar(score, interval, (0.0, 1.0)) if measure.is_rate else None,
+        faults=[*wording.faults(counts), *wording.tries(result.episodes_retried)],
+        details=details if is_owners else (),
+        more=more,
+    )
+
+
+def _number(value: object) -> int:
+    return max(0, int(value)) if isinstance(value, int | float) else 0

@@ -1,0 +1,117 @@
+"""Dates, statuses, scores and time limits in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from reglue_bench.formatting import STATUSES, count, percent, percents, value, values
+from reglue_bench.results.measure import Interval, Measure
+from reglue_competition.definition import PlayLimits
+
+MEANINGS = {
+    "waiting": "It is in the queue. It starts or goes on when its agent is connected and a place "
+    "is free.",
+    "playing": "It plays the benchmarks of its phase, one after another.",
+    "finished": "It has played all that was planned.",
+    "failed": "Its agent failed. What it did not play counts as failure.",
+    "broken": "An environment or this server failed. It is not scored and counts against no "
+    "quota; the organiser can play it again.",
+    "cancelled": "The organiser cancelled it. It is not scored.",
+    "withdrawn": "The team left before it began. It is not scored and counts against no quota, "
+    "but a team may withdraw only 20 a day.",
+}
+
+_OURS = "; while this server is away no time counts, and the submission waits for its agent"
+
+
+def minute(at: datetime | None) -> str:
+    """`2026-11-23 14:05 UTC`; empty for no date."""
+    return f"{at:%Y-%m-%d %H:%M} UTC" if at else ""
+
+
+def second(at: datetime) -> str:
+    """`2026-11-23 14:05:09`, of UTC."""
+    return f"{at:%Y-%m-%d %H:%M:%S}"
+
+
+def amount(score: float | None, measure: Measure | None) -> str:
+    """A score; `–` without one."""
+    if score is None:
+        return "–"
+    return percent(score) if measure is None else measure.amount(score)
+
+
+def amounts(interval: Interval | None, measure: Measure | None) -> str:
+    """An interval; empty without one."""
+    if interval is None:
+        return ""
+    return percents(interval) if measure is None else measure.amounts(interval)
+
+
+def total(score: float | None, measures: Sequence[Measure | None]) -> str:
+    """A weighted mean over benchmarks: in percent where all are rates."""
+    if score is None:
+        return "–"
+    return percent(score) if are_rates(measures) else value(score)
+
+
+def totals(interval: Interval | None, measures: Sequence[Measure | None]) -> str:
+    """The interval of such a mean; empty without one."""
+    if interval is None:
+        return ""
+    return percents(interval) if are_rates(measures) else values(interval)
+
+
+def are_rates(measures: Sequence[Measure | None]) -> bool:
+    """Whether all scores are 0 to 1."""
+    return all(measure is None or measure.is_rate for measure in measures)
+
+
+def fault(status: str) -> str:
+    """The words for an episode's status."""
+    return STATUSES.get(status, status)
+
+
+def faults(counts: Mapping[str, int]) -> list[tuple[str, str]]:
+    """The words for each status, with its count."""
+    return [(fault(status), count(n)) for status, n in counts.items()]
+
+
+def tries(episodes: int) -> list[tuple[str, str]]:
+    """Episodes of a second or later try, if there are any."""
+    what = "played again, as the server was stopped while they were played"
+    return [(what, count(episodes))] if episodes else []
+
+
+def limits(play: PlayLimits) -> Sequence[tuple[str, str, str]]:
+    """Each limit, its size, and what happens there."""
+    late = (
+        "the environment gets a default action for that turn, and play goes on"
+        if play.late == "default action"
+        else "the agent has failed: what it did not play counts as failure"
+    )
+    failed = "the agent has failed: what it did not play counts as failure"
+    found = [
+        ("a turn", _duration(play.step_s), "time beyond it is taken from the bank"),
+        ("the bank, in each run", _duration(play.bank_s), f"once it is empty, {late}"),
+        ("init and the first turn", _duration(play.first_step_s), failed),
+        ("a lost connection", _duration(play.reconnect_window_s), f"{failed}{_OURS}"),
+        ("starting when its turn comes", _duration(play.connect_timeout_s), failed),
+    ]
+    if play.round_every_s is not None:
+        every = _duration(play.round_every_s)
+        found.insert(0, ("rounds", f"every {every}", "what was entered before one plays in it"))
+    run = "by its episodes" if play.run_s is None else _duration(play.run_s)
+    found.insert(2, ("a run, in all", run, failed))
+    if play.turn_grid_s is not None:
+        found.append(("answers", f"every {play.turn_grid_s:g} s", "so that timing reveals nothing"))
+    return found
+
+
+def _duration(seconds: float) -> str:
+    hours, rest = divmod(seconds, 3600)
+    if hours and not rest:
+        return f"{hours:g} h"
+    minutes, rest = divmod(seconds, 60)
+    return f"{minutes:g} min" if minutes and not rest else f"{seconds:g} s"

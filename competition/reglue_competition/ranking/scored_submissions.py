@@ -1,0 +1,110 @@
+"""What is ranked: one submission of each team, with its score over a phase's benchmarks."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from reglue_bench.results.measure import Interval
+from reglue_bench.results.result import Result
+
+Spread = tuple[float, Interval | None]
+"""A score and its 95 % interval; None: too little is known of how it varies."""
+
+NOTHING_PLAYED: Spread = (0.0, (0.0, 0.0))
+"""A rate of which nothing was played: every planned episode counts as failure, for certain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """One benchmark of a phase."""
+
+    name: str
+    weight: float = 1.0  # in the mean over benchmarks, above 0
+    is_rate: bool = True  # scores are 0 to 1, and what was not played scores 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredSubmission:
+    """A submission that has ended, as it is ranked.
+
+    `results` are its plays by the place of the benchmark; those that it never began are missing.
+    """
+
+    team: str
+    submission: str  # its id
+    order: float  # when it was entered, seconds: which of a team's is the last
+    results: Mapping[int, Result]
+    tries: int = 1  # submissions of its team that it was chosen from as the best
+    has_failed: bool = False  # its own fault ended it: what is missing counts as failure
+    may_know: frozenset[str] = frozenset()  # what benchmarks hide and this phase tells everybody
+
+    @property
+    def is_ranked(self) -> bool:
+        """Not if it is partial without a fault of its own, or knew what others were not told."""
+        plays = self.results.values()
+        is_whole = self.has_failed or all(each.complete for each in plays)
+        is_privileged = not all(self.may_know.issuperset(each.privileged) for each in plays)
+        return bool(plays) and is_whole and not is_privileged
+
+    def score(self, place: int, benchmark: Benchmark) -> tuple[float | None, Interval | None]:
+        """On one benchmark; None if nobody can say what its missing episodes are worth."""
+        if (result := self.results.get(place)) is not None:
+            return result.score
+        return NOTHING_PLAYED if benchmark.is_rate and self.has_failed else (None, None)
+
+    def total(self, benchmarks: Sequence[Benchmark]) -> tuple[float | None, Interval | None]:
+        """The weighted mean over benchmarks, see `weighted_mean`."""
+        scores = [self.score(place, each) for place, each in enumerate(benchmarks)]
+        known = [(score, interval) for score, interval in scores if score is not None]
+        if len(known) < len(benchmarks) or not benchmarks:
+            return None, None
+        return weighted_mean(known, [each.weight for each in benchmarks])
+
+
+def weighted_mean(scores: Sequence[Spread], weights: Sequence[float]) -> Spread:
+    """The weighted mean of independent scores, and its 95 % interval.
+
+    The variance is recovered from each interval, on either side by itself (MOVER, Zou, Huang &
+    Zhang 2009, Computational Statistics & Data Analysis 53:1080). Of one benchmark it is that
+    benchmark's interval. None where a score has none.
+    """
+    total = math.fsum(weights)
+    mean = math.fsum(w * score for (score, _), w in zip(scores, weights, strict=True)) / total
+    below, above = [], []
+    for (score, interval), weight in zip(scores, weights, strict=True):
+        if interval is None:
+            return mean, None
+        below.append(weight * (score - interval[0]))
+        above.append(weight * (interval[1] - score))
+    return mean, (mean - math.hypot(*below) / total, mean + math.hypot(*above) / total)
+
+
+def choose_submissions(
+    entries: Iterable[ScoredSubmission],
+    benchmarks: Sequence[Benchmark],
+    choose: Literal["best", "last"],
+) -> list[ScoredSubmission]:
+    """One entry of each team: its best, the earliest of equals, or its last."""
+    found: dict[str, ScoredSubmission] = {}
+    tries = Counter[str]()
+    for entry in sorted(entries, key=lambda each: each.order):
+        if not entry.is_ranked:
+            continue
+        tries[entry.team] += 1
+        rival = found.get(entry.team)
+        if rival is None or choose == "last" or _above(entry, rival, benchmarks):
+            found[entry.team] = entry
+    if choose == "last":
+        return list(found.values())
+    return [replace(entry, tries=tries[team]) for team, entry in found.items()]
+
+
+def _above(
+    entry: ScoredSubmission, rival: ScoredSubmission, benchmarks: Sequence[Benchmark]
+) -> bool:
+    ours, theirs = entry.total(benchmarks)[0], rival.total(benchmarks)[0]
+    return ours is not None and (theirs is None or ours > theirs)

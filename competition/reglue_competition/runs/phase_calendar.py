@@ -1,0 +1,69 @@
+"""Opens and closes phases at their dates."""
+
+from __future__ import annotations
+
+import logging
+import time
+from datetime import datetime
+
+from reglue.errors import UsageError
+from reglue_competition.competition_folder import check_admitted
+from reglue_competition.runs.hosted import Hosted
+from reglue_competition.store import Phase, Store, Submission
+
+log = logging.getLogger("reglue")
+
+_AGAIN_S = 10.0  # before a phase that could not be opened is tried again
+
+
+class Calendar:
+    """Opens and closes phases by the clock; each decision is stored, so a clock may jump back."""
+
+    def __init__(self, store: Store, hosted: Hosted) -> None:
+        self._store = store
+        self._hosted = hosted
+        self._not_before = 0.0  # monotonic seconds
+        self._last_error = ""  # why a phase was not opened
+        self._closed: set[str] = set()  # phases
+
+    def keep(self, now: datetime) -> None:
+        """Close a phase whose time is over; open one that is due or requested."""
+        phases = self._store.phases()
+        for phase in phases:
+            if phase.state == "open" and now >= phase.closes_at:
+                self._store.close_phase(phase.name)
+                log.info("phase %s has closed", phase.name)
+        self._closed = {phase.name for phase in phases if phase.state == "closed"}
+        if any(phase.state == "open" and now < phase.closes_at for phase in phases):
+            return
+        for phase in phases:
+            is_due = phase.opens_at <= now or phase.open_asked
+            if phase.state == "planned" and is_due and now < phase.closes_at:
+                self._open(phase)
+                return
+
+    def has_begun(self, submission: Submission, now: datetime) -> bool:
+        """Whether a submission's round has begun. Closing its phase early begins its last round.
+
+        It depends on stored dates alone, so a restarted server says the same.
+        """
+        begins = self._hosted.definition.round_of(submission.phase, submission.queued_at)
+        return begins is None or now >= begins or submission.phase in self._closed
+
+    def _open(self, phase: Phase) -> None:
+        if time.monotonic() < self._not_before:
+            return
+        hosted = self._hosted
+        try:
+            benchmarks, published = hosted.benchmarks(phase.name), hosted.commitment(phase.name)
+            asked = hosted.definition.phase(phase.name)
+            check_admitted(self._store, asked, benchmarks, published, folder=hosted.folder.path)
+            self._store.open_phase(phase.name, published)
+        except UsageError as error:
+            self._not_before = time.monotonic() + _AGAIN_S
+            if self._last_error != str(error):
+                self._last_error = str(error)
+                log.error("phase %s cannot be opened: %s", phase.name, error)
+                self._store.note("phase not opened", phase=phase.name, why=str(error))
+        else:
+            log.info("phase %s has opened", phase.name)

@@ -1,0 +1,121 @@
+"""Enters teams' agents into the queue, and knows which of them are connected."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+
+from glue_server.rpc.gateways.entries import EntryRefused
+from glue_server.rpc.gateways.join_limits import plain_address
+from glue_server.rpc.handlers import Caller
+from reglue import errors
+from reglue.errors import BadArgument, StoreFailed, TokenRefused
+from reglue_competition.definition import Definition
+from reglue_competition.runs.metrics import Metrics
+from reglue_competition.store import Organiser, Store, Submission
+
+log = logging.getLogger("reglue")
+
+
+class StoreEntries:
+    """The gateway's `Entries` over a store's submissions; called by the gateway's threads."""
+
+    def __init__(
+        self,
+        store: Store,
+        metrics: Metrics,
+        definition: Definition,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._store = store
+        self._metrics = metrics
+        self._definition = definition
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._here: dict[str, bool] = {}  # by submission; False: it has left
+        self._rounds: dict[str, datetime] = {}  # when they begin, by submission
+        # Submissions that ended, by team and name, and until when, in monotonic seconds.
+        self._farewells: dict[tuple[str, str], tuple[str, float]] = {}
+
+    def expect(self, ended: Iterable[Submission], until: float) -> None:
+        """Let agents of ended submissions come back for their farewell, until `forget`.
+
+        `until`: when that ends, monotonic seconds.
+        """
+        with self._lock:
+            self._farewells |= {(each.team, each.name): (each.id, until) for each in ended}
+
+    def enter(self, token: str, name: str, caller: Caller) -> str:
+        """The id of the submission of that name, of the token's team. Raises EntryRefused."""
+        try:
+            return self._enter(token, name, caller)
+        except EntryRefused as refused:
+            self._metrics.refusals.labels(refused.kind).inc()
+            raise
+
+    def waits(self, entry: str) -> str:
+        """Say for which round it waits, if its round has not begun."""
+        begins = self._rounds.get(entry)
+        if begins is None or begins <= self._clock():
+            return "waiting for its turn"
+        return f"waiting for the round that begins at {begins:%Y-%m-%d %H:%M:%S} UTC"
+
+    def came(self, entry: str) -> None:
+        """Remember that its agent is connected."""
+        with self._lock:
+            self._here[entry] = True
+
+    def left(self, entry: str) -> None:
+        """Remember that its agent has left for good."""
+        with self._lock:
+            self._here[entry] = False
+
+    def is_here(self, submission: str) -> bool:
+        """Whether its agent waits, or plays, or may come back to this server."""
+        return self._here.get(submission, False)
+
+    def has_left(self, submission: str) -> bool:
+        """Whether its agent was here and will not come back."""
+        return not self._here.get(submission, True)
+
+    def forget(self, submission: str) -> None:
+        """Forget a submission that has ended."""
+        with self._lock:
+            self._here.pop(submission, None)
+            self._rounds.pop(submission, None)
+            kept = {key: each for key, each in self._farewells.items() if each[0] != submission}
+            self._farewells = kept
+
+    def _enter(self, token: str, name: str, caller: Caller) -> str:
+        team = ""
+        try:
+            bearer = self._store.bearer(token)
+            if isinstance(bearer, Organiser):
+                words = "this token is the organiser's: agents join with their team's"
+                raise EntryRefused(words, kind="token")
+            team = bearer.name
+            if self._definition.client_certificates and caller.certified != team:
+                words = "this token is of another team than the certificate that was shown"
+                raise EntryRefused(words, kind="token", team=team)
+            submission, until = self._farewells.get((team, name.strip()), ("", 0.0))
+            if submission and time.monotonic() < until:
+                return submission
+            entered = self._store.enter(bearer, name, self._clock())
+        except TokenRefused as refused:
+            raise EntryRefused(str(refused), kind="token") from refused
+        except (errors.EntryRefused, BadArgument) as refused:
+            raise EntryRefused(str(refused), team=team) from refused
+        except StoreFailed as failed:
+            log.error("an agent could not enter: %s", failed, extra={"team": team})
+            words = "our own failure: the competition's database is away; try again later"
+            raise EntryRefused(words, kind="later", team=team) from failed
+        begins = self._definition.round_of(entered.phase, entered.queued_at)
+        if begins is not None and entered.status == "waiting":
+            with self._lock:
+                self._rounds[entered.id] = begins
+        about = {"team": team, "submission": entered.id}
+        log.info("an agent has joined (address=%s)", plain_address(caller.address), extra=about)
+        return entered.id

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from reglue_competition.competition_folder import CompetitionFolder
+from tests.reglue_competition.cli.conftest import Say
+
+
+def test_a_certificate_is_shown_and_renewed(folder: Path, say: Say) -> None:
+    words = ["competition", "certificate", str(folder)]
+    first = json.loads(say(*words, "--json").stdout)
+    assert (first["subject"], first["renewable"]) == ("CN=reglue", True)
+    assert "127.0.0.1" in first["names"]
+    left = datetime.fromisoformat(first["ends"]) - datetime.now(UTC)
+    assert timedelta(days=364) < left <= timedelta(days=365)
+    text = say(*words, "--renew").stdout
+    assert "364 days left" in text
+    assert "until it is started anew" in text
+    second = json.loads(say(*words, "--new-authority", "--json").stdout)
+    assert second["authority"] != first["authority"]
+    with CompetitionFolder.read(folder).store() as store:
+        kinds = [event.kind for event in store.events()]
+    assert {"certificate renewed", "authority made anew"} <= {*kinds}
+
+
+def test_a_certificate_is_renewed_or_its_authority_made_anew(folder: Path, say: Say) -> None:
+    done = say("competition", "certificate", str(folder), "--renew", "--new-authority")
+    assert (done.returncode, "not both" in done.stderr) == (2, True)

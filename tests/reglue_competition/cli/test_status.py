@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from reglue_competition.competition_folder import CompetitionFolder
+from reglue_competition.store import Run
+from tests.reglue_competition.cli.conftest import Say
+
+
+@pytest.fixture
+def played(folder: Path, say: Say) -> tuple[str, str]:
+    """Ids of a submission that is finished, and of one that waits."""
+    assert say("competition", "open", str(folder), "practice").returncode == 0
+    with CompetitionFolder.read(folder).store() as store:
+        team, other = store.add_team("=Team A"), store.add_team("Team B")
+        now = datetime.now(UTC)
+        done, waits = (
+            store.enter(team, "sarsa", now - timedelta(seconds=1)),
+            store.enter(other, "random", now),
+        )
+        store.record_run(Run(done.id, 0, "evaluate:x", "complete", "", 0.5, 0.4, 0.6, '{"a": 1}'))
+        store.set_status(done.id, "playing")
+        store.set_status(done.id, "finished")
+    return done.id, waits.id
+
+
+def test_status_shows_phases_and_queue(folder: Path, say: Say, played: tuple[str, str]) -> None:
+    told = json.loads(say("competition", "status", str(folder), "--json").stdout)
+    assert told["open"] == "practice"
+    assert told["phases"][0]["submissions"] == {"finished": 1, "waiting": 1}
+    assert [each["id"] for each in told["queue"]] == [played[1]]
+    shown = say("competition", "status", str(folder)).stdout
+    assert "Treasures" in shown
+    assert "planned" in shown
+
+
+def test_status_says_when_the_next_round_begins(folder: Path, say: Say) -> None:
+    file = folder / "competition.toml"
+    file.write_text(file.read_text().replace("# round_every_s =", "round_every_s ="))
+    words = ["competition", "status", str(folder)]
+    assert "round" not in say(*words).stdout
+    assert say("competition", "open", str(folder), "practice").returncode == 0
+    begins = datetime.fromisoformat(json.loads(say(*words, "--json").stdout)["next_round"])
+    assert timedelta(0) < begins - datetime.now(UTC) <= timedelta(days=1)
+    assert f"The next round begins at {begins:%Y-%m-%d %H:%M:%S} UTC." in say(*words).stdout
+
+
+def test_status_says_why_a_phase_did_not_open(folder: Path, say: Say) -> None:
+    with CompetitionFolder.read(folder).store() as store:
+        store.note("phase not opened", phase="public", why="it was not admitted")
+    assert "it was not admitted" in say("competition", "status", str(folder)).stdout
+    told = json.loads(say("competition", "status", str(folder), "--json").stdout)
+    assert [each["not_opened"] for each in told["phases"]] == [None, "it was not admitted", None]
+
+
+def test_runs_are_shown_by_submission(folder: Path, say: Say, played: tuple[str, str]) -> None:
+    words = ["competition", "runs", str(folder), "--team", "=Team A"]
+    (told,) = json.loads(say(*words, "--json").stdout)
+    assert (told["id"], told["status"]) == (played[0], "finished")
+    assert told["runs"][0]["result"] == {"a": 1}
+    shown = say(*words).stdout
+    assert "finished" in shown
+    assert told["id"] in shown  # on one line, to be copied
+    assert json.loads(say(*words, "--phase", "public", "--json").stdout) == []
+
+
+def test_an_export_holds_all_but_secrets(
+    folder: Path, say: Say, played: tuple[str, str], tmp_path: Path
+) -> None:
+    out = tmp_path / "out.json"
+    done = say("competition", "export", str(folder), "--json", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    told = json.loads(out.read_text())
+    assert {len(told[key]) for key in ("teams", "submissions")} == {2}
+    assert told["runs"][0]["score"] == 0.5
+    assert "definition applied" in [event["kind"] for event in told["events"]]
+    assert told["definition"]["name"] == "my-comp"
+    assert "sha256" not in {key for token in told["tokens"] for key in token}
+
+
+def test_a_table_has_a_row_for_each_run(folder: Path, say: Say, played: tuple[str, str]) -> None:
+    done = say("competition", "export", str(folder), "--csv")
+    first, second = csv.DictReader(io.StringIO(done.stdout))
+    assert (first["id"], first["score"], first["run_status"]) == (played[0], "0.5", "complete")
+    assert (second["id"], second["score"], second["status"]) == (played[1], "", "waiting")
+    assert first["team"] == "'=Team A"  # no spreadsheet takes it for a formula
+    assert say("competition", "export", str(folder)).returncode == 2
+
+
+def test_an_organiser_cancels_closes_and_has_played_again(
+    folder: Path, say: Say, played: tuple[str, str]
+) -> None:
+    finished, waits = played
+    assert say("competition", "cancel", str(folder), waits).returncode == 0
+    assert say("competition", "cancel", str(folder), finished).returncode == 2
+    assert say("competition", "replay", str(folder), finished).returncode == 2
+    assert say("competition", "close", str(folder), "practice").returncode == 0
+    assert say("competition", "open", str(folder), "practice").returncode == 2
+    with CompetitionFolder.read(folder).store() as store:
+        assert store.submission(waits).cancel_asked
+        store.set_status(waits, "cancelled")
+        assert say("competition", "replay", str(folder), waits).returncode == 0
+        assert store.submission(waits).status == "waiting"
+        assert store.phases()[0].state == "closed"
+
+
+def test_a_server_that_runs_is_asked_to_open_a_phase(folder: Path, say: Say) -> None:
+    found = CompetitionFolder.read(folder)
+    with found.only_server(), found.store() as store:
+        done = say("competition", "open", str(folder), "practice")
+        assert (done.returncode, done.stdout) == (
+            0,
+            "the server opens practice within some seconds\n",
+        )
+        assert (store.phases()[0].state, store.phases()[0].open_asked) == ("planned", True)
+        assert say("competition", "migrate", str(folder)).returncode == 2
+    assert say("competition", "open", str(folder), "practice").stdout == "practice is open\n"

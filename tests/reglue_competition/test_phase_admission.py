@@ -1,0 +1,115 @@
+"""Tasks are admitted if they are exact, solvable and not too easy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reglue_bench.rehearsal import Check
+from reglue_bench.runs.observer import NullObserver
+from reglue_competition.phase_admission import admission
+from reglue_competition.phases import Secrets, plan_phase
+from tests.reglue_competition.competitions import definition, phase
+
+FILE = """
+from dataclasses import replace
+
+import numpy as np
+
+from reglue import Box
+from tests.worlds import Corridor, Walk
+
+
+class Even(Corridor):  # half of its goals are reached, whatever an agent does
+    def __init__(self) -> None:
+        super().__init__(solved={"walk": [1, 0]})
+
+
+class Drifting(Even):
+    def world(self) -> Walk:
+        walk = super().world()
+        begin = walk.start
+        walk.start = lambda cell: {"observation": begin(cell)["observation"] + np.random.rand()}
+        return walk
+
+
+class Brittle(Even):
+    # Its actions have no bounds; those that are too large raise an error.
+
+    def __init__(self) -> None:
+        super().__init__()
+        (action,) = self.spec.actions
+        self.spec = replace(self.spec, actions=(replace(action, domain=Box()),))
+
+    def world(self) -> Walk:
+        walk = super().world()
+        step = walk.step
+        walk.step = lambda action: step(action) if abs(action["action"][0]) < 1e30 else 1 / 0
+        return walk
+
+
+class Broken(Even):
+    def world(self) -> Walk:
+        raise OSError("no such map")
+
+
+def agent(observations):
+    return np.zeros((len(observations), 1))
+"""
+
+
+def checks(folder: Path, world: str, **bars: Any) -> list[Check]:
+    """Of the one benchmark of a phase."""
+    (folder / "hidden.py").write_text(FILE)
+    entry: Mapping[str, Any] = {
+        "benchmark": f"multi-task:hidden.py:{world}",
+        "options": {"num_episodes": 4},
+        "admit": bars,
+    }
+    whole = definition(phase(benchmarks=[entry]))
+    secrets = Secrets.create(folder / "secrets")
+    (drawn,) = plan_phase(whole, whole.phases[0], secrets, folder)
+    drawn = replace(drawn, settings=drawn.settings.model_copy(update={"workers": 0}))
+    return list(admission(drawn, NullObserver()))
+
+
+def test_a_task_is_admitted_within_its_bars(tmp_path: Path) -> None:
+    bars = {"reference": "hidden.py:agent", "reference_at_least": 0.5, "random_below": 0.6}
+    found = checks(tmp_path, "Even", **bars)
+    assert [check.passed for check in found] == [True, True, True, True]
+    assert found[0].what.startswith("4 episodes are the same to the bit")
+    assert found[3].what == "hidden.py:agent scores 0.5, wanted 0.5 or more"
+
+
+def test_one_that_is_too_easy_or_cannot_be_solved_is_not(tmp_path: Path) -> None:
+    bars = {"reference": "hidden.py:agent", "reference_at_least": 0.9, "random_below": 0.5}
+    assert [check.passed for check in checks(tmp_path, "Even", **bars)] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_without_bars_scores_are_remarks(tmp_path: Path) -> None:
+    assert [check.passed for check in checks(tmp_path, "Even")] == [True, True, None, None]
+
+
+@pytest.mark.parametrize(
+    ("world", "why"), [("Drifting", "not deterministic"), ("Broken", "OSError: no such map")]
+)
+def test_one_that_is_not_exact_is_played_by_nobody(tmp_path: Path, world: str, why: str) -> None:
+    (check,) = checks(tmp_path, world)
+    assert check.passed is False
+    assert why in check.what
+
+
+def test_one_that_an_agent_can_make_fail_is_not(tmp_path: Path) -> None:
+    _, check, *_ = checks(tmp_path, "Brittle")
+    assert check.passed is False
+    assert "ZeroDivisionError" in check.what
+    assert "e+38" in check.what
