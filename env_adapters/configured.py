@@ -28,7 +28,7 @@ from env_adapters.arcade import GAMES, Arcade, make_config
 from env_adapters.environment_configs.distributions import KEY, check_distributions, extremes
 from env_adapters.environment_configs.physics import Physics, check_physics
 from env_adapters.environment_configs.values import JSON, ConfigError, is_number
-from env_adapters.gymnasium.make import make
+from env_adapters.gymnasium.gymnasium_suite import make
 from env_adapters.gymnasium.suite_env import SuiteEnv
 from env_adapters.suites import suite_name
 from reglue.errors import BadArgument, UnknownName, UsageError

@@ -15,10 +15,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from env_adapters.arguments import check_integer
+from env_adapters.argument_checks import check_integer
 from env_adapters.metaworld import ALL_TASKS, catalogue, draw_goals, task_set
-from env_adapters.names import Asked, Family, SuiteName
 from env_adapters.registry import Registry
+from env_adapters.suite_names import Asked, Family, SuiteName
 from reglue.errors import BadArgument, MissingExtra, UnknownName
 from reglue.tools.loading import find
 
@@ -136,7 +136,9 @@ def _gymnasium(asked: Asked, config: Mapping[str, Any]) -> SuiteName:
 
 
 def _schedule(asked: Asked) -> SuiteName:
-    read = find("env_adapters.curricula.file:read_schedule")  # which finds suites by name itself
+    read = find(
+        "env_adapters.curricula.schedule_file:read_schedule"
+    )  # which finds suites by name itself
     config = {**read(asked.folder / asked.rest), **asked.arguments}
     if asked.key is not None:
         config["seed"] = _seed(asked.key, "seed", config, size=8)  # Rng takes no more

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 FAMILY = """
-from env_adapters.names import Asked, Family, SuiteName
+from env_adapters.suite_names import Asked, Family, SuiteName
 from tests.worlds import Corridor
 
 

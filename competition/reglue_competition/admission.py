@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from env_adapters.environment_admission import admit
+from env_adapters.determinism import admit
 from reglue.environments.world import Cell
 from reglue.errors import EnvironmentFault, NotAdmitted, raise_interrupt
 from reglue_bench.evaluation import start

@@ -11,8 +11,7 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from env_adapters.arcade.layout import corridors
-from env_adapters.arcade.scene import STAND, TICKS, WALL
+from env_adapters.arcade.scene import STAND, TICKS, WALL, corridors
 from env_adapters.arcade.sections import SAMPLED, Game, wanted
 from env_adapters.environment_configs import JSON, check_distributions
 from env_adapters.environment_configs.distributions import is_distribution

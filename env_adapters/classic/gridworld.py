@@ -22,7 +22,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from env_adapters.classic.world import ClassicWorld, Moved
+from env_adapters.classic.sample_model import ClassicWorld, Moved
 from reglue.rng import Rng
 from reglue.spec import Arrays, Discrete, TaskSpec, TensorSpec
 

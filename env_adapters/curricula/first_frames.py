@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from env_adapters.environment_configs.values import is_whole
-from env_adapters.gymnasium.world import without_window
+from env_adapters.gymnasium.gymnasium_world import without_window
 from reglue.errors import BadArgument, UsageError
 
 

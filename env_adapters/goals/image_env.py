@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
-from env_adapters.arguments import check_integer, check_positive
+from env_adapters.argument_checks import check_integer, check_positive
 from env_adapters.goals.goal_environment import PLAIN, Observation
 from env_adapters.goals.wrappers import GoalWrapper
 from reglue.errors import BadArgument, UnknownName

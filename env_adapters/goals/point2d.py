@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from env_adapters.arguments import check_flag, check_integer, check_number, check_positive
+from env_adapters.argument_checks import check_flag, check_integer, check_number, check_positive
 from env_adapters.goals.goal_environment import PLAIN, GoalEnvironment, Observation
 from env_adapters.goals.walls import Wall, free_share, walls_of
 from reglue.errors import BadArgument, UnknownName, UsageError

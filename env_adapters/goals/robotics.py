@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
-from env_adapters.arguments import check_integer
+from env_adapters.argument_checks import check_integer
 from env_adapters.goals.goal_environment import (
     PLAIN,
     Forwarding,
@@ -19,7 +19,7 @@ from env_adapters.goals.goal_environment import (
     Observation,
     found_in,
 )
-from env_adapters.goals.pictures import GoalRenderer
+from env_adapters.goals.goal_renderer import GoalRenderer
 from env_adapters.gymnasium_library import make, mujoco
 from env_adapters.mujoco import IntegrationState
 from reglue.errors import BadArgument, UsageError

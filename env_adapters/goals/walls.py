@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from env_adapters.arguments import check_number
+from env_adapters.argument_checks import check_number
 from reglue.errors import BadArgument, UnknownName
 from reglue.spec import Array
 

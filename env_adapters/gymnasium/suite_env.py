@@ -6,10 +6,10 @@ from typing import Any
 
 import gymnasium
 
-from env_adapters.gymnasium.spaces import Tensors
+from env_adapters.gymnasium.space_tensors import Tensors
 from reglue.environments.world import Cell, Rendered, Suite
 from reglue.errors import BadArgument, NotAnEnvironment, UnknownName, brief
-from reglue.gymnasium.spaces import space_of
+from reglue.gymnasium.tensor_spaces import space_of
 from reglue.messages.agent import Phase
 from reglue.spec import TensorSpec
 

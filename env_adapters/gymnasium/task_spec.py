@@ -125,7 +125,7 @@ def _arcade(env: Any) -> float:
 _OWN: Mapping[str, Callable[[Any], float]] = MappingProxyType(
     {
         "ale_py.env:AtariEnv": _atari,
-        "env_adapters.arcade.environment:Arcade": _arcade,
+        "env_adapters.arcade.arcade_env:Arcade": _arcade,
         "shimmy.dm_control_compatibility:DmControlCompatibilityV0": _dm_control,
     }
 )

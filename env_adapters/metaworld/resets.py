@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from env_adapters.cache import DiskCache
+from env_adapters.disk_cache import DiskCache
 from env_adapters.metaworld.library import fingerprint, is_verified, mujoco
 from env_adapters.mujoco import IntegrationState
 

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from env_adapters.cache import DiskCache
-from env_adapters.metaworld.fast import stand_in
+from env_adapters.disk_cache import DiskCache
+from env_adapters.metaworld.fast_step import stand_in
 from env_adapters.metaworld.library import fingerprint, is_verified, metaworld, mujoco
 from env_adapters.metaworld.resets import Resets, SettledStates, owns_memory
 from env_adapters.mujoco import IntegrationState

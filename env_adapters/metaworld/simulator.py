@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from env_adapters.cache import DiskCache, cache_folder
+from env_adapters.disk_cache import DiskCache, cache_folder
 from env_adapters.metaworld.resets import SettledStates
 from env_adapters.metaworld.shared_env import Models, SharedEnvs
 from reglue.errors import BadArgument
@@ -66,7 +66,7 @@ class Simulator:
     further ones take turns in its environment (see `shared_env`). `resets` says what a start
     costs. There is no seed: once the goal is set, nothing in the 50 tasks draws a random number.
     `fast` is for comparisons: it changes a step's cost, and no bit; see
-    env_adapters.metaworld.fast.
+    env_adapters.metaworld.fast_step.
     """
 
     def __init__(self, task: str, envs: SharedEnvs, *, fast: bool = True) -> None:

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from reglue.environments.dispatch import environment_hello, play_environment
 from reglue.environments.environment import Environment, Worlds, words
+from reglue.environments.environment_dispatch import environment_hello, play_environment
 from reglue.errors import BadReply, EnvironmentFault, raise_interrupt
 from reglue.messages.agent import Cleanup, RoutineDone, TextMessage
 from reglue.messages.environment import (

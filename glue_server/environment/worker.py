@@ -17,8 +17,8 @@ from env_adapters import SuiteName
 from glue_server.environment.shared_memory import SharedArrays, play_of
 from glue_server.processes.children import die_with, leave_after
 from glue_server.processes.frames import read_frame, write_frame
-from reglue.environments.dispatch import play_environment
 from reglue.environments.environment import Worlds, words
+from reglue.environments.environment_dispatch import play_environment
 from reglue.errors import UsageError
 from reglue.messages.agent import Fault
 from reglue.messages.environment import Play

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from env_adapters.composed import Composed
-from env_adapters.composed_world import STATE, KeptWorld
-from env_adapters.environment_admission import admit
+from env_adapters.composed import STATE, Composed, KeptWorld
+from env_adapters.determinism import admit
 from env_adapters.states import seal
 from env_adapters.suites import suite_name
 from reglue import Phase

@@ -10,10 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from env_adapters.gymnasium.env_objects import suite_made_by
-from env_adapters.gymnasium.suite import OneEnvironment
+from env_adapters.gymnasium.gymnasium_suite import OneEnvironment, suite_made_by
 from glue_server import EnvironmentCalls, LocalEnvironmentPort
-from reglue.environments.adaptation import environment_of
+from reglue.environments.environment_objects import environment_of
 from reglue.errors import NotAnEnvironment, UsageError
 from reglue.tools.loading import check_arguments
 from reglue_bench.planning.declared import Declared

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from env_adapters.names import Asked, Family, SuiteName
+from env_adapters.suite_names import Asked, Family, SuiteName
 from reglue import Box, Discrete, TaskSpec, TensorSpec
 from reglue.environments.world import Cell, Step
 from reglue.errors import UsageError

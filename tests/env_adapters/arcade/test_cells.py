@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from env_adapters.arcade import GAMES, make_config
-from env_adapters.environment_admission import admit
+from env_adapters.determinism import admit
 from env_adapters.gymnasium import Gymnasium
 from reglue.environments.world import Restorable, Seeded
 

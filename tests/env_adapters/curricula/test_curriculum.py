@@ -10,7 +10,7 @@ from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
 
 from env_adapters.curricula import NamedEnv, make_curriculum
-from env_adapters.curricula.timeline import Timeline
+from env_adapters.curricula.curriculum import Timeline
 from reglue.errors import UsageError
 from tests.env_adapters.curricula.scripted import Scripted, by_episodes, episodes, named
 

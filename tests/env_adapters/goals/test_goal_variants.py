@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from env_adapters.environment_admission import admit
+from env_adapters.determinism import admit
 from env_adapters.goals import GoalEnvironment, Point2D
 from env_adapters.gymnasium import Gymnasium
 from reglue.environments.world import Cell, Restorable

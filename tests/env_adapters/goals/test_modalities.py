@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from env_adapters.environment_admission import admit
+from env_adapters.determinism import admit
 from env_adapters.goals import FlatGoalEnv, GoalWrapper, ImageEnv, Point2D
 from env_adapters.gymnasium import Gymnasium
 from reglue.environments.world import Cell

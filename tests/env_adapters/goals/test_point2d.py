@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from env_adapters.environment_admission import admit
+from env_adapters.determinism import admit
 from env_adapters.goals import Point2D
 from env_adapters.gymnasium import Gymnasium
 from reglue.errors import UnknownName, UsageError

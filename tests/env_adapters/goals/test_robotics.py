@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from env_adapters.environment_admission import admit
+from env_adapters.determinism import admit
 from env_adapters.goals import FlatGoalEnv, goal_environment
 from env_adapters.gymnasium import Gymnasium
 from env_adapters.gymnasium_library import make

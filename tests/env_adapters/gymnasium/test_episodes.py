@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from env_adapters import Restorable
-from env_adapters.environment_admission import admit
+from env_adapters.determinism import admit
 from env_adapters.gymnasium import Gymnasium
 from reglue.environments.world import Seeded
 from reglue.errors import UnknownName, UsageError

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from env_adapters.cache import DiskCache
+from env_adapters.disk_cache import DiskCache
 from env_adapters.metaworld.resets import Resets, SettledStates
 from env_adapters.metaworld.shared_env import Models
 from env_adapters.mujoco import IntegrationState

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from env_adapters.cache import DiskCache
+from env_adapters.disk_cache import DiskCache
 from env_adapters.metaworld import ALL_TASKS, resets
 from env_adapters.metaworld.library import mujoco
 from env_adapters.metaworld.resets import SettledStates

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from env_adapters.names import Asked
+from env_adapters.suite_names import Asked
 from reglue import Phase
 from reglue.environments.world import Cell
 from reglue.errors import UsageError

@@ -10,8 +10,8 @@ import gymnasium
 import numpy as np
 
 from reglue.errors import BadArgument, NotCopied, OutOfOrder
-from reglue.gymnasium.spaces import ActionRows, space_of, value_of
 from reglue.gymnasium.stepped_session import Landed, SteppedSession
+from reglue.gymnasium.tensor_spaces import ActionRows, space_of, value_of
 from reglue.messages.agent import Budget, Phase
 from reglue.spec import Array, TaskSpec
 

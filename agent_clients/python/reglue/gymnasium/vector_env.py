@@ -13,8 +13,8 @@ from gymnasium.vector.utils import batch_space
 
 from reglue.errors import BadArgument, OutOfOrder
 from reglue.gymnasium.env import drawing_metadata, reduced
-from reglue.gymnasium.spaces import ActionRows, space_of, value_of
 from reglue.gymnasium.stepped_session import Landed, Mask, SteppedSession
+from reglue.gymnasium.tensor_spaces import ActionRows, space_of, value_of
 from reglue.messages.agent import Budget, Phase
 from reglue.spec import TaskSpec
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from reglue.errors import BadArgument
 from reglue.rollouts.rollout import FIRST_FRAME
-from reglue.rollouts.vector_env import named
+from reglue.rollouts.vector_env_stream import named
 from reglue.spec import Array
 
 Policy: TypeAlias = Callable[[Any], Any]

@@ -45,7 +45,7 @@ import numpy as np
 from reglue.errors import SpecError
 from reglue.spec import Box, Discrete, Domain, MultiBinary, MultiDiscrete, TaskSpec, TensorSpec
 from reglue.task_spec_string.grammar import parse_task_spec
-from reglue.task_spec_string.value import AbstractType, Range, TaskSpecString, is_int32
+from reglue.task_spec_string.spec_string import AbstractType, Range, TaskSpecString, is_int32
 
 MOST_NUMBERS = 8 * 1024 * 1024
 """The numbers of one observation or action: as many float64s as a hub's largest message holds."""

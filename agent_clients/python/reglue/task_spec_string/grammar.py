@@ -36,7 +36,7 @@ from contextlib import contextmanager
 from typing import NamedTuple, NoReturn, Protocol
 
 from reglue.errors import SpecError, UnknownVersion
-from reglue.task_spec_string.value import (
+from reglue.task_spec_string.spec_string import (
     INT_MAX,
     INT_MIN,
     MOST_SHOWN,

@@ -23,7 +23,7 @@ from typing import Any
 from reglue.agents.adaptation import ModelAgent
 from reglue.agents.agent import Policy
 from reglue.agents.metaworld import MetaWorldAgent
-from reglue.environments.adaptation import adapted_suite
+from reglue.environments.environment_objects import adapted_suite
 from reglue.errors import CannotLoad, raise_interrupt, suggestion
 from reglue.examples import EXAMPLES
 

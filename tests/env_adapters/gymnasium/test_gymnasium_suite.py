@@ -16,12 +16,12 @@ from gymnasium import spaces
 
 from env_adapters import Restorable
 from env_adapters.gymnasium import Gymnasium
-from env_adapters.gymnasium.spaces import Tensors
+from env_adapters.gymnasium.space_tensors import Tensors
 from env_adapters.gymnasium_library import make
 from env_adapters.suites import suite_name
 from reglue.environments.world import Cell, Seeded
 from reglue.errors import CannotLoad, MissingExtra, UnknownName, UsageError
-from reglue.gymnasium.spaces import space_of
+from reglue.gymnasium.tensor_spaces import space_of
 from reglue.messages.agent import Phase
 from reglue.spec import Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
 from tests.env_adapters.gymnasium.playing import KNOWN

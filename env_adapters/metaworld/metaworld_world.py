@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from env_adapters.metaworld.pictures import CameraRenderer
+from env_adapters.metaworld.library import mujoco
 from env_adapters.metaworld.simulator import Simulator, SimulatorPool, SimulatorState
+from env_adapters.mujoco import IntegrationState, make_renderer
 from env_adapters.states import EpisodeState, read_episode_state
 from reglue.agents.metaworld import ALL_TASKS
 from reglue.environments.world import Cell, Step
@@ -225,3 +226,27 @@ class MetaWorldWorld:
         if self._episode is None:
             raise UsageError("no episode is running; call start first")
         return self._episode
+
+
+_SIZE = 480  # pixels: as many as Meta-World's models make room for
+_CAMERA = "corner2"  # sees the table, the arm and the goal; it hangs upside down
+
+
+class CameraRenderer:
+    """Pictures of one model's states."""
+
+    def __init__(self, model: Any) -> None:
+        """Raises UsageError where MuJoCo cannot draw on this machine."""
+        self.model, self.data = model, mujoco().MjData(model)
+        self._renderer = make_renderer(model, _SIZE, _SIZE)
+
+    def take(self, physics: npt.NDArray[np.float64]) -> Array:
+        """(480, 480, 3) uint8 of an integration state, (n,)."""
+        IntegrationState(self).restore(physics)
+        self._renderer.update_scene(self.data, _CAMERA)
+        picture: Array = self._renderer.render()
+        return picture[::-1, ::-1].copy()
+
+    def close(self) -> None:
+        """Free what the library for drawing holds."""
+        self._renderer.close()

@@ -11,9 +11,14 @@ from functools import cached_property
 from typing import Literal
 
 from env_adapters.metaworld.library import metaworld, mujoco, version
+from env_adapters.metaworld.metaworld_world import (
+    ACTION,
+    MetaWorldWorld,
+    Observations,
+    SuiteSettings,
+)
 from env_adapters.metaworld.simulator import MAX_HORIZON, SimulatorPool
 from env_adapters.metaworld.task_sets import check_task
-from env_adapters.metaworld.world import ACTION, MetaWorldWorld, Observations, SuiteSettings
 from reglue.errors import BadArgument
 from reglue.spec import Box, TaskSpec, TensorSpec
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from env_adapters.cache import DiskCache, Usage, cache_folder
+from env_adapters.disk_cache import DiskCache, Usage, cache_folder
 
 KEY = {"what": "a number", "of": [1, 2]}
 OTHER = {"what": "a number", "of": [1, 3]}
@@ -31,7 +31,7 @@ def only_file(cache: DiskCache, suffix: str = ".entry") -> Path:
 
 def test_what_was_kept_is_found_by_another_process(cache: DiskCache) -> None:
     program = (
-        "import sys, pathlib; from env_adapters.cache import DiskCache;"
+        "import sys, pathlib; from env_adapters.disk_cache import DiskCache;"
         f"DiskCache(pathlib.Path(sys.argv[1])).put({KEY}, b'seven')"
     )
     paths = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

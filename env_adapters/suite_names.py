@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from env_adapters.arguments import DRAWS
+from env_adapters.argument_checks import DRAWS
 from reglue.environments.world import Suite
 from reglue.errors import NotAnEnvironment, ReglueError, UsageError, raise_interrupt
 from reglue.tools.loading import check_arguments, find
@@ -41,7 +41,7 @@ class SuiteName:
         A factory may be a class of `gymnasium.Env`, or a function that makes one. Raises
         UsageError, also where its author's code fails.
         """
-        from env_adapters.gymnasium.env_objects import suite_made_by  # costs 30 ms
+        from env_adapters.gymnasium.gymnasium_suite import suite_made_by  # costs 30 ms
 
         make = find(self.factory)
         check_arguments(self.factory, make, self.config)

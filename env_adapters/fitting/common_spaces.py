@@ -1,4 +1,4 @@
-"""One pair of spaces for environments whose own differ, see `env_adapters.fitting.fit`."""
+"""One pair of spaces for environments whose own differ, see `env_adapters.fitting`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from env_adapters.environment_configs.values import ConfigError
-from env_adapters.fitting.fit import Fit
+from env_adapters.fitting import Fit
 from reglue.errors import BadArgument, MissingExtra
 
 try:

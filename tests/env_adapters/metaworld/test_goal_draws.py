@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from env_adapters.metaworld import ALL_TASKS, draw_goals, goals, task_set
+from env_adapters.metaworld import ALL_TASKS, draw_goals, task_set
+from env_adapters.metaworld import goal_draws as goals
 from env_adapters.metaworld.library import metaworld
 from reglue.errors import UsageError
 

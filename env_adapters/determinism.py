@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from env_adapters.names import check_suite
+from env_adapters.suite_names import check_suite
 from reglue.environments.world import Cell, Restorable, Seeded, Step, Suite, World
 from reglue.errors import NotAdmitted, brief
 from reglue.messages.agent import Phase

@@ -9,9 +9,8 @@ import numpy as np
 
 from reglue.errors import EnvironmentFault, UnknownName
 from reglue.rollouts.policy import AskedPolicy, Policy
-from reglue.rollouts.recorder import Recorder, integer
-from reglue.rollouts.rollout import Rollout, first_frame
-from reglue.rollouts.vector_env import Arrival, Flags, VectorEnvStream, named, rebuilt
+from reglue.rollouts.rollout import Recorder, Rollout, first_frame, integer
+from reglue.rollouts.vector_env_stream import Arrival, Flags, VectorEnvStream, named, rebuilt
 from reglue.spec import Arrays
 
 _FIRST_ROWS = 64  # of the arrays, before they grow

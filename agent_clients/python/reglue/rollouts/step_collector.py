@@ -12,9 +12,8 @@ import numpy as np
 
 from reglue.errors import BadArgument
 from reglue.rollouts.policy import AskedPolicy, Policy
-from reglue.rollouts.recorder import Recorder, integer
-from reglue.rollouts.rollout import Finals, Rollout, first_frame
-from reglue.rollouts.vector_env import Arrival, Flags, VectorEnvStream, named, rebuilt
+from reglue.rollouts.rollout import Finals, Recorder, Rollout, first_frame, integer
+from reglue.rollouts.vector_env_stream import Arrival, Flags, VectorEnvStream, named, rebuilt
 from reglue.spec import Arrays
 
 

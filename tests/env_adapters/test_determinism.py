@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from env_adapters import Cell, Step, SuiteName
-from env_adapters.environment_admission import admit
+from env_adapters.determinism import admit
 from env_adapters.gymnasium import Gymnasium
 from env_adapters.suites import EXAMPLES
 from reglue import Box, TaskSpec, TensorSpec

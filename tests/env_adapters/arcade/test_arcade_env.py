@@ -78,8 +78,7 @@ def test_who_plays_scores_more_than_who_waits(game: str) -> None:
 
 def test_episodes_are_the_same_in_another_process() -> None:
     program = (
-        "from tests.env_adapters.arcade.test_environment import played_digest;"
-        "print(played_digest())"
+        "from tests.env_adapters.arcade.test_arcade_env import played_digest;print(played_digest())"
     )
     there = [
         subprocess.run(

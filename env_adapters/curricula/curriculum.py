@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
@@ -11,12 +13,11 @@ import numpy as np
 from gymnasium import spaces
 
 from env_adapters.configured import Env
-from env_adapters.curricula.cast import EnvironmentCache
-from env_adapters.curricula.schedule import Entry
-from env_adapters.curricula.timeline import Place, Timeline
+from env_adapters.curricula.environment_cache import EnvironmentCache
+from env_adapters.curricula.schedule import Entry, Interpreter, Reader, Reading
 from env_adapters.environment_configs.values import ConfigError, is_whole
-from env_adapters.fitting.fit import Fit
-from env_adapters.fitting.spaces import Actions, Observations
+from env_adapters.fitting import FITS, Fit
+from env_adapters.fitting.common_spaces import Actions, Observations
 from reglue.errors import BadArgument, UnknownName, UsageError
 from reglue.rng import Rng
 
@@ -34,7 +35,7 @@ class Curriculum(gymnasium.Env[Any, Any]):
     everything in the episode except pools.
 
     With `episodic=False` the last step of an entry truncates its episode. `fit` says how spaces
-    that differ are combined, see `env_adapters.fitting.fit`.
+    that differ are combined, see `env_adapters.fitting`.
     With `task_id` observations are a Dict that also holds `task_id`: the environment's name, which
     must consist of numbers.
     """
@@ -64,7 +65,7 @@ class Curriculum(gymnasium.Env[Any, Any]):
         self._end: int | None = None  # the step that ends the entry
         found = self._cast.kinds()
         self.can_be_kept = all(each.can_be_kept for each in found)
-        """Whether every environment can save its state, see `env_adapters.curricula.kept`."""
+        """Whether every environment can save its state (`environment_state.can_be_kept`)."""
         self._actions = Actions([(each.path, each.actions) for each in found], fit)
         self._observations = Observations([(each.path, each.observations) for each in found], fit)
         self.action_space = self._actions.space
@@ -184,3 +185,109 @@ def _task_ids(found: Sequence[tuple[str, Any]]) -> Any:
             told = f"{wanted} numbers as at {found[0][0]}"
             raise ConfigError(path, f"got the name {name!r}, wanted {told}")
     return spaces.Box(-np.inf, np.inf, (wanted,), np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The entry of an episode that begins after so many episodes, or steps, of the run."""
+
+    entry: int  # its index in the schedule
+    within: int  # episodes or steps of this entry so far
+    end: int | None  # the entry's end, from the run's beginning; None: never
+
+
+class Timeline:
+    """Entries one after another, each as long as `durations` says.
+
+    The last one goes on for ever. An entry of length 0 is still played for one episode, or one
+    step, which the next one loses, as in the original (Meta Arcade, `curriculum_tools`): entry i
+    ends at the sum of the durations up to it, but at least one later than the entry before it.
+    """
+
+    def __init__(self, durations: Sequence[int]) -> None:
+        self._ends: list[int] = []
+        total = end = 0
+        for duration in durations:
+            total += duration
+            end = max(total, end + 1)
+            self._ends.append(end)
+
+    def at(self, position: int) -> Place:
+        """After `position` episodes or steps."""
+        last = len(self._ends) - 1
+        entry = min(bisect_right(self._ends, position), last)
+        begin = self._ends[entry - 1] if entry else 0
+        return Place(entry, position - begin, self._ends[entry] if entry < last else None)
+
+
+def make_curriculum(  # noqa: PLR0913 - the original's, and ours
+    schedule: Any,
+    *,
+    primary_interpreter: Interpreter | None = None,
+    episodic: bool = False,
+    across_workers: int = 1,
+    seed: int = 0,
+    key_readers: Mapping[str, Reader] | None = None,
+    fit: Fit = "equal",
+    task_id: bool = False,
+    **env_kwargs: Any,
+) -> tuple[Curriculum, int]:
+    """An environment that plays `schedule`, and the schedule's total duration.
+
+    `schedule` is a list of `[what, duration]`, see `env_adapters.curricula.schedule`.
+    Durations count steps, or episodes if `episodic`. Each of `across_workers` copies gets its
+    share of every duration, rounded down. All draws follow from `seed`.
+    `primary_interpreter(what, **env_kwargs)` makes the environment of each entry, and of each
+    member of a pool, from whatever the schedule has in its place; you close these environments.
+    `key_readers` read entries of other keys. `fit` says how spaces that differ are combined
+    (`env_adapters.fitting`). `task_id` shows numeric names in observations.
+    `env_kwargs` are passed to every environment that is made here. Raises ConfigError, which says
+    what is wrong and where in the schedule.
+    """
+    _check_whole("across_workers", across_workers, 1)
+    _check_whole("seed", seed, 0)
+    _check_flag("episodic", episodic)
+    _check_flag("task_id", task_id)
+    if fit not in FITS:
+        raise ConfigError("fit", str(UnknownName("fit", str(fit), FITS)))
+    if primary_interpreter is not None and not callable(primary_interpreter):
+        raise ConfigError(
+            "primary_interpreter", f"got {primary_interpreter!r}, wanted a function of an entry"
+        )
+    readers = {} if key_readers is None else key_readers
+    _check_readers(readers)
+    entries = Reading(episodic, across_workers, readers, env_kwargs, primary_interpreter).entries(
+        schedule
+    )
+    if not entries:
+        raise ConfigError("schedule", "got nothing to play, since every entry is repeated 0 times")
+    env = Curriculum(
+        entries, episodic=episodic, seed=int(seed), env_kwargs=env_kwargs, fit=fit, task_id=task_id
+    )
+    return env, sum(entry.duration for entry in entries)
+
+
+def interpolation(
+    config1: Any, config2: Any, duration: int, *, episodic: bool = False, **env_kwargs: Any
+) -> Curriculum:
+    """From one config to the other within `duration`, as Meta Arcade's `MetaArcadeInterpolate-v0`.
+
+    Raises ConfigError.
+    """
+    schedule = [[{"interpolate": [config1, config2]}, duration]]
+    return make_curriculum(schedule, episodic=episodic, **env_kwargs)[0]
+
+
+def _check_whole(name: str, given: object, least: int) -> None:
+    if not is_whole(given) or not least <= given < 2**63:
+        raise ConfigError(name, f"got {given!r}, wanted an integer from {least} below 2**63")
+
+
+def _check_flag(name: str, given: object) -> None:
+    if not isinstance(given, bool):
+        raise ConfigError(name, f"got {given!r}, wanted True or False")
+
+
+def _check_readers(given: object) -> None:
+    if not isinstance(given, Mapping) or not all(map(callable, given.values())):
+        raise ConfigError("key_readers", f"got {given!r}, wanted functions by their keys")

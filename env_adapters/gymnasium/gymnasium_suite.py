@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from env_adapters.arguments import DRAWS, check_integer
-from env_adapters.gymnasium.make import make
-from env_adapters.gymnasium.spaces import Tensors
+from env_adapters import gymnasium_library
+from env_adapters.argument_checks import DRAWS, check_integer
+from env_adapters.gymnasium.gymnasium_world import ExactWorld, Goals, GymnasiumWorld
+from env_adapters.gymnasium.space_tensors import Tensors
 from env_adapters.gymnasium.state_codec import state_codec
 from env_adapters.gymnasium.task_spec import horizon_of, reward_range, tells_success
-from env_adapters.gymnasium.world import ExactWorld, Goals, GymnasiumWorld
 from env_adapters.gymnasium_library import gymnasium
-from reglue.errors import BadArgument
+from reglue.errors import BadArgument, UsageError
 from reglue.spec import TaskSpec
 from reglue.texts import extra_of_texts
+from reglue.tools.loading import check_arguments
 
 
 class OneEnvironment:
@@ -182,3 +184,91 @@ def _drawn(env: Any, goals: int, seed: int) -> Goals:
     from env_adapters.goals.goal_environment import GoalVariants
 
     return GoalVariants(env, goals, seed)
+
+
+def suite_of(
+    candidate: object, arguments: Mapping[str, Any] | None = None
+) -> OneEnvironment | None:
+    """The suite that plays a `gymnasium.Env`, a class or an object; None for anything else.
+
+    Its only task is called by the environment's id, or else by its class. A class, made
+    with `arguments`, plays in any number of slots. An object plays in one, and stays open.
+
+    >>> import gymnasium
+    >>> suite = suite_of(gymnasium.make("CartPole-v1"))
+    >>> dict(suite.variants), suite.spec.actions[0].domain
+    ({'CartPole-v1': 1}, Discrete(n=2, start=0))
+
+    Raises CannotLoad for arguments that the class does not take, and UsageError if a space has no
+    tensors.
+    """
+    if isinstance(candidate, _env_class()):
+        return _ObjectSuite(candidate)
+    if isinstance(candidate, type) and issubclass(candidate, _env_class()):
+        check_arguments(candidate.__name__, candidate, arguments or {})
+        suite: OneEnvironment = suite_made_by(candidate, arguments or {})
+        return suite
+    return None
+
+
+def suite_made_by(make: Callable[..., Any], config: Mapping[str, Any]) -> Any:
+    """What `make` makes of `config`: a suite, or a `gymnasium.Env` as one."""
+    first = [made := make(**config)]
+    if not isinstance(made, _env_class()):
+        return made
+
+    def another() -> Any:
+        if first:
+            return first.pop()
+        if (again := make(**config)) is made:
+            raise UsageError(
+                f"got the same {type(made).__name__} from two calls of what makes it, wanted a new "
+                "one from each"
+            )
+        return again
+
+    return OneEnvironment(_name(made), another, config)
+
+
+class _ObjectSuite(OneEnvironment):
+    """Plays one object."""
+
+    max_slots = 1
+
+    def __init__(self, env: Any) -> None:
+        super().__init__(_name(env), lambda: _Lent(env), {})
+
+
+class _Lent:
+    """An environment without `close`, which only its owner calls."""
+
+    changes_nothing = True
+
+    def __init__(self, env: Any) -> None:
+        self.env = env
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.env, name)
+
+    def close(self) -> None:
+        """Leave it open."""
+
+
+def _env_class() -> Any:
+    """`gymnasium.Env`; a class without instances if the package was never loaded."""
+    return getattr(sys.modules.get("gymnasium"), "Env", ())
+
+
+def _name(env: Any) -> str:
+    return str(env.spec.id) if env.spec else type(env.unwrapped).__name__
+
+
+def make(name: str, options: Mapping[str, Any]) -> Any:
+    """As `env_adapters.gymnasium_library.make`; gymnasium-robotics' take `fixed_goal` too."""
+    return gymnasium_library.make(name, options, fix_goal=_fix_goal)
+
+
+def _fix_goal(env: Any, goal: Any) -> Any:
+    from env_adapters.goals import goal_environment  # loads gymnasium
+
+    return goal_environment(env, fixed_goal=goal)

@@ -1,6 +1,6 @@
 """Common tensors of tasks whose own tensors differ, and the way between the two.
 
-How they are combined is what `env_adapters.fitting.fit` says of `pad` and `superset`.
+How they are combined is what `env_adapters.fitting` says of `pad` and `superset`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from env_adapters.fitting.fit import Fit
+from env_adapters.fitting import Fit
 from reglue.spec import Arrays, TaskSpec
 
 
@@ -26,9 +26,9 @@ def fitted(specs: Mapping[str, TaskSpec], fit: Fit) -> tuple[dict[str, TaskSpec]
     Raises UsageError, which names the task, where tensors cannot be combined so.
     """
     # Gymnasium is an extra, and tasks with equal tensors do without it.
-    from env_adapters.fitting.spaces import Actions, Observations
-    from env_adapters.gymnasium.spaces import Tensors
-    from reglue.gymnasium.spaces import space_of, value_of
+    from env_adapters.fitting.common_spaces import Actions, Observations
+    from env_adapters.gymnasium.space_tensors import Tensors
+    from reglue.gymnasium.tensor_spaces import space_of, value_of
 
     seen = [(name, space_of(spec.observations)) for name, spec in specs.items()]
     done = [(name, space_of(spec.actions)) for name, spec in specs.items()]

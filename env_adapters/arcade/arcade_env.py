@@ -10,9 +10,9 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from env_adapters.arcade.config import episode_config, make_config
-from env_adapters.arcade.layout import lay_out
 from env_adapters.arcade.play import Play, inside_of, play_from
-from env_adapters.arcade.screen import Screen
+from env_adapters.arcade.scene import lay_out
+from env_adapters.arcade.sprites import Screen
 from env_adapters.arcade.window import Window
 from env_adapters.environment_configs import JSON, sample
 from reglue.errors import BadArgument, UsageError

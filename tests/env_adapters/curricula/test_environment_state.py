@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from env_adapters.curricula.suite import Schedule
-from env_adapters.curricula.world import KeptWorld
-from env_adapters.environment_admission import admit
+from env_adapters.curricula.suite import KeptWorld, Schedule
+from env_adapters.determinism import admit
 from env_adapters.states import read_episode_state
 from reglue import Phase
 from reglue.environments.world import Cell, Restorable

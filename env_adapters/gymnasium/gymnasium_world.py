@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from env_adapters.gymnasium.spaces import Tensors
+from env_adapters.gymnasium.space_tensors import Tensors
 from env_adapters.gymnasium.state_codec import StateCodec, generator_at, words_of
 from env_adapters.gymnasium_library import mujoco
 from env_adapters.states import (

@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from env_adapters.configured import configured, read_config
-from env_adapters.curricula.make import make_curriculum
-from env_adapters.curricula.sources import standing
+from env_adapters.curricula.curriculum import make_curriculum
+from env_adapters.curricula.environment_cache import standing
 from env_adapters.environment_configs.lines import line_of
 from env_adapters.environment_configs.values import ConfigError, inside
 from reglue.errors import BadArgument, UnknownName, UsageError
