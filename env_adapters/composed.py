@@ -1,4 +1,4 @@
-"""A suite made of others: some of their tasks and variants, seen in part, for so many steps."""
+"""A suite made of other suites: some of their tasks, variants and tensors, up to a horizon."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from env_adapters.fitting import FITS, Fit
-from env_adapters.fitting.common_tensors import View, fitted
+from env_adapters.fitting.common_tensors import View, fit_specs
 from env_adapters.states import seal, unseal
 from env_adapters.suite_names import SuiteName
 from reglue.environments.world import Cell, Rendered, Restorable, Step, Suite, World
@@ -29,7 +29,7 @@ class Composed:
     them, for `pad` and `superset` see `env_adapters.fitting`.
 
     Raises UsageError if a suite, task, variant or tensor is unknown, or if the tensors of tasks
-    cannot be fitted.
+    cannot be combined.
     """
 
     def __init__(
@@ -53,23 +53,23 @@ class Composed:
         if fit not in FITS:
             raise UnknownName("fit", fit, FITS)
         if fit != "equal" and specs:
-            specs, self._views = fitted(specs, fit)
+            specs, self._views = fit_specs(specs, fit)
         if self.raw_actions:
             self._views = {name: self._clipping(name, view) for name, view in self._views.items()}
         self._spec = _common(specs)
-        told = json.dumps([suites, tasks, horizon, sees, fit], sort_keys=True, default=repr)
-        self._mark = hashlib.sha256(told.encode()).hexdigest()
+        text = json.dumps([suites, tasks, horizon, sees, fit], sort_keys=True, default=repr)
+        self._mark = hashlib.sha256(text.encode()).hexdigest()
 
     @staticmethod
-    def drawing(config: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The config whose worlds draw, if they can."""
-        made = [SuiteName(each["factory"], each["config"]).drawing() for each in config["suites"]]
+    def rendering(config: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The config of a suite whose worlds render pictures, where they can."""
+        made = [SuiteName(each["factory"], each["config"]).rendering() for each in config["suites"]]
         suites = [{"factory": each.factory, "config": each.config} for each in made]
         return {**config, "suites": suites}
 
     @property
     def spec(self) -> TaskSpec:
-        """Observations and actions of all tasks."""
+        """The observations and actions that all tasks share."""
         return self._spec
 
     @property
@@ -79,22 +79,20 @@ class Composed:
 
     @property
     def standardizes(self) -> bool:
-        """Whether every suite does."""
         return all(suite.standardizes for suite in self._suites)
 
     @property
     def tells_success(self) -> bool:
-        """False if no suite's episodes ever report success."""
         return any(getattr(suite, "tells_success", True) for suite in self._suites)
 
     @property
     def raw_actions(self) -> bool:
-        """Whether a suite wants actions as they are: those of the others are clipped here."""
+        """Whether some suite takes unclipped actions; for the others they are clipped here."""
         return any(map(_is_raw, self._suites))
 
     @property
     def counts_steps(self) -> bool:
-        """Whether some suite's cells need the run's steps."""
+        """Whether the cells of some suite need the number of steps of the run before them."""
         return any(getattr(suite, "counts_steps", False) for suite in self._suites)
 
     def world(self) -> World:
@@ -103,7 +101,9 @@ class Composed:
         worlds = {place: self._suites[place].world() for place in sorted(places)}
         if not all(isinstance(world, Restorable) for world in worlds.values()):
             return ComposedWorld(self._views, self._horizon, worlds, self._sources)
-        return KeptWorld(self._views, self._horizon, worlds, self._sources, mark=self._mark)
+        return RestorableComposedWorld(
+            self._views, self._horizon, worlds, self._sources, mark=self._mark
+        )
 
     def _clipping(self, name: str, view: View) -> View:
         suite = self._suites[self._sources[name][0]]
@@ -112,8 +112,7 @@ class Composed:
         tensors = {tensor.name: tensor for tensor in suite.spec.actions}
 
         def act(actions: Arrays) -> Arrays:
-            own = view.act(actions)
-            return {name: tensors[name].clipped(values) for name, values in own.items()}
+            return {name: tensors[name].clipped(array) for name, array in view.act(actions).items()}
 
         return replace(view, act=act)
 
@@ -144,7 +143,7 @@ def _spec(name: str, spec: TaskSpec, horizon: int, sees: Sequence[str] | None) -
 
 
 def _selection(spec: TaskSpec) -> View:
-    """What agents see of a task's own tensors; its actions are theirs."""
+    """A view that leaves out tensors, and changes no actions."""
     names = [tensor.name for tensor in spec.observations]
     return View(lambda arrays: {name: arrays[name] for name in names}, lambda actions: actions)
 
@@ -159,7 +158,7 @@ def _common(specs: Mapping[str, TaskSpec]) -> TaskSpec:
             got, other = getattr(spec, what), getattr(wanted, what)
             if got != other:
                 hint = '; fit = "pad" or "superset" combines them' * isinstance(got, tuple)
-                words = f"got as {what} {_words(got, other)} as in {first}{hint}"
+                words = f"got as {what} {_difference(got, other)} as in {first}{hint}"
                 raise BadArgument(f"{name}: {words}")
     lows, highs = zip(*(spec.reward_range for spec in specs.values()), strict=True)
     horizons = [spec.horizon for spec in specs.values()]
@@ -171,24 +170,24 @@ def _common(specs: Mapping[str, TaskSpec]) -> TaskSpec:
     )
 
 
-def _words(got: object, wanted: object) -> str:
-    """A difference: names, dtypes and shapes of tensors, unless they are alike."""
+def _difference(got: object, wanted: object) -> str:
+    """Both values; of tensors their names, dtypes and shapes, or that only the bounds differ."""
     if not isinstance(got, tuple) or not isinstance(wanted, tuple):
         return f"{got}, wanted {wanted}"
-    told, other = (
+    got_text, wanted_text = (
         ", ".join(f"{tensor.name} {tensor.dtype} {tensor.shape}" for tensor in each)
         for each in (got, wanted)
     )
-    if told == other:
-        return f"{told} with other bounds than wanted,"
-    return f"{told}, wanted {other}"
+    if got_text == wanted_text:
+        return f"{got_text} with other bounds than wanted,"
+    return f"{got_text}, wanted {wanted_text}"
 
 
 Sources: TypeAlias = dict[str, tuple[int, str, Sequence[int]]]
-"""Of each task: the place of its suite, its name there, and the variants that are played."""
+"""For each task: the index of its suite, its name there, and the variants that are played."""
 
 STATE = b"reglue.composed.state.1\n"
-"""What states begin with."""
+"""The first bytes of every state."""
 
 
 class ComposedWorld:
@@ -197,15 +196,14 @@ class ComposedWorld:
     def __init__(
         self, views: Mapping[str, View], horizon: int, worlds: Mapping[int, Any], sources: Sources
     ) -> None:
-        """`worlds` are the suites', by their places; `views` are those of the tasks."""
+        """`views` are by task, `worlds` by the index of their suite."""
         self._views, self._horizon = views, horizon
         self._worlds, self._sources = worlds, sources
-        self._task: str | None = None  # the present one's
-        self._last: World | None = None  # of the present or the last episode
+        self._task: str | None = None  # of the running episode
+        self._last: World | None = None  # plays the running episode, or played the last one
         self._steps = 0
 
     def start(self, cell: Cell) -> Arrays:
-        """Begin the cell's episode. Raises UsageError."""
         if cell.task not in self._sources:
             raise UnknownName("task in this suite", cell.task, self._sources)
         place, task, numbers = self._sources[cell.task]
@@ -216,7 +214,6 @@ class ComposedWorld:
         return self._go_on(cell.task, 0).observe(first)
 
     def step(self, action: Arrays) -> Step:
-        """Take one step. Raises UsageError."""
         world, view = self._live()
         step = world.step(view.act(action))
         self._steps += 1
@@ -228,7 +225,6 @@ class ComposedWorld:
         return Step(step.reward, seen, step.terminated, truncated, step.success)
 
     def render(self) -> Array | None:
-        """As the episode's world; None if that does not draw."""
         world: object = self._last
         return world.render() if isinstance(world, Rendered) else None
 
@@ -249,9 +245,9 @@ class ComposedWorld:
         return self._last, self._views[self._task]
 
 
-class KeptWorld(ComposedWorld):
-    """Its worlds are Restorable, so it is too. It is not Seeded, since the state of one suite's
-    random generator means nothing to another suite.
+class RestorableComposedWorld(ComposedWorld):
+    """A ComposedWorld whose worlds are all Restorable. It is not Seeded, since the state of one
+    suite's random generator means nothing to another suite.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
-"""A folder that keeps expensive results from one process to the next.
+"""A folder that stores expensive results for later processes.
 
 The key of an entry names everything that the entry depends on, so a change gives another
 key. Any number of processes may write; each entry is written whole or not at all. A damaged
 entry, or one of another key, counts as missing: it is computed and written again. If the
-folder cannot be written to, nothing is kept. There are no locks, so the folder may be on a
+folder cannot be written to, nothing is stored. There are no locks, so the folder may be on a
 network file system.
 
 Entries decide what is simulated, and nothing in an entry proves who wrote it: a folder that
@@ -54,23 +54,23 @@ def cache_folder() -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a cache holds."""
+    """The number and size of a cache's entries."""
 
     entries: int
     size_bytes: int
 
 
 class DiskCache:
-    """Keeps bytes and files in `folder`; keeps nothing if that is None."""
+    """Stores bytes and files in `folder`; stores nothing if that is None."""
 
     def __init__(self, folder: Path | None, limit_bytes: int = LIMIT_BYTES) -> None:
         self.folder = folder
-        self._is_kept = folder is not None and not _others_write(folder)
+        self._is_used = folder is not None and not _others_write(folder)
         self.limit_bytes = limit_bytes
         self._unchecked_bytes = limit_bytes  # written since the last check of the size
 
     def get(self, key: Key) -> bytes | None:
-        """The bytes kept under this key, unchanged, or None."""
+        """The bytes that were stored under `key`; None if there are none, or they were changed."""
         path = self._path(key, _ENTRY)
         content = _read(path)
         if path is None or content is None:
@@ -83,14 +83,14 @@ class DiskCache:
         return value
 
     def put(self, key: Key, value: bytes) -> None:
-        """Keep `value`, if the folder can be written to."""
+        """Store `value`, if the folder can be written to."""
         text = _text(key)
         body = _LENGTH.pack(len(text)) + text + value
         content = _MAGIC + hashlib.sha256(body).digest() + body
         self._write(self._path(key, _ENTRY), lambda path: path.write_bytes(content))
 
     def get_file(self, key: Key) -> Path | None:
-        """The file kept under this key, its content unchanged, or None."""
+        """The file that was stored under `key`; None if there is none, or it was changed."""
         path, value = self._path(key, _FILE), self.get(key)
         if path is None or value is None or value != _file_digest(path):
             return None
@@ -98,7 +98,7 @@ class DiskCache:
         return path
 
     def put_file(self, key: Key, write: Callable[[Path], object]) -> None:
-        """Keep the file that `write` makes at the path that it is called with."""
+        """Store a file: `write` is called with the path at which it writes the content."""
         path = self._path(key, _FILE)
         self._write(path, write)
         # The entry is written last: a file without an entry is not used.
@@ -112,14 +112,17 @@ class DiskCache:
         return Usage(entries, sum(status.st_size for _, status in files))
 
     def clear(self) -> Usage:
-        """Delete what the cache has written, and nothing else; return what it held."""
-        held = self.usage()
+        """Delete every file that a cache has written, and no other file.
+
+        Returns the usage before.
+        """
+        usage_before = self.usage()
         for path, _ in self._files():
             _delete(path)
-        return held
+        return usage_before
 
     def _path(self, key: Key, suffix: str) -> Path | None:
-        if self.folder is None or not self._is_kept:
+        if self.folder is None or not self._is_used:
             return None
         return self.folder / (hashlib.sha256(_MAGIC + _text(key)).hexdigest() + suffix)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from env_adapters.argument_checks import DRAWS
+from env_adapters.argument_checks import RENDER_KEYWORDS
 from reglue.environments.world import Suite
 from reglue.errors import NotAnEnvironment, ReglueError, UsageError, raise_interrupt
 from reglue.tools.loading import check_arguments, find
@@ -19,11 +19,13 @@ _MEMBERS = ("spec", "variants", "standardizes", "world")  # of a Suite
 _OWN_FILE = re.compile(r"([^:]+\.py):\w+")  # file.py:Class
 
 
-def check_suite(suite: object, told: str) -> None:
-    """Raise NotAnEnvironment, which begins with `told`, unless it has what a Suite has."""
+def check_suite(suite: object, origin: str) -> None:
+    """Raise NotAnEnvironment unless `suite` has a Suite's members. The message begins with
+    `origin`, such as "my_suite.py:make made a list".
+    """
     if missing := [name for name in _MEMBERS if not hasattr(suite, name)]:
         raise NotAnEnvironment(
-            f"{told}, which has no {', '.join(missing)}; "
+            f"{origin}, which has no {', '.join(missing)}; "
             f"wanted a suite of environments, with {', '.join(_MEMBERS)}"
         )
 
@@ -41,12 +43,12 @@ class SuiteName:
         A factory may be a class of `gymnasium.Env`, or a function that makes one. Raises
         UsageError, also where its author's code fails.
         """
-        from env_adapters.gymnasium.gymnasium_suite import suite_made_by  # costs 30 ms
+        from env_adapters.gymnasium.gymnasium_suite import make_suite  # costs 30 ms
 
         make = find(self.factory)
         check_arguments(self.factory, make, self.config)
         try:
-            suite: Suite = suite_made_by(make, self.config)
+            suite: Suite = make_suite(make, self.config)
             check_suite(suite, f"{self.factory} made a {type(suite).__name__}")
         except ReglueError:
             raise
@@ -57,30 +59,30 @@ class SuiteName:
             ) from error
         return suite
 
-    def drawing(self) -> SuiteName:
-        """The same suite, asked for worlds whose `render` draws.
+    def rendering(self) -> SuiteName:
+        """The name of the same suite, with worlds that render pictures.
 
-        A factory says by its function `drawing(config)` what to ask it for, or has the keyword
-        `render_mode`; other suites stay as they are.
+        A factory's function `rendering(config)` returns the config for it; for a factory with the
+        keyword `render_mode` that is "rgb_array". Other suites do not change.
         """
         make = find(self.factory)
         change: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None
-        change = getattr(make, "drawing", None)
+        change = getattr(make, "rendering", None)
         if change is not None:
             return SuiteName(self.factory, change(self.config))
         if "render_mode" in inspect.signature(make).parameters:
-            return SuiteName(self.factory, {**DRAWS, **self.config})
+            return SuiteName(self.factory, {**RENDER_KEYWORDS, **self.config})
         return self
 
     def texts(self) -> Iterator[str]:
-        """Every string in it: its factory, and those anywhere in its config."""
+        """The factory, and every string in the config."""
         yield self.factory
         yield from _texts(self.config)
 
     def files(self) -> list[Path]:
-        """The existing Python files that it names."""
-        found = (_OWN_FILE.fullmatch(text) for text in self.texts())
-        paths = dict.fromkeys(Path(match[1]) for match in found if match)
+        """The existing Python files that `texts` name as `file.py:NAME`."""
+        matches = map(_OWN_FILE.fullmatch, self.texts())
+        paths = dict.fromkeys(Path(match[1]) for match in matches if match)
         return [path for path in paths if path.is_file()]
 
     def located(self, folder: Path) -> SuiteName:
@@ -105,14 +107,15 @@ class SuiteName:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What is asked of a family."""
+class FamilyRequest:
+    """The parts of a name, and the arguments, of which a family makes a suite's name."""
 
-    rest: str  # of the name, after `PREFIX:`; of a file, all of it
+    rest: str  # the name after `PREFIX:`; the path of a schedule's file
     arguments: Mapping[str, Any]  # keywords of the suite's factory
-    key: bytes | None = None  # 32 bytes that draw goals and the like; None: their seeds do
+    key: bytes | None = None  # 32 bytes from which goals are drawn; None: from their seeds
     folder: Path = Path()  # relative paths are relative to it
-    drawing: Callable[[int, int], None] | None = None  # told how many tasks have goals, of how many
+    on_goals_drawn: Callable[[int, int], None] | None = None
+    """Called with the number of tasks that have their goals, and of all tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +129,9 @@ class Family:
         maze = "my_mazes:FAMILY"
 
         FAMILY = Family(
-            lambda asked: SuiteName("my_mazes:Maze", {"size": int(asked.rest), **asked.arguments}),
+            lambda request: SuiteName(
+                "my_mazes:Maze", {"size": int(request.rest), **request.arguments}
+            ),
             about="mazes of a size",
             rest="<size>",
             trusted=("my_mazes:Maze",),
@@ -135,11 +140,13 @@ class Family:
     Then `reglue bench online:maze:8` plays it.
     """
 
-    make: Callable[[Asked], SuiteName]  # raises UsageError
+    make: Callable[[FamilyRequest], SuiteName]  # raises UsageError
     about: str  # one line for `reglue benchmarks`
     rest: str = ""  # form of what follows the colon, such as `<id>`; empty: the prefix is the name
     trusted: tuple[str, ...] = ()
-    """Factories that may be made of anybody's plan: they import and read nothing that it names."""
+    """Factories that a stranger's plan may name: they import no code and read no file of its
+    choice.
+    """
 
     def form(self, prefix: str) -> str:
         """How the names of its environments look, such as `gymnasium:<id>`."""

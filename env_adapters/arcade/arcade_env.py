@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from env_adapters.arcade.config import episode_config, make_config
-from env_adapters.arcade.play import Play, inside_of, play_from
+from env_adapters.arcade.play import Play, play_from_arrays, play_to_arrays
 from env_adapters.arcade.scene import lay_out
 from env_adapters.arcade.sprites import Screen
 from env_adapters.arcade.window import Window
@@ -66,7 +66,7 @@ class Arcade(gymnasium.Env[Array, Any]):
         self.observation_space = Box(0, 255, (84, 84, 3), np.uint8)
         self.action_space = Box(-1.0, 1.0, (3,)) if continuous else Discrete(6)
         self._move = _analog if continuous else _discrete
-        self._shown: tuple[Play, Screen] | None = None
+        self._play_and_screen: tuple[Play, Screen] | None = None
         self._window = None if headless else Window()
 
     @property
@@ -81,27 +81,27 @@ class Arcade(gymnasium.Env[Array, Any]):
         """Begin an episode: its first frame and info."""
         if not isinstance(options, dict | None):
             raise BadArgument(f"got the options {options!r}, wanted a dict")
-        given = (options or {}).get("config")
-        game = episode_config(given) if given is not None else None
+        config = (options or {}).get("config")
+        game = episode_config(config) if config is not None else None
         super().reset(seed=seed)
         if game is None:
             game = episode_config(sample(self._config, self.np_random))
-        return self._put_on(Play(lay_out(game, self.np_random)))
+        return self._show_play(Play(lay_out(game, self.np_random)))
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Play two ticks: frame, points, terminated, truncated and info."""
-        play, screen = self._on()
+        """Play two ticks; frame, points, terminated, truncated and info."""
+        play, screen = self._require_play()
         if play.over:
             raise UsageError("the episode is over; call reset first")
         right, down, fire = self._move(action)
         points = play.step(right, down, shoot=fire > 0, rng=self.np_random)
         terminated = play.won or play.lost
         truncated = play.late and not terminated
-        return self._drawn(screen), points, terminated, truncated, _info(play)
+        return self._draw(screen), points, terminated, truncated, _info(play)
 
     def render(self) -> Array | None:
         """The present frame; None without a render_mode."""
-        return self._on()[1].draw() if self.render_mode else None
+        return self._require_play()[1].draw() if self.render_mode else None
 
     def close(self) -> None:
         """Close the window, if there is one."""
@@ -110,30 +110,30 @@ class Arcade(gymnasium.Env[Array, Any]):
 
     def get_inside(self) -> Arrays:
         """Copies of all that the rest of the episode depends on, except `np_random`."""
-        return inside_of(self._on()[0])
+        return play_to_arrays(self._require_play()[0])
 
     def set_inside(self, arrays: Arrays) -> None:
-        """Go on from what `get_inside` returned, in this process or another.
+        """Continue from the arrays of `get_inside`, of this process or another.
 
         Raises UsageError, with nothing changed, for anything else.
         """
-        self._put_on(play_from(arrays))
+        self._show_play(play_from_arrays(arrays))
 
-    def _put_on(self, play: Play) -> tuple[Array, dict[str, Any]]:
+    def _show_play(self, play: Play) -> tuple[Array, dict[str, Any]]:
         screen = Screen(play)
-        self._shown = play, screen
-        return self._drawn(screen), _info(play)
+        self._play_and_screen = play, screen
+        return self._draw(screen), _info(play)
 
-    def _drawn(self, screen: Screen) -> Array:
+    def _draw(self, screen: Screen) -> Array:
         frame = screen.draw()
         if self._window is not None:
             self._window.show(frame)
         return frame
 
-    def _on(self) -> tuple[Play, Screen]:
-        if self._shown is None:
+    def _require_play(self) -> tuple[Play, Screen]:
+        if self._play_and_screen is None:
             raise UsageError("no episode is running; call reset first")
-        return self._shown
+        return self._play_and_screen
 
 
 def _info(play: Play) -> dict[str, Any]:

@@ -46,9 +46,9 @@ def make_config(
     number, colour or area may be a distribution. Raises UnknownName for a game, CannotLoad for
     a file, ConfigError for what is in it.
     """
-    given = _changed(_loaded(game), {} if changes is None else changes)
-    check_distributions(given)
-    checked = _checked(given)
+    config = _changed(_loaded(game), {} if changes is None else changes)
+    check_distributions(config)
+    checked = _checked(config)
     check_maze(checked)
     return Config(checked.model_dump(mode="json", warnings=False))
 

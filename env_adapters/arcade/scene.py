@@ -1,4 +1,8 @@
-"""The bodies and walls of an episode, when they touch, and how finely time is divided."""
+"""The bodies and walls of an episode: how an episode begins, and when bodies touch.
+
+Random numbers come from `Generator.random` alone: its bits are the same on every platform, while
+NumPy may change its other distributions.
+"""
 
 from __future__ import annotations
 
@@ -52,18 +56,18 @@ class Body:
         return self.x, self.y, self.x + self.w, self.y + self.h
 
 
-def unfired() -> Body:
-    """A shot out of play."""
+def inactive_shot() -> Body:
+    """A shot that is out of play."""
     return Body(0.0, 0.0, SHOT_WIDTH, SHOT_HEIGHT, alive=False)
 
 
 def touch(one: Rect, other: Rect) -> bool:
-    """Whether they overlap; sides that only meet do not count."""
+    """Whether two rectangles overlap; sides that only meet do not count."""
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def blocked(rect: Rect, walls: Iterable[Rect]) -> bool:
-    """Whether it touches a wall."""
+    """Whether `rect` touches a wall."""
     left, top, right, bottom = rect
     for wall in walls:
         if wall[1] < bottom and top < wall[3] and wall[0] < right and left < wall[2]:
@@ -109,7 +113,9 @@ Events: TypeAlias = tuple[float, ...]
 
 @dataclass(slots=True)
 class Scene:
-    """A game's bodies and walls. An absent opponent and an unfired shot are out of play."""
+    """A game's bodies and walls. An absent opponent, and a shot that was not fired, are out of
+    play.
+    """
 
     game: Game
     walls: list[Rect]  # barriers and maze, without the edges
@@ -143,7 +149,7 @@ class Scene:
 
 
 def lay_out(game: Game, rng: np.random.Generator) -> Scene:
-    """The beginning of an episode."""
+    """The scene with which an episode begins: the config's bodies and walls, some at random."""
     elements, player, rival = game.game_elements, game.player_settings, game.opponent_settings
     parts = parts_of_a_tick(game)
     walls = []
@@ -158,8 +164,8 @@ def lay_out(game: Game, rng: np.random.Generator) -> Scene:
         opponent=Body(
             0.5 - rival.width / 2, 0.12, rival.width, rival.height, alive=elements.opponent
         ),
-        shot=unfired(),
-        return_shot=unfired(),
+        shot=inactive_shot(),
+        return_shot=inactive_shot(),
         balls=_balls(game.ball_settings, parts, rng) if elements.ball else [],
         blocks=list(_blocks(game.blocks_settings, parts, rng)) if elements.blocks else [],
     )
@@ -191,7 +197,7 @@ def _grid(settings: GridSettings, rng: np.random.Generator) -> Iterator[tuple[in
     x, y, width, height = settings.creation_area
     w, h = width / settings.cols, height / settings.rows
     margin_x, margin_y = w * settings.spacing / 2, h * settings.spacing / 2
-    filled = [_filled(settings, rng) for _ in range(settings.rows)]
+    filled = [_filled_columns(settings, rng) for _ in range(settings.rows)]
     path = _path(settings, rng) if settings.clear_path else frozenset()
     for row, columns in enumerate(filled):
         top, bottom = y + row * h + margin_y, y + (row + 1) * h - margin_y
@@ -200,7 +206,7 @@ def _grid(settings: GridSettings, rng: np.random.Generator) -> Iterator[tuple[in
                 yield row, (x + col * w + margin_x, top, x + (col + 1) * w - margin_x, bottom)
 
 
-def _filled(settings: GridSettings, rng: np.random.Generator) -> list[int]:
+def _filled_columns(settings: GridSettings, rng: np.random.Generator) -> list[int]:
     """The columns of a row that are filled."""
     columns = list(range(settings.cols))
     if not isinstance(settings.per_row, str):
@@ -228,8 +234,8 @@ Span: TypeAlias = tuple[float, float]
 
 
 def maze_walls(settings: MazeSettings, rng: np.random.Generator) -> list[Rect]:
-    """Rectangles that cover the walls; one cell above and one below is open."""
-    lattice = _carved(settings.rows, settings.cols, rng)
+    """Rectangles that cover a maze's walls; one cell at the top and one at the bottom are open."""
+    lattice = _carve(settings.rows, settings.cols, rng)
     for row in (0, -1):
         lattice[row][2 * int(rng.random() * settings.cols) + 1] = False
     xs, ys = _edges(settings)
@@ -247,12 +253,12 @@ def maze_walls(settings: MazeSettings, rng: np.random.Generator) -> list[Rect]:
 
 
 def corridors(settings: MazeSettings) -> tuple[list[Span], list[Span]]:
-    """Left and right of the upright ones, top and bottom of the level ones."""
+    """The left and right ends of vertical corridors, the top and bottom of horizontal ones."""
     xs, ys = _edges(settings)
     return list(pairwise(xs))[1::2], list(pairwise(ys))[1::2]
 
 
-def _carved(rows: int, cols: int, rng: np.random.Generator) -> Lattice:
+def _carve(rows: int, cols: int, rng: np.random.Generator) -> Lattice:
     lattice = [[True] * (2 * cols + 1) for _ in range(2 * rows + 1)]
     lattice[1][1] = False
     way = [(1, 1)]
@@ -268,16 +274,16 @@ def _carved(rows: int, cols: int, rng: np.random.Generator) -> Lattice:
         if not ahead:
             way.pop()
             continue
-        door = ahead[int(rng.random() * len(ahead))]
-        cell = (2 * door[0] - row, 2 * door[1] - col)
-        for open_row, open_col in (door, cell):
+        passage = ahead[int(rng.random() * len(ahead))]
+        cell = (2 * passage[0] - row, 2 * passage[1] - col)
+        for open_row, open_col in (passage, cell):
             lattice[open_row][open_col] = False
         way.append(cell)
     return lattice
 
 
 def _edges(settings: MazeSettings) -> tuple[list[float], list[float]]:
-    """Where walls and corridors in turn begin, and the end: from the left, and from above."""
+    """Positions at which walls and corridors begin in turn, and the end: x, and y."""
     x, y, width, height = settings.creation_area
     thickness = settings.thickness
     return (
@@ -292,7 +298,7 @@ def _line(start: float, length: float, cells: int, thickness: float) -> list[flo
 
 
 def _runs(cells: Sequence[bool]) -> Iterator[tuple[int, int]]:
-    """Start and end of each wall of two or more; what stands alone is part of one across."""
+    """Start and end of each run of two or more walls; a single wall is part of a run across."""
     place = 0
     for wall, group in groupby(cells):
         length = len(list(group))

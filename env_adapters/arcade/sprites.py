@@ -1,4 +1,4 @@
-"""Small pictures that are painted into a frame."""
+"""Draws an episode: sprites, the backdrop, and the frames of both."""
 
 from __future__ import annotations
 

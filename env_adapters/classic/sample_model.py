@@ -1,4 +1,4 @@
-"""Plays an environment that is given as a sample model; states can be saved and restored."""
+"""Environments as sample models, and the World that plays them; states can be saved."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ State = TypeVar("State", bound=tuple[float, ...])
 """The state of an environment: a NamedTuple of numbers."""
 
 
-class Moved(NamedTuple, Generic[State]):
+class Transition(NamedTuple, Generic[State]):
     """The result of one action."""
 
     state: State
@@ -36,11 +36,11 @@ class SampleModel(Protocol[State]):
 
     @property
     def spec(self) -> TaskSpec:
-        """Has one action tensor, `action`: integers from 0."""
+        """The task; it has one action tensor, `action`, of integers from 0."""
 
     @property
     def variants(self) -> Mapping[str, int]:
-        """As a Suite's."""
+        """The number of variants of each task."""
 
     @property
     def state_format(self) -> str:
@@ -49,7 +49,7 @@ class SampleModel(Protocol[State]):
     def begin(self, rng: Rng) -> State:
         """The first state of an episode."""
 
-    def move(self, state: State, action: int, rng: Rng) -> Moved[State]:
+    def move(self, state: State, action: int, rng: Rng) -> Transition[State]:
         """The result of a legal action."""
 
     def observe(self, state: State) -> Arrays:
@@ -97,15 +97,15 @@ class ClassicWorld(Generic[State]):
     def step(self, action: Arrays) -> Step:
         """Take one step. Raises UsageError, with nothing changed, for an illegal action."""
         episode = self._live()
-        chosen = self._chosen(action)
-        moved = self._model.move(episode.state, chosen, episode.rng)
-        episode.state = moved.state
+        transition = self._model.move(episode.state, self._read_action(action), episode.rng)
+        episode.state = transition.state
         episode.steps += 1
-        truncated = not moved.terminated and episode.steps == self._horizon
-        if moved.terminated or truncated:
+        terminated = transition.terminated
+        truncated = not terminated and episode.steps == self._horizon
+        if terminated or truncated:
             self.close()
-        observation = self._model.observe(moved.state)
-        return Step(moved.reward, observation, moved.terminated, truncated, moved.success)
+        observation = self._model.observe(transition.state)
+        return Step(transition.reward, observation, terminated, truncated, transition.success)
 
     def get_state(self) -> bytes:
         """Mark, checksum, steps taken, the generator's state, and the state's numbers."""
@@ -143,16 +143,16 @@ class ClassicWorld(Generic[State]):
             raise UsageError("no episode is running; call start first")
         return self._episode
 
-    def _chosen(self, action: Arrays) -> int:
-        given = np.asarray(action.get("action"))
-        if given.shape != () or given.dtype.kind not in "iu" or not 0 <= given < self._actions:
-            raise BadArgument(f"got the action {given.tolist()}, wanted 0 to {self._actions - 1}")
-        return int(given)
+    def _read_action(self, action: Arrays) -> int:
+        number = np.asarray(action.get("action"))
+        if number.shape != () or number.dtype.kind not in "iu" or not 0 <= number < self._actions:
+            raise BadArgument(f"got the action {number.tolist()}, wanted 0 to {self._actions - 1}")
+        return int(number)
 
     def _read(self, body: bytes) -> _Episode[State]:
-        taken, rest = _split(body, _STEPS)
+        steps_bytes, rest = _split(body, _STEPS)
         rng, numbers = _split(rest, len(Rng(0).to_bytes()))
-        steps = int.from_bytes(taken, "little")
+        steps = int.from_bytes(steps_bytes, "little")
         if self._horizon and steps >= self._horizon:
             raise ValueError(f"{steps} steps of {self._horizon} are taken")
         state = self._model.recall(*self._numbers.unpack(numbers))

@@ -26,13 +26,13 @@ _POOLS = 2**63  # keys of pools lie above those of episodes
 
 
 class Curriculum(gymnasium.Env[Any, Any]):
-    """Plays its entries one after another; the last one goes on for ever.
+    """Plays its entries one after another; the last one never ends.
 
     The k-th episode is a function of (schedule, seed, k, steps before it): its entry, the choice
     from a pool, the draws of distributions and the environment's seed. `reset(options={"episode":
-    k, "steps": n})` says how far the run is. Without it the environment counts episodes and steps
-    itself, and an episode that is reset before its end does not count. `reset(seed=…)` seeds
-    everything in the episode except pools.
+    k, "steps": n})` says how many episodes and steps the run has had. Without it the environment
+    counts episodes and steps itself, and an episode that is reset before its end does not count.
+    `reset(seed=…)` seeds everything in the episode except pools.
 
     With `episodic=False` the last step of an entry truncates its episode. `fit` says how spaces
     that differ are combined, see `env_adapters.fitting`.
@@ -41,7 +41,7 @@ class Curriculum(gymnasium.Env[Any, Any]):
     """
 
     takes_progress = True
-    """Whether `reset` wants to be told how far a run is."""
+    """Whether `reset` takes the options `episode` and `steps`."""
 
     metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012 - Gymnasium's
 
@@ -56,32 +56,32 @@ class Curriculum(gymnasium.Env[Any, Any]):
         task_id: bool = False,
     ) -> None:
         """Raises ConfigError for environments that cannot be made or combined."""
-        self._cast = EnvironmentCache(entries, env_kwargs)
+        self._environments = EnvironmentCache(entries, env_kwargs)
         self._durations = [entry.duration for entry in entries]
         self._timeline = Timeline(self._durations)
         self._episodic, self._seed = episodic, seed
         self._episodes, self._steps = 0, 0
         self._env: Env | None = None
         self._end: int | None = None  # the step that ends the entry
-        found = self._cast.kinds()
-        self.can_be_kept = all(each.can_be_kept for each in found)
-        """Whether every environment can save its state (`environment_state.can_be_kept`)."""
-        self._actions = Actions([(each.path, each.actions) for each in found], fit)
-        self._observations = Observations([(each.path, each.observations) for each in found], fit)
+        kinds = self._environments.kinds()
+        self.can_be_saved = all(each.can_be_saved for each in kinds)
+        """Whether every environment can save its state (`environment_state.can_be_saved`)."""
+        self._actions = Actions([(each.path, each.actions) for each in kinds], fit)
+        self._observations = Observations([(each.path, each.observations) for each in kinds], fit)
         self.action_space = self._actions.space
         self.observation_space = self._observations.space
         self.render_mode = env_kwargs.get("render_mode")
-        self._tells_names = task_id
+        self._shows_names = task_id
         if task_id:
-            numbers = _task_ids([(each.path, each.name) for each in found])
+            numbers = _task_ids([(each.path, each.name) for each in kinds])
             self.observation_space = _with_task_id(self.observation_space, numbers)
 
     def another(self) -> Curriculum:
-        """A new one that plays the same schedule from its beginning, with its own environments.
-        They are not inspected again.
+        """A Curriculum that plays the same schedule from its beginning, in environments of its own,
+        which are not inspected again.
         """
         other = copy(self)
-        other._cast = self._cast.another()
+        other._environments = self._environments.another()
         other._episodes, other._steps, other._env = 0, 0, None
         return other
 
@@ -109,19 +109,18 @@ class Curriculum(gymnasium.Env[Any, Any]):
         super().reset(seed=seed)
         self._go_to(options or {})
         place = self._timeline.at(self._episodes if self._episodic else self._steps)
-        chance = Rng(self._seed, self._episodes)
-        generator = self.np_random if seed is not None else np.random.Generator(chance.bits)
+        rng = Rng(self._seed, self._episodes)
+        generator = self.np_random if seed is not None else np.random.Generator(rng.bits)
         pool = Rng(self._seed, _POOLS + self._episodes)
-        env, inner = self._cast.prepare(place.entry, pool, self._alpha(place), generator)
+        env, inner = self._environments.prepare(place.entry, pool, self._alpha(place), generator)
         self._env = env
         self._native = self._actions.of(env.action_space)
-        self._shown = self._observations.of(env.observation_space)
+        self._to_common = self._observations.of(env.observation_space)
         self._end = None if self._episodic else place.end
         observation, info = env.reset(seed=int(generator.integers(_SEEDS)), options=inner or None)
         return self._seen(observation), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Take one step in the present environment."""
         env = self.playing
         observation, reward, terminated, truncated, info = env.step(self._native(action))
         self._steps += 1
@@ -131,24 +130,23 @@ class Curriculum(gymnasium.Env[Any, Any]):
         return self._seen(observation), reward, terminated, truncated, info
 
     def skip(self, steps: int) -> None:
-        """Count steps that were taken elsewhere: the episode continues after them."""
+        """Count `steps` that another world took in this episode."""
         self._steps += steps
 
     def render(self) -> Any:
-        """As the present environment draws."""
         return self.playing.render()
 
     def close(self) -> None:
         """Close every environment that was made here."""
-        self._cast.close()
+        self._environments.close()
         self._env = None
 
     def _seen(self, observation: Any) -> Any:
-        seen = self._shown(observation)
-        if not self._tells_names:
+        seen = self._to_common(observation)
+        if not self._shows_names:
             return seen
-        told = {"task_id": np.array(self.name, np.float64, ndmin=1)}
-        return (seen if isinstance(seen, dict) else {"observation": seen}) | told
+        task_id = {"task_id": np.array(self.name, np.float64, ndmin=1)}
+        return (seen if isinstance(seen, dict) else {"observation": seen}) | task_id
 
     def _go_to(self, options: dict[str, Any]) -> None:
         for name, value in options.items():
@@ -160,7 +158,7 @@ class Curriculum(gymnasium.Env[Any, Any]):
         self._steps = int(options.get("steps", self._steps))
 
     def _alpha(self, place: Place) -> float:
-        """How far the entry is, 0 to 1: the k-th of n episodes, from 1, is at k/n."""
+        """The share of the entry that has been played: k/n in episode k of n, counted from 1."""
         duration = self._durations[place.entry]
         return min(1.0, (place.within + self._episodic) / duration) if duration else 1.0
 
@@ -170,10 +168,10 @@ def _with_task_id(seen: Any, numbers: Any) -> Any:
     return spaces.Dict({**entries, "task_id": numbers})
 
 
-def _task_ids(found: Sequence[tuple[str, Any]]) -> Any:
+def _task_ids(names: Sequence[tuple[str, Any]]) -> Any:
     """The Box of names that are numbers or equally long lists of numbers. Raises ConfigError."""
     wanted = 0
-    for path, name in found:
+    for path, name in names:
         try:
             numbers = np.array(name, np.float64, ndmin=1)
         except (TypeError, ValueError):
@@ -182,26 +180,26 @@ def _task_ids(found: Sequence[tuple[str, Any]]) -> Any:
             raise ConfigError(path, f"got the name {name!r}, wanted numbers: they are the task_id")
         wanted = wanted or numbers.size
         if numbers.size != wanted:
-            told = f"{wanted} numbers as at {found[0][0]}"
-            raise ConfigError(path, f"got the name {name!r}, wanted {told}")
+            as_first = f"{wanted} numbers as at {names[0][0]}"
+            raise ConfigError(path, f"got the name {name!r}, wanted {as_first}")
     return spaces.Box(-np.inf, np.inf, (wanted,), np.float64)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The entry of an episode that begins after so many episodes, or steps, of the run."""
+    """The entry that an episode plays, and where in it the episode begins."""
 
     entry: int  # its index in the schedule
-    within: int  # episodes or steps of this entry so far
-    end: int | None  # the entry's end, from the run's beginning; None: never
+    within: int  # episodes or steps of this entry before the episode
+    end: int | None  # episodes or steps of the run at which the entry ends; None: never
 
 
 class Timeline:
     """Entries one after another, each as long as `durations` says.
 
-    The last one goes on for ever. An entry of length 0 is still played for one episode, or one
-    step, which the next one loses, as in the original (Meta Arcade, `curriculum_tools`): entry i
-    ends at the sum of the durations up to it, but at least one later than the entry before it.
+    The last entry never ends. An entry of duration 0 is played for one episode, or one step, by
+    which the next entry is shorter: entry i ends at the sum of the durations up to it, and at least
+    one episode or step after the entry before it. Source: Meta Arcade, `curriculum_tools`.
     """
 
     def __init__(self, durations: Sequence[int]) -> None:
@@ -213,7 +211,7 @@ class Timeline:
             self._ends.append(end)
 
     def at(self, position: int) -> Place:
-        """After `position` episodes or steps."""
+        """The entry after `position` episodes or steps of the run."""
         last = len(self._ends) - 1
         entry = min(bisect_right(self._ends, position), last)
         begin = self._ends[entry - 1] if entry else 0
@@ -244,8 +242,8 @@ def make_curriculum(  # noqa: PLR0913 - the original's, and ours
     `env_kwargs` are passed to every environment that is made here. Raises ConfigError, which says
     what is wrong and where in the schedule.
     """
-    _check_whole("across_workers", across_workers, 1)
-    _check_whole("seed", seed, 0)
+    _check_integer("across_workers", across_workers, 1)
+    _check_integer("seed", seed, 0)
     _check_flag("episodic", episodic)
     _check_flag("task_id", task_id)
     if fit not in FITS:
@@ -278,7 +276,7 @@ def interpolation(
     return make_curriculum(schedule, episodic=episodic, **env_kwargs)[0]
 
 
-def _check_whole(name: str, given: object, least: int) -> None:
+def _check_integer(name: str, given: object, least: int) -> None:
     if not is_whole(given) or not least <= given < 2**63:
         raise ConfigError(name, f"got {given!r}, wanted an integer from {least} below 2**63")
 

@@ -27,7 +27,7 @@ from typing import Any
 
 from env_adapters.configured import configured, read_config
 from env_adapters.curricula.curriculum import make_curriculum
-from env_adapters.curricula.environment_cache import standing
+from env_adapters.curricula.environment_cache import errors_at
 from env_adapters.environment_configs.lines import line_of
 from env_adapters.environment_configs.values import ConfigError, inside
 from reglue.errors import BadArgument, UnknownName, UsageError
@@ -59,14 +59,14 @@ def read_schedule(path: Path) -> dict[str, Any]:
         raise BadArgument(f"{path}: {error}") from error
     try:
         arguments = _arguments(given, path.parent)
-        make_curriculum(**made_of(arguments))[0].close()
+        make_curriculum(**curriculum_arguments(arguments))[0].close()
     except ConfigError as error:
         line = line_of(text, _ENTRY.sub(r"\1[0]", error.path))  # `what` of [what, duration]
         raise BadArgument(f"{path}:{line}: {error}") from error
     return arguments
 
 
-def made_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def curriculum_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `make_curriculum`."""
     own = {key: value for key, value in arguments.items() if key != "env_kwargs"}
     return {**own, **arguments.get("env_kwargs", {})}
@@ -90,57 +90,57 @@ def _arguments(given: Any, folder: Path) -> dict[str, Any]:
     _check_configs(given)
     configs = given.get("configs", {})
     arguments = {key: value for key, value in given.items() if key != "configs"}
-    schedule = _resolved(given["schedule"], configs, folder, "schedule")
+    schedule = _replace_in_schedule(given["schedule"], configs, folder, "schedule")
     return {"episodic": True, **arguments, "schedule": schedule}
 
 
 def _check_configs(given: Mapping[str, Any]) -> None:
     for name, config in given.get("configs", {}).items():
-        with standing(f"configs.{name}"):
+        with errors_at(f"configs.{name}"):
             configured(config, given.get("env_kwargs", {}))
 
 
-def _resolved(schedule: Any, configs: Mapping[str, Any], folder: Path, path: str) -> Any:
+def _replace_in_schedule(schedule: Any, configs: Mapping[str, Any], folder: Path, path: str) -> Any:
     """Names and paths replaced by their configs; illegal entries do not change."""
     if not isinstance(schedule, list):
         return schedule
     return [
-        [_meant(entry[0], configs, folder, inside(path, place)), *entry[1:]]
+        [_replace_names(entry[0], configs, folder, inside(path, place)), *entry[1:]]
         if isinstance(entry, list) and entry
         else entry
         for place, entry in enumerate(schedule)
     ]
 
 
-def _meant(what: Any, configs: Mapping[str, Any], folder: Path, path: str) -> Any:
+def _replace_names(what: Any, configs: Mapping[str, Any], folder: Path, path: str) -> Any:
     if isinstance(what, str) and what in configs:
-        return _located(configs[what], folder)
+        return _with_path(configs[what], folder)
     if isinstance(what, str) and what.endswith(".json"):
-        with standing(path):
-            return _located(_config_in(folder / what), (folder / what).parent)
+        with errors_at(path):
+            return _with_path(_read_config(folder / what), (folder / what).parent)
     if isinstance(what, dict):
         what = dict(what)
         for key in ("pool", "interpolate"):
             if isinstance(what.get(key), list):
                 what[key] = [
-                    _meant(each, configs, folder, inside(f"{path}.{key}", place))
+                    _replace_names(each, configs, folder, inside(f"{path}.{key}", place))
                     for place, each in enumerate(what[key])
                 ]
         if "repeat" in what:
-            what["repeat"] = _resolved(what["repeat"], configs, folder, f"{path}.repeat")
-    return _located(what, folder)
+            what["repeat"] = _replace_in_schedule(what["repeat"], configs, folder, f"{path}.repeat")
+    return _with_path(what, folder)
 
 
-def _located(config: Any, folder: Path) -> Any:
+def _with_path(config: Any, folder: Path) -> Any:
     """An environment's file by its path from the working directory."""
     if isinstance(config, str) and _OWN_FILE.match(config):
         return str(folder / config)
     if isinstance(config, dict) and "env" in config:
-        return {**config, "env": _located(config["env"], folder)}
+        return {**config, "env": _with_path(config["env"], folder)}
     return config
 
 
-def _config_in(file: Path) -> Any:
+def _read_config(file: Path) -> Any:
     config = read_config(str(file))
     try:
         configured(config, {})

@@ -1,4 +1,4 @@
-"""How spaces that differ are combined.
+"""Combines the spaces of tasks that differ: one pair of spaces, or tensors, for all.
 
 - `equal`: they must be equal, except that a smaller Discrete of actions fits into a larger one;
 - `pad`: Boxes of observations of one dtype and number of axes are padded with zeros;

@@ -1,4 +1,4 @@
-"""One pair of spaces for environments whose own differ, see `env_adapters.fitting`."""
+"""One pair of spaces for environments whose spaces differ, see `env_adapters.fitting`."""
 
 from __future__ import annotations
 
@@ -16,21 +16,23 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtra("tasks whose spaces differ", "gymnasium", "the package gymnasium") from error
 
-Found: TypeAlias = Sequence[tuple[str, Any]]
-"""Each environment's path in the schedule, or its task, and its space."""
+NamedSpaces: TypeAlias = Sequence[tuple[str, Any]]
+"""Pairs of an environment's path in the schedule, or its task, and its space."""
 
 Native: TypeAlias = Callable[[Any], Any]
-"""Converts a common action to an environment's, or an environment's observation to a common one."""
+"""Converts a common action to an environment's, or its observation to a common one."""
 
 
 class Actions:
     """The common action space."""
 
-    def __init__(self, found: Found, fit: Fit) -> None:
+    def __init__(self, spaces_by_path: NamedSpaces, fit: Fit) -> None:
         """Raises ConfigError if they cannot be combined."""
-        self._kinds = _distinct([_widest(space, found) for _, space in found])
+        self._kinds = _distinct_spaces(
+            [_widest(space, spaces_by_path) for _, space in spaces_by_path]
+        )
         if len(self._kinds) > 1 and fit != "superset":
-            _refuse("actions", found, self._kinds[0], "; only Discrete ones may differ")
+            _refuse("actions", spaces_by_path, self._kinds[0], "; only Discrete ones may differ")
         self.space = self._kinds[0]
         if len(self._kinds) > 1:
             self.space = spaces.Dict(action=spaces.Tuple(self._kinds))
@@ -41,18 +43,18 @@ class Actions:
         superset.
         """
         place = next(k for k, kind in enumerate(self._kinds) if _is_within(space, kind))
-        counted = _counted(self._kinds[place].n, space.n) if _counts_from_0(space) else None
+        limited = _limited(self._kinds[place].n, space.n) if _counts_from_0(space) else None
         if len(self._kinds) == 1:
-            return counted or _same
+            return limited or _same
 
         def native(action: Any) -> Any:
             try:
-                own = action["action"][place]
+                chosen = action["action"][place]
             except (TypeError, KeyError, IndexError) as error:
                 raise BadArgument(
                     f"got the action {action!r}, wanted one of {self.space}"
                 ) from error
-            return counted(own) if counted else own
+            return limited(chosen) if limited else chosen
 
         return native
 
@@ -60,13 +62,13 @@ class Actions:
 class Observations:
     """The common observation space."""
 
-    def __init__(self, found: Found, fit: Fit) -> None:
+    def __init__(self, spaces_by_path: NamedSpaces, fit: Fit) -> None:
         """Raises ConfigError if they cannot be combined."""
-        self._kinds = _distinct([space for _, space in found])
+        self._kinds = _distinct_spaces([space for _, space in spaces_by_path])
         first = self._kinds[0]
         self._is_padded = fit == "pad" and all(_are_alike(first, kind) for kind in self._kinds)
         if len(self._kinds) > 1 and not self._is_padded and fit != "superset":
-            _refuse("observations", found, first, '; fit="pad" pads Boxes that are alike')
+            _refuse("observations", spaces_by_path, first, '; fit="pad" pads Boxes that are alike')
         self.space = first if len(self._kinds) == 1 else self._common()
 
     def of(self, space: Any) -> Native:
@@ -89,7 +91,7 @@ class Observations:
 
     def _common(self) -> Any:
         if self._is_padded:
-            return _superset(self._kinds)
+            return _padded_box(self._kinds)
         return spaces.Dict(
             observation=spaces.Tuple(self._kinds), kind=spaces.Discrete(len(self._kinds))
         )
@@ -116,14 +118,14 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _counted(most: int, own: int) -> Native:
-    """Maps one of `most` actions to one of `own`."""
+def _limited(most: int, size: int) -> Native:
+    """Maps an action below `most` to one below `size`: larger ones to 0."""
 
     def native(action: Any) -> int:
         number = np.asarray(action)
         if number.shape != () or number.dtype.kind not in "iub" or number < 0:
             raise BadArgument(f"got action {action!r}, wanted 0 to {most - 1}")
-        return int(number) if number < own else 0
+        return int(number) if number < size else 0
 
     return native
 
@@ -136,28 +138,30 @@ def _is_within(space: Any, kind: Any) -> bool:
     return bool(space == kind) or (_counts_from_0(space) and _counts_from_0(kind))
 
 
-def _widest(space: Any, found: Found) -> Any:
+def _widest(space: Any, spaces_by_path: NamedSpaces) -> Any:
     """The largest of Discrete spaces that count from 0."""
     if not _counts_from_0(space):
         return space
-    return max((each for _, each in found if _counts_from_0(each)), key=lambda each: each.n)
+    return max(
+        (each for _, each in spaces_by_path if _counts_from_0(each)), key=lambda each: each.n
+    )
 
 
-def _distinct(found: Sequence[Any]) -> list[Any]:
+def _distinct_spaces(all_spaces: Sequence[Any]) -> list[Any]:
     kinds: list[Any] = []
-    for space in found:
+    for space in all_spaces:
         if space not in kinds:
             kinds.append(space)
     return kinds
 
 
-def _refuse(what: str, found: Found, first: Any, hint: str) -> None:
+def _refuse(what: str, spaces_by_path: NamedSpaces, first: Any, hint: str) -> None:
     path, space = next(
         (path, space)
-        for path, space in found[1:]
+        for path, space in spaces_by_path[1:]
         if space != first and not _is_within(space, first)
     )
-    wanted = f'{found[0][1]} as at {found[0][0]}{hint}; fit="superset" keeps each'
+    wanted = f'{spaces_by_path[0][1]} as at {spaces_by_path[0][0]}{hint}; fit="superset" keeps each'
     raise ConfigError(path, f"got the {what} {space}, wanted {wanted}")
 
 
@@ -170,12 +174,12 @@ def _are_alike(one: Any, other: Any) -> bool:
     )
 
 
-def _superset(found: Sequence[Any]) -> Any:
-    shape = tuple(max(sizes) for sizes in zip(*(space.shape for space in found), strict=True))
+def _padded_box(boxes: Sequence[Any]) -> Any:
+    shape = tuple(max(sizes) for sizes in zip(*(space.shape for space in boxes), strict=True))
     # Padding is 0, so every element may be 0.
-    low, high = np.zeros(shape, found[0].dtype), np.zeros(shape, found[0].dtype)
-    for space in found:
-        held = tuple(slice(size) for size in space.shape)
-        low[held] = np.minimum(low[held], space.low)
-        high[held] = np.maximum(high[held], space.high)
-    return spaces.Box(low, high, shape, found[0].dtype)
+    low, high = np.zeros(shape, boxes[0].dtype), np.zeros(shape, boxes[0].dtype)
+    for space in boxes:
+        part = tuple(slice(size) for size in space.shape)
+        low[part] = np.minimum(low[part], space.low)
+        high[part] = np.maximum(high[part], space.high)
+    return spaces.Box(low, high, shape, boxes[0].dtype)

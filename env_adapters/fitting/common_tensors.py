@@ -1,4 +1,4 @@
-"""Common tensors of tasks whose own tensors differ, and the way between the two.
+"""Common tensors for tasks whose tensors differ, and conversions to and from these.
 
 How they are combined is what `env_adapters.fitting` says of `pad` and `superset`.
 """
@@ -14,16 +14,18 @@ from reglue.spec import Arrays, TaskSpec
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How agents see a task, and act in it."""
+    """Converts between the tensors of one task and the common tensors."""
 
-    observe: Callable[[Arrays], Arrays]  # from the task's own observation to the common one
-    act: Callable[[Arrays], Arrays]  # from the common action to the task's own
+    observe: Callable[[Arrays], Arrays]  # from the task's observation to the common one
+    act: Callable[[Arrays], Arrays]  # from the common action to the task's
 
 
-def fitted(specs: Mapping[str, TaskSpec], fit: Fit) -> tuple[dict[str, TaskSpec], dict[str, View]]:
+def fit_specs(
+    specs: Mapping[str, TaskSpec], fit: Fit
+) -> tuple[dict[str, TaskSpec], dict[str, View]]:
     """The specs of tasks with common tensors, and the view of each task.
 
-    Raises UsageError, which names the task, where tensors cannot be combined so.
+    Raises UsageError, which names the task, for tensors that cannot be combined.
     """
     # Gymnasium is an extra, and tasks with equal tensors do without it.
     from env_adapters.fitting.common_spaces import Actions, Observations
@@ -39,11 +41,11 @@ def fitted(specs: Mapping[str, TaskSpec], fit: Fit) -> tuple[dict[str, TaskSpec]
 
     def view(name: str, own_seen: object, own_done: object) -> View:
         spec = specs[name]
-        shown, taken = observations.of(own_seen), actions.of(own_done)
+        to_common, to_own = observations.of(own_seen), actions.of(own_done)
         own = Tensors(spec.actions[0].name, own_done)
         return View(
-            lambda arrays: to_see.arrays(shown(value_of(spec.observations, arrays))),
-            lambda arrays: own.arrays(taken(to_do.value(arrays))),
+            lambda arrays: to_see.arrays(to_common(value_of(spec.observations, arrays))),
+            lambda arrays: own.arrays(to_own(to_do.value(arrays))),
         )
 
     views = {

@@ -1,4 +1,4 @@
-"""What a camera sees of a MuJoCo environment, from a copy of its state: nothing changes by it."""
+"""Renders MuJoCo environments from copies of their states, which do not change."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Arrange = Callable[[Any], None]
 
 
 class GoalRenderer:
-    """Square pictures of one model, without what marks goals."""
+    """Renders square pictures of one model, without the markers of goals."""
 
     def __init__(self, model: Any, size: int, camera: Mapping[str, Any]) -> None:
-        """`camera` holds attributes of MuJoCo's free camera, where they are to differ.
+        """`camera` holds attributes of MuJoCo's free camera that differ from the default.
 
-        Raises UsageError where MuJoCo cannot draw on this machine, and says what is missing.
+        Raises UsageError, which names what is missing, if MuJoCo cannot draw on this machine.
         """
         mj = mujoco()
         self.model = copy.copy(model)
@@ -32,8 +32,11 @@ class GoalRenderer:
         for name, value in camera.items():
             setattr(self._camera, name, value)
 
-    def take(self, state: Floats, arrange: Arrange) -> Array:
-        """(size, size, 3) uint8 of an IntegrationState's numbers, arranged otherwise."""
+    def render(self, state: Floats, arrange: Arrange) -> Array:
+        """The picture of an integration state, after `arrange` has changed its copy.
+
+        (size, size, 3) uint8.
+        """
         mj = mujoco()
         IntegrationState(self).restore(state)
         arrange(self.data)
@@ -43,12 +46,12 @@ class GoalRenderer:
         return image
 
     def close(self) -> None:
-        """Free what the library for drawing holds."""
+        """Free the renderer's memory."""
         self._renderer.close()
 
 
 def _hide_markers(model: Any) -> None:
-    """Sites and bodies called target, those at Hand's fingertips, and what moves Fetch's hand."""
+    """Make target sites and bodies, Hand's fingertip sites and Fetch's mocap body transparent."""
     for site in range(model.nsite):
         if model.site(site).name.startswith(("target", "finger")):
             model.site_rgba[site, 3] = 0

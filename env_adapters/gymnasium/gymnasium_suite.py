@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from env_adapters import gymnasium_library
-from env_adapters.argument_checks import DRAWS, check_integer
+from env_adapters.argument_checks import RENDER_KEYWORDS, check_integer
 from env_adapters.gymnasium.gymnasium_world import ExactWorld, Goals, GymnasiumWorld
 from env_adapters.gymnasium.space_tensors import Tensors
 from env_adapters.gymnasium.state_codec import state_codec
@@ -58,7 +58,7 @@ class OneEnvironment:
         self._goals: Goals | None = None
         if goals:
             self._options.update(goals=goals, goal_seed=goal_seed)
-            self._goals = _drawn(env, goals, goal_seed)
+            self._goals = _goal_variants(env, goals, goal_seed)
         self._observations = Tensors("observation", env.observation_space)
         if sees is not None:
             self._observations = self._observations.only(_names(sees))
@@ -77,7 +77,6 @@ class OneEnvironment:
 
     @property
     def spec(self) -> TaskSpec:
-        """From the environment's spaces and time limit."""
         return self._spec
 
     @property
@@ -87,12 +86,11 @@ class OneEnvironment:
 
     @property
     def tells_success(self) -> bool:
-        """False if no episode ever tells whether it succeeded."""
         return self._tells_success
 
     @property
     def raw_actions(self) -> bool:
-        """Always: worlds clip actions, or pass them on as Gymnasium does."""
+        """True: worlds clip actions themselves, or pass them on as Gymnasium does."""
         return True
 
     @property
@@ -101,7 +99,6 @@ class OneEnvironment:
         return self._codec is not None
 
     def world(self) -> GymnasiumWorld:
-        """A world for one more slot."""
         tensors = (self._observations, self._actions)
         if self._codec is None:
             return GymnasiumWorld(self._task, self._take, *tensors, goals=self._goals)
@@ -120,7 +117,7 @@ class OneEnvironment:
         return env if env is not None else self._make()
 
     def _mark(self) -> Mapping[str, str]:
-        """What a saved state and the world that restores it must have in common."""
+        """Properties that a saved state and the world that restores it must share."""
         return {
             "id": self._full_id,
             # Options that are not JSON come from this process; use their repr.
@@ -155,9 +152,9 @@ class Gymnasium(OneEnvironment):
         super().__init__(id, lambda: make(id, options), options, **chosen)
 
     @staticmethod
-    def drawing(config: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The config of one whose worlds draw."""
-        return {**DRAWS, **config}
+    def rendering(config: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The config of a suite whose worlds render pictures."""
+        return {**RENDER_KEYWORDS, **config}
 
 
 def _names(sees: str | Sequence[str]) -> list[str]:
@@ -168,7 +165,10 @@ def _names(sees: str | Sequence[str]) -> list[str]:
 
 
 def _check_reward(task: str, env: Any) -> None:
-    """By the attribute in which MO-Gymnasium's, and Point2D, say what a reward is."""
+    """Raise BadArgument for vectors of rewards.
+
+    MO-Gymnasium's environments, and Point2D, declare them in the attribute `reward_space`.
+    """
     space = getattr(env.unwrapped, "reward_space", None)
     if space is not None and space.shape != ():
         raise BadArgument(f"{task} has rewards of {space.shape} numbers, wanted one: {space}")
@@ -180,7 +180,7 @@ def _with_goals(make: Callable[[], Any]) -> Callable[[], Any]:
     return lambda: goal_environment(make())
 
 
-def _drawn(env: Any, goals: int, seed: int) -> Goals:
+def _goal_variants(env: Any, goals: int, seed: int) -> Goals:
     from env_adapters.goals.goal_environment import GoalVariants
 
     return GoalVariants(env, goals, seed)
@@ -206,13 +206,13 @@ def suite_of(
         return _ObjectSuite(candidate)
     if isinstance(candidate, type) and issubclass(candidate, _env_class()):
         check_arguments(candidate.__name__, candidate, arguments or {})
-        suite: OneEnvironment = suite_made_by(candidate, arguments or {})
+        suite: OneEnvironment = make_suite(candidate, arguments or {})
         return suite
     return None
 
 
-def suite_made_by(make: Callable[..., Any], config: Mapping[str, Any]) -> Any:
-    """What `make` makes of `config`: a suite, or a `gymnasium.Env` as one."""
+def make_suite(make: Callable[..., Any], config: Mapping[str, Any]) -> Any:
+    """Call `make` with `config`. A `gymnasium.Env` becomes a suite; anything else is returned."""
     first = [made := make(**config)]
     if not isinstance(made, _env_class()):
         return made
@@ -222,8 +222,7 @@ def suite_made_by(make: Callable[..., Any], config: Mapping[str, Any]) -> Any:
             return first.pop()
         if (again := make(**config)) is made:
             raise UsageError(
-                f"got the same {type(made).__name__} from two calls of what makes it, wanted a new "
-                "one from each"
+                f"got the same {type(made).__name__} from two calls, wanted a new one from each"
             )
         return again
 
@@ -231,16 +230,16 @@ def suite_made_by(make: Callable[..., Any], config: Mapping[str, Any]) -> Any:
 
 
 class _ObjectSuite(OneEnvironment):
-    """Plays one object."""
+    """Plays one environment object, in one slot."""
 
     max_slots = 1
 
     def __init__(self, env: Any) -> None:
-        super().__init__(_name(env), lambda: _Lent(env), {})
+        super().__init__(_name(env), lambda: _NeverClosed(env), {})
 
 
-class _Lent:
-    """An environment without `close`, which only its owner calls."""
+class _NeverClosed:
+    """Wraps an environment that only its owner closes: `close` does nothing here."""
 
     changes_nothing = True
 
@@ -251,7 +250,7 @@ class _Lent:
         return getattr(self.env, name)
 
     def close(self) -> None:
-        """Leave it open."""
+        """Do nothing: the owner closes it."""
 
 
 def _env_class() -> Any:
@@ -264,7 +263,9 @@ def _name(env: Any) -> str:
 
 
 def make(name: str, options: Mapping[str, Any]) -> Any:
-    """As `env_adapters.gymnasium_library.make`; gymnasium-robotics' take `fixed_goal` too."""
+    """As `env_adapters.gymnasium_library.make`; environments of gymnasium-robotics take the keyword
+    `fixed_goal` too.
+    """
     return gymnasium_library.make(name, options, fix_goal=_fix_goal)
 
 

@@ -1,4 +1,4 @@
-"""One slot's Gymnasium: plays the cells of one environment, one after another."""
+"""Plays the cells of one Gymnasium environment, one after another, in one slot."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from env_adapters.gymnasium.space_tensors import Tensors
-from env_adapters.gymnasium.state_codec import StateCodec, generator_at, words_of
+from env_adapters.gymnasium.state_codec import StateCodec, philox_generator, philox_words
 from env_adapters.gymnasium_library import mujoco
 from env_adapters.states import (
     EpisodeState,
@@ -32,9 +32,9 @@ _DRIVER = "SDL_VIDEODRIVER"
 
 @contextmanager
 def without_window() -> Iterator[None]:
-    """Lets pygame draw without a display; without this, SDL looks for one and complains.
+    """Let pygame draw without a display, for which SDL would otherwise look.
 
-    An SDL driver that the user has chosen stays.
+    An SDL driver that the user has set in the environment is not changed.
     """
     if _DRIVER in os.environ:
         yield
@@ -60,7 +60,7 @@ class Episode:
 
 
 class Goals(Protocol):
-    """The goals that are a task's variants."""
+    """Goals; goal k is variant k of the task."""
 
     def __len__(self) -> int: ...
 
@@ -71,9 +71,9 @@ class Goals(Protocol):
 class GymnasiumWorld:
     """Plays any environment; see reglue.environments.world.
 
-    Resets are seeded with a number drawn from the cell's seed (or with that itself, where it
-    `seeds_reset`), so that an environment that follows Gymnasium's rules plays a function of the
-    cell.
+    Resets are seeded with a number drawn from the cell's seed and repeat, or with the seed itself
+    if the cell `seeds_reset`. So the episodes of an environment that follows Gymnasium's rules are
+    functions of their cells.
     """
 
     clips = True
@@ -129,7 +129,7 @@ class GymnasiumWorld:
         )
 
     def render(self) -> Array | None:
-        """What the environment draws; None unless its `render_mode` is "rgb_array"."""
+        """The environment's picture; None unless its `render_mode` is "rgb_array"."""
         if self._env is None:
             return None
         with warnings.catch_warnings(), without_window():
@@ -157,7 +157,7 @@ class GymnasiumWorld:
         return self._reset(env, cell)
 
     def _reset(self, env: Any, cell: Cell) -> Any:
-        forget_physics(env.unwrapped)
+        clear_physics(env.unwrapped)
         seed = cell.seed if cell.seeds_reset else Rng(cell.seed, cell.repeat).below(_SEEDS)
         if getattr(env.unwrapped, "takes_progress", False):
             run = {"episode": cell.repeat, "steps": cell.steps}
@@ -178,10 +178,10 @@ class GymnasiumWorld:
         return self._episode
 
 
-def forget_physics(env: Any) -> None:
-    """Clear what the last episode left in MuJoCo's data, such as the solver's warm start.
+def clear_physics(env: Any) -> None:
+    """Reset MuJoCo's data, such as the warm start that the last episode's solver has left.
 
-    Most environments do that in their reset; HandManipulate's does not.
+    Most environments do that in their own reset; HandManipulate does not.
     """
     data = getattr(env, "data", None)
     if type(data).__module__.startswith("mujoco."):
@@ -195,7 +195,7 @@ _PARTS = {
 
 
 def _parts(routine: str, answer: Any) -> Any:
-    """What `reset` or `step` returned, if it is as Gymnasium says."""
+    """The result of `reset` or `step`. Raises NotAnEnvironment if it is not Gymnasium's tuple."""
     wanted = _PARTS[routine]
     if type(answer) is tuple and len(answer) == len(wanted) and type(answer[-1]) is dict:
         return answer  # the common case, checked once
@@ -211,18 +211,18 @@ def _parts(routine: str, answer: Any) -> Any:
 def _success(info: Mapping[str, Any]) -> bool:
     """The success flag, if the environment has one; Gymnasium has no standard name for it.
 
-    A flag that is absent or None is not known, and no success.
+    A flag that is absent or None counts as no success.
     """
     if not info or (info.get("is_success") is None and info.get("success") is None):
         return False
-    told = {
+    flags = {
         name: conforming_flag(f"info[{name!r}]", info[name])
         for name in _SUCCESS
         if info.get(name) is not None
     }
-    if len({*told.values()}) > 1:
-        raise NotAnEnvironment(f"info: got {told}, wanted one of them, or two that agree")
-    return any(told.values())
+    if len({*flags.values()}) > 1:
+        raise NotAnEnvironment(f"info: got {flags}, wanted one of them, or two that agree")
+    return any(flags.values())
 
 
 _TIME_LIMIT = "_elapsed_steps"  # where the wrapper TimeLimit counts
@@ -231,14 +231,15 @@ _TIME_LIMIT = "_elapsed_steps"  # where the wrapper TimeLimit counts
 class ExactWorld(GymnasiumWorld):
     """Plays an environment that has a StateCodec: Restorable and Seeded too.
 
-    It draws from `Rng(cell.seed, cell.repeat)` alone, by NumPy's distributions; where the cell
-    `seeds_reset`, from what Gymnasium makes of the seed, and has no state to save. Actions are not
-    clipped: these environments clip motions themselves, and some charge for what is beyond.
+    Episodes draw from `Rng(cell.seed, cell.repeat)` alone, by NumPy's distributions. If the cell
+    `seeds_reset`, they draw from the generator that Gymnasium makes, and their state cannot be
+    saved. Actions are not clipped: these environments clip motions themselves, and the rewards of
+    some depend on the numbers beyond the bounds.
     """
 
     clips = False
 
-    def __init__(  # noqa: PLR0913 - what OneEnvironment knows
+    def __init__(  # noqa: PLR0913 - from OneEnvironment
         self,
         task: str,
         make: Callable[[], Any],
@@ -253,7 +254,7 @@ class ExactWorld(GymnasiumWorld):
         super().__init__(task, make, observations, actions, goals=goals)
         self._horizon = horizon
         self._codec = codec
-        self._mark = mark  # a state goes on only where this is equal
+        self._mark = mark  # states of worlds with another mark are refused
 
     def get_state(self) -> bytes:
         """The episode's state, for worlds with the same id, options and versions.
@@ -261,8 +262,8 @@ class ExactWorld(GymnasiumWorld):
         Raises UsageError if no episode is running.
         """
         live, env = self._live(), self._env.unwrapped
-        inside, generator = self._codec.read(env), words_of(env.np_random)
-        return EpisodeState(self._mark, live.cell, live.steps, inside, generator).to_bytes()
+        arrays, generator = self._codec.read(env), philox_words(env.np_random)
+        return EpisodeState(self._mark, live.cell, live.steps, arrays, generator).to_bytes()
 
     def set_state(self, state: bytes) -> None:
         """Leave the present episode for the one in `state`.
@@ -270,7 +271,7 @@ class ExactWorld(GymnasiumWorld):
         Raises UsageError, with nothing changed, for a damaged state or another suite's.
         """
         saved = read_episode_state(state)
-        generator = generator_at(saved.generator)
+        generator = philox_generator(saved.generator)
         env = self._open()
         self._check_mark(saved.suite)
         self._check_cell(saved.cell)
@@ -287,19 +288,19 @@ class ExactWorld(GymnasiumWorld):
     def get_random_seed(self) -> bytes:
         """The generator's state. Raises UsageError if no episode is running."""
         self._live()
-        return GeneratorState(self._mark, words_of(self._env.unwrapped.np_random)).to_bytes()
+        return GeneratorState(self._mark, philox_words(self._env.unwrapped.np_random)).to_bytes()
 
     def set_random_seed(self, seed: bytes) -> None:
         """Set the generator's state. Raises UsageError with nothing changed."""
         self._live()
         saved = read_generator_state(seed)
         self._check_mark(saved.suite)
-        self._env.unwrapped.np_random = generator_at(saved.generator)
+        self._env.unwrapped.np_random = philox_generator(saved.generator)
 
     def _open(self) -> Any:
         if self._env is None:
             env = super()._open()
-            self._mark = {**self._mark, **self._codec.made_of(env.unwrapped)}
+            self._mark = {**self._mark, **self._codec.identity(env.unwrapped)}
         return self._env
 
     def _reset(self, env: Any, cell: Cell) -> Any:

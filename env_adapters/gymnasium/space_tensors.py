@@ -28,9 +28,9 @@ class Tensors:
     """The tensors of a space. A Dict's and a Tuple's entries are named by their path:
     `camera/left`, `joints/0`; any other space is one tensor, called `name`.
 
-    Text is UTF-8 in uint8, zeros behind it. A MultiDiscrete whose elements differ in their start
-    is one from 0: agents see and choose places in it. Raises UsageError for spaces without
-    tensors, and if two would have the same name.
+    Text is UTF-8 in uint8, followed by zeros. If the elements of a MultiDiscrete differ in their
+    start, agents see and choose values that count from 0. Raises UsageError for spaces without
+    tensors, and if two tensors would have the same name.
     """
 
     def __init__(self, name: str, space: Any) -> None:
@@ -46,12 +46,14 @@ class Tensors:
 
     @property
     def texts(self) -> dict[str, Text]:
-        """Those that are texts."""
+        """The texts among the tensors, by name."""
         leaves = [leaf for leaf in self._leaves if leaf.is_text]
         return {leaf.tensor.name: _text(leaf.what, leaf.space) for leaf in leaves}
 
     def only(self, names: Sequence[str]) -> Tensors:
-        """Only these tensors, for `arrays`. Raises UsageError for an unknown one."""
+        """The tensors called `names`, which `arrays` then returns. Raises UsageError for unknown
+        names.
+        """
         known = {spec.name: leaf for spec, leaf in zip(self.specs, self._leaves, strict=True)}
         for name in names:
             if name not in known:
@@ -66,13 +68,13 @@ class Tensors:
     def arrays(self, value: Any) -> Arrays:
         """A value of the space as arrays, by name; copies.
 
-        Raises NotAnEnvironment for a value that has no such arrays. Whether the space holds its
-        numbers is not looked at.
+        Raises NotAnEnvironment for a value without such arrays. Numbers outside the space are not
+        refused.
         """
         if self._is_single:
             leaf = self._leaves[0]
             return {leaf.tensor.name: leaf.array(value)}
-        found = {}
+        arrays = {}
         for leaf in self._leaves:
             inner = value
             try:
@@ -83,8 +85,8 @@ class Tensors:
                 raise NotAnEnvironment(
                     f"{leaf.what}: got {brief(value)}, wanted {wanted}"
                 ) from None
-            found[leaf.tensor.name] = leaf.array(inner)
-        return found
+            arrays[leaf.tensor.name] = leaf.array(inner)
+        return arrays
 
     def value(self, arrays: Arrays, *, clip: bool = False) -> Any:
         """Arrays as the value of the space. Raises IllegalAction if they do not fit.
@@ -106,13 +108,13 @@ class _Leaf:
     path: tuple[Any, ...]
     space: Any
     tensor: TensorSpec
-    dtype: np.dtype[Any]  # the tensor's; these are known beforehand, as each step asks
+    dtype: np.dtype[Any]  # the tensor's; stored here since each step reads it
     is_box: bool
     is_text: bool
     start: Array | None  # of a MultiDiscrete that is shifted to 0
 
     def array(self, value: Any) -> Array:
-        """A copy: some environments go on computing with what they return."""
+        """A copy, since some environments go on writing to the array that they return."""
         if type(value) is np.ndarray and value.dtype == self.dtype:
             return value.copy() if self.start is None else value - self.start
         if self.is_text:
@@ -201,13 +203,15 @@ def _tensor(name: str, space: Any) -> TensorSpec:
         case spaces.Text():
             return TensorSpec(name, "uint8", (_text(name, space).most_bytes,), Box((0,), (255,)))
         case _:
-            why = _WHY_NOT.get(type(space).__name__, "there is none like it")
-            raise BadArgument(f"the {name} space {space} has no tensor, as {why}; wanted {_KNOWN}")
+            why = _WHY_NOT.get(type(space).__name__, "Reglue has no such domain")
+            raise BadArgument(
+                f"the {name} space {space} has no tensor, since {why}; wanted {_KNOWN}"
+            )
     return TensorSpec(name, str(space.dtype), tuple(space.shape), domain)
 
 
 def _are_alike(*parts: Array) -> bool:
-    """Whether all elements of each are equal, so that one Discrete says what each may be."""
+    """Whether all elements of each part are equal: then one Discrete describes every element."""
     return all((part == part.flat[0]).all() for part in parts)
 
 
@@ -218,7 +222,7 @@ def _text(name: str, space: Any) -> Text:
 
 
 def _bound(values: Array, none: float) -> tuple[float, ...]:
-    """No number where nothing is bounded, one where all elements are alike, else all."""
+    """A Box's bound: none if it equals `none`, one number if all are equal, else all numbers."""
     flat = values.ravel().tolist()
     if not flat or any(each != flat[0] for each in flat):
         return tuple(map(float, flat))

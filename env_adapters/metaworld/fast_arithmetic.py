@@ -1,7 +1,7 @@
 """Cheaper versions of what Meta-World's reward functions call, for one number or vector.
 
 Each function returns its original's value and type, bit by bit, and calls the original for
-arguments that it was not made for. `proof` compares them on this machine.
+other arguments. `step_is_verified` compares them with the originals on this machine.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ class BlasLengths:
 
     @staticmethod
     def of(vector: Floats) -> float:
-        """Of (n,)."""
+        """The length of a vector, (n,)."""
         return math.sqrt(vector.dot(vector))
 
     @staticmethod
     def of_two(x: float, y: float) -> float:
-        """Of a vector of two."""
+        """The length of a vector of two numbers."""
         return BlasLengths.of(np.array((x, y)))
 
 
 class PlainLengths:
-    """The same where BLAS adds products one after the other; some fuse the two."""
+    """The same bits on machines whose BLAS does not fuse multiplication and addition."""
 
     @staticmethod
     def of(vector: Floats) -> float:
-        """Of (n,)."""
+        """The length of a vector, (n,)."""
         if len(vector) == 3:
             x, y, z = vector.tolist()
             return math.sqrt(x * x + y * y + z * z)
@@ -51,13 +51,13 @@ class PlainLengths:
 
     @staticmethod
     def of_two(x: float, y: float) -> float:
-        """Of a vector of two."""
+        """The length of a vector of two numbers."""
         return math.sqrt(x * x + y * y)
 
 
 @cache
 def lengths_here() -> type[BlasLengths | PlainLengths]:
-    """The cheaper functions that return NumPy's bits on this machine."""
+    """The cheapest class whose functions return NumPy's bits on this machine."""
     for vector in np.random.Generator(np.random.Philox(0)).normal(size=(1000, 3)):
         x, y, _ = vector.tolist()
         if PlainLengths.of(vector) != BlasLengths.of(vector):

@@ -152,12 +152,12 @@ SLOTS = (
 
 
 def stand_in(env: Any) -> StandIn | None:
-    """One for a metaworld environment; None if the fast step was not verified equal."""
+    """The StandIn of a metaworld environment; None if the fast step is not verified."""
     if not step_is_verified():
         return None
-    double: StandIn = object.__new__(_class(type(env)))  # type: ignore[arg-type] # types are hashable
-    double.take(env)
-    return double
+    made: StandIn = object.__new__(_class(type(env)))  # type: ignore[arg-type] # types are hashable
+    made.take(env)
+    return made
 
 
 class StandIn:
@@ -221,8 +221,8 @@ class StandIn:
 
         `action` is (4,), float32 or float64.
 
-        Omitted, since no result depends on it: writing sites' positions, which
-        mj_forward computes anew, and mj_rnePostConstraint's forces.
+        It omits two computations on which no result depends: the positions of sites, which
+        mj_forward computes, and the forces of mj_rnePostConstraint.
         """
         if self.curr_path_length >= self.max_path_length:
             raise ValueError("You must reset the env manually once truncate==True")
@@ -331,7 +331,7 @@ def _rebuild(member: Any, scope: dict[str, Any]) -> Any:
 
 
 def _undecorated(function: FunctionType) -> FunctionType:
-    """What `assert_task_is_set` checks a task for; a step comes after a start."""
+    """The function without `assert_task_is_set`: a step always comes after a start."""
     names = function.__code__.co_freevars
     if names == ("func",) and function.__closure__:
         decorated: FunctionType = function.__closure__[0].cell_contents

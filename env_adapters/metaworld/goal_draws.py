@@ -26,7 +26,7 @@ Goal: TypeAlias = tuple[float, ...]
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """One task's box of goals, in metres, and which of them are drawn again."""
+    """The box from which a task's goals are drawn, in metres, and those that are drawn again."""
 
     low: Sequence[float]  # (3,) or (6,): `_random_reset_space`
     high: Sequence[float]
@@ -34,7 +34,7 @@ class Draw:
     target: Sequence[float] | None = None  # … this, (2,), or else the last 3 of the goal
 
     def goal(self, rng: np.random.RandomState) -> Goal:
-        """The next goal: that of the second of the two `reset_model` of a reset."""
+        """The next goal: a reset calls `reset_model` twice, and the second call's goal counts."""
         self._vector(rng)
         return tuple(self._vector(rng).tolist())
 
@@ -157,17 +157,18 @@ def draw_goals(
 ) -> dict[str, tuple[Goal, ...]]:
     """The 50 goals of each task, in order, as `metaworld.<Benchmark>(seed=seed)` has them.
 
-    There are 2^32 such draws, which can be tried one by one. With a `key`, each goal is drawn
-    the same way from a stream of its own, which begins with 256 bits of HMAC-SHA256.
+    It takes a millisecond for each task if this version of metaworld is verified, else half a
+    second: a reset for each goal. Meta-World draws from NumPy's global generator; this function
+    draws the same numbers from a generator of its own, so other threads do not affect them.
+    Custom MT lists are drawn as by `gym.make("Meta-World/custom-mt-envs", seed=seed)`, except that
+    a seed of 0 is used like any other.
 
-    Only the set's own split is drawn. Takes a millisecond a task where it is known how
-    this version of metaworld draws, else half a second: a reset for each goal.
-    `progress` is called with the number of tasks done and of all tasks after each.
-    Meta-World draws from NumPy's global stream; we draw from one of our own that gives
-    the same numbers, so that what other threads draw changes nothing.
-
-    Custom MT lists are drawn as by `gym.make("Meta-World/custom-mt-envs", seed=seed)`,
-    which however ignores a seed of 0; here 0 is a seed like any other.
+    Args:
+        tasks: Only the goals of its split are drawn.
+        seed: 0 to about 2^32, so all draws can be tried one by one.
+        progress: Called after each task with the number of tasks that are done, and of all tasks.
+        key: Seeds a generator for each goal with 256 bits of HMAC-SHA256 of the key, the seed and
+            the goal's place, so that nobody can try them all.
 
     Raises UsageError for a seed out of range, MissingExtra without the package.
     """

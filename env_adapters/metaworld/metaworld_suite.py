@@ -31,14 +31,14 @@ class MetaWorld:
     `goals` holds the goal vectors of each task's variants (see draw_goals), in
     one-hot order: keep the order when it passes through JSON. The rest are
     Meta-World's options by their meaning there: `goal_visible` for multi-task,
-    hidden (zeros) for meta-learning; `one_hot` appends the task's (use_one_hot);
+    hidden (zeros) for meta-learning; `one_hot` appends the task's one-hot vector (use_one_hot);
     `recurrent_info` appends action, reward / 10 and end flag (recurrent_info_in_obs);
     `horizon` is 1 to 500 (max_episode_steps). `reveal_tasks` adds a tensor `task`, an
-    index into ALL_TASKS: for baselines, as it tells the agent what it should find out.
+    index into ALL_TASKS: for baselines that need not find out which task they play.
 
-    Raises UsageError for a config that cannot be played, also where MUJOCO_GL names what
-    MuJoCo cannot load. The metaworld package is loaded with the first world, which raises
-    MissingExtra without it.
+    Raises UsageError for an illegal config, and if MuJoCo cannot load the library that MUJOCO_GL
+    names. The metaworld package is loaded with the first world; without it that raises
+    MissingExtra.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class MetaWorld:
 
     @property
     def spec(self) -> TaskSpec:
-        """The agent's spec: of tasks and goals it tells only sizes."""
+        """The agent's spec; tasks and goals change only its sizes."""
         return TaskSpec(
             observations=self._settings.observations.specs(),
             actions=(TensorSpec("action", "float32", (ACTION,), Box((-1.0,), (1.0,))),),
@@ -85,18 +85,18 @@ class MetaWorld:
 
     @property
     def raw_actions(self) -> bool:
-        """Always: its own arithmetic on what lies outside of the Box decides last bits."""
+        """True: Meta-World's arithmetic with actions outside the Box decides the last bits."""
         return True
 
     @property
     def standardizes(self) -> bool:
-        """Once the goal is set, nothing in the 50 tasks draws a random number."""
+        """True: once the goal is set, nothing in the 50 tasks draws a random number."""
         return True
 
     def world(self) -> MetaWorldWorld:
         """A world for one more slot. Raises MissingExtra.
 
-        The first one loads what takes a while, before there is anything to play.
+        The first call loads the models of up to 10 tasks, so that no episode waits for them.
         """
         metaworld("env_dict")
         while self._unread:
@@ -105,7 +105,7 @@ class MetaWorld:
 
     @cached_property
     def _mark(self) -> str:
-        """Differs if a saved state could mean something else."""
+        """A digest of config and versions; a state is restored only where it is equal."""
         settings = self._settings
         goals = [[task, [list(goal) for goal in goals]] for task, goals in settings.goals.items()]
         views = repr(settings.observations)

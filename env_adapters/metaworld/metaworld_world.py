@@ -1,4 +1,4 @@
-"""One slot's Meta-World: the agent's observations, and the cells that it plays."""
+"""Plays Meta-World's cells in one slot, and makes the agent's observations."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REWARD_SCALE = 10.0  # the largest reward; upstream's normalize_reward_in_recur
 
 @dataclass(frozen=True, slots=True)
 class Observations:
-    """How observations are made; parts in the order of upstream's wrappers."""
+    """The parts of an observation, in the order of Meta-World's wrappers."""
 
     tasks: tuple[str, ...]  # in one-hot order
     one_hot: bool  # append which of `tasks` it is
@@ -48,7 +48,7 @@ class Observations:
         return observation, TensorSpec("task", "int64", (), Discrete(len(ALL_TASKS)))
 
     def view(self, task: str) -> View:
-        """Of the episodes of `task`."""
+        """The view of the episodes of `task`."""
         size = self.specs()[0].shape[0]
         blank = np.zeros(size, self.dtype)
         if self.one_hot:
@@ -60,9 +60,9 @@ class Observations:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What an agent sees of one task's episodes."""
+    """Makes the observations of one task's episodes."""
 
-    blank: npt.NDArray[np.floating]  # (size,), with all that never changes
+    blank: npt.NDArray[np.floating]  # (size,), with the parts that never change
     recurrent_info: bool
     revealed: Arrays  # other tensors
 
@@ -80,7 +80,7 @@ class View:
         reward: float,
         ended: bool,
     ) -> Arrays:
-        """The observation of a step: `frames` after it, the `action` as it was given."""
+        """The observation after a step: `frames` after it, and the unclipped `action`."""
         seen = self.first(frames)
         if self.recurrent_info:
             recurrent = seen["observation"][-(ACTION + 2) :]
@@ -92,7 +92,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class SuiteSettings:
-    """What all episodes of a suite have in common."""
+    """The settings that all episodes of a suite share."""
 
     goals: Mapping[str, Sequence[Sequence[float]]]  # variants of each task
     goal_visible: bool
@@ -124,10 +124,10 @@ class MetaWorldWorld:
     def __init__(self, settings: SuiteSettings, pool: SimulatorPool, suite: str) -> None:
         self._settings = settings
         self._pool = pool
-        self._suite = suite  # the mark in the states that it keeps
+        self._suite = suite  # a digest, saved with states
         self._episode: _Episode | None = None
-        self._last: _Episode | None = None  # that is over
-        self._pictures: CameraRenderer | None = None
+        self._last: _Episode | None = None  # the last one that is over
+        self._renderer: CameraRenderer | None = None
 
     def start(self, cell: Cell) -> Arrays:
         """Begin the cell's episode. Raises UsageError; the previous episode then goes on.
@@ -187,37 +187,37 @@ class MetaWorldWorld:
         if saved.suite != {"suite": self._suite}:
             raise BadArgument("got a state of a suite with another config or other versions")
         goal = self._settings.goal(saved.cell)
-        inside = SimulatorState.from_arrays(saved.steps, saved.inside)
+        simulator_state = SimulatorState.from_arrays(saved.steps, saved.inside)
         simulator = self._pool.take(saved.cell.task)
-        if not (simulator.fits(inside) and 0 <= saved.steps < self._settings.horizon):
+        if not (simulator.fits(simulator_state) and 0 <= saved.steps < self._settings.horizon):
             self._pool.give_back(simulator)
             raise BadArgument(f"got a state that does not fit {saved.cell.task}")
         simulator.start(goal, goal_visible=self._settings.goal_visible)
-        simulator.set_state(inside)
+        simulator.set_state(simulator_state)
         self.close()
         self._episode = self._new(saved.cell, simulator)
 
     def render(self) -> Array | None:
         """The table from a corner, (480, 480, 3); None before the first start.
 
-        An episode that is over is shown until another world takes its simulator. Raises
-        UsageError where MuJoCo cannot draw on this machine.
+        After an episode it is the last one's, until another world uses its simulator. Raises
+        UsageError if MuJoCo cannot draw on this machine.
         """
-        shown = self._episode or self._last
-        if shown is None:
+        episode = self._episode or self._last
+        if episode is None:
             return None
-        if self._pictures is None:
-            self._pictures = CameraRenderer(shown.simulator.model)
-        return self._pictures.take(shown.simulator.get_state().physics)
+        if self._renderer is None:
+            self._renderer = CameraRenderer(episode.simulator.model)
+        return self._renderer.render(episode.simulator.get_state().physics)
 
     def close(self) -> None:
         """Give the simulator back; `start` may still be called."""
         if self._episode is not None:
             self._pool.give_back(self._episode.simulator)
             self._last, self._episode = self._episode, None
-        if self._pictures is not None:  # the next episode may be another task's
-            self._pictures.close()
-            self._pictures = None
+        if self._renderer is not None:  # the next episode may be another task's
+            self._renderer.close()
+            self._renderer = None
 
     def _new(self, cell: Cell, simulator: Simulator) -> _Episode:
         return _Episode(cell, simulator, self._settings.observations.view(cell.task))
@@ -228,25 +228,25 @@ class MetaWorldWorld:
         return self._episode
 
 
-_SIZE = 480  # pixels: as many as Meta-World's models make room for
+_SIZE = 480  # pixels: the most for which Meta-World's models have room
 _CAMERA = "corner2"  # sees the table, the arm and the goal; it hangs upside down
 
 
 class CameraRenderer:
-    """Pictures of one model's states."""
+    """Renders pictures of one model from copies of its states."""
 
     def __init__(self, model: Any) -> None:
         """Raises UsageError where MuJoCo cannot draw on this machine."""
         self.model, self.data = model, mujoco().MjData(model)
         self._renderer = make_renderer(model, _SIZE, _SIZE)
 
-    def take(self, physics: npt.NDArray[np.float64]) -> Array:
-        """(480, 480, 3) uint8 of an integration state, (n,)."""
+    def render(self, physics: npt.NDArray[np.float64]) -> Array:
+        """The picture, (480, 480, 3) uint8, of an integration state, (n,)."""
         IntegrationState(self).restore(physics)
         self._renderer.update_scene(self.data, _CAMERA)
         picture: Array = self._renderer.render()
         return picture[::-1, ::-1].copy()
 
     def close(self) -> None:
-        """Free what the library for drawing holds."""
+        """Free the renderer's memory."""
         self._renderer.close()

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from env_adapters.gymnasium.gymnasium_suite import OneEnvironment, suite_made_by
+from env_adapters.gymnasium.gymnasium_suite import OneEnvironment, make_suite
 from glue_server import EnvironmentCalls, LocalEnvironmentPort
 from reglue.environments.environment_objects import environment_of
 from reglue.errors import NotAnEnvironment, UsageError
@@ -51,7 +51,7 @@ def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject
     made = candidate
     if inspect.isroutine(candidate) or isinstance(candidate, functools.partial):
         check_arguments("the function that makes the environment", candidate, arguments)
-        made = suite_made_by(candidate, arguments)
+        made = make_suite(candidate, arguments)
     elif arguments and not isinstance(candidate, type):
         raise UsageError("environment_args: got an object with them, wanted its class, or no args")
     environment = environment_of(made, arguments)

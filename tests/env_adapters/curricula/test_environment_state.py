@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from env_adapters.curricula.suite import KeptWorld, Schedule
-from env_adapters.determinism import admit
+from env_adapters.curricula.suite import RestorableCurriculumWorld, Schedule
+from env_adapters.determinism import check_determinism
 from env_adapters.states import read_episode_state
 from reglue import Phase
 from reglue.environments.world import Cell, Restorable
@@ -72,7 +72,7 @@ def suite() -> Schedule:
 def test_each_episode_goes_on_elsewhere_to_the_bit(suite: Schedule) -> None:
     for episode in EPISODES:
         with closing(suite.world()) as world:
-            assert isinstance(world, KeptWorld)
+            assert isinstance(world, RestorableCurriculumWorld)
             world.start(cell(episode))
             rest(world, 5)
             state = world.get_state()
@@ -80,7 +80,7 @@ def test_each_episode_goes_on_elsewhere_to_the_bit(suite: Schedule) -> None:
             world.set_state(state)
             assert rest(world, 20) == wanted
         with closing(schedule().world()) as fresh:
-            assert isinstance(fresh, KeptWorld)
+            assert isinstance(fresh, RestorableCurriculumWorld)
             fresh.set_state(state)
             assert rest(fresh, 20) == wanted
             fresh.start(cell((episode + 1) % len(EPISODES)))
@@ -93,8 +93,8 @@ def test_an_entrys_end_by_steps_is_kept() -> None:
     car = ["gymnasium:MountainCar-v0", 10]
     suite = Schedule(schedule=[car, ["gymnasium:MountainCar-v0", 5]], episodic=False)
     with closing(suite.world()) as world, closing(suite.world()) as other:
-        assert isinstance(world, KeptWorld)
-        assert isinstance(other, KeptWorld)
+        assert isinstance(world, RestorableCurriculumWorld)
+        assert isinstance(other, RestorableCurriculumWorld)
         world.start(cell(0, steps=3))
         for _ in range(4):
             world.step({"action": np.array(0)})
@@ -105,7 +105,7 @@ def test_an_entrys_end_by_steps_is_kept() -> None:
 def test_a_time_limit_is_kept() -> None:
     short = {"env": "gymnasium:Pendulum-v1", "kwargs": {"max_episode_steps": 6}}
     with closing(Schedule(schedule=[[short, 1]]).world()) as world:
-        assert isinstance(world, KeptWorld)
+        assert isinstance(world, RestorableCurriculumWorld)
         world.start(cell(0))
         action = {"action": np.zeros(1, np.float32)}
         for _ in range(4):
@@ -118,14 +118,14 @@ def test_a_time_limit_is_kept() -> None:
 
 def test_it_is_admitted() -> None:
     pool = {"pool": [what for what, _ in SCHEDULE]}
-    admit(schedule(schedule=[[pool, 1]]), episodes=3, steps=12)
+    check_determinism(schedule(schedule=[[pool, 1]]), episodes=3, steps=12)
 
 
 def test_what_is_no_state_of_this_schedule_is_refused_and_nothing_changes(suite: Schedule) -> None:
     other = schedule(seed=3)
     with closing(suite.world()) as world, closing(other.world()) as foreign:
-        assert isinstance(world, KeptWorld)
-        assert isinstance(foreign, KeptWorld)
+        assert isinstance(world, RestorableCurriculumWorld)
+        assert isinstance(foreign, RestorableCurriculumWorld)
         foreign.start(cell(0))
         world.start(cell(1))
         rest(world, 2)
@@ -144,7 +144,7 @@ def test_what_is_no_state_of_this_schedule_is_refused_and_nothing_changes(suite:
 
 def test_without_an_episode_there_is_no_state(suite: Schedule) -> None:
     with closing(suite.world()) as world:
-        assert isinstance(world, KeptWorld)
+        assert isinstance(world, RestorableCurriculumWorld)
         with pytest.raises(UsageError, match="call start first"):
             world.get_state()
 

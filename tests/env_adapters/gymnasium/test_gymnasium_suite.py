@@ -73,7 +73,7 @@ def test_a_space_becomes_a_tensor(space: Any, wanted: TensorSpec) -> None:
     ids=str,
 )
 def test_a_space_that_has_no_tensor_is_named(space: Any, why: str) -> None:
-    wanted = rf"the a/0 space .* has no tensor, as {why}; wanted Box"
+    wanted = rf"the a/0 space .* has no tensor, since {why}; wanted Box"
     with pytest.raises(UsageError, match=wanted):
         Tensors("action", spaces.Dict(a=spaces.Tuple((space,))))
 

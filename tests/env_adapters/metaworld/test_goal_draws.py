@@ -38,11 +38,6 @@ def test_goals_drawn_without_physics_are_those_of_resets(
     assert bits(drawn) == bits(draw_goals(task_set(f"MT1:{task}"), 11))
 
 
-@pytest.fixture(scope="module")
-def ml1() -> Any:
-    return metaworld().ML1("push-v3", seed=4)
-
-
 def test_mt1_has_the_goals_of_mt1() -> None:
     drawn = draw_goals(task_set("MT1:peg-insert-side-v3"), 3)
     assert bits(drawn) == goals_of(metaworld().MT1("peg-insert-side-v3", seed=3).train_tasks)
@@ -61,12 +56,11 @@ def test_mt10_has_the_goals_of_mt10(five_goals: None) -> None:
     assert list(drawn.items()) == list(reference.items())
 
 
-def test_ml1_train_has_the_train_goals_of_ml1(ml1: Any) -> None:
-    assert bits(draw_goals(task_set("ML1:push-v3", "train"), 4)) == goals_of(ml1.train_tasks)
-
-
-def test_ml1_test_has_the_test_goals_of_ml1(ml1: Any) -> None:
-    assert bits(draw_goals(task_set("ML1:push-v3", "test"), 4)) == goals_of(ml1.test_tasks)
+def test_both_splits_of_ml1_have_its_goals(five_goals: None) -> None:
+    reference = metaworld().ML1("push-v3", seed=4)
+    for split in ("train", "test"):
+        drawn = draw_goals(task_set("ML1:push-v3", split), 4)
+        assert bits(drawn) == goals_of(getattr(reference, f"{split}_tasks"))
 
 
 def test_ml10_test_has_the_test_goals_of_ml10(five_goals: None) -> None:
@@ -74,7 +68,7 @@ def test_ml10_test_has_the_test_goals_of_ml10(five_goals: None) -> None:
     assert bits(draw_goals(task_set("ML10"), 5)) == reference
 
 
-def test_own_meta_learning_lists_have_the_goals_of_custom_ml() -> None:
+def test_own_meta_learning_lists_have_the_goals_of_custom_ml(five_goals: None) -> None:
     reference = metaworld().CustomML(["reach-v3", "drawer-open-v3"], ["coffee-button-v3"], seed=6)
     name = "ML:train=reach-v3,drawer-open-v3+test=coffee-button-v3"
     assert bits(draw_goals(task_set(name, "train"), 6)) == goals_of(reference.train_tasks)
@@ -83,7 +77,7 @@ def test_own_meta_learning_lists_have_the_goals_of_custom_ml() -> None:
 
 @pytest.mark.parametrize("seed", [0, 8])
 def test_an_own_multi_task_list_has_each_tasks_goals_from_the_seed_plus_its_place(
-    seed: int,
+    seed: int, five_goals: None
 ) -> None:
     drawn = bits(draw_goals(task_set("MT:reach-v3,drawer-open-v3"), seed))
     first = metaworld().MT1("reach-v3", seed=seed)

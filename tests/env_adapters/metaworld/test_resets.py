@@ -182,7 +182,7 @@ def test_a_start_is_not_changed_by_who_got_it(draw_two: Any, make: Any) -> None:
 
 
 def test_few_starts_are_kept(draw_two: Any, make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resets, "_MOST_KEPT", 1)
+    monkeypatch.setattr(resets, "_MOST_STARTS", 1)
     simulator, (first, second) = make("reach-v3"), draw_two("reach-v3")
     seen = [bits(simulator.start(goal, goal_visible=True)) for goal in (first, second) * 2]
     assert seen[:2] == seen[2:]

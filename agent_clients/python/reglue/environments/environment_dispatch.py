@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from reglue.environments.environment import Environment, words
+from reglue.environments.environment import Environment, fault_text
 from reglue.environments.validation import conforming_spec
 from reglue.errors import OutOfDomain, OutOfOrder, RoutineRefused, raise_interrupt
 from reglue.messages.agent import Cleanup, Farewell, Refusal, RoutineDone, TextMessage
@@ -75,14 +75,14 @@ def _init(environment: Environment, slots: int) -> EnvironmentReady | Refusal:
 
 
 def _play(environment: Environment, play: Play) -> Played:
-    """Its slots are of the spec: who calls, or what decodes, sees to it."""
+    """Play; an exception is a fault of every slot. The caller or decoder has checked the slots."""
     try:
         return environment.play(play)
     except Exception as error:  # the edge of somebody's environment
         raise_interrupt(error)
         log.exception("the environment failed")
         slots = (*play.slots.tolist(), *play.starts)
-        return Played.blank(environment.spec, play, dict.fromkeys(slots, words(error)))
+        return Played.blank(environment.spec, play, dict.fromkeys(slots, fault_text(error)))
 
 
 def _routine(environment: Environment, call: EnvironmentCall) -> EnvironmentReply:

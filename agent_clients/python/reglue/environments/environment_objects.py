@@ -25,7 +25,7 @@ def environment_of(
         return candidate
     cls = candidate if isinstance(candidate, type) else type(candidate)
     if issubclass(cls, Agent) or hasattr(candidate, "eval_action"):
-        return None  # agents may have a `world` of their own, a model of it
+        return None  # an agent's attribute `world` may be its model of the world
     suite = adapted_suite(candidate, arguments)
     if suite is None and (
         issubclass(cls, Environment) or callable(getattr(candidate, "world", None))
@@ -37,8 +37,7 @@ def environment_of(
 
 
 def adapted_suite(candidate: object, arguments: Mapping[str, Any] | None = None) -> Suite | None:
-    """The suite that an adapter makes of another library's class or object; None if no adapter
-    does.
+    """The suite of another library's class or object; None if no adapter accepts it.
 
     Adapters are entry points of the group `reglue.environment_objects`: functions of the
     candidate and the keywords of its constructor, which return a suite or None.

@@ -48,14 +48,14 @@ class ExpertAgent(Agent):
         self._task = task
 
     def agent_init(self, spec: TaskSpec) -> None:
-        """Raise NotAnAgent if the task cannot be told."""
+        """Raise NotAnAgent if observations do not say which task is played."""
         width = {tensor.name: tensor.size for tensor in spec.observations}.get("observation", 0)
-        told = any(tensor.name == "task" for tensor in spec.observations)
+        shows_task = any(tensor.name == "task" for tensor in spec.observations)
         if width < ROBOT_NUMBERS:
             raise NotAnAgent(
                 "the expert plays only Meta-World: got no `observation` of 39 numbers or more"
             )
-        if self._task is None and not told and width - ROBOT_NUMBERS not in _ORDERS:
+        if self._task is None and not shows_task and width - ROBOT_NUMBERS not in _ORDERS:
             raise NotAnAgent(
                 f"the expert cannot tell the task: got {width - ROBOT_NUMBERS} numbers after the "
                 "robot's 39, wanted a one-hot of 10, 25 or 50; give it task=NAME, "
@@ -105,7 +105,7 @@ def policies() -> Mapping[str, Any]:
         if _PACKAGE in sys.modules:
             module = importlib.import_module(f"{_PACKAGE}.policies")
         else:
-            with _an_empty_package():
+            with _stub_package():
                 module = importlib.import_module(f"{_PACKAGE}.policies")
     except ModuleNotFoundError as error:
         raise MissingExtra("the example agent `expert`", "metaworld", "Meta-World") from error
@@ -114,7 +114,7 @@ def policies() -> Mapping[str, Any]:
 
 
 @contextmanager
-def _an_empty_package() -> Iterator[None]:
+def _stub_package() -> Iterator[None]:
     """Load modules without the package around them; they leave `sys.modules` at the end."""
     spec = importlib.util.find_spec(_PACKAGE)
     if spec is None:

@@ -61,7 +61,7 @@ class ActionRows:
     def arrays(self, actions: Any) -> dict[str, Array]:
         """Name -> (rows, *shape), in the spec's dtypes.
 
-        A Box's actions may lie out of its bounds, which the glue flags. Raises BadArgument.
+        Actions outside a Box are allowed: the glue flags them. Raises BadArgument.
         """
         if len(self._tensors) == 1 and not isinstance(actions, Mapping):
             only = self._tensors[0]
@@ -73,41 +73,41 @@ class ActionRows:
 
 
 class _ActionTensor:
-    """One tensor of an action, and what is legal for it."""
+    """One tensor of an action, and its bounds."""
 
     def __init__(self, tensor: TensorSpec, rows: int) -> None:
         self.tensor = tensor
         self._shape = (rows, *tensor.shape)
         self._low, self._high = _legal(tensor)
 
-    def array(self, given: Any) -> Array:
-        """Raises BadArgument."""
+    def array(self, values: Any) -> Array:
+        """A copy of `values`, (rows, *shape), in the spec's dtype. Raises BadArgument."""
         tensor = self.tensor
         try:
-            values = np.asarray(given)
+            rows = np.asarray(values)
         except ValueError as error:  # rows of different lengths
             raise BadArgument(f"action {tensor.name!r}: {error}") from None
-        if values.shape != self._shape:
+        if rows.shape != self._shape:
             raise BadArgument(
-                f"action {tensor.name!r}: got shape {values.shape}, wanted {self._shape}: one row "
+                f"action {tensor.name!r}: got shape {rows.shape}, wanted {self._shape}: one row "
                 "for each environment"
             )
-        if values.dtype.kind == "f" and tensor.numpy_dtype.kind != "f":
+        if rows.dtype.kind == "f" and tensor.numpy_dtype.kind != "f":
             raise BadArgument(
-                f"action {tensor.name!r}: got {values.dtype}, wanted integers of {tensor.dtype}"
+                f"action {tensor.name!r}: got {rows.dtype}, wanted integers of {tensor.dtype}"
             )
-        cast = same_numbers(values, tensor.numpy_dtype)
+        cast = same_numbers(rows, tensor.numpy_dtype)
         if cast is None:
-            got = f"{brief(given)} ({values.dtype})"
+            got = f"{brief(values)} ({rows.dtype})"
             raise BadArgument(f"action {tensor.name!r}: got {got}, wanted {tensor.dtype}")
         if self._low is not None and 0 in ((cast >= self._low) & (cast <= self._high)).tobytes():
             wanted = "finite numbers" if tensor.numpy_dtype.kind == "f" else str(tensor.domain)
-            raise BadArgument(f"action {tensor.name!r}: got {brief(given)}, wanted {wanted}")
-        return cast.copy() if cast is given else cast  # the program may use its array again
+            raise BadArgument(f"action {tensor.name!r}: got {brief(values)}, wanted {wanted}")
+        return cast.copy() if cast is values else cast  # the program may use its array again
 
 
 def _legal(tensor: TensorSpec) -> tuple[Any, Any]:
-    """Inclusive bounds of what may be sent: of a Box's floats, the finite numbers."""
+    """Inclusive bounds of legal numbers; for a Box of floats those of all finite numbers."""
     dtype = tensor.numpy_dtype
     match tensor.domain:
         case Box() if dtype.kind == "f":

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from reglue.errors import EnvironmentFault, UnknownName
-from reglue.rollouts.policy import AskedPolicy, Policy
+from reglue.rollouts.policy import CheckedPolicy, Policy
 from reglue.rollouts.rollout import Recorder, Rollout, first_frame, integer
 from reglue.rollouts.vector_env_stream import Arrival, Flags, VectorEnvStream, named, rebuilt
 from reglue.spec import Arrays
@@ -61,7 +61,7 @@ def collect_episodes(
             missing, in autoreset mode SAME_STEP.
     """
     stream = VectorEnvStream(env, waits=True)
-    asked = AskedPolicy(policy, stream.num_envs, stream.action_space)
+    checked_policy = CheckedPolicy(policy, stream.num_envs, stream.action_space)
     n = integer("n", n, 1)
     rows = None if rows is None else integer("rows", rows, 1)
     seed = None if seed is None else integer("seed", seed, 0)
@@ -72,7 +72,7 @@ def collect_episodes(
         if on_start is not None:
             on_start(np.ones(stream.num_envs, bool))
         columns = slice(first, min(first + stream.num_envs, n))
-        rounds.append(_Round(stream, asked, stop, recorder, columns))
+        rounds.append(_Round(stream, checked_policy, stop, recorder, columns))
         rounds[-1].play(observation, rows)
     arrays = recorder.cut(max(each.length for each in rounds))
     for each in rounds:
@@ -87,12 +87,12 @@ _NOT_YET = np.iinfo(np.int64).max
 class _Round:
     """One episode in each environment that has a column."""
 
-    length = 0  # rows
+    length = 0  # rows written so far
 
     def __init__(
         self,
         stream: VectorEnvStream,
-        policy: AskedPolicy,
+        policy: CheckedPolicy,
         stop: str,
         recorder: Recorder,
         columns: slice,
@@ -102,7 +102,7 @@ class _Round:
         self.stopped_at = np.full(columns.stop - columns.start, _NOT_YET)  # rows
 
     def play(self, observation: Any, rows: int | None) -> None:
-        """Until all have stopped, or for so many rows."""
+        """Play until all episodes have stopped, or for `rows` rows."""
         frame: Arrays = {**named(observation), **first_frame(self._stream.num_envs)}
         while True:
             actions = self._record(frame, observation)
@@ -112,13 +112,13 @@ class _Round:
             if not stopped.all():
                 arrival = self._stream.step(actions)
                 _check_plays(arrival.idle[: len(stopped)] & ~stopped)
-                frame, observation = _led_to(frame, arrival), arrival.observation
+                frame, observation = _next_frame(frame, arrival), arrival.observation
             if stopped.any():
-                frame = self._held(frame, stopped)
+                frame = self._with_repeated_rows(frame, stopped)
             observation = rebuilt(observation, frame)
 
     def repeat_last_row(self, arrays: Arrays) -> None:
-        """Fill up the columns, if another round was longer."""
+        """Repeat the last row to the end of the columns, if another round was longer."""
         for name, array in arrays.items():
             last = 0.0 if name == "reward" else array[self.length - 1, self._columns]
             array[self.length :, self._columns] = last
@@ -146,26 +146,26 @@ class _Round:
             raise UnknownName("flag", self._stop, flags)
         return flags[self._stop]
 
-    def _held(self, frame: Arrays, stopped: Flags) -> Arrays:
-        """The frame, in which those that have stopped repeat the newest row."""
-        held = {name: values.copy() for name, values in frame.items()}
-        for name, values in held.items():
+    def _with_repeated_rows(self, frame: Arrays, stopped: Flags) -> Arrays:
+        """A copy of the frame, in which environments that have stopped repeat the newest row."""
+        frame_copy = {name: values.copy() for name, values in frame.items()}
+        for name, values in frame_copy.items():
             newest = self._recorder.arrays[name][self.length - 1, self._columns]
             values[: len(stopped)][stopped] = 0.0 if name == "reward" else newest[stopped]
-        return held
+        return frame_copy
 
 
 def _check_plays(idle: Flags) -> None:
-    """Raise EnvironmentFault if an environment, (env,), would be waited for in vain."""
+    """Raise EnvironmentFault if an environment that has not stopped is idle, (env,)."""
     if idle.any():
         raise EnvironmentFault(
-            f"environments {np.flatnonzero(idle).tolist()} have no episode to play, says "
-            "info['idle'], and are waited for: the glue's run has none left"
+            f"environments {np.flatnonzero(idle).tolist()} have no episode to play (info['idle']): "
+            "the glue's run has none left, and this round cannot end"
         )
 
 
-def _led_to(frame: Arrays, arrival: Arrival) -> Arrays:
-    """What actions led to, in each environment: at an end the final observation."""
+def _next_frame(frame: Arrays, arrival: Arrival) -> Arrays:
+    """The next row without actions, (env, …): where an episode ended, the final observation."""
     observations = dict(named(arrival.observation))
     for name, final in arrival.finals.items():
         observations[name] = observations[name].copy()

@@ -27,8 +27,8 @@ _ALIGNMENT = 64  # bytes: JAX reads arrays without a copy if they begin at a mul
 
 @dataclass(frozen=True)
 class Finals:
-    """What the rows of a rollout do not show where a vector environment resets in the same step:
-    how the K episodes that ended looked at their end.
+    """The last observations of the K episodes that ended, where a vector environment resets in the
+    same step: no row of the rollout has them.
     """
 
     rows: npt.NDArray[np.intp]  # (K,): the rows that say that an episode ended, ascending
@@ -99,7 +99,7 @@ class Rollout(Mapping[str, Array]):
         return replace(self, arrays={**self.arrays, **added})
 
     def arrivals(self, name: str) -> Array:
-        """The array as each action found it: at an end, what stood there when the episode ended.
+        """The array with final observations: at an episode's end, the values at that end.
 
         Row t belongs to the action of row t−1. Only where the environment resets in the same
         step does this differ from `rollout[name]`, and is a copy. `rollout.arrivals("value")[t]`
@@ -160,7 +160,7 @@ def transitions(rollout: Rollout, drop: str | None = None) -> dict[str, Array]:
     times, envs = rollout.ends.shape
     if times < 2:
         raise BadArgument(f"got {times} row, wanted 2 or more, as a pair is two rows")
-    kept = np.flatnonzero(~_left_out(rollout, drop)[:-1])
+    kept = np.flatnonzero(~_dropped(rollout, drop)[:-1])
     pairs = {}
     for name, array in rollout.items():
         flat = array.reshape(times * envs, *array.shape[2:])
@@ -168,7 +168,7 @@ def transitions(rollout: Rollout, drop: str | None = None) -> dict[str, Array]:
         np.take(flat, kept, axis=0, out=pair[0], mode="clip")
         np.take(flat, kept + envs, axis=0, out=pair[1], mode="clip")  # the same column's next row
     if rollout.finals is not None:
-        _mend(pairs, rollout, kept)
+        _put_finals(pairs, rollout, kept)
     return pairs
 
 
@@ -186,7 +186,7 @@ def empty(shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
     return memory[begin : begin + n_bytes].view(dtype).reshape(shape)
 
 
-def _left_out(rollout: Rollout, drop: str | None) -> npt.NDArray[np.bool_]:
+def _dropped(rollout: Rollout, drop: str | None) -> npt.NDArray[np.bool_]:
     """(time, env): no pair begins here."""
     if drop is None:
         return rollout.ends
@@ -200,9 +200,10 @@ def _left_out(rollout: Rollout, drop: str | None) -> npt.NDArray[np.bool_]:
     return flag
 
 
-def _mend(pairs: dict[str, Array], rollout: Rollout, kept: npt.NDArray[np.intp]) -> None:
-    """Where the environment resets in the same step, the row of an end is two frames: an
-    episode's last, to which pairs lead, and the next one's first, at which pairs begin.
+def _put_finals(pairs: dict[str, Array], rollout: Rollout, kept: npt.NDArray[np.intp]) -> None:
+    """Where the environment resets in the same step, a row may stand for two frames: the last of an
+    episode, at which a pair ends, and the first of the next episode, at which a pair begins. Write
+    the right frame into each pair.
     """
     assert rollout.finals is not None
     begins = rollout["done"].reshape(-1)[kept]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from reglue.errors import BadArgument
-from reglue.rollouts.policy import AskedPolicy, Policy
+from reglue.rollouts.policy import CheckedPolicy, Policy
 from reglue.rollouts.rollout import Finals, Recorder, Rollout, first_frame, integer
 from reglue.rollouts.vector_env_stream import Arrival, Flags, VectorEnvStream, named, rebuilt
 from reglue.spec import Arrays
@@ -27,14 +27,15 @@ def collect_steps(
     seed: int | None = None,
     on_start: Callable[[Flags], None] | None = None,
 ) -> Iterator[Rollout]:
-    """Play on and on, and give epochs of `n` rows. The policy may learn between them.
+    """Play without end, in epochs of `n` rows. The policy may learn between two epochs.
 
     An epoch begins with the last row of the one before, with its action and what the policy
     returned then, so that no transition is lost. Every epoch has arrays of its own; the iterator
     keeps `overlap` rows and nothing else.
 
-    In autoreset modes SAME_STEP and DISABLED the policy is asked about final observations too, at
-    the end of an epoch, so that their values are known; its actions there are not played.
+    In autoreset modes SAME_STEP and DISABLED the policy also gets the final
+    observations, at the end of an epoch, so that their values are known; its actions there are not
+    played.
 
     Args:
         env: a gymnasium.vector.VectorEnv of any autoreset mode. The first epoch resets it.
@@ -58,7 +59,7 @@ def collect_steps(
         TrainingOver: if `env` is a glue's, and it gives out no more episodes to learn from.
     """
     stream = VectorEnvStream(env)
-    asked = AskedPolicy(policy, stream.num_envs, stream.action_space)
+    checked_policy = CheckedPolicy(policy, stream.num_envs, stream.action_space)
     overlap = integer("overlap", overlap, 0)
     n = integer("n", n, 1)
     if n <= overlap:
@@ -69,11 +70,11 @@ def collect_steps(
     seed = None if seed is None else integer("seed", seed, 0)
     if on_start is not None and stream.resets_in_same_step:
         raise BadArgument(
-            f"got on_start= in autoreset mode {stream.mode}, in which a policy is asked twice "
+            f"got on_start= in autoreset mode {stream.mode}, in which a policy acts twice "
             "where an episode ends; wanted autoreset_mode=NEXT_STEP for a policy with state"
         )
     epochs = _number_of_epochs(n, overlap, stream.num_envs, budget)
-    return _played(_Epochs(stream, asked, on_start, n, overlap), epochs, seed)
+    return _play_epochs(_Epochs(stream, checked_policy, on_start, n, overlap), epochs, seed)
 
 
 def _number_of_epochs(n: int, overlap: int, num_envs: int, budget: int | None) -> int | None:
@@ -90,8 +91,8 @@ def _number_of_epochs(n: int, overlap: int, num_envs: int, budget: int | None) -
     return 1 + (budget - first) // later
 
 
-def _played(play: _Epochs, epochs: int | None, seed: int | None) -> Iterator[Rollout]:
-    """Each epoch in turn. It is held by no variable here, so that the program can free it."""
+def _play_epochs(play: _Epochs, epochs: int | None, seed: int | None) -> Iterator[Rollout]:
+    """Each epoch in turn. No variable here holds an epoch, so that the program can free it."""
     play.reset(seed)
     for _ in count() if epochs is None else range(epochs):
         yield play.next()
@@ -107,7 +108,7 @@ class _Epochs:
     def __init__(
         self,
         stream: VectorEnvStream,
-        policy: AskedPolicy,
+        policy: CheckedPolicy,
         on_start: Callable[[Flags], None] | None,
         n: int,
         overlap: int,
@@ -120,22 +121,22 @@ class _Epochs:
         self._total = np.zeros(self._num_envs)
 
     def reset(self, seed: int | None) -> None:
-        """The first row is the first epoch's overlap."""
+        """Reset the environments; the first row is the first epoch's overlap."""
         self._recorder = Recorder(1, self._num_envs)
         observation = self._stream.reset(seed)
         frame = {**named(observation), **first_frame(self._num_envs)}
         self._record(0, frame, observation, np.ones(self._num_envs, bool))
-        self._kept = self._recorder.arrays
+        self._overlap_rows = self._recorder.arrays
         self._idle = np.zeros((1, self._num_envs), bool)
 
     def next(self) -> Rollout:
-        """One epoch."""
+        """Play one epoch."""
         self._recorder, ended = Recorder(self._rows, self._num_envs), []
         overlap = len(self._idle)
         idle = np.zeros((self._rows, self._num_envs), bool)
         idle[:overlap] = self._idle
         for row in range(overlap):
-            self._recorder.put(row, {name: each[row] for name, each in self._kept.items()})
+            self._recorder.put(row, {name: each[row] for name, each in self._overlap_rows.items()})
         for row in range(overlap, self._rows):
             arrival = self._step(row)
             idle[row] = arrival.idle
@@ -144,7 +145,7 @@ class _Epochs:
                 ended.append(Finals(rows, arrival.ended, arrival.finals))
         rollout = self._rollout(self._recorder.arrays, _joined(ended), idle)
         shared = self._rows - self._overlap
-        self._kept = {name: each[shared:].copy() for name, each in rollout.items()}
+        self._overlap_rows = {name: each[shared:].copy() for name, each in rollout.items()}
         self._finals, self._idle = _from(rollout.finals or _NO_FINALS, shared), idle[shared:]
         del self._recorder  # as its arrays are the program's now
         return rollout
@@ -170,8 +171,8 @@ class _Epochs:
         self._observation, self._actions = observation, answer.actions
 
     def _rollout(self, arrays: Arrays, ended: Finals, idle: Flags) -> Rollout:
-        """The rows as a rollout. Where final observations are no rows, the policy is asked about
-        those of the episodes that ended in this epoch.
+        """The rows as a rollout. Where final observations are no rows, the policy gets those of
+        the episodes that ended in this epoch.
         """
         self._actions = copy.deepcopy(self._actions)  # the policy may answer in the same memory
         same_step = self._stream.resets_in_same_step
@@ -201,14 +202,14 @@ _NO_FINALS = Finals(np.empty(0, np.intp), np.empty(0, np.intp), {})
 
 
 def _from(finals: Finals, row: int) -> Finals:
-    """Of the rows from `row` on, which will be row 0."""
+    """The finals of the rows from `row` on; `row` becomes row 0."""
     kept = finals.rows >= row
     arrays = {name: each[kept] for name, each in finals.arrays.items()}
     return Finals(finals.rows[kept] - row, finals.envs[kept], arrays)
 
 
 def _joined(parts: Sequence[Finals]) -> Finals:
-    """All in one, without the empty ones."""
+    """One Finals of all parts; empty parts have no arrays and are left out."""
     parts = [part for part in parts if len(part.rows)] or [_NO_FINALS]
     return Finals(
         np.concatenate([part.rows for part in parts]),

@@ -1,4 +1,4 @@
-"""A Gymnasium vector environment, whichever way it resets, as a stream of arrivals."""
+"""Steps Gymnasium's vector environments; each autoreset mode gives the same kind of result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What one action of each environment led to."""
+    """The result of one action in each environment."""
 
     observation: Any  # what the policy sees next: NumPy arrays in the space's structure
     reward: npt.NDArray[np.float64]  # (env,)
@@ -31,7 +31,7 @@ class Arrival:
     finals: Arrays  # (K, …): their last observations, by name; {} if there are none
 
     def flags(self) -> dict[str, Array]:
-        """The part of a row that the step alone says."""
+        """Reward and flags by the names of a rollout, (env,)."""
         return {
             "reward": self.reward,
             "terminated": self.terminated,
@@ -42,13 +42,14 @@ class Arrival:
 
 
 class VectorEnvStream:
-    """Steps a vector environment, and says what stands where the episodes end.
+    """Steps a vector environment, and finds the last observation of each episode.
 
     Args:
         env: a gymnasium.vector.VectorEnv of any autoreset mode. With DISABLED the stream resets
             the environments that ended, by `options={"reset_mask": …}`.
-        waits: an environment that ended is not wanted before all have: with DISABLED, reset it
-            only if the others take another step, so that no episode begins in vain.
+        waits: nobody needs the next episode of an environment before all have ended: with
+            DISABLED, reset it only if the others take another step, so that no episode begins that
+            is not played.
 
     Raises:
         NotAnEnvironment: for anything else, also a single gymnasium.Env.
@@ -110,8 +111,8 @@ class VectorEnvStream:
         return Arrival(observation, reward, terminated, truncated, begins, idle, ended, finals)
 
     def _reset_ended(self, mask: Flags, observation: Any) -> Any:
-        """The observations from which to go on. If training is over, the next step raises it, so
-        that what this one earned is not lost.
+        """Reset the environments of `mask`; the observations from which to go on. If training is
+        over, the next step raises TrainingOver, so that the result of this step is not lost.
         """
         try:
             return self._env.reset(options={"reset_mask": mask})[0]

@@ -28,7 +28,7 @@ from reglue.errors import CannotLoad, raise_interrupt, suggestion
 from reglue.examples import EXAMPLES
 
 _LOADING: ContextVar[tuple[str, ...]] = ContextVar("_LOADING", default=())
-"""The files and modules of others that are being loaded, the outermost first."""
+"""The users' files and modules that are being loaded, the outermost first."""
 
 
 def example_names() -> list[str]:
