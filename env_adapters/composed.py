@@ -137,9 +137,9 @@ def _spec(name: str, spec: TaskSpec, horizon: int, sees: Sequence[str] | None) -
     for each in sees or ():
         if each not in known:
             raise UnknownName(f"tensor of {name} called", each, known)
-    shown = spec.observations if sees is None else tuple(known[each] for each in sees)
+    observations = spec.observations if sees is None else tuple(known[each] for each in sees)
     steps = min((each for each in (horizon, spec.horizon) if each), default=0)
-    return replace(spec, observations=shown, horizon=steps)
+    return replace(spec, observations=observations, horizon=steps)
 
 
 def _selection(spec: TaskSpec) -> View:

@@ -73,22 +73,22 @@ def configured(config: JSON, env_kwargs: Mapping[str, Any]) -> Configured:
     return _SuiteEnvironment(whole, env_kwargs)
 
 
-def read_config(given: JSON) -> dict[str, JSON]:
+def read_config(source: JSON) -> dict[str, JSON]:
     """A name, a path or a dict as a config: a dict with `env`.
 
     A game's name is the arcade's, and so is a dict without `env` that has game elements.
     Raises UsageError.
     """
-    if isinstance(given, str) and given.endswith(".json"):
-        given = _read_file(Path(given))
-    config = {"env": given} if isinstance(given, str) else given
+    if isinstance(source, str) and source.endswith(".json"):
+        source = _read_file(Path(source))
+    config = {"env": source} if isinstance(source, str) else source
     if isinstance(config, dict) and "env" not in config and "game_elements" in config:
         config = {"env": _ARCADE, **config}
     if isinstance(config, dict) and config.get("env") in GAMES:
         config = {**config, "env": f"{_ARCADE}{config['env']}"}
     if not isinstance(config, dict) or not isinstance(config.get("env"), str):
         raise BadArgument(
-            f"got {given!r}, wanted an environment's name, or a dict with it as `env`"
+            f"got {source!r}, wanted an environment's name, or a dict with it as `env`"
         )
     if config["env"].endswith(".toml"):
         raise BadArgument(f"got the schedule {config['env']}, wanted an environment; `repeat` it")

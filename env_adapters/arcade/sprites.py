@@ -177,16 +177,16 @@ class Screen:
         self._static = blocks if static else []
         self._moving = [*([] if static else blocks), *_actors(play.scene)]
         self._backdrop = backdrop(play.scene)
-        self._shown: tuple[float, int] | None = None  # score and static blocks in `_still`
+        self._still_state: tuple[float, int] | None = None  # score and static blocks in `_still`
         self._still = self._backdrop  # all that did not move since the last frame
         self._turns = play.scene.game.image_settings.rotation
 
     def draw(self) -> Array:
         """(84, 84, 3) uint8, new each time, turned as the config says."""
-        shown = self._play.score, sum(actor[1].alive for actor in self._static)
-        if shown != self._shown:
+        state = self._play.score, sum(actor[1].alive for actor in self._static)
+        if state != self._still_state:
             self._draw_still()
-            self._shown = shown
+            self._still_state = state
         frame = self._still.copy()
         _paint(np.rot90(frame, -self._turns) if self._turns else frame, self._moving)
         return frame

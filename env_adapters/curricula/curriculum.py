@@ -276,16 +276,16 @@ def interpolation(
     return make_curriculum(schedule, episodic=episodic, **env_kwargs)[0]
 
 
-def _check_integer(name: str, given: object, least: int) -> None:
-    if not is_whole(given) or not least <= given < 2**63:
-        raise ConfigError(name, f"got {given!r}, wanted an integer from {least} below 2**63")
+def _check_integer(name: str, value: object, least: int) -> None:
+    if not is_whole(value) or not least <= value < 2**63:
+        raise ConfigError(name, f"got {value!r}, wanted an integer from {least} below 2**63")
 
 
-def _check_flag(name: str, given: object) -> None:
-    if not isinstance(given, bool):
-        raise ConfigError(name, f"got {given!r}, wanted True or False")
+def _check_flag(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise ConfigError(name, f"got {value!r}, wanted True or False")
 
 
-def _check_readers(given: object) -> None:
-    if not isinstance(given, Mapping) or not all(map(callable, given.values())):
-        raise ConfigError("key_readers", f"got {given!r}, wanted functions by their keys")
+def _check_readers(value: object) -> None:
+    if not isinstance(value, Mapping) or not all(map(callable, value.values())):
+        raise ConfigError("key_readers", f"got {value!r}, wanted functions by their keys")

@@ -54,11 +54,11 @@ def read_schedule(path: Path) -> dict[str, Any]:
     """
     text = _text(path)
     try:
-        given = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        content = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
     except (ValueError, RecursionError) as error:
         raise BadArgument(f"{path}: {error}") from error
     try:
-        arguments = _arguments(given, path.parent)
+        arguments = _arguments(content, path.parent)
         make_curriculum(**curriculum_arguments(arguments))[0].close()
     except ConfigError as error:
         line = line_of(text, _ENTRY.sub(r"\1[0]", error.path))  # `what` of [what, duration]
@@ -72,32 +72,32 @@ def curriculum_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {**own, **arguments.get("env_kwargs", {})}
 
 
-def _arguments(given: Any, folder: Path) -> dict[str, Any]:
-    if not isinstance(given, dict) or "schedule" not in given:
+def _arguments(content: Any, folder: Path) -> dict[str, Any]:
+    if not isinstance(content, dict) or "schedule" not in content:
         wanted = "wanted a list of [what, duration] under that name"
         raise ConfigError("schedule", f"got none, {wanted}")
-    for key, value in given.items():
+    for key, value in content.items():
         if key not in _TYPES:
             raise ConfigError(key, str(UnknownName("key of a schedule's file", key, _TYPES)))
         kind, wanted = _TYPES[key]
         if type(value) is not kind:
             raise ConfigError(key, f"got {value!r}, wanted {wanted}")
-    for key in given.get("env_kwargs", {}):
+    for key in content.get("env_kwargs", {}):
         if key in (*_TYPES, "key_readers", "primary_interpreter"):
             raise ConfigError(
                 f"env_kwargs.{key}", "got a key of the file, wanted environments' keywords"
             )
-    _check_configs(given)
-    configs = given.get("configs", {})
-    arguments = {key: value for key, value in given.items() if key != "configs"}
-    schedule = _replace_in_schedule(given["schedule"], configs, folder, "schedule")
+    _check_configs(content)
+    configs = content.get("configs", {})
+    arguments = {key: value for key, value in content.items() if key != "configs"}
+    schedule = _replace_in_schedule(content["schedule"], configs, folder, "schedule")
     return {"episodic": True, **arguments, "schedule": schedule}
 
 
-def _check_configs(given: Mapping[str, Any]) -> None:
-    for name, config in given.get("configs", {}).items():
+def _check_configs(content: Mapping[str, Any]) -> None:
+    for name, config in content.get("configs", {}).items():
         with errors_at(f"configs.{name}"):
-            configured(config, given.get("env_kwargs", {}))
+            configured(config, content.get("env_kwargs", {}))
 
 
 def _replace_in_schedule(schedule: Any, configs: Mapping[str, Any], folder: Path, path: str) -> Any:

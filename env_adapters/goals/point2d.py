@@ -247,9 +247,9 @@ def _collide_in_order(walls: Sequence[Wall], start: Array, end: Array) -> Array:
 
 def _two_numbers(action: Any) -> Array:
     with contextlib.suppress(TypeError, ValueError):
-        given = np.asarray(action, np.float64)
-        if given.shape == (2,) and np.isfinite(given).all():
-            return given
+        numbers = np.asarray(action, np.float64)
+        if numbers.shape == (2,) and np.isfinite(numbers).all():
+            return numbers
     raise BadArgument(f"got action {action!r}, wanted two numbers")
 
 

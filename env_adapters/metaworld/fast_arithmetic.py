@@ -161,7 +161,7 @@ straightens them from 1e-12 on."""
 
 
 def rotation_like(original: Any) -> Any:
-    """A class like SciPy's Rotation, of which only quaternions are asked for."""
+    """A class like SciPy's Rotation, with `from_matrix` and `as_quat` only."""
 
     class Rotation:
         __slots__ = ("_matrix",)

@@ -77,15 +77,15 @@ def _one_number(what: str, value: object, wanted: str) -> float:
     if type(value) is int and abs(value) < 2**63:
         return float(value)
     try:
-        given = np.asarray(value)
+        array = np.asarray(value)
     except (TypeError, ValueError):  # of no array, such as rows of different lengths
-        given = np.array(None)
-    if given.dtype.kind not in "biuf":
+        array = np.array(None)
+    if array.dtype.kind not in "biuf":
         got = brief(value)
-    elif given.size != 1:
-        got = f"an array of shape {given.shape}"
+    elif array.size != 1:
+        got = f"an array of shape {array.shape}"
     else:
-        return float(given.item())
+        return float(array.item())
     raise NotAnEnvironment(f"{what}: got {got}, wanted {wanted}")
 
 
@@ -139,16 +139,16 @@ def conforming_rows(
 def conforming_array(what: str, value: Any, dtype: np.dtype[Any], *, copy: bool = False) -> Array:
     """`value` in `dtype`, which no integer may change; `copy`: never `value`'s own memory."""
     try:
-        given = np.array(value, copy=copy or None)
+        array = np.array(value, copy=copy or None)
     except ValueError:  # rows of different lengths
         raise NotAnEnvironment(f"{what}: got {value!r}, wanted an array of {dtype}") from None
-    cast = same_numbers(given, dtype)
+    cast = same_numbers(array, dtype)
     if cast is not None:
         return cast
-    got = " ".join(str(given).split())  # in one line
+    got = " ".join(str(array).split())  # in one line
     got = got if len(got) <= _MOST_WORDS else f"{got[:_MOST_WORDS]} …"
     raise NotAnEnvironment(
-        f"{what}: got {got} of dtype {given.dtype}, wanted numbers that are the same in {dtype}"
+        f"{what}: got {got} of dtype {array.dtype}, wanted numbers that are the same in {dtype}"
     )
 
 

@@ -160,10 +160,10 @@ class SteppedSession:
 
     def show(self, mask: Mask) -> None:
         """Note that the program has seen the starts in the slots of `mask`, and acts there next."""
-        shown = mask & self.waits
-        self.waits &= ~shown
-        self.acts |= shown
-        self.untouched |= shown
+        starts = mask & self.waits
+        self.waits &= ~starts
+        self.acts |= starts
+        self.untouched |= starts
 
     def observations(self) -> dict[str, Array]:
         """The newest observation of each slot that the program may see, name -> (S, *shape);
@@ -173,13 +173,13 @@ class SteppedSession:
         if turn is not None and self.is_plain:
             return {name: rows.copy() for name, rows in turn.observations.items()}
         seen = {name: rows.copy() for name, rows in self._finals.items()}
-        shown = self.untouched.nonzero()[0]
+        at_start = self.untouched.nonzero()[0]
         for name, rows in seen.items():
             if turn is not None:
                 first = len(turn.ends)
                 stepped = turn.observations[name][first : first + len(turn.steps)]
                 rows[turn.steps.slots] = stepped
-            rows[shown] = self._starts[name][shown]
+            rows[at_start] = self._starts[name][at_start]
         return seen
 
     def finals(self, slot: int) -> dict[str, Array]:
@@ -333,8 +333,8 @@ class SteppedSession:
         places = started[turn.starts.slots].nonzero()[0]
         at, first = turn.starts.slots[places], len(turn.ends) + len(turn.steps)
         self.start_seeds[at] = turn.starts.seeds[places]
-        for name, kept in self._starts.items():
-            kept[at] = turn.observations[name][first + places]
+        for name, rows in self._starts.items():
+            rows[at] = turn.observations[name][first + places]
         self.waits |= started
 
     def _keep_finals(self, mask: Mask) -> None:

@@ -128,18 +128,18 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         if not self._has_begun:
             raise OutOfOrder(got="step() without an episode", wanted="reset() first")
         arrays = self._rows.arrays(actions)
-        shown = session.waits.copy()  # in NEXT_STEP, instead of a step
-        if self.autoreset_mode is AutoresetMode.DISABLED and 1 in shown.tobytes():
-            over = shown.nonzero()[0].tolist()
+        seen_starts = session.waits.copy()  # in NEXT_STEP, instead of a step
+        if self.autoreset_mode is AutoresetMode.DISABLED and 1 in seen_starts.tobytes():
+            over = seen_starts.nonzero()[0].tolist()
             raise OutOfOrder(
                 got=f"step() in environments {over}, whose episodes are over",
                 wanted='reset(options={"reset_mask": mask}) first',
             )
-        if 1 not in session.acts.tobytes() and 1 not in shown.tobytes():
+        if 1 not in session.acts.tobytes() and 1 not in seen_starts.tobytes():
             session.begin()
-            shown = session.waits.copy()
+            seen_starts = session.waits.copy()
         result = session.act(arrays) if 1 in session.acts.tobytes() else self._nothing()
-        return self._step_result(result, shown)
+        return self._step_result(result, seen_starts)
 
     def render(self) -> tuple[Any, ...] | None:
         """A picture of each slot, as of GlueEnv; None without a `render_mode`."""
@@ -151,13 +151,13 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         """Leave the session, and tell the glue."""
         self._leave()
 
-    def _step_result(self, result: TurnResult, shown: Mask) -> StepReturn:
-        """The return value of `step`; the program sees the starts in the slots of `shown`."""
+    def _step_result(self, result: TurnResult, seen_starts: Mask) -> StepReturn:
+        """The return value of `step`; the program sees the starts in the slots of `seen_starts`."""
         session, infos = self._session, dict[str, Any]()
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            shown, infos = self._autoreset(result)
-        if 1 in shown.tobytes():
-            session.show(shown)
+            seen_starts, infos = self._autoreset(result)
+        if 1 in seen_starts.tobytes():
+            session.show(seen_starts)
         infos |= self._infos(result)
         return self._seen(), result.rewards, result.terminated, result.truncated, infos
 

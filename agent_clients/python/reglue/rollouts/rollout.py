@@ -160,15 +160,16 @@ def transitions(rollout: Rollout, drop: str | None = None) -> dict[str, Array]:
     times, envs = rollout.ends.shape
     if times < 2:
         raise BadArgument(f"got {times} row, wanted 2 or more, as a pair is two rows")
-    kept = np.flatnonzero(~_dropped(rollout, drop)[:-1])
+    first_rows = np.flatnonzero(~_dropped(rollout, drop)[:-1])
     pairs = {}
     for name, array in rollout.items():
         flat = array.reshape(times * envs, *array.shape[2:])
-        pairs[name] = pair = empty((2, len(kept), *array.shape[2:]), array.dtype)
-        np.take(flat, kept, axis=0, out=pair[0], mode="clip")
-        np.take(flat, kept + envs, axis=0, out=pair[1], mode="clip")  # the same column's next row
+        pairs[name] = pair = empty((2, len(first_rows), *array.shape[2:]), array.dtype)
+        np.take(flat, first_rows, axis=0, out=pair[0], mode="clip")
+        # The same column's next row is `envs` further.
+        np.take(flat, first_rows + envs, axis=0, out=pair[1], mode="clip")
     if rollout.finals is not None:
-        _put_finals(pairs, rollout, kept)
+        _put_finals(pairs, rollout, first_rows)
     return pairs
 
 
@@ -200,19 +201,21 @@ def _dropped(rollout: Rollout, drop: str | None) -> npt.NDArray[np.bool_]:
     return flag
 
 
-def _put_finals(pairs: dict[str, Array], rollout: Rollout, kept: npt.NDArray[np.intp]) -> None:
+def _put_finals(
+    pairs: dict[str, Array], rollout: Rollout, first_rows: npt.NDArray[np.intp]
+) -> None:
     """Where the environment resets in the same step, a row may stand for two frames: the last of an
     episode, at which a pair ends, and the first of the next episode, at which a pair begins. Write
     the right frame into each pair.
     """
     assert rollout.finals is not None
-    begins = rollout["done"].reshape(-1)[kept]
+    begins = rollout["done"].reshape(-1)[first_rows]
     for name, value in FIRST_FRAME.items():
         pairs[name][0][begins] = value
     envs = rollout.ends.shape[1]
     ends = (rollout.finals.rows - 1) * envs + rollout.finals.envs  # the pairs' first rows
-    places = np.searchsorted(kept, ends)
-    there = (places < len(kept)) & (np.append(kept, -1)[places] == ends)
+    places = np.searchsorted(first_rows, ends)
+    there = (places < len(first_rows)) & (np.append(first_rows, -1)[places] == ends)
     for name, final in rollout.finals.arrays.items():
         pairs[name][1][places[there]] = final[there]
 

@@ -203,9 +203,9 @@ _NO_FINALS = Finals(np.empty(0, np.intp), np.empty(0, np.intp), {})
 
 def _from(finals: Finals, row: int) -> Finals:
     """The finals of the rows from `row` on; `row` becomes row 0."""
-    kept = finals.rows >= row
-    arrays = {name: each[kept] for name, each in finals.arrays.items()}
-    return Finals(finals.rows[kept] - row, finals.envs[kept], arrays)
+    is_later = finals.rows >= row
+    arrays = {name: each[is_later] for name, each in finals.arrays.items()}
+    return Finals(finals.rows[is_later] - row, finals.envs[is_later], arrays)
 
 
 def _joined(parts: Sequence[Finals]) -> Finals:

@@ -119,9 +119,9 @@ def _is_policy(signature: inspect.Signature, keywords: Mapping[str, Any]) -> boo
     return not _binds(signature, **keywords) and _binds(signature, None, **keywords)
 
 
-def _binds(signature: inspect.Signature, *given: object, **keywords: Any) -> bool:
+def _binds(signature: inspect.Signature, *arguments: object, **keywords: Any) -> bool:
     try:
-        signature.bind(*given, **keywords)
+        signature.bind(*arguments, **keywords)
     except TypeError:
         return False
     return True
