@@ -11,7 +11,7 @@ so is the path of a `.json` file that holds one.
   `file.py:Class`: `kwargs`, keywords of its factory; `task`, `variant`. Other keywords make a new
   environment.
 
-Each may have a `name`, which `env.unwrapped.name` tells.
+Each config may have a `name`, which is `env.unwrapped.name`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from env_adapters.arcade import GAMES, Arcade, make_config
 from env_adapters.environment_configs.distributions import KEY, check_distributions, extremes
 from env_adapters.environment_configs.physics import Physics, check_physics
 from env_adapters.environment_configs.values import JSON, ConfigError, is_number
-from env_adapters.gymnasium.make import make
+from env_adapters.gymnasium.gymnasium_suite import make
 from env_adapters.gymnasium.suite_env import SuiteEnv
 from env_adapters.suites import suite_name
 from reglue.errors import BadArgument, UnknownName, UsageError
@@ -41,7 +41,7 @@ _ARCADE = "arcade:"
 
 
 class Configured(Protocol):
-    """An environment, made when it is first needed and set anew for each episode."""
+    """An environment that is made when it is first needed, and changed to each episode's config."""
 
     config: dict[str, JSON]
     """The whole config, with `env`; values may be distributions."""
@@ -49,44 +49,46 @@ class Configured(Protocol):
     def prepare(self, config: Mapping[str, JSON]) -> tuple[Env, dict[str, Any]]:
         """The environment for one episode, and the options of its reset.
 
-        `config` is `self.config`, or one that was interpolated, its distributions drawn.
+        `config` is `self.config`, or interpolated from it, with a draw for each distribution.
         Raises UsageError if it cannot be made.
         """
 
     def close(self) -> None:
-        """Close it; `prepare` makes another."""
+        """Close the environment; `prepare` makes another."""
 
 
-def configured(given: JSON, env_kwargs: Mapping[str, Any]) -> Configured:
-    """The environment that `given` describes; it is not made yet. `env_kwargs` are keywords of
-    every environment. Raises UsageError, such as ConfigError, if `given` is no config.
+def configured(config: JSON, env_kwargs: Mapping[str, Any]) -> Configured:
+    """The environment that `config` describes: a name, a path or a dict. It is made later.
+
+    `env_kwargs` are keywords of every environment. Raises UsageError, such as ConfigError, for an
+    illegal config.
     """
-    config = read_config(given)
-    check_distributions(config)
-    name = config["env"]
+    whole = read_config(config)
+    check_distributions(whole)
+    name = whole["env"]
     if name.startswith(_ARCADE):
-        return _Arcade(config, env_kwargs)
+        return _Arcade(whole, env_kwargs)
     if name.startswith("gymnasium:"):
-        return _Gymnasium(config, env_kwargs)
-    return _OfSuite(config, env_kwargs)
+        return _Gymnasium(whole, env_kwargs)
+    return _SuiteEnvironment(whole, env_kwargs)
 
 
-def read_config(given: JSON) -> dict[str, JSON]:
+def read_config(source: JSON) -> dict[str, JSON]:
     """A name, a path or a dict as a config: a dict with `env`.
 
     A game's name is the arcade's, and so is a dict without `env` that has game elements.
     Raises UsageError.
     """
-    if isinstance(given, str) and given.endswith(".json"):
-        given = _read_file(Path(given))
-    config = {"env": given} if isinstance(given, str) else given
+    if isinstance(source, str) and source.endswith(".json"):
+        source = _read_file(Path(source))
+    config = {"env": source} if isinstance(source, str) else source
     if isinstance(config, dict) and "env" not in config and "game_elements" in config:
         config = {"env": _ARCADE, **config}
     if isinstance(config, dict) and config.get("env") in GAMES:
         config = {**config, "env": f"{_ARCADE}{config['env']}"}
     if not isinstance(config, dict) or not isinstance(config.get("env"), str):
         raise BadArgument(
-            f"got {given!r}, wanted an environment's name, or a dict with it as `env`"
+            f"got {source!r}, wanted an environment's name, or a dict with it as `env`"
         )
     if config["env"].endswith(".toml"):
         raise BadArgument(f"got the schedule {config['env']}, wanted an environment; `repeat` it")
@@ -94,7 +96,7 @@ def read_config(given: JSON) -> dict[str, JSON]:
 
 
 def _as_json(config: dict[str, JSON]) -> dict[str, JSON]:
-    """A copy as a file would hold it, with lists for tuples."""
+    """A copy as JSON, with lists for tuples."""
     try:
         copy: dict[str, JSON] = json.loads(json.dumps(config))
     except (TypeError, ValueError) as error:
@@ -123,14 +125,12 @@ class _Arcade:
         self._env: Env | None = None
 
     def prepare(self, config: Mapping[str, JSON]) -> tuple[Env, dict[str, Any]]:
-        """The same environment for all configs."""
         if self._env is None:
             check_arguments("arcade", Arcade, {"config": {}, **self._env_kwargs})
             self._env = Arcade(_sections(self.config), **self._env_kwargs)
         return self._env, {"config": _sections(config)}
 
     def close(self) -> None:
-        """Close the environment."""
         if self._env is not None:
             self._env.close()
         self._env = None
@@ -155,7 +155,6 @@ class _Gymnasium:
         self._physics: Physics | None = None
 
     def prepare(self, config: Mapping[str, JSON]) -> tuple[Env, dict[str, Any]]:
-        """Makes a new one if the keywords changed."""
         kwargs = {**config.get("kwargs", {}), **self._env_kwargs}
         if self._env is None or kwargs != self._made_with:
             self.close()
@@ -166,13 +165,12 @@ class _Gymnasium:
         return self._env, {}
 
     def close(self) -> None:
-        """Close the environment."""
         if self._env is not None:
             self._env.close()
         self._env, self._physics = None, None
 
 
-class _OfSuite:
+class _SuiteEnvironment:
     """An environment of any suite. Other keywords make another suite."""
 
     def __init__(self, config: dict[str, JSON], env_kwargs: Mapping[str, Any]) -> None:
@@ -184,7 +182,6 @@ class _OfSuite:
         self._made_with: dict[str, Any] = {}
 
     def prepare(self, config: Mapping[str, JSON]) -> tuple[Env, dict[str, Any]]:
-        """Makes a new one if the keywords changed."""
         kwargs = {**config.get("kwargs", {}), **self._env_kwargs}
         if self._env is None or kwargs != self._made_with:
             self.close()
@@ -193,7 +190,6 @@ class _OfSuite:
         return self._env, {key: config[key] for key in ("task", "variant") if key in config}
 
     def close(self) -> None:
-        """Close the environment."""
         if self._env is not None:
             self._env.close()
         self._env = None

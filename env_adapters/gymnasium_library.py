@@ -15,22 +15,22 @@ from typing import Any
 from env_adapters.mujoco import how_to_draw
 from reglue.errors import BadArgument, CannotLoad, MissingExtra, UnknownName, UsageError
 
-# Modules and environments as Any: we set what is no part of Gymnasium's interface. Tests
-# compare what we make of it with what plain Gymnasium plays.
+# Modules and environments are Any: we set attributes that are no part of Gymnasium's interface.
+# Tests compare our environments with plain Gymnasium's.
 
 _EXTRA = ("gymnasium", "mujoco", "imageio", "glfw", "packaging")
-"""Packages that the extra brings, directly or not; gymnasium.envs.mujoco imports the last four."""
+"""Packages of the extra `gymnasium`; gymnasium.envs.mujoco imports the last four."""
 
 _ROBOTICS = r"Fetch|HandReach|HandManipulate|PointMaze|AntMaze|AdroitHand|FrankaKitchen"
 
-_BRINGERS = (
+_PROVIDERS = (
     (r"Reglue/Point2D", ("env_adapters.goals",), "gymnasium"),
     (r"(Reglue/)?(Meta)?Arcade", ("env_adapters.arcade",), "gymnasium"),
     (_ROBOTICS, ("gymnasium_robotics",), "robotics"),
     (r"ALE/|\w+NoFrameskip-v", ("ale_py",), "atari"),
     (r"dm_control/", ("shimmy", "dm_control"), "dm-control"),
 )
-"""Beginnings of ids, the packages that register them when they are imported, the extra."""
+"""Patterns of ids, the packages that register these when they are imported, and the extra."""
 
 
 def gymnasium() -> Any:
@@ -57,8 +57,8 @@ def make(
         fix_goal: Wraps an environment so that each episode has one goal, if given. Environments
             of gymnasium-robotics, which have no such keyword, then take `fixed_goal` too.
 
-    Raises UnknownName, MissingExtra, CannotLoad where Gymnasium cannot make it so, and UsageError
-    for a view of a benchmark.
+    Raises UnknownName, MissingExtra, CannotLoad if Gymnasium cannot make it with these options, and
+    UsageError for a view of a benchmark.
     """
     gym = gymnasium()
     if name.startswith("reglue/"):
@@ -68,16 +68,16 @@ def make(
         # Gymnasium warns of old versions and loose bounds, which is fatal if warnings are errors.
         warnings.simplefilter("ignore")
         try:
-            _bring(name)
-            env = _made(name, dict(options), fix_goal)
+            _import_provider(name)
+            env = _make(name, dict(options), fix_goal)
         except (gym.error.UnregisteredEnv, gym.error.DeprecatedEnv) as error:
-            own = f"gymnasium:my_module:{name}"
-            hint = f"where a module of yours registers it, name that too: {own}" * (":" not in name)
+            example = f"gymnasium:my_module:{name}"
+            hint = "" if ":" in name else f"if your module registers it, name that too: {example}"
             raise UnknownName("Gymnasium environment", name, _ids(), hint=hint) from error
         except UsageError:
             raise
         except Exception as error:  # the edge of somebody's environment
-            missing = _missing(error)
+            missing = _missing_package(error)
             if missing in _EXTRA:
                 raise MissingExtra(name, "gymnasium", f"the package {missing}") from error
             what = f"{type(error).__name__}: {error}{_advice(error)}"
@@ -90,18 +90,18 @@ def ids_like(name: str) -> list[str]:
     """Ids that Gymnasium knows, the nearest first. Raises MissingExtra."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        _bring(name)
+        _import_provider(name)
     return get_close_matches(name, _ids(), cutoff=0.8)  # versions alone are alike, too
 
 
 def _ids() -> list[str]:
-    """Each environment's newest: many older ones need a MuJoCo that cannot be installed."""
+    """The newest version of each: many older ones need a MuJoCo that cannot be installed."""
     by_age = sorted(gymnasium().registry.values(), key=lambda spec: spec.version or 0)
     newest = {(spec.namespace, spec.name): spec.id for spec in by_age}
     return [name for (namespace, _), name in newest.items() if namespace != "reglue"]
 
 
-def _made(name: str, options: dict[str, Any], fix_goal: Callable[[Any, Any], Any] | None) -> Any:
+def _make(name: str, options: dict[str, Any], fix_goal: Callable[[Any, Any], Any] | None) -> Any:
     takes_goal = fix_goal is not None and re.match(_ROBOTICS, name)
     fixed_goal = options.pop("fixed_goal", None) if takes_goal else None
     env = gymnasium().make(name, disable_env_checker=True, **options)
@@ -109,16 +109,16 @@ def _made(name: str, options: dict[str, Any], fix_goal: Callable[[Any, Any], Any
 
 
 def _remove_models_file(env: Any) -> None:
-    """Mazes write their model for MuJoCo to read, and leave the file behind."""
+    """Delete the file with the model that a maze has written for MuJoCo to read."""
     file = getattr(env, "tmp_xml_file_path", None)
     if file is not None:
         Path(file).unlink(missing_ok=True)
 
 
-def _bring(name: str) -> None:
-    """Have Gymnasium know an id that another package registers. Raises MissingExtra."""
-    for beginning, packages, extra in _BRINGERS:
-        if re.match(beginning, name):
+def _import_provider(name: str) -> None:
+    """Import the package that registers the id, if it is another package. Raises MissingExtra."""
+    for pattern, packages, extra in _PROVIDERS:
+        if re.match(pattern, name):
             for package in packages:
                 try:
                     _import_quietly(package)
@@ -127,7 +127,7 @@ def _bring(name: str) -> None:
 
 
 def _import_quietly(package: str) -> None:
-    """Suppresses the lines that some packages print in each process."""
+    """Import a package without the lines that some print in each process."""
     import_module("farama_notifications").notifications.pop(package, None)
     module: Any = import_module(package)
     if package == "ale_py":
@@ -147,8 +147,8 @@ def _load(package: str) -> Any:
         raise MissingExtra("Gymnasium", "gymnasium", f"the package {error.name}") from error
 
 
-def _missing(error: BaseException | None) -> str | None:
-    """The missing package that caused it; Gymnasium wraps some import errors."""
+def _missing_package(error: BaseException | None) -> str | None:
+    """The missing package that caused the error, which Gymnasium may have wrapped; else None."""
     while error is not None and not isinstance(error, ModuleNotFoundError):
         error = error.__cause__
     return error.name if error is not None else None

@@ -1,4 +1,4 @@
-"""The machine's part in the bits of a floating-point result."""
+"""Properties of the machine on which the bits of floating-point results depend."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _SWITCHES = ("OPENBLAS_", "MKL_", "BLIS_", "OMP_", "NPY_", "GLIBC_TUNABLES")
 def machine_identity() -> dict[str, str]:
     """The processor, the C library, and NumPy with its BLAS: equal values mean equal bits.
 
-    Two processor models count as different even if their instructions agree, since libraries
-    also choose their code by model.
+    Two processor models count as different even if their instruction sets are equal, since
+    libraries also choose their code by model.
     """
     numpy = json.dumps([np.__version__, np.show_config(mode="dicts")], sort_keys=True, default=str)
     switches = sorted(each for each in os.environ.items() if each[0].startswith(_SWITCHES))
@@ -38,8 +38,8 @@ def _processor() -> str:
         first = Path("/proc/cpuinfo").read_text().split("\n\n")[0]
     except OSError:
         return f"{platform.processor()} {platform.version()}"
-    told = dict(re.findall(r"^(\S.*?)\s*:\s*(.*)$", first, re.MULTILINE))
+    entries = dict(re.findall(r"^(\S.*?)\s*:\s*(.*)$", first, re.MULTILINE))
     names = ("vendor_id", "model name", "cpu family", "model", "stepping", "CPU part")
-    flags = told.get("flags") or told.get("Features") or ""
-    words = [*(told.get(name, "") for name in names), hashlib.sha256(flags.encode()).hexdigest()]
+    flags = entries.get("flags") or entries.get("Features") or ""
+    words = [*(entries.get(name, "") for name in names), hashlib.sha256(flags.encode()).hexdigest()]
     return " ".join(filter(None, words))

@@ -1,4 +1,4 @@
-"""MuJoCo: the state that its next step depends on, and a renderer that says what it lacks."""
+"""MuJoCo: the state on which its next step depends, and renderers with helpful errors."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class IntegrationState:
         self._mj.mj_getState(self._model, self._data, state, self._kind)
 
     def write(self, state: Floats) -> None:
-        """Set the state; positions and all else computed from it stay as they were until a step."""
+        """Set the state; quantities that are computed from it change with the next step only."""
         self._mj.mj_setState(self._model, self._data, state, self._kind)
 
     def restore(self, state: Floats) -> None:
-        """Set the state, and compute what follows from it."""
+        """Set the state, and compute positions and all other quantities from it."""
         self.write(state)
         self._mj.mj_forward(self._model, self._data)
         # mj_forward computes the positions, but also replaces the solver's warm start, which
@@ -59,7 +59,7 @@ def make_renderer(model: Any, height: int, width: int) -> Any:
     mj: Any = import_module("mujoco")  # loaded: it made the model
 
     class Renderer(mj.Renderer):  # type: ignore[misc]
-        """Can also be deleted when its construction failed half way."""
+        """Can be deleted although its construction failed."""
 
         _gl_context = None
         _mjr_context = None

@@ -1,4 +1,4 @@
-"""Things by name: Reglue's own, and those that other packages register as entry points."""
+"""Objects by name: Reglue's own, and those that other packages register as entry points."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ _T = TypeVar("_T")
 
 
 class Registry(Generic[_T]):
-    """Reglue's own things first, then those of a group of entry points, which take no name of ours.
+    """Objects by name: Reglue's own first, then those of a group of entry points.
 
-    Iterating gives the names, and loads nothing.
+    An entry point cannot replace an object of Reglue's. Iterating gives the names, and loads
+    nothing.
     """
 
     def __init__(self, what: str, group: str, own: Mapping[str, _T | str], wanted: type) -> None:
-        """`what` one of them is called in messages; each is a `wanted`, or a class of these.
+        """Objects are of the class `wanted`, or subclasses of it; messages call one of them `what`.
 
-        One of our own may be `module:name`, which is imported when it is asked for.
+        An object of `own` may be given as `module:name`, which is imported when it is first needed.
         """
         self.own = own
         self._wanted = wanted
@@ -36,7 +37,7 @@ class Registry(Generic[_T]):
         return name in self.own or name in self._others
 
     def __getitem__(self, name: str) -> _T:
-        """Raises UnknownName, or CannotLoad for another package's."""
+        """The object called `name`. Raises UnknownName, and CannotLoad for another package's."""
         if name in self.own:
             own = self.own[name]
             return EntryPoint(name, own, self._group).load() if isinstance(own, str) else own
@@ -44,26 +45,26 @@ class Registry(Generic[_T]):
             raise UnknownName(self._what, name, self)
         point = self._others[name]
         try:
-            found = point.load()
+            loaded = point.load()
         except Exception as error:  # the edge of another's package
             raise CannotLoad(
                 f"the {self._what} {name} is {point.value}, which cannot be imported: "
                 f"{type(error).__name__}: {error}"
             ) from error
-        if self._wanted not in getattr(found, "__mro__", type(found).__mro__):
-            raise CannotLoad(f"{point.value} is {found!r}, wanted a {self._wanted.__name__}")
-        kept: _T = found
-        return kept
+        if self._wanted not in getattr(loaded, "__mro__", type(loaded).__mro__):
+            raise CannotLoad(f"{point.value} is {loaded!r}, wanted a {self._wanted.__name__}")
+        thing: _T = loaded
+        return thing
 
     def loaded(self) -> dict[str, _T]:
-        """All of them, without those that cannot be loaded."""
-        found = {}
+        """All objects by name, without those that cannot be loaded."""
+        loaded = {}
         for name in self:
             with suppress(CannotLoad):
-                found[name] = self[name]
-        return found
+                loaded[name] = self[name]
+        return loaded
 
     @cached_property
     def _others(self) -> Mapping[str, EntryPoint]:
-        found = entry_points(group=self._group)
-        return {point.name: point for point in found if point.name not in self.own}
+        loaded = entry_points(group=self._group)
+        return {point.name: point for point in loaded if point.name not in self.own}

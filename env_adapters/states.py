@@ -29,18 +29,18 @@ _WORDS = "np_random"  # the name of the generator's words among the arrays
 
 @dataclass(frozen=True, slots=True)
 class EpisodeState:
-    """A running episode, as one world saves it and another one goes on from it."""
+    """A running episode, from which another world can continue."""
 
-    suite: Mapping[str, str]  # id, options, versions: worlds with others refuse the state
+    suite: Mapping[str, str]  # id, options, versions; a world with other values refuses the state
     cell: Cell
     steps: int  # since the episode began
-    inside: Arrays  # what the environment saves, by name
+    inside: Arrays  # the environment's own state, by name
     generator: Array = field(  # words of its random generator, uint64; (0,) if it has none
         default_factory=lambda: np.zeros(0, np.uint64)
     )
 
     def to_bytes(self) -> bytes:
-        """1 to 5 kB, the same in every process."""
+        """The state as 1 to 5 kB, the same bytes in every process."""
         header = {
             "suite": dict(self.suite),
             "cell": dataclasses.asdict(self.cell),
@@ -50,7 +50,7 @@ class EpisodeState:
 
 
 def read_episode_state(state: bytes) -> EpisodeState:
-    """What `to_bytes` wrote. Raises UsageError for anything else."""
+    """The state that `to_bytes` wrote. Raises UsageError for any other bytes."""
     with _reading("state"):
         header, arrays = _unpack(_EPISODE, state, "state")
         cell = header["cell"]
@@ -71,12 +71,12 @@ class GeneratorState:
     generator: Array
 
     def to_bytes(self) -> bytes:
-        """About 500 bytes."""
+        """The random state as about 500 bytes."""
         return _pack(_GENERATOR, {"suite": dict(self.suite)}, {_WORDS: self.generator})
 
 
 def read_generator_state(seed: bytes) -> GeneratorState:
-    """What `to_bytes` wrote. Raises UsageError for anything else."""
+    """The random state that `to_bytes` wrote. Raises UsageError for any other bytes."""
     with _reading("random seed"):
         header, arrays = _unpack(_GENERATOR, seed, "random seed")
         suite = {str(key): str(value) for key, value in header["suite"].items()}
@@ -94,7 +94,9 @@ def unseal(mark: bytes, sealed: bytes, wanted: str, *, what: str = "state") -> b
         raise BadArgument(f"got {sealed[:60]!r}…, wanted {wanted}")
     digest, body = sealed[len(mark) :][:_DIGEST_BYTES], sealed[len(mark) + _DIGEST_BYTES :]
     if hashlib.sha256(body).digest() != digest:
-        raise BadArgument(f"got a damaged {what} of {len(sealed)} bytes, wanted it as it was saved")
+        raise BadArgument(
+            f"got a damaged {what} of {len(sealed)} bytes, wanted the bytes that were saved"
+        )
     return body
 
 
@@ -106,7 +108,7 @@ def _reading(what: str) -> Iterator[None]:
         if isinstance(error, UsageError):
             raise
         raise BadArgument(
-            f"got a {what} that cannot be read: {error!r}; wanted it as it was saved"
+            f"got a {what} that cannot be read: {error!r}; wanted the bytes that were saved"
         ) from error
 
 

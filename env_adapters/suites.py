@@ -15,10 +15,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from env_adapters.arguments import check_integer
+from env_adapters.argument_checks import check_integer
 from env_adapters.metaworld import ALL_TASKS, catalogue, draw_goals, task_set
-from env_adapters.names import Asked, Family, SuiteName
 from env_adapters.registry import Registry
+from env_adapters.suite_names import Family, FamilyRequest, SuiteName
 from reglue.errors import BadArgument, MissingExtra, UnknownName
 from reglue.tools.loading import find
 
@@ -42,23 +42,23 @@ def suite_name(
     key: bytes | None = None,
     *,
     folder: Path = Path(),
-    drawing: Callable[[int, int], None] | None = None,
+    on_goals_drawn: Callable[[int, int], None] | None = None,
 ) -> SuiteName:
     """The suite that a command line or a file names.
 
     Args:
         name: An environment's, as the module says.
         arguments: Keywords of the suite's factory.
-        key: Draws the goals, and a schedule's pools, so that nobody finds them by trying seeds.
-        folder: Where a schedule's relative path, and those in it, begin.
-        drawing: Called with how many tasks have their goals, and how many there are.
+        key: 32 bytes from which goals and a schedule's pools are drawn, so that trying seeds does
+            not reveal them.
+        folder: A schedule's relative path, and those in its file, are relative to it.
+        on_goals_drawn: Called with the number of tasks that have their goals, and of all tasks.
 
     Raises UsageError.
     """
-    found = _family(name)
-    if found is not None:
-        family, rest = found
-        return family.make(Asked(rest, dict(arguments or {}), key, folder, drawing))
+    if (family_and_rest := _family(name)) is not None:
+        family, rest = family_and_rest
+        return family.make(FamilyRequest(rest, dict(arguments or {}), key, folder, on_goals_drawn))
     if re.search(r":\w+$", name):
         return SuiteName(name, dict(arguments or {}))
     forms = [family.form(prefix) for prefix, family in FAMILIES.loaded().items()]
@@ -66,9 +66,9 @@ def suite_name(
 
 
 def environments_like(name: str) -> list[str]:
-    """What an unknown name of a task or an id may mean, the likeliest first; none of other names.
+    """Names of environments like `name`, an unknown name of a task or id; the nearest first.
 
-    It may have a prefix that does not exist.
+    `name` may have a prefix that does not exist. Other kinds of names give an empty list.
     """
     module, _, own = name.rpartition(":")
     task = re.sub(r"-v\d+$", "-v3", own)
@@ -84,17 +84,17 @@ def known_suite(name: str, arguments: Mapping[str, Any] | None = None) -> SuiteN
 
 
 def is_known(name: str) -> bool:
-    """Whether a family or a schedule goes by the name; nothing is loaded or read."""
+    """Whether `name` is a family's or a schedule's; nothing is loaded or read."""
     return is_schedule(name) or name.partition(":")[0] in FAMILIES
 
 
 def is_schedule(name: str) -> bool:
-    """Whether it is the file of a schedule."""
+    """Whether `name` is the path of a schedule's file."""
     return name.endswith((".toml", ".json"))
 
 
 def _ids(module: str, name: str) -> list[str]:
-    """What Gymnasium may know by this name, or by one like it."""
+    """Ids of Gymnasium's environments with this name, or names like it."""
     with suppress(ImportError, ValueError):
         if find_spec(module) is not None:
             return [f"{module}:{name}"]
@@ -119,46 +119,48 @@ def _family(name: str) -> tuple[Family, str] | None:
 
 
 def _example(suite: SuiteName) -> Family:
-    def make(asked: Asked) -> SuiteName:
+    def make(request: FamilyRequest) -> SuiteName:
         if suite.factory == _GYMNASIUM:
-            return _gymnasium(asked, suite.config)
-        return SuiteName(suite.factory, {**suite.config, **asked.arguments})
+            return _gymnasium(request, suite.config)
+        return SuiteName(suite.factory, {**suite.config, **request.arguments})
 
     about = " ".join([suite.factory.rpartition(":")[2], *map(str, suite.config.values())])
     return Family(make, about, trusted=(suite.factory,))
 
 
-def _gymnasium(asked: Asked, config: Mapping[str, Any]) -> SuiteName:
-    whole = {**config, **asked.arguments}
-    if asked.key is not None and whole.get("goals"):
-        whole["goal_seed"] = _seed(asked.key, "goal_seed", whole, size=16)
+def _gymnasium(request: FamilyRequest, config: Mapping[str, Any]) -> SuiteName:
+    whole = {**config, **request.arguments}
+    if request.key is not None and whole.get("goals"):
+        whole["goal_seed"] = _seed(request.key, "goal_seed", whole, size=16)
     return SuiteName(_GYMNASIUM, whole)
 
 
-def _schedule(asked: Asked) -> SuiteName:
-    read = find("env_adapters.curricula.file:read_schedule")  # which finds suites by name itself
-    config = {**read(asked.folder / asked.rest), **asked.arguments}
-    if asked.key is not None:
-        config["seed"] = _seed(asked.key, "seed", config, size=8)  # Rng takes no more
-    return SuiteName(SCHEDULE, config).relative_to(asked.folder)
+def _schedule(request: FamilyRequest) -> SuiteName:
+    read = find(
+        "env_adapters.curricula.schedule_file:read_schedule"
+    )  # which finds suites by name itself
+    config = {**read(request.folder / request.rest), **request.arguments}
+    if request.key is not None:
+        config["seed"] = _seed(request.key, "seed", config, size=8)  # Rng takes no more
+    return SuiteName(SCHEDULE, config).relative_to(request.folder)
 
 
 def _seed(key: bytes, name: str, config: Mapping[str, Any], *, size: int) -> int:
-    """In place of the seed called `name`; `size` in bytes."""
+    """A seed of `size` bytes that replaces the config's seed called `name`."""
     words = f"reglue {name} {config.get('id')} {config.get(name, 0)}"
     digest = hmac.digest(key, words.encode(), hashlib.sha256)
     return int.from_bytes(digest[:size], "big")
 
 
-def _meta_world(prefix: str) -> Callable[[Asked], SuiteName]:
-    """A task set, or its `split`, with the goals of `seed`, or of the key and it."""
+def _meta_world(prefix: str) -> Callable[[FamilyRequest], SuiteName]:
+    """Makes the suite of a task set or its `split`, with goals drawn from `seed` and the key."""
 
-    def make(asked: Asked) -> SuiteName:
-        arguments = dict(asked.arguments)
+    def make(request: FamilyRequest) -> SuiteName:
+        arguments = dict(request.arguments)
         seed, split = arguments.pop("seed", 0), arguments.pop("split", None)
         check_integer("seed", seed, 0)
-        tasks = task_set(f"{prefix}:{asked.rest}" if asked.rest else prefix, split)
-        goals = draw_goals(tasks, seed, asked.drawing, key=asked.key)
+        tasks = task_set(f"{prefix}:{request.rest}" if request.rest else prefix, split)
+        goals = draw_goals(tasks, seed, request.on_goals_drawn, key=request.key)
         config = {"goals": {task: [list(goal) for goal in of] for task, of in goals.items()}}
         return SuiteName(META_WORLD, {**config, "goal_visible": tasks.goal_visible, **arguments})
 
@@ -176,14 +178,14 @@ _SCHEDULES = Family(_schedule, "a schedule: several, one after another", "<file.
 _OWN: Mapping[str, Family] = {
     **{name: _example(suite) for name, suite in EXAMPLES.items()},
     "gymnasium": Family(
-        lambda asked: _gymnasium(asked, {"id": asked.rest}),
+        lambda request: _gymnasium(request, {"id": request.rest}),
         "Gymnasium, such as CartPole-v1",
         "<id>",
         trusted=(_GYMNASIUM,),
     ),
     "arcade": Family(
-        lambda asked: _gymnasium(
-            asked, {"id": "env_adapters.arcade:Reglue/Arcade-v0", "config": asked.rest}
+        lambda request: _gymnasium(
+            request, {"id": "env_adapters.arcade:Reglue/Arcade-v0", "config": request.rest}
         ),
         "a game of the arcade, such as pong",
         "<game>",

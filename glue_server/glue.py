@@ -31,8 +31,8 @@ from glue_server.processes.interrupts import uninterrupted
 from glue_server.routines.seeds import check_secret
 from glue_server.routines.state_machine import StateMachine
 from glue_server.timeouts import Timeouts
-from reglue.environments.adaptation import environment_of
 from reglue.environments.environment import Environment, Worlds
+from reglue.environments.environment_objects import environment_of
 from reglue.errors import AgentFault, BadAgentReply, BadArgument, NotAnEnvironment, UsageError
 from reglue.experiments.routines import Routines
 from reglue.messages.experiment import Answer, ExperimentCall

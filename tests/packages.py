@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 FAMILY = """
-from env_adapters.names import Asked, Family, SuiteName
+from env_adapters.suite_names import FamilyRequest, Family, SuiteName
 from tests.worlds import Corridor
 
 
-def make(asked: Asked) -> SuiteName:
-    solved = {"walk": [1] * int(asked.rest)}
-    return SuiteName("far_corridors:Corridor", {"solved": solved, **asked.arguments})
+def make(request: FamilyRequest) -> SuiteName:
+    solved = {"walk": [1] * int(request.rest)}
+    return SuiteName("far_corridors:Corridor", {"solved": solved, **request.arguments})
 
 
 FAMILY = Family(make, "corridors of several variants", "<variants>", ("far_corridors:Corridor",))

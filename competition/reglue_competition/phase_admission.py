@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from env_adapters.environment_admission import admit
+from env_adapters.determinism import check_determinism
 from reglue.environments.world import Cell
-from reglue.errors import EnvironmentFault, NotAdmitted, raise_interrupt
+from reglue.errors import EnvironmentFault, NotDeterministic, raise_interrupt
 from reglue_bench.evaluation import start
 from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.keys import cell_key
@@ -52,9 +52,9 @@ def admission(benchmark: PlannedBenchmark, watcher: Observer) -> Iterator[Check]
 def _exact(benchmark: PlannedBenchmark) -> Check:
     cells = list(_cells(benchmark))
     try:
-        admit(suite_of(benchmark.plan, benchmark.settings).build(), cells=cells)
-    except NotAdmitted as error:
-        return Check(False, f"not deterministic: {error}")
+        check_determinism(suite_of(benchmark.plan, benchmark.settings).build(), cells=cells)
+    except NotDeterministic as error:
+        return Check(False, f"not the same each time: {error}")
     except Exception as error:  # noqa: BLE001 - the edge of the organiser's environment
         raise_interrupt(error)
         return Check(False, f"its environment fails: {type(error).__name__}: {error}")

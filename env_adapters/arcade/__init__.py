@@ -11,8 +11,8 @@ from reglue.errors import MissingExtra
 try:
     import gymnasium
 
+    from env_adapters.arcade.arcade_env import Arcade
     from env_adapters.arcade.config import GAMES, make_config
-    from env_adapters.arcade.environment import Arcade
     from env_adapters.arcade.meta_arcade import MetaArcade
     from env_adapters.arcade.window import NoWindow
 except ModuleNotFoundError as error:
@@ -23,6 +23,7 @@ __all__ = ["GAMES", "Arcade", "MetaArcade", "NoWindow", "make_config"]
 for _prefix in ("Reglue/", "Meta"):  # ours, and as Meta Arcade calls its own
     gymnasium.register(f"{_prefix}Arcade-v0", entry_point="env_adapters.arcade:Arcade")
     gymnasium.register(
-        f"{_prefix}ArcadeInterpolate-v0", entry_point="env_adapters.curricula.make:interpolation"
+        f"{_prefix}ArcadeInterpolate-v0",
+        entry_point="env_adapters.curricula.curriculum:interpolation",
     )
 gymnasium.register("Reglue/MetaArcade-v0", entry_point="env_adapters.arcade:MetaArcade")

@@ -11,8 +11,7 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from env_adapters.arcade.layout import corridors
-from env_adapters.arcade.scene import STAND, TICKS, WALL
+from env_adapters.arcade.scene import STAND, TICKS, WALL, corridors
 from env_adapters.arcade.sections import SAMPLED, Game, wanted
 from env_adapters.environment_configs import JSON, check_distributions
 from env_adapters.environment_configs.distributions import is_distribution
@@ -47,9 +46,9 @@ def make_config(
     number, colour or area may be a distribution. Raises UnknownName for a game, CannotLoad for
     a file, ConfigError for what is in it.
     """
-    given = _changed(_loaded(game), {} if changes is None else changes)
-    check_distributions(given)
-    checked = _checked(given)
+    config = _changed(_loaded(game), {} if changes is None else changes)
+    check_distributions(config)
+    checked = _checked(config)
     check_maze(checked)
     return Config(checked.model_dump(mode="json", warnings=False))
 

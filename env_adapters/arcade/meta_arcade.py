@@ -1,4 +1,4 @@
-"""The original Meta Arcade, as it is, behind Gymnasium's interface."""
+"""The original Meta Arcade, unchanged, with Gymnasium's interface."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class MetaArcade(gymnasium.Env[Array, Any]):
     (84, 84, 3) uint8; actions are those of `Arcade`, except for the continuous [y, x, fire].
 
     The original draws from Python's and NumPy's global generators. While it plays, they hold
-    its own states, seeded from `np_random` at each reset; afterwards they are as they were.
+    its own states, seeded from `np_random` at each reset; afterwards they are restored.
 
     Raises, at construction, CannotLoad where the package `meta_arcade` or what it needs is not
     installed, or for a file; UnknownName for a game; SpecError for a config that it cannot play.
@@ -51,9 +51,9 @@ class MetaArcade(gymnasium.Env[Array, Any]):
         )
         self.observation_space = Box(0, 255, (84, 84, 3), np.uint8)
         self.action_space = Box(-1.0, 1.0, (3,)) if continuous else Discrete(6)
-        self._generators = _standing()
+        self._generators = _generator_states()
         self._begin(self._config, 0)  # the original checks a config only by playing it
-        self._on = False
+        self._is_running = False
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -62,8 +62,8 @@ class MetaArcade(gymnasium.Env[Array, Any]):
 
         After a config that cannot be played, no episode is running.
         """
-        given = (options or {}).get("config")
-        config = self._config if given is None else self._loaded(given)
+        config = (options or {}).get("config")
+        config = self._config if config is None else self._loaded(config)
         super().reset(seed=seed)
         return self._begin(config, int(self.np_random.integers(_SEEDS))), {}
 
@@ -71,40 +71,40 @@ class MetaArcade(gymnasium.Env[Array, Any]):
         """Play two ticks. An episode that ends without 100 points won or lost is truncated."""
         if not self.action_space.contains(action):
             raise BadArgument(f"got the action {action!r}, wanted one of {self.action_space}")
-        if not self._on:
+        if not self._is_running:
             raise UsageError("no episode is running; call reset first")
-        with self._alone():
+        with self._own_generators():
             frame, points, done, info = self._original.step(action)
-        self._on = not done
+        self._is_running = not done
         decided = max(abs(points), abs(self._original.cum_score)) >= 100.0
         return frame, float(points), bool(done and decided), bool(done and not decided), info
 
     def _begin(self, config: Any, seed: int) -> Array:
-        self._on = False
+        self._is_running = False
         self._original.config = config
-        with self._alone():
+        with self._own_generators():
             try:
                 self._original.seed(seed)
                 frame: Array = self._original.reset()
             except Exception as error:  # the edge of somebody's library
                 raise SpecError(f"Meta Arcade cannot play this config: {error!r}") from error
-        self._on = True
+        self._is_running = True
         return frame
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """With the global generators to itself."""
-        others = _standing()
-        _set(self._generators)
+    def _own_generators(self) -> Iterator[None]:
+        """Give the original the global generators; restore their states afterwards."""
+        others = _generator_states()
+        _set_generators(self._generators)
         try:
             yield
         finally:
-            self._generators = _standing()
-            _set(others)
+            self._generators = _generator_states()
+            _set_generators(others)
 
     def _loaded(self, config: str | dict[str, JSON]) -> Any:
         try:
-            return self._read(copy.deepcopy(config))  # it writes into what it is given
+            return self._read(copy.deepcopy(config))  # it writes into its argument
         except OSError as error:
             if "/" in str(config):
                 raise CannotLoad(f"cannot read {config} as a game's JSON file: {error}") from error
@@ -113,11 +113,11 @@ class MetaArcade(gymnasium.Env[Array, Any]):
             raise SpecError(f"got the config {config!r}: {error}") from error
 
 
-def _standing() -> _Generators:
+def _generator_states() -> _Generators:
     return random.getstate(), np.random.get_state()  # noqa: NPY002 - the original's
 
 
-def _set(generators: _Generators) -> None:
+def _set_generators(generators: _Generators) -> None:
     random.setstate(generators[0])
     np.random.set_state(generators[1])  # noqa: NPY002 - the original's
 

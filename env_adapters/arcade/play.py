@@ -99,9 +99,9 @@ _FAR = 4.0  # sides of the screen; no position, size or speed of an episode is g
 _ONE_EACH = 4  # player, opponent and their shots
 
 
-def inside_of(play: Play) -> Arrays:
+def play_to_arrays(play: Play) -> Arrays:
     """`config` (bytes,) uint8, the episode's as JSON; `walls` (n, 4), `bodies` (n, 7) and
-    `progress` (2,), score and steps, float64. How many there are is drawn with the episode.
+    `progress` (2,), score and steps, float64. The number of walls and bodies depends on the draws.
     """
     scene = play.scene
     return {
@@ -112,15 +112,15 @@ def inside_of(play: Play) -> Arrays:
     }
 
 
-def play_from(inside: Arrays) -> Play:
-    """The episode that goes on from a state. Raises UsageError for anything else."""
+def play_from_arrays(arrays: Arrays) -> Play:
+    """The episode that `play_to_arrays` saved. Raises UsageError for other arrays."""
     try:
-        game = episode_config(json.loads(inside["config"].tobytes()))
-        score, steps = _numbers(inside["progress"], (2,), 1e6)
+        game = episode_config(json.loads(arrays["config"].tobytes()))
+        score, steps = _numbers(arrays["progress"], (2,), 1e6)
         if not (steps >= 0 and steps.is_integer()):
             raise ValueError(f"got {steps} steps")
-        walls = _numbers(inside["walls"], (-1, 4), _FAR)
-        scene = _scene(game, walls, _numbers(inside["bodies"], (-1, 7), _FAR))
+        walls = _numbers(arrays["walls"], (-1, 4), _FAR)
+        scene = _scene(game, walls, _numbers(arrays["bodies"], (-1, 7), _FAR))
     except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise BadArgument(
             f"got arrays that are no state of an arcade episode: {error!r}"

@@ -23,11 +23,6 @@ from env_adapters.arcade.scene import (
 _SPEED = 0.01
 
 
-def unfired() -> Body:
-    """A shot out of play."""
-    return Body(0.0, 0.0, SHOT_WIDTH, SHOT_HEIGHT, alive=False)
-
-
 def fire(shot: Body, x: float, y: float) -> None:
     """Put it into play with its middle at (x, y)."""
     shot.x, shot.y, shot.alive = x - SHOT_WIDTH / 2, y - SHOT_HEIGHT / 2, True

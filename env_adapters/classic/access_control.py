@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from env_adapters.classic.world import ClassicWorld, Moved
+from env_adapters.classic.sample_model import ClassicWorld, Transition
 from reglue.rng import Rng
 from reglue.spec import Arrays, Discrete, MultiDiscrete, TaskSpec, TensorSpec
 
@@ -45,7 +45,6 @@ class AccessControl:
 
     @property
     def spec(self) -> TaskSpec:
-        """Two integers as observation, one of two actions."""
         sizes = MultiDiscrete((SERVERS + 1, len(PRIORITIES)))
         return TaskSpec(
             observations=(TensorSpec("observation", "int64", (2,), sizes),),
@@ -56,28 +55,24 @@ class AccessControl:
         )
 
     def world(self) -> ClassicWorld[Queue]:
-        """A queue for one more slot."""
         return ClassicWorld(self)
 
     def begin(self, rng: Rng) -> Queue:
-        """All servers are free."""
         return Queue(SERVERS, rng.below(len(PRIORITIES)))
 
-    def move(self, state: Queue, action: int, rng: Rng) -> Moved[Queue]:
+    def move(self, state: Queue, action: int, rng: Rng) -> Transition[Queue]:
         """Serve or reject the customer; then each busy server may become free, a new one too."""
         accepted = bool(action and state.free)
         free = state.free - accepted
         for _ in range(SERVERS - free):
             free += rng.uniform() < FREED
         reward = float(PRIORITIES[state.first]) if accepted else 0.0
-        return Moved(Queue(free, rng.below(len(PRIORITIES))), reward)
+        return Transition(Queue(free, rng.below(len(PRIORITIES))), reward)
 
     def observe(self, state: Queue) -> Arrays:
-        """Free servers and the customer."""
         return {"observation": np.array(state, np.int64)}
 
     def recall(self, free: int, first: int) -> Queue:
-        """The queue that was saved."""
         if not (0 <= free <= SERVERS and 0 <= first < len(PRIORITIES)):
             raise ValueError(f"{free} free servers, priority {first}")
         return Queue(free, first)

@@ -22,7 +22,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from env_adapters.classic.world import ClassicWorld, Moved
+from env_adapters.classic.sample_model import ClassicWorld, Transition
 from reglue.rng import Rng
 from reglue.spec import Arrays, Discrete, TaskSpec, TensorSpec
 
@@ -61,7 +61,6 @@ class GridWorld:
 
     @property
     def spec(self) -> TaskSpec:
-        """A cell's number as observation, one of four or eight moves as action."""
         return TaskSpec(
             observations=(TensorSpec("observation", "int64", (), Discrete(ROWS * COLUMNS)),),
             actions=(TensorSpec("action", "int64", (), Discrete(len(self.moves))),),
@@ -75,14 +74,12 @@ class GridWorld:
         return MOVES + DIAGONAL_MOVES if self.kings_moves else MOVES
 
     def world(self) -> ClassicWorld[Place]:
-        """A gridworld for one more slot."""
         return ClassicWorld(self)
 
     def begin(self, rng: Rng) -> Place:
-        """Always the same cell."""
         return START
 
-    def move(self, state: Place, action: int, rng: Rng) -> Moved[Place]:
+    def move(self, state: Place, action: int, rng: Rng) -> Transition[Place]:
         """Move, with the wind of the column that the move starts in."""
         wind = WIND[state.column]
         if wind and self.stochastic_wind:
@@ -92,14 +89,12 @@ class GridWorld:
             min(max(state.row + rows - wind, 0), ROWS - 1),
             min(max(state.column + columns, 0), COLUMNS - 1),
         )
-        return Moved(place, -1.0, terminated=place == GOAL, success=place == GOAL)
+        return Transition(place, -1.0, terminated=place == GOAL, success=place == GOAL)
 
     def observe(self, state: Place) -> Arrays:
-        """The number of the cell."""
         return {"observation": np.array(state.row * COLUMNS + state.column, np.int64)}
 
     def recall(self, row: int, column: int) -> Place:
-        """The cell that was saved."""
         if not (0 <= row < ROWS and 0 <= column < COLUMNS and (row, column) != GOAL):
             raise ValueError(f"row {row}, column {column}")
         return Place(row, column)

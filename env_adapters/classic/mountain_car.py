@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from env_adapters.classic.world import ClassicWorld, Moved
+from env_adapters.classic.sample_model import ClassicWorld, Transition
 from reglue.rng import Rng
 from reglue.spec import Arrays, Box, Discrete, TaskSpec, TensorSpec
 
@@ -47,7 +47,6 @@ class MountainCar:
 
     @property
     def spec(self) -> TaskSpec:
-        """Two numbers as observation, one of three throttles as action."""
         bounds = Box((LEFT, -FASTEST), (GOAL, FASTEST))
         return TaskSpec(
             observations=(TensorSpec("observation", "float64", (2,), bounds),),
@@ -57,14 +56,13 @@ class MountainCar:
         )
 
     def world(self) -> ClassicWorld[Car]:
-        """A car for one more slot."""
         return ClassicWorld(self)
 
     def begin(self, rng: Rng) -> Car:
         """At rest, somewhere near the bottom."""
         return Car(rng.uniform(*START), 0.0)
 
-    def move(self, state: Car, action: int, rng: Rng) -> Moved[Car]:
+    def move(self, state: Car, action: int, rng: Rng) -> Transition[Car]:
         """The book's two equations; the left wall stops the car."""
         pull = ENGINE * (action - 1) - GRAVITY * cosine_of_triple(state.position)
         velocity = min(max(state.velocity + pull, -FASTEST), FASTEST)
@@ -72,14 +70,12 @@ class MountainCar:
         if position == LEFT:
             velocity = 0.0
         at_goal = position == GOAL
-        return Moved(Car(position, velocity), -1.0, terminated=at_goal, success=at_goal)
+        return Transition(Car(position, velocity), -1.0, terminated=at_goal, success=at_goal)
 
     def observe(self, state: Car) -> Arrays:
-        """Position and velocity."""
         return {"observation": np.array(state, np.float64)}
 
     def recall(self, position: float, velocity: float) -> Car:
-        """The car that was saved."""
         if not (LEFT <= position < GOAL and -FASTEST <= velocity <= FASTEST):
             raise ValueError(f"position {position}, velocity {velocity}")
         return Car(position, velocity)

@@ -8,9 +8,8 @@ Raises reglue.errors.MissingExtra where gymnasium is not installed.
 from reglue.errors import MissingExtra
 
 try:
-    from env_adapters.curricula.environment import Curriculum
+    from env_adapters.curricula.curriculum import Curriculum, make_curriculum
     from env_adapters.curricula.first_frames import get_first_frames
-    from env_adapters.curricula.make import make_curriculum
     from env_adapters.curricula.named_env import NamedEnv
 except ModuleNotFoundError as error:
     if error.name != "gymnasium":

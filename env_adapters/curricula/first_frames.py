@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from env_adapters.environment_configs.values import is_whole
-from env_adapters.gymnasium.world import without_window
+from env_adapters.gymnasium.gymnasium_world import without_window
 from reglue.errors import BadArgument, UsageError
 
 
@@ -33,9 +33,9 @@ def get_first_frames(
     Raises UsageError without episodes or rows, if frames are no pictures or differ in size, and if
     the file cannot be written.
     """
-    if not _are_whole(episodes, rows) or episodes < 1 or rows < 1:
+    if not _are_integers(episodes, rows) or episodes < 1 or rows < 1:
         raise BadArgument(f"got {episodes} episodes in {rows} rows, wanted at least one of each")
-    if not _are_whole(after_steps) or after_steps < 0:
+    if not _are_integers(after_steps) or after_steps < 0:
         raise BadArgument(f"got after_steps {after_steps!r}, wanted an integer from 0")
     env.action_space.seed(seed)
     frames = [
@@ -49,8 +49,8 @@ def get_first_frames(
     return sheet
 
 
-def _are_whole(*given: object) -> bool:
-    return all(map(is_whole, given))
+def _are_integers(*values: object) -> bool:
+    return all(map(is_whole, values))
 
 
 def _write(sheet: npt.NDArray[np.uint8], path: Path) -> None:

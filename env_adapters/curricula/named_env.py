@@ -11,7 +11,7 @@ import gymnasium
 class NamedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
     """`env.unwrapped.name` is `name`, any object, such as a string or a one-hot vector.
 
-    If several wrap one environment, the outermost counts.
+    If several wrap one environment, the name is the outermost's.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], name: Any) -> None:
@@ -20,7 +20,7 @@ class NamedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     @property
     def name(self) -> Any:
-        """A copy."""
+        """A copy of the name."""
         return deepcopy(self._name)
 
     @property

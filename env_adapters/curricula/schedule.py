@@ -1,5 +1,5 @@
-"""A schedule: what is played, and for how long. It is read and checked before any environment is
-made, except by a `primary_interpreter` of the caller's.
+"""A schedule: environments, and how long each is played. It is read and checked before any
+environment is made, except by the caller's `primary_interpreter`.
 
 A schedule is a list of `[what, duration]`. `what` is an environment (see
 `env_adapters.configured`), or a dict of one key:
@@ -64,7 +64,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a schedule is read."""
+    """Reads a schedule; the arguments of `make_curriculum` that this needs."""
 
     episodic: bool
     across_workers: int
@@ -73,27 +73,27 @@ class Reading:
     interpreter: Interpreter | None = None
 
     def entries(self, schedule: Any, path: str = "schedule") -> list[Entry]:
-        """Its entries, in their order. Raises ConfigError."""
+        """The schedule's entries, in order, with repeats written out. Raises ConfigError."""
         if not isinstance(schedule, list | tuple) or not schedule:
             raise ConfigError(path, f"got {schedule!r}, wanted a list of [what, duration]")
-        found: list[Entry] = []
+        entries: list[Entry] = []
         for place, entry in enumerate(schedule):
-            found += self._entry(entry, inside(path, place))
-            if len(found) > _MOST:
+            entries += self._entry(entry, inside(path, place))
+            if len(entries) > _MOST:
                 raise ConfigError(path, f"got more than {_MOST} entries, repeats written out")
-        return found
+        return entries
 
     def _entry(self, entry: Any, path: str) -> list[Entry]:
         if not isinstance(entry, list | tuple) or len(entry) != 2:
             raise ConfigError(path, f"got {entry!r}, wanted [what, duration]")
-        what, given = entry
-        duration = _duration(given, path)
+        what, duration = entry
+        duration = _duration(duration, path)
         key = self._special_key(what, self.readers, path)
         if key == "repeat":
             return self._repeat(what[key], duration, path)
         if key in self.readers:
             return self._read(key, what[key], duration, path)
-        return [Entry(self._meant(what, path), duration // self.across_workers, path)]
+        return [Entry(self._read_what(what, path), duration // self.across_workers, path)]
 
     def _repeat(self, schedule: Any, times: int, path: str) -> list[Entry]:
         once = self.entries(schedule, f"{path}.repeat")
@@ -131,7 +131,7 @@ class Reading:
             raise ConfigError(path, f"got the keys {', '.join(map(str, what))}, wanted one")
         return str(found[0])
 
-    def _meant(self, what: Any, path: str) -> Any:
+    def _read_what(self, what: Any, path: str) -> Any:
         """A Pool, an Interpolation, or an environment's description."""
         key = self._special_key(what, {}, path)
         if key == "pool":
@@ -140,7 +140,8 @@ class Reading:
                 raise ConfigError(f"{path}.pool", f"got {members!r}, wanted a list of environments")
             return Pool(
                 tuple(
-                    self._meant(each, inside(f"{path}.pool", k)) for k, each in enumerate(members)
+                    self._read_what(each, inside(f"{path}.pool", k))
+                    for k, each in enumerate(members)
                 )
             )
         if key == "interpolate":
@@ -155,7 +156,7 @@ class Reading:
         return self.interpreter(what, **self.env_kwargs)
 
 
-def _duration(given: Any, path: str) -> int:
-    if not is_whole(given) or given < 0:
-        raise ConfigError(path, f"got the duration {given!r}, wanted an integer from 0")
-    return int(given)
+def _duration(value: Any, path: str) -> int:
+    if not is_whole(value) or value < 0:
+        raise ConfigError(path, f"got the duration {value!r}, wanted an integer from 0")
+    return int(value)

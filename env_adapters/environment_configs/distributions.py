@@ -32,17 +32,17 @@ class Draws(Protocol):
     """The part of `numpy.random.Generator` that is used."""
 
     def random(self) -> float:
-        """0 up to 1, uniform."""
+        """A uniform draw from 0 up to 1."""
 
     def standard_normal(self) -> float:
-        """Of mean 0 and deviation 1."""
+        """A normal draw of mean 0 and standard deviation 1."""
 
 
 def sample(config: JSON, generator: Draws) -> JSON:
     """A copy in which each distribution is replaced by a draw.
 
-    They are drawn by the order of keys' names, as a table's own order means nothing. The config
-    must have passed `check_distributions`.
+    Draws are made in the alphabetical order of keys, since the order of a table has no meaning. The
+    config must have passed `check_distributions`.
     """
     if is_distribution(config):
         return _KINDS[config[KEY]].draw(config, generator)
@@ -78,12 +78,12 @@ def check_distributions(config: JSON, path: str = "") -> None:
 
 
 def is_distribution(config: JSON) -> bool:
-    """Whether it is a distribution."""
+    """Whether `config` is a distribution."""
     return isinstance(config, dict) and KEY in config
 
 
 def kind_of(config: JSON) -> JSON:
-    """The name of its distribution, `normal` also for `gaussian`; None if it is none."""
+    """The name of a distribution, `normal` for `gaussian`; None if `config` is no distribution."""
     name = config.get(KEY)
     return "normal" if name == "gaussian" else name
 
@@ -155,7 +155,9 @@ def _check_uniform(parameters: Parameters, path: str) -> None:
         if low > high:
             raise ConfigError(path, f"got low {low} and high {high}, wanted low ≤ high")
         if not is_finite(high - low):
-            raise ConfigError(path, f"got low {low} and high {high}, wanted them less far apart")
+            raise ConfigError(
+                path, f"got low {low} and high {high}, wanted a difference that a float can hold"
+            )
 
 
 def _check_normal(parameters: Parameters, path: str) -> None:
@@ -166,16 +168,16 @@ def _check_normal(parameters: Parameters, path: str) -> None:
 
 def _check_color(parameters: Parameters, path: str) -> None:
     for name in _RANGES:
-        given = parameters.get(name, _WHOLE)
-        fits = isinstance(given, list) and len(given) == 2 and all(map(is_finite, given))
-        in_bounds = fits and (name == "hrange" or 0 <= given[0] <= given[1] <= 1)
-        if not in_bounds or given[0] > given[1]:
+        got = parameters.get(name, _WHOLE)
+        is_pair = isinstance(got, list) and len(got) == 2 and all(map(is_finite, got))
+        in_bounds = is_pair and (name == "hrange" or 0 <= got[0] <= got[1] <= 1)
+        if not in_bounds or got[0] > got[1]:
             bounds = "low ≤ high" if name == "hrange" else "0 ≤ low ≤ high ≤ 1"
-            raise ConfigError(inside(path, name), f"got {given}, wanted [low, high] with {bounds}")
+            raise ConfigError(inside(path, name), f"got {got}, wanted [low, high] with {bounds}")
 
 
 def _pairs(one: JSON, other: JSON, path: str) -> Sequence[tuple[float, float]]:
-    """Number by number. Raises ConfigError unless both are numbers, or lists alike."""
+    """Pairs of numbers. Raises ConfigError unless both are numbers, or lists of equal shape."""
     if is_finite(one) and is_finite(other):
         return [(one, other)]
     if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):

@@ -14,7 +14,10 @@ from env_adapters.environment_configs.values import JSON, ConfigError, inside, i
 
 
 def interpolate(one: JSON, other: JSON, alpha: float) -> JSON:
-    """`one` at 0, `other` at 1 and above. They must have passed `check_interpolation`."""
+    """The config between `one`, at alpha 0, and `other`, at alpha 1 or more.
+
+    The two must have passed `check_interpolation`.
+    """
     alpha = min(1.0, alpha)
     if is_number(one):
         between = one + (other - one) * alpha
@@ -31,13 +34,13 @@ def check_interpolation(one: JSON, other: JSON, path: str = "") -> None:
     configs in a larger one.
     """
     if is_distribution(one) != is_distribution(other):
-        raise ConfigError(path, f"got {one} and {other}, wanted distributions or neither")
+        raise ConfigError(path, f"got {one} and {other}, wanted two distributions or none")
     if is_number(one):
         if not (is_finite(one) and is_finite(other) and is_finite(other - one)):
             raise ConfigError(path, f"got {one} and {other!r}, wanted two finite numbers")
     elif isinstance(one, list):
         if not isinstance(other, list) or len(other) < len(one):
-            raise ConfigError(path, f"got {one} and {other}, wanted two lists alike")
+            raise ConfigError(path, f"got {one} and {other}, wanted two lists of one length")
         for place, pair in enumerate(zip(one, other, strict=False)):
             check_interpolation(*pair, inside(path, place))
     elif isinstance(one, dict):

@@ -86,7 +86,7 @@ class _Places:
         return path
 
     def _skip(self, word: str) -> bool:
-        """Take the next token if it is this one."""
+        """Skip the next token if it is `word`; whether it was."""
         is_next = bool(self._tokens) and self._tokens[-1][0] == word
         if is_next:
             self._tokens.pop()

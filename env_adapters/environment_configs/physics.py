@@ -27,7 +27,7 @@ _FACTORS: Mapping[str, tuple[str, ...]] = {
 
 
 def check_physics(physics: JSON, path: str) -> None:
-    """Raise ConfigError unless it is physics of one episode, and say where."""
+    """Raise ConfigError unless `physics`, at `path` in the config, is legal for one episode."""
     if not isinstance(physics, dict):
         raise ConfigError(path, f"got {physics!r}, wanted a table")
     for name, value in physics.items():
@@ -46,15 +46,15 @@ def check_physics(physics: JSON, path: str) -> None:
 
 
 class Physics:
-    """The model of one environment; its original numbers are remembered."""
+    """Changes the MuJoCo model of one environment; remembers its original numbers."""
 
     def __init__(self, env: Any, name: str) -> None:
-        """Raises UsageError for an environment that has no model of MuJoCo's."""
+        """Raises BadArgument, with the environment's `name`, if it has no MuJoCo model."""
         model: Any = getattr(env.unwrapped, "model", None)
         if not hasattr(model, "opt"):
-            raise BadArgument(f"{name}: got physics, wanted an environment of MuJoCo's")
+            raise BadArgument(f"{name}: got physics, wanted a MuJoCo environment")
         self._model: Any = model
-        self._own = {
+        self._originals = {
             field: np.array(getattr(self._model, field))
             for fields in _FACTORS.values()
             for field in fields
@@ -63,14 +63,14 @@ class Physics:
         self._mass = 1.0
 
     def set(self, physics: Mapping[str, Any]) -> None:
-        """Set these numbers; all others are the environment's own."""
+        """Set these numbers; all other numbers become the original ones."""
         for name in _VECTORS:
             value = physics.get(name, self._options[name])
             vector = np.asarray([0.0, 0.0, value] if np.ndim(value) == 0 else value)
             getattr(self._model.opt, name)[:] = vector
         for name, fields in _FACTORS.items():
             for field in fields:
-                getattr(self._model, field)[:] = self._own[field] * _factor(physics, name)
+                getattr(self._model, field)[:] = self._originals[field] * _factor(physics, name)
         if (mass := _factor(physics, "mass")) != self._mass:
             mujoco().mj_setConst(self._model, mujoco().MjData(self._model))
             self._mass = mass

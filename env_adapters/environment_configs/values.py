@@ -1,4 +1,4 @@
-"""What a config is made of."""
+"""The values in a config, paths to them, and the error that names a path."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ class ConfigError(BadArgument):
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """An int or a float, not a bool."""
+    """Whether `value` is an int or a float, and not a bool."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def is_finite(value: object) -> bool:
-    """A number that is neither NaN nor infinite, nor too large for a float."""
+    """Whether `value` is a number that is finite as a float."""
     return is_number(value) and abs(value) <= sys.float_info.max
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """An integer, also NumPy's, not a bool."""
+    """Whether `value` is an integer, also one of NumPy's, and not a bool."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 

@@ -129,10 +129,10 @@ def _values(rollouts: Sequence[Rollout], name: str) -> list[Array]:
     """The values of `name` at each rollout's steps."""
     wanted = f"env_infos with {name}"
     try:
-        told = [each["env_infos"] for each in rollouts]
+        infos_of_rollouts = [each["env_infos"] for each in rollouts]
         return [
             _column(infos[name] if isinstance(infos, Mapping) else [info[name] for info in infos])
-            for infos in told
+            for infos in infos_of_rollouts
         ]
     except KeyError as error:
         raise BadArgument(f"got a rollout without {error}, wanted {wanted}") from error
@@ -144,7 +144,7 @@ def _values(rollouts: Sequence[Rollout], name: str) -> list[Array]:
 
 
 def _column(values: Any) -> Array:
-    """One value a step. Raises TypeError unless these are numbers."""
+    """One value for each step. Raises TypeError unless they are numbers."""
     column = np.asarray(values)
     if column.dtype.kind not in "biuf" or not column.ndim:
         raise TypeError(f"{values!r} is not a list of numbers")

@@ -1,4 +1,4 @@
-"""The interface of goal environments, and how goals become variants of a task."""
+"""The interface of goal environments, and goals as the variants of a task."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from reglue.spec import Array
 Observation: TypeAlias = dict[str, Any]
 """Arrays by name, or dicts of arrays if goals have several parts."""
 
-PLAIN = ("observation", "desired_goal", "achieved_goal")
+GOAL_KEYS = ("observation", "desired_goal", "achieved_goal")
 """Entries of every observation; `state_observation` and so on may accompany them."""
 
 
@@ -43,9 +43,9 @@ class GoalEnvironment(gymnasium.Env[Observation, Any]):
 
     @property
     def fixed_goal(self) -> Any:
-        """The goal of every reset and every sample; None: they are drawn.
+        """The goal of every reset and sample; None: goals are drawn.
 
-        Takes effect at the next reset. Setting it raises UsageError as `check_goal` does.
+        Takes effect at the next reset. Setting it raises UsageError, as `check_goal` does.
         """
         return self._fixed
 
@@ -90,25 +90,25 @@ class GoalEnvironment(gymnasium.Env[Observation, Any]):
         """
         raise UsageError(f"{self} has no get_image")
 
-    def compute_reward(self, *given: Any) -> Any:
+    def compute_reward(self, *arguments: Any) -> Any:
         """The reward; the number of arguments selects the convention.
 
         `(action, observation)`: multiworld's, for one step.
         `(achieved_goal, desired_goal, info)`: Gymnasium's, also for batches.
         """
-        match given:
+        match arguments:
             case [action, Mapping() as observation]:
                 return self.compute_rewards(_batch_of_one(action), _batch_of_one(observation))[0]
             case _:
-                return self.compute_rewards(*given)
+                return self.compute_rewards(*arguments)
 
-    def compute_rewards(self, *given: Any) -> Any:
+    def compute_rewards(self, *arguments: Any) -> Any:
         """The rewards of a batch (n, …), by either convention; see `compute_reward`.
 
         Reads `state_achieved_goal` and `state_desired_goal` of an observation if it has them.
         Raises UsageError.
         """
-        match given:
+        match arguments:
             case [_, Mapping() as batch]:
                 return self.rewards(
                     _state(batch, "achieved_goal"), _state(batch, "desired_goal"), {}
@@ -117,16 +117,16 @@ class GoalEnvironment(gymnasium.Env[Observation, Any]):
                 return self.rewards(achieved, desired, info)
             case _:
                 raise BadArgument(
-                    f"got {len(given)} arguments, wanted (action, observation) or "
+                    f"got {len(arguments)} arguments, wanted (action, observation) or "
                     "(achieved_goal, desired_goal, info)"
                 )
 
     def compute_terminated(self, achieved_goal: Any, desired_goal: Any, info: Any) -> bool:
-        """Whether an episode ends with this goal achieved: not by default."""
+        """Whether an episode terminates when this goal is achieved; False by default."""
         return False
 
     def compute_truncated(self, achieved_goal: Any, desired_goal: Any, info: Any) -> bool:
-        """Whether an episode is cut off with this goal achieved: not by default."""
+        """Whether an episode is truncated when this goal is achieved; False by default."""
         return False
 
     def get_diagnostics(
@@ -205,12 +205,11 @@ class GoalMethods(Forwarding, RecordConstructorArgs):
     changes_nothing = True  # so that an environment in it can be saved in mid-episode
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
-        """Wrap `env`."""
         RecordConstructorArgs.__init__(self)
         super().__init__(env)
 
 
-def found_in(env: Any) -> GoalEnvironment:
+def goal_environment_in(env: Any) -> GoalEnvironment:
     """The outermost goal environment in `env`. Raises LookupError if there is none."""
     while not isinstance(env, GoalEnvironment):
         if env is env.unwrapped:
@@ -220,7 +219,7 @@ def found_in(env: Any) -> GoalEnvironment:
 
 
 class GoalVariants:
-    """`number` goals of an environment, drawn once; the seed determines them."""
+    """`number` goals of an environment, drawn once from a seed."""
 
     def __init__(self, env: Any, number: int, seed: int) -> None:
         """`env` is or wraps a GoalEnvironment; it is reset.
@@ -229,11 +228,12 @@ class GoalVariants:
         """
         if seed >= 2**128:
             raise BadArgument(f"got goal_seed {seed}, wanted 0 to 2**128 - 1")
-        # As Rng(seed), but with all of Philox's key: hidden goals must not be guessed.
+        # Like Rng(seed), but with the whole 128-bit key: nobody can find hidden goals by trying
+        # seeds.
         bits = np.random.Philox(key=seed, counter=2**256 - 1)
         env.unwrapped.np_random = np.random.Generator(bits)
         env.reset()
-        goals = found_in(env)
+        goals = goal_environment_in(env)
         if goals.fixed_goal is not None:
             raise BadArgument(f"got {number} goals and a fixed_goal, wanted one of the two")
         self._goals = [goals.check_goal(goal) for goal in _rows(goals, number)]
@@ -243,7 +243,7 @@ class GoalVariants:
 
     def aim(self, env: Any, variant: int) -> None:
         """Make the goal of `variant` that of the next reset."""
-        found_in(env).fixed_goal = self._goals[variant]
+        goal_environment_in(env).fixed_goal = self._goals[variant]
 
 
 def _rows(goals: GoalEnvironment, number: int) -> Any:

@@ -10,8 +10,8 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
-from env_adapters.arguments import check_integer, check_positive
-from env_adapters.goals.goal_environment import PLAIN, Observation
+from env_adapters.argument_checks import check_integer, check_positive
+from env_adapters.goals.goal_environment import GOAL_KEYS, Observation
 from env_adapters.goals.wrappers import GoalWrapper
 from reglue.errors import BadArgument, UnknownName
 from reglue.spec import Array
@@ -69,18 +69,18 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
         self.diagnosed = (*self.diagnosed, "image_dist", "image_success")
         self._size, self._transpose, self._normalize = imsize, transpose, normalize
         self._flat, self._reward_type, self._threshold = flat, reward_type, threshold
-        self._drawn: tuple[bytes, Array] | None = None  # a goal and its image
-        blank = self._formed(np.zeros((imsize, imsize, 3), np.uint8))
+        self._last_goal_image: tuple[bytes, Array] | None = None  # a goal and its image
+        blank = self._to_format(np.zeros((imsize, imsize, 3), np.uint8))
         image = spaces.Box(0, 1 if normalize else 255, blank.shape, blank.dtype.type)
         known: Any = self.env.observation_space
-        images = {f"{prefix}{name}": image for prefix in ("", "image_") for name in PLAIN}
+        images = {f"{prefix}{name}": image for prefix in ("", "image_") for name in GOAL_KEYS}
         self.observation_space = spaces.Dict({**_with_states(known.spaces), **images})
         self._presampled = self._checked(presampled_goals) if presampled_goals else {}
         self.num_goals_presampled = len(self._presampled.get("state_desired_goal", ()))
 
     def observation(self, observation: Observation) -> Observation:
         """Replace the three plain entries by images, and add the `image_…` entries."""
-        seen = self._formed(self.goals.get_image(self._size))
+        seen = self._to_format(self.goals.get_image(self._size))
         images = {"observation": seen, "desired_goal": self._desired(), "achieved_goal": seen}
         beside = {f"image_{name}": image.copy() for name, image in images.items()}
         return {**_with_states(observation), **images, **beside}
@@ -88,18 +88,16 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin an episode."""
-        self._drawn = None
+        self._last_goal_image = None
         first = super().reset(seed=seed, options=options)
         if not self._presampled or self.fixed_goal is not None:
             return first
         goal = {name: rows[0] for name, rows in self.sample_goals(1).items()}
         self.set_goal(goal)
-        self._drawn = goal["state_desired_goal"].tobytes(), goal["image_desired_goal"]
+        self._last_goal_image = goal["state_desired_goal"].tobytes(), goal["image_desired_goal"]
         return {**first[0], **self.get_goal()}, first[1]
 
     def step(self, action: Any) -> tuple[Observation, Any, bool, bool, dict[str, Any]]:
-        """Take a step."""
         observation, reward, terminated, truncated, info = super().step(action)
         distance = self._distance(observation["achieved_goal"], observation["desired_goal"])
         info = {
@@ -118,7 +116,7 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
         return {**_with_states(self.goals.get_goal()), **images}
 
     def check_goal(self, goal: Any) -> Any:
-        """As wrapped, by state; raises UsageError for an image alone, whose state is unknown."""
+        """The goal's state. Raises UsageError for an image alone, whose state is unknown."""
         if isinstance(goal, Mapping):
             if "state_desired_goal" not in goal:
                 raise BadArgument(f"got a goal of {sorted(goal)}, wanted state_desired_goal in it")
@@ -136,21 +134,21 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
             chosen = self.np_random.integers(self.num_goals_presampled, size=n)
             return {name: rows[chosen] for name, rows in self._presampled.items()}
         goals = _with_states(self.goals.sample_goals(n))
-        drawn = [self._goal_image(goal) for goal in goals["state_desired_goal"]]
+        rows = [self._goal_image(goal) for goal in goals["state_desired_goal"]]
         space: Any = self.observation_space
         image = space["desired_goal"]
-        images = np.array(drawn, image.dtype).reshape(n, *image.shape)
+        images = np.array(rows, image.dtype).reshape(n, *image.shape)
         return {**goals, "desired_goal": images, "image_desired_goal": images.copy()}
 
-    def compute_rewards(self, *given: Any) -> Any:
+    def compute_rewards(self, *arguments: Any) -> Any:
         """Rewards by `reward_type`, from states (wrapped_env) or images."""
         if self._reward_type == "wrapped_env":
-            return self.goals.compute_rewards(*given)
-        match given:
+            return self.goals.compute_rewards(*arguments)
+        match arguments:
             case [_, Mapping() as batch]:
                 return self.rewards(batch["achieved_goal"], batch["desired_goal"], {})
             case _:
-                return super().compute_rewards(*given)
+                return super().compute_rewards(*arguments)
 
     def rewards(self, achieved: Any, desired: Any, info: Any) -> Any:
         """Rewards from images, or from states if the wrapped environment's rewards are used."""
@@ -161,7 +159,7 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
     def _checked(self, goals: Mapping[str, Any]) -> Observation:
         """The states and images of goals. Raises UsageError unless their numbers are equal."""
         space: Any = self.observation_space
-        found = {}
+        checked = {}
         for name in ("state_desired_goal", "image_desired_goal"):
             if name not in goals:
                 raise BadArgument(f"got presampled_goals of {sorted(goals)}, wanted {name} in it")
@@ -172,11 +170,11 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
                     f"got presampled_goals whose {name} are {rows.dtype} of shape {rows.shape}, "
                     f"wanted one or more rows of {wanted}"
                 )
-            found[name] = rows.astype(wanted.dtype)
-        states, images = found.values()
+            checked[name] = rows.astype(wanted.dtype)
+        states, images = checked.values()
         if len(states) != len(images):
             raise BadArgument(f"got {len(states)} states and {len(images)} images of goals")
-        return {**found, "desired_goal": images}
+        return {**checked, "desired_goal": images}
 
     def _reward(self, distance: Any) -> Any:
         if self._reward_type == "image_distance":
@@ -195,20 +193,20 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
     def _desired(self) -> Array:
         """The image of the present goal; drawn again only if the goal has changed."""
         goal = _with_states(self.goals.get_goal())["state_desired_goal"]
-        if self._drawn is None or self._drawn[0] != goal.tobytes():
-            self._drawn = goal.tobytes(), self._goal_image(goal)
-        return self._drawn[1].copy()
+        if self._last_goal_image is None or self._last_goal_image[0] != goal.tobytes():
+            self._last_goal_image = goal.tobytes(), self._goal_image(goal)
+        return self._last_goal_image[1].copy()
 
     def _goal_image(self, goal: Array) -> Array:
-        return self._formed(self.goals.get_image(self._size, goal))
+        return self._to_format(self.goals.get_image(self._size, goal))
 
-    def _formed(self, image: Array) -> Array:
-        formed = image / 255.0 if self._normalize else image
-        formed = formed.transpose(2, 0, 1) if self._transpose else formed
-        return formed.ravel() if self._flat else formed
+    def _to_format(self, image: Array) -> Array:
+        image = image / 255.0 if self._normalize else image
+        image = image.transpose(2, 0, 1) if self._transpose else image
+        return image.ravel() if self._flat else image
 
 
 def _with_states(entries: Mapping[str, Any]) -> Observation:
     """Add the three plain entries as `state_…`, unless those exist."""
-    states = {f"state_{name}": entries[name] for name in PLAIN if name in entries}
+    states = {f"state_{name}": entries[name] for name in GOAL_KEYS if name in entries}
     return {**states, **entries}

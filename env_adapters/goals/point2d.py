@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from env_adapters.arguments import check_flag, check_integer, check_number, check_positive
-from env_adapters.goals.goal_environment import PLAIN, GoalEnvironment, Observation
+from env_adapters.argument_checks import check_flag, check_integer, check_number, check_positive
+from env_adapters.goals.goal_environment import GOAL_KEYS, GoalEnvironment, Observation
 from env_adapters.goals.walls import Wall, free_share, walls_of
 from reglue.errors import BadArgument, UnknownName, UsageError
 from reglue.spec import Array, Arrays
@@ -72,7 +72,7 @@ class Point2D(GoalEnvironment):
         check_flag("randomize_position_on_reset", randomize_position_on_reset)
         check_flag("show_goal", show_goal)
         square = spaces.Box(-boundary_dist, boundary_dist, (2,), np.float64)
-        both = [prefix + name for prefix in ("", "state_") for name in PLAIN]
+        both = [prefix + name for prefix in ("", "state_") for name in GOAL_KEYS]
         self.observation_space = spaces.Dict(dict.fromkeys(both, square))
         self.action_space = spaces.Box(-1.0, 1.0, (2,), np.float64)
         numbers = (2,) if reward_type == "vectorized_dense" else ()
@@ -82,7 +82,7 @@ class Point2D(GoalEnvironment):
         if self._walls and free_share(self._walls, boundary_dist) < _LEAST_FREE:
             raise BadArgument(f"got walls {walls!r}, which fill the square; wanted room to move")
         self._first = self.check_goal(fixed_init_position)
-        if not randomize_position_on_reset and self._walled(self._first):
+        if not randomize_position_on_reset and self._is_in_wall(self._first):
             start = self._first.tolist()
             raise BadArgument(
                 f"got fixed_init_position {start}, which is in a wall; wanted another"
@@ -100,14 +100,14 @@ class Point2D(GoalEnvironment):
         """Draw the goal, then the position."""
         super().reset(seed=seed)
         self._goal = self._goals(1)[0]
-        self._position = self._anywhere(1)[0] if self._starts_anywhere else self._first.copy()
-        return self._seen(), {}
+        self._position = self._free_places(1)[0] if self._starts_anywhere else self._first.copy()
+        return self._observation(), {}
 
     def step(self, action: Any) -> tuple[Observation, Any, bool, bool, dict[str, Any]]:
         """Move. Raises UsageError for an illegal action."""
-        goal = self._wanted()
+        goal = self._require_goal()
         velocity = np.clip(_two_numbers(action), -1, 1) * self._scale
-        position = self._collided(self._position + velocity)
+        position = self._after_collisions(self._position + velocity)
         self._position = np.clip(position, -self._boundary, self._boundary)
         distance = _length(self._position - goal)
         info = {
@@ -118,11 +118,11 @@ class Point2D(GoalEnvironment):
             "speed": _length(velocity),
             "is_success": bool(distance < self._radius),
         }
-        return self._seen(), self.rewards(self._position, goal, info), False, False, info
+        return self._observation(), self.rewards(self._position, goal, info), False, False, info
 
     def get_goal(self) -> Observation:
         """The goal, under both of its names."""
-        return _named(self._wanted())
+        return _named(self._require_goal())
 
     def set_goal(self, goal: Any) -> None:
         """Set the goal until the next reset."""
@@ -154,60 +154,65 @@ class Point2D(GoalEnvironment):
         if self.render_mode is None:
             return None
         goal = self._goal if self._shows_goal else None
-        return self._drawn(self._render_size, self._position, goal)
+        return self._draw(self._render_size, self._position, goal)
 
     def check_images(self, size: int) -> None:
-        """Every size can be drawn."""
+        pass  # every size can be drawn
 
     def get_image(self, size: int, goal: Any = None) -> Array:
         """The point at its position, or at `goal`."""
         place = self._position if goal is None else self.check_goal(goal)
-        return self._drawn(size, place, None)
+        return self._draw(size, place, None)
 
     def get_inside(self) -> dict[str, Array]:
         """Position and goal, (2,) each."""
-        return {"position": self._position.copy(), "goal": self._wanted().copy()}
+        return {"position": self._position.copy(), "goal": self._require_goal().copy()}
 
     def set_inside(self, arrays: Arrays) -> None:
-        """Go on from such a state. Raises UsageError, with nothing changed, for anything else."""
+        """Continue from the arrays of `get_inside`. Raises UsageError, with nothing changed, for
+        others.
+        """
         if set(arrays) != {"position", "goal"}:
             raise BadArgument(f"got {sorted(arrays)}, wanted position and goal")
         position, goal = (self.check_goal(arrays[name]) for name in ("position", "goal"))
         self._position, self._goal = position, goal
 
-    def _wanted(self) -> Array:
+    def _require_goal(self) -> Array:
         if self._goal is None:
             raise UsageError("there is no goal yet; call reset first")
         return self._goal
 
     def _goals(self, n: int) -> Array:
         if self.fixed_goal is None:
-            return self._anywhere(n)
+            return self._free_places(n)
         return np.repeat(self.fixed_goal[None], n, axis=0)
 
-    def _anywhere(self, n: int) -> Array:
+    def _free_places(self, n: int) -> Array:
         places = (2 * self.np_random.random((n, 2)) - 1) * self._boundary
         for place in places:
-            while self._walled(place):
+            while self._is_in_wall(place):
                 place[:] = (2 * self.np_random.random(2) - 1) * self._boundary
         return places
 
-    def _walled(self, place: Array) -> bool:
+    def _is_in_wall(self, place: Array) -> bool:
         return any(wall.contains_point(place) for wall in self._walls)
 
-    def _collided(self, wanted: Array) -> Array:
-        """The position after collisions; if walls stop both axes, they act in reverse order."""
-        came = _after(self._walls, self._position, wanted)
-        if (came != wanted).all():
-            came = _after(self._walls[::-1], self._position, wanted)
-        return came
+    def _after_collisions(self, wanted: Array) -> Array:
+        """The position after collisions with walls.
 
-    def _seen(self) -> Observation:
+        If walls stop both axes, the collisions are computed again in reverse order.
+        """
+        reached = _collide_in_order(self._walls, self._position, wanted)
+        if (reached != wanted).all():
+            reached = _collide_in_order(self._walls[::-1], self._position, wanted)
+        return reached
+
+    def _observation(self) -> Observation:
         place = {key: self._position.copy() for key in ("observation", "achieved_goal")}
         state = {f"state_{key}": self._position.copy() for key in place}
         return {**place, **state, **self.get_goal()}
 
-    def _drawn(self, size: int, place: Array, goal: Array | None) -> Array:
+    def _draw(self, size: int, place: Array, goal: Array | None) -> Array:
         """The picture: rows downwards, y upwards, with room for a whole point at the boundary."""
         half = self._boundary + self._ball_radius
         across = ((np.arange(size) + 0.5) / size * 2 - 1) * half
@@ -234,7 +239,7 @@ class Point2D(GoalEnvironment):
         return image
 
 
-def _after(walls: Sequence[Wall], start: Array, end: Array) -> Array:
+def _collide_in_order(walls: Sequence[Wall], start: Array, end: Array) -> Array:
     for wall in walls:
         end = wall.handle_collision(start, end)
     return end
@@ -242,9 +247,9 @@ def _after(walls: Sequence[Wall], start: Array, end: Array) -> Array:
 
 def _two_numbers(action: Any) -> Array:
     with contextlib.suppress(TypeError, ValueError):
-        given = np.asarray(action, np.float64)
-        if given.shape == (2,) and np.isfinite(given).all():
-            return given
+        numbers = np.asarray(action, np.float64)
+        if numbers.shape == (2,) and np.isfinite(numbers).all():
+            return numbers
     raise BadArgument(f"got action {action!r}, wanted two numbers")
 
 

@@ -1,4 +1,7 @@
-"""Where the environments of gymnasium-robotics keep their goals, and how these look."""
+"""The environments of gymnasium-robotics as goal environments.
+
+Source of attributes and names: gymnasium-robotics 1.4.2.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +14,19 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
-from env_adapters.arguments import check_integer
+from env_adapters.argument_checks import check_integer
 from env_adapters.goals.goal_environment import (
-    PLAIN,
+    GOAL_KEYS,
     Forwarding,
     GoalEnvironment,
     Observation,
-    found_in,
+    goal_environment_in,
 )
-from env_adapters.goals.pictures import GoalRenderer
+from env_adapters.goals.goal_renderer import GoalRenderer
 from env_adapters.gymnasium_library import make, mujoco
 from env_adapters.mujoco import IntegrationState
 from reglue.errors import BadArgument, UsageError
 from reglue.spec import Array
-
-# Found in the sources of gymnasium-robotics 1.4.2.
 
 _DOWN = (1.0, 0.0, 1.0, 0.0)
 """How Fetch holds its gripper, a quaternion."""
@@ -38,7 +39,7 @@ class Family:
     """The name of the success flag in the infos of steps; empty if there is none."""
 
     fixed_because = ""
-    """Why there is no set_goal; empty if there is."""
+    """Why goals cannot be set; empty if they can."""
 
     unseen_because = ""
     """Why a goal cannot be drawn; empty if it can."""
@@ -49,12 +50,12 @@ class Family:
 
     @property
     def data(self) -> Any:
-        """MuJoCo's, of the running episode."""
+        """The MjData of the running episode."""
         return self.env.data
 
     @property
     def model(self) -> Any:
-        """MuJoCo's."""
+        """The MjModel."""
         return self.env.model
 
     @property
@@ -65,7 +66,7 @@ class Family:
 
     @contextmanager
     def starting(self, goal: Array) -> Iterator[None]:
-        """Encloses a reset that is for `goal`."""
+        """Used around a reset whose episode has the fixed goal `goal`."""
         yield
 
     def get(self) -> Any:
@@ -84,8 +85,8 @@ class Family:
         goal: Array = self.env._sample_goal().ravel()
         return goal
 
-    def seen(self, observation: dict[str, Any]) -> dict[str, Any]:
-        """The observation, with arrays that the environment does not change later."""
+    def copied(self, observation: dict[str, Any]) -> dict[str, Any]:
+        """The observation, with copies of arrays that the environment changes later."""
         return observation
 
     def rewards(self, achieved: Any, desired: Any, info: Any) -> Any:
@@ -93,7 +94,7 @@ class Family:
         return self.env.compute_reward(achieved, desired, info)
 
     def arrange(self, data: Any, goal: Array | None) -> None:
-        """Change a copy of the data so that `goal` is achieved; None: leave it as it is."""
+        """Change `data`, a copy, so that it achieves `goal`; nothing changes for None."""
 
     def _place(self, data: Any, joint: str, values: Array) -> None:
         """Set the first entries of a free joint's position, and its velocity to 0."""
@@ -102,7 +103,7 @@ class Family:
 
 
 class _Fetch(Family):
-    """The goal is where the object is to be, or the gripper."""
+    """The goal is a position for the object or, without one, for the gripper: (3,) metres."""
 
     def arrange(self, data: Any, goal: Array | None) -> None:
         if goal is None:
@@ -123,7 +124,7 @@ class _Fetch(Family):
 
 class _HandReach(Family):
     unseen_because = (
-        "it is where five fingertips are to be, and no pose of the hand is known for it"
+        "it is a position for each of five fingertips, and no pose of the hand is known for it"
     )
 
 
@@ -136,7 +137,7 @@ class _HandManipulate(Family):
 
 
 class _Maze(Family):
-    """Of a point or an ant; `goal` is x and y."""
+    """A maze with a point or an ant; the goal is a position, (2,)."""
 
     success = "success"
 
@@ -147,7 +148,7 @@ class _Maze(Family):
 
     @contextmanager
     def starting(self, goal: Array) -> Iterator[None]:
-        """Resets draw the start away from the goal, so this makes them draw `goal` itself."""
+        """Make the reset draw `goal`, since it draws a start away from its goal."""
         env, noise = self.env, self.env.position_noise_range
 
         def generate_reset_pos() -> Any:
@@ -176,7 +177,7 @@ class _Maze(Family):
 
 
 class _Kitchen(Family):
-    """The goal is a dict: where joints are to be, by task."""
+    """The goal is a dict: positions of joints, by task."""
 
     success = ""
     fixed_because = "its goals follow from its tasks; choose these by tasks_to_complete"
@@ -185,8 +186,8 @@ class _Kitchen(Family):
     def get(self) -> Any:
         return {task: goal.copy() for task, goal in self.env.goal.items()}
 
-    def seen(self, observation: dict[str, Any]) -> dict[str, Any]:
-        return {**observation, "desired_goal": self.get()}  # a copy: it returns its own dict
+    def copied(self, observation: dict[str, Any]) -> dict[str, Any]:
+        return {**observation, "desired_goal": self.get()}  # the environment returns its own dict
 
     def rewards(self, achieved: Any, desired: Any, info: Any) -> Any:
         """The number of remaining tasks that are complete, for each row."""
@@ -194,9 +195,9 @@ class _Kitchen(Family):
         if np.ndim(achieved[one]) > 1:
             rows = range(len(achieved[one]))
             return np.array([self.rewards(_row(achieved, k), _row(desired, k), info) for k in rows])
-        kept = list(self.env.step_task_completions)  # compute_reward clears it
+        completions = list(self.env.step_task_completions)  # compute_reward clears it
         reward = self.env.compute_reward(achieved, desired, info)
-        self.env.step_task_completions[:] = kept
+        self.env.step_task_completions[:] = completions
         return reward
 
 
@@ -214,7 +215,7 @@ def family_of(env: Any) -> Family:
     if hasattr(inner, "_sample_goal"):
         return _HandReach(inner)
     raise BadArgument(
-        f"Reglue does not know where {env} keeps its goals; wanted a subclass of "
+        f"Reglue does not know the goals of {env}; wanted a subclass of "
         "env_adapters.goals.GoalEnvironment, or Fetch, Hand, a maze or the kitchen of "
         "gymnasium-robotics"
     )
@@ -240,7 +241,7 @@ def goal_environment(
     if not isinstance(env, gymnasium.Env):
         raise BadArgument(f"got {env!r}, wanted a Gymnasium environment")
     try:
-        goals = found_in(env)
+        goals = goal_environment_in(env)
     except LookupError:
         env = goals = Robotics(env)
     if fixed_goal is not None:
@@ -249,20 +250,20 @@ def goal_environment(
 
 
 class Robotics(Forwarding, GoalEnvironment, RecordConstructorArgs):
-    """One of gymnasium-robotics, whose bits stay what they are."""
+    """An environment of gymnasium-robotics, with the same bits as without this wrapper."""
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
         """Raises UsageError for an environment that has no goals, or is not known."""
         RecordConstructorArgs.__init__(self)
         super().__init__(env)
         space = env.observation_space
-        if not isinstance(space, spaces.Dict) or not set(PLAIN) <= set(space.spaces):
+        if not isinstance(space, spaces.Dict) or not set(GOAL_KEYS) <= set(space.spaces):
             raise BadArgument(
                 f"{env} has no goals: its observations are {space}, wanted a Dict with "
-                f"{', '.join(PLAIN)}"
+                f"{', '.join(GOAL_KEYS)}"
             )
         self._family: Family = family_of(env)
-        self._pictures: dict[int, GoalRenderer] = {}
+        self._renderers: dict[int, GoalRenderer] = {}
         self.success = self._family.success
         self.diagnosed = (self.success,) if self.success else ()
 
@@ -273,19 +274,18 @@ class Robotics(Forwarding, GoalEnvironment, RecordConstructorArgs):
         fixed = self.fixed_goal
         if fixed is None:
             observation, info = self.env.reset(seed=seed, options=options)
-            return self._family.seen(observation), info
+            return self._family.copied(observation), info
         with self._family.starting(fixed):
             observation, info = self.env.reset(seed=seed, options=options)
         self._family.set(fixed)
         return {**observation, **self.get_goal()}, info
 
     def step(self, action: Any) -> tuple[Observation, Any, bool, bool, dict[str, Any]]:
-        """Take a step."""
         observation, reward, terminated, truncated, info = self.env.step(action)
-        return self._family.seen(observation), reward, terminated, truncated, info
+        return self._family.copied(observation), reward, terminated, truncated, info
 
     def check_goal(self, goal: Any) -> Any:
-        """As the base class; raises UsageError for the kitchen, whose goals are its tasks."""
+        """As in the base class. Raises UsageError for the kitchen, whose goals are its tasks."""
         if self._family.fixed_because:
             raise UsageError(f"{self.env} has no set_goal: {self._family.fixed_because}")
         return super().check_goal(goal)
@@ -321,12 +321,10 @@ class Robotics(Forwarding, GoalEnvironment, RecordConstructorArgs):
         return self._family.rewards(achieved, desired, info)
 
     def compute_terminated(self, achieved_goal: Any, desired_goal: Any, info: Any) -> bool:
-        """As the environment has it."""
         compute = self.env.get_wrapper_attr("compute_terminated")
         return bool(compute(achieved_goal, desired_goal, info))
 
     def compute_truncated(self, achieved_goal: Any, desired_goal: Any, info: Any) -> bool:
-        """As the environment has it."""
         compute = self.env.get_wrapper_attr("compute_truncated")
         return bool(compute(achieved_goal, desired_goal, info))
 
@@ -334,23 +332,23 @@ class Robotics(Forwarding, GoalEnvironment, RecordConstructorArgs):
         """Raise UsageError if MuJoCo cannot draw here, and for families without goal images."""
         if self._family.unseen_because:
             raise UsageError(f"{self.env} has no image of goals: {self._family.unseen_because}")
-        self._pictures_of(size)
+        self._renderer(size)
 
     def get_image(self, size: int, goal: Any = None) -> Array:
         """Draw with MuJoCo, from a copy of the state."""
-        family, pictures = self._family, self._pictures_of(size)
+        family, renderer = self._family, self._renderer(size)
         state = IntegrationState(family).read()
         wanted = None if goal is None else self.check_goal(goal)
-        return pictures.take(state, lambda data: family.arrange(data, wanted))
+        return renderer.render(state, lambda data: family.arrange(data, wanted))
 
     def close(self) -> None:
         """Close the environment and the renderers."""
-        for pictures in self._pictures.values():
-            pictures.close()
-        self._pictures = {}
+        for renderer in self._renderers.values():
+            renderer.close()
+        self._renderers = {}
         super().close()
 
-    def _pictures_of(self, size: int) -> GoalRenderer:
-        if size not in self._pictures:
-            self._pictures[size] = GoalRenderer(self._family.model, size, self._family.camera)
-        return self._pictures[size]
+    def _renderer(self, size: int) -> GoalRenderer:
+        if size not in self._renderers:
+            self._renderers[size] = GoalRenderer(self._family.model, size, self._family.camera)
+        return self._renderers[size]

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from env_adapters.arguments import check_number
+from env_adapters.argument_checks import check_number
 from reglue.errors import BadArgument, UnknownName
 from reglue.spec import Array
 
 _OFF = 0.01
-"""Distance from a wall at which a point stops that ran into it."""
+"""A point that moves into a wall stops at this distance from it."""
 
 
 @dataclass(frozen=True, slots=True)

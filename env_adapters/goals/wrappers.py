@@ -1,4 +1,4 @@
-"""What all modalities of a goal environment have in common."""
+"""Wrappers that show a goal environment in another modality: their base class, and vectors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
-from env_adapters.goals.goal_environment import Forwarding, GoalEnvironment, Observation, found_in
+from env_adapters.goals.goal_environment import (
+    Forwarding,
+    GoalEnvironment,
+    Observation,
+    goal_environment_in,
+)
 from env_adapters.goals.robotics import goal_environment
 from reglue.errors import BadArgument, UnknownName
 from reglue.spec import Array
@@ -26,7 +31,7 @@ class GoalWrapper(Forwarding, GoalEnvironment):
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
         """Raises UsageError if `env` is not a goal environment."""
         super().__init__(goal_environment(env))
-        self.goals = found_in(self.env)
+        self.goals = goal_environment_in(self.env)
         """The goal environment that is wrapped."""
         self.diagnosed, self.success = self.goals.diagnosed, self.goals.success
 
@@ -37,12 +42,10 @@ class GoalWrapper(Forwarding, GoalEnvironment):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """As within."""
         observation, info = self.env.reset(seed=seed, options=options)
         return self.observation(observation), info
 
     def step(self, action: Any) -> tuple[Observation, Any, bool, bool, dict[str, Any]]:
-        """As within."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         return self.observation(observation), reward, terminated, truncated, info
 
@@ -56,44 +59,35 @@ class GoalWrapper(Forwarding, GoalEnvironment):
         self.goals.fixed_goal = goal
 
     def check_goal(self, goal: Any) -> Any:
-        """As within."""
         return self.goals.check_goal(goal)
 
     def get_goal(self) -> Observation:
-        """As within."""
         return self.goals.get_goal()
 
     def set_goal(self, goal: Any) -> None:
-        """As within."""
         self.goals.set_goal(goal)
 
     def sample_goals(self, n: int) -> Observation:
-        """As within."""
         return self.goals.sample_goals(n)
 
     def rewards(self, achieved: Any, desired: Any, info: Any) -> Any:
-        """As within."""
         return self.goals.rewards(achieved, desired, info)
 
     def compute_terminated(self, achieved_goal: Any, desired_goal: Any, info: Any) -> bool:
-        """As within."""
         return self.goals.compute_terminated(achieved_goal, desired_goal, info)
 
     def compute_truncated(self, achieved_goal: Any, desired_goal: Any, info: Any) -> bool:
-        """As within."""
         return self.goals.compute_truncated(achieved_goal, desired_goal, info)
 
     def check_images(self, size: int) -> None:
-        """As within."""
         self.goals.check_images(size)
 
     def get_image(self, size: int, goal: Any = None) -> Array:
-        """As within."""
         return self.goals.get_image(size, goal)
 
 
-class _Within(Forwarding):
-    """The flattened environment's base, without methods that take goals from observations."""
+class _BaseEnv(Forwarding):
+    """The innermost environment, without methods that read goals from Dict observations."""
 
     def __getattr__(self, name: str) -> Any:
         if name == "env" or name.startswith("compute_"):
@@ -104,8 +98,7 @@ class _Within(Forwarding):
 class FlatGoalEnv(Forwarding, RecordConstructorArgs):
     """Observations are the entries `obs_key` of the Dict, concatenated to one vector.
 
-    They contain the goal only if it is one of these entries, or with `append_goal_to_obs`: once,
-    where both say so.
+    They contain the goal if it is one of these entries, or with `append_goal_to_obs`; never twice.
     `get_goal()` returns the entries `goal_key`, in `goal_space`. A key is a name or a list of
     names; the arguments may be called `obs_keys` and `goal_keys` too.
     """
@@ -120,7 +113,7 @@ class FlatGoalEnv(Forwarding, RecordConstructorArgs):
         obs_keys: str | Sequence[str] | None = None,
         goal_keys: str | Sequence[str] | None = None,
     ) -> None:
-        """Raises UnknownName and BadArgument for keys that cannot be."""
+        """Raises UnknownName for unknown keys, and BadArgument for illegal ones."""
         RecordConstructorArgs.__init__(
             self,
             obs_key=obs_key,
@@ -138,7 +131,7 @@ class FlatGoalEnv(Forwarding, RecordConstructorArgs):
         self._spaces = {key: known[key] for key in (*self._obs_keys, *self._goal_keys)}
         self.observation_space = _space([self._spaces[key] for key in self._seen_keys])
         self.goal_space = _space([self._spaces[key] for key in self._goal_keys])
-        self._within = _Within(self.env.unwrapped)
+        self._base = _BaseEnv(self.env.unwrapped)
 
     @property
     def unwrapped(self) -> Any:
@@ -146,26 +139,24 @@ class FlatGoalEnv(Forwarding, RecordConstructorArgs):
 
         Stable-Baselines3 takes an environment with that method for one with Dict observations.
         """
-        return self._within
+        return self._base
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin an episode."""
         observation, info = self.env.reset(seed=seed, options=options)
         return self._flat(observation, self._seen_keys), info
 
     def step(self, action: Any) -> tuple[Array, Any, bool, bool, dict[str, Any]]:
-        """Take a step."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         return self._flat(observation, self._seen_keys), reward, terminated, truncated, info
 
     def get_goal(self) -> Array:
         """The present goal, as a vector. Raises UsageError before the first reset."""
-        goal = found_in(self.env).get_goal()
+        goal = goal_environment_in(self.env).get_goal()
         for key in self._goal_keys:
             if key not in goal:
-                raise UnknownName("part of what get_goal gives", key, goal)
+                raise UnknownName("entry of get_goal()", key, goal)
         return self._flat(goal, self._goal_keys)
 
     def _flat(self, entries: Mapping[str, Any], keys: Sequence[str]) -> Array:
@@ -182,10 +173,10 @@ def _keys(
 ) -> list[str]:
     if one is not None and other is not None:
         raise BadArgument(f"got {name} {one!r} and {name}s {other!r}, wanted one of the two")
-    given = one if one is not None else other if other is not None else default
-    keys = [given] if isinstance(given, str) else given
+    chosen = one if one is not None else other if other is not None else default
+    keys = [chosen] if isinstance(chosen, str) else chosen
     if not isinstance(keys, list | tuple) or not all(isinstance(key, str) for key in keys):
-        raise BadArgument(f"got {name} {given!r}, wanted a name or a list of names")
+        raise BadArgument(f"got {name} {chosen!r}, wanted a name or a list of names")
     if not keys:
         raise BadArgument(f"got no {name}, wanted at least one")
     for key in keys:

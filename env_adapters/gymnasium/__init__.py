@@ -4,7 +4,6 @@ Importing this does not load gymnasium; a suite does, and raises
 reglue.errors.MissingExtra where it is not installed.
 """
 
-from env_adapters.gymnasium.env_objects import suite_of
-from env_adapters.gymnasium.suite import Gymnasium
+from env_adapters.gymnasium.gymnasium_suite import Gymnasium, suite_of
 
 __all__ = ["Gymnasium", "suite_of"]

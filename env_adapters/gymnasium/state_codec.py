@@ -1,9 +1,9 @@
-"""How to read and set what an episode changes inside Gymnasium's own environments.
+"""Reads and sets the state of an episode inside Gymnasium's own environments.
 
-Found in the sources of gymnasium 1.3.0 and 1.4.0. What is only drawn (Pendulum's `last_u`, toy
-text's `lastaction`) or changes at an episode's end alone (CartPole's
-`steps_beyond_terminated`) is not here. The steps of a time limit and the generator are
-the world's.
+Source: gymnasium 1.3.0 and 1.4.0. Attributes that are only rendered (Pendulum's `last_u`, toy
+text's `lastaction`), or that change only when an episode ends (CartPole's
+`steps_beyond_terminated`), are left out. `gymnasium_world` saves the steps of a time limit and the
+random generator.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class StateCodec(Protocol):
         """Copies of all that the rest of the episode depends on, by name."""
 
     def write(self, env: Any, inside: Arrays) -> None:
-        """Go on from what `read` gave, in an environment that is in mid-episode.
+        """Set the arrays that `read` returned, in an environment in mid-episode.
 
-        Raises UsageError, with nothing changed, for what does not fit.
+        Raises UsageError, with nothing changed, for arrays that do not fit.
         """
 
-    def made_of(self, env: Any) -> Mapping[str, str]:
-        """What its episodes depend on, apart from id, options and versions."""
+    def identity(self, env: Any) -> Mapping[str, str]:
+        """Properties on which its episodes depend, besides id, options and versions."""
 
 
 def state_codec(env: Any) -> StateCodec | None:
@@ -57,20 +57,17 @@ class Attributes:
     """Classic control and toy text: attributes of the environment that are numbers."""
 
     changing: tuple[str, ...]
-    fixed: tuple[str, ...] = ()  # since the environment was made, drawn by some options
+    fixed: tuple[str, ...] = ()  # do not change with episodes; some options draw them
 
     def read(self, env: Any) -> Arrays:
-        """Each as an array of its own shape and dtype."""
         return {name: np.array(getattr(env, name)) for name in self.changing}
 
     def write(self, env: Any, inside: Arrays) -> None:
-        """Each as an array, or as NumPy's scalar."""
         _check_shapes(inside, self.read(env))
         for name, value in inside.items():
             setattr(env, name, value[()])
 
-    def made_of(self, env: Any) -> Mapping[str, str]:
-        """The fixed attributes as text."""
+    def identity(self, env: Any) -> Mapping[str, str]:
         return {name: str(getattr(env, name).tolist()) for name in self.fixed}
 
 
@@ -78,10 +75,10 @@ class Attributes:
 class MuJoCoCodec:
     """MuJoCo's environments, versions 4 and 5.
 
-    A step leaves the bodies' positions as they were before its last substep, and some
-    rewards read them at the next one: Ant's and Reacher-v4's `xpos`, Humanoid's `xipos`.
-    They cannot be computed from the state, hence are kept. Nothing else is read before
-    `mj_step` has computed it anew; goals are in `qpos`.
+    A step leaves the bodies' positions as they were before its last substep, and some rewards of
+    the next step read them: Ant's and Reacher-v4's `xpos`, Humanoid's `xipos`. They cannot be
+    computed from the integration state, so they are saved too. Steps read nothing else before
+    `mj_step` has computed it; goals are in `qpos`.
     """
 
     def read(self, env: Any) -> Arrays:
@@ -93,13 +90,12 @@ class MuJoCoCodec:
         }
 
     def write(self, env: Any, inside: Arrays) -> None:
-        """Set them; everything else is computed from them at the next step."""
         _check_shapes(inside, self.read(env))
         IntegrationState(env).write(inside["physics"])
         env.data.xpos[:] = inside["xpos"]
         env.data.xipos[:] = inside["xipos"]
 
-    def made_of(self, env: Any) -> Mapping[str, str]:
+    def identity(self, env: Any) -> Mapping[str, str]:
         """MuJoCo's version and the compiled model, which an option may name as a file."""
         mj = mujoco()
         model = np.zeros(mj.mj_sizeModel(env.model), np.uint8)
@@ -112,16 +108,13 @@ class OwnCodec:
     """Environments with `get_inside` and `set_inside`."""
 
     def read(self, env: Any) -> Arrays:
-        """As the environment has it."""
-        inside: Arrays = env.get_inside()
-        return inside
+        arrays: Arrays = env.get_inside()
+        return arrays
 
     def write(self, env: Any, inside: Arrays) -> None:
-        """As the environment has it."""
         env.set_inside(inside)
 
-    def made_of(self, env: Any) -> Mapping[str, str]:
-        """Nothing."""
+    def identity(self, env: Any) -> Mapping[str, str]:
         return {}
 
 
@@ -159,7 +152,7 @@ _WORDS = 13
 _MOST = (4, 1, 2**32 - 1)  # of the last three
 
 
-def words_of(generator: np.random.Generator) -> Array:
+def philox_words(generator: np.random.Generator) -> Array:
     """(13,) uint64: counter, key, the block in use, words drawn of it, and the half of a
     word that is left over: whether there is one, and which.
 
@@ -176,7 +169,7 @@ def words_of(generator: np.random.Generator) -> Array:
     return np.concatenate([np.asarray(part, np.uint64) for part in parts])
 
 
-def generator_at(words: Array) -> np.random.Generator:
+def philox_generator(words: Array) -> np.random.Generator:
     """The generator with this state. Raises UsageError if no generator can have it."""
     last = words[10:].tolist()
     fits = words.shape == (_WORDS,) and words.dtype == np.uint64

@@ -6,10 +6,10 @@ from typing import Any
 
 import gymnasium
 
-from env_adapters.gymnasium.spaces import Tensors
+from env_adapters.gymnasium.space_tensors import Tensors
 from reglue.environments.world import Cell, Rendered, Suite
 from reglue.errors import BadArgument, NotAnEnvironment, UnknownName, brief
-from reglue.gymnasium.spaces import space_of
+from reglue.gymnasium.tensor_spaces import space_of
 from reglue.messages.agent import Phase
 from reglue.spec import TensorSpec
 
@@ -19,8 +19,8 @@ _SEEDS = 2**63
 class SuiteEnv(gymnasium.Env[Any, Any]):
     """Plays the cells that `reset(options={"task": …, "variant": …})` names.
 
-    Without a task the suite's first, without a variant one drawn from `np_random`, as is
-    the cell's seed. `info` holds `task`, `variant`, and after steps the flag `success`.
+    The default task is the suite's first; the default variant is drawn from `np_random`, as is the
+    cell's seed. `info` holds `task` and `variant` after a reset, and `success` after a step.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012 - Gymnasium's
@@ -38,14 +38,14 @@ class SuiteEnv(gymnasium.Env[Any, Any]):
     ) -> tuple[Any, dict[str, Any]]:
         """Begin the cell's episode. Raises UsageError for an unknown task or variant."""
         super().reset(seed=seed)
-        asked = options or {}
+        options = options or {}
         variants = self._suite.variants
-        task = asked.get("task", next(iter(variants)))
+        task = options.get("task", next(iter(variants)))
         if task not in variants:
             raise UnknownName("task", str(task), variants)
         seed_of_cell = int(self.np_random.integers(_SEEDS))
-        drawn = int(self.np_random.integers(variants[task]))
-        variant = asked.get("variant", drawn)
+        default = int(self.np_random.integers(variants[task]))
+        variant = options.get("variant", default)
         if not isinstance(variant, int) or not 0 <= variant < variants[task]:
             raise BadArgument(f"{task}: got variant {variant}, wanted 0 to {variants[task] - 1}")
         cell = Cell(task, variant, seed_of_cell, 0, Phase.TRAIN)
@@ -53,7 +53,6 @@ class SuiteEnv(gymnasium.Env[Any, Any]):
         return self._observations.value(first), {"task": task, "variant": variant}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Take one step."""
         try:
             chosen = self._actions.arrays(action)
         except NotAnEnvironment as error:
@@ -65,14 +64,12 @@ class SuiteEnv(gymnasium.Env[Any, Any]):
         return observation, step.reward, step.terminated, step.truncated, info
 
     def render(self) -> Any:
-        """What the world draws; None if it does not."""
         return self.world.render() if isinstance(self.world, Rendered) else None
 
     def close(self) -> None:
-        """Close the world."""
         self.world.close()
 
 
 def _named(tensors: tuple[TensorSpec, ...], space: Any) -> Tensors:
-    """By the suite's own names."""
+    """The tensors of `space`, by the names in the suite's spec."""
     return Tensors(tensors[0].name, space)

@@ -1,7 +1,6 @@
 """The parts of a TaskSpec that Gymnasium's spaces lack: reward range, success and horizon.
 
-Found in the sources of gymnasium 1.3.0 and 1.4.0, ale-py 0.12.1, Shimmy 2.0.1 and dm_control
-1.0.28.
+Source: gymnasium 1.3.0 and 1.4.0, ale-py 0.12.1, Shimmy 2.0.1 and dm_control 1.0.28.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _BARE = ("OrderEnforcing", "PassiveEnvChecker", "TimeLimit")  # wrappers that ch
 
 
 def reward_range(env: Any) -> Range:
-    """The least and the largest reward of a step, as far as they are known."""
+    """The least and the largest reward of one step; infinite where it is unknown."""
     known = tuple(getattr(gymnasium().wrappers, name) for name in _BARE)
     while env is not env.unwrapped:
         if type(env) not in known and not getattr(type(env), "changes_nothing", False):
@@ -34,7 +33,7 @@ def reward_range(env: Any) -> Range:
     name = f"{type(env).__module__}:{type(env).__qualname__}"
     if name in _RANGES:
         return _RANGES[name](env)
-    return _own(env)
+    return _reward_range_attribute(env)
 
 
 def tells_success(env: Any) -> bool:
@@ -43,7 +42,7 @@ def tells_success(env: Any) -> bool:
     return bool(getattr(env.unwrapped, "tells_success", known))
 
 
-def _own(env: Any) -> Range:
+def _reward_range_attribute(env: Any) -> Range:
     """The attribute `reward_range`, as Gym had it and FrozenLake has it again."""
     try:
         low, high = (float(end) for end in env.reward_range)
@@ -58,7 +57,7 @@ def _cart_pole(env: Any) -> Range:
 
 
 def _pendulum(env: Any) -> Range:
-    """Hanging down, at full speed and torque: its docstring's -16.27, unrounded downwards."""
+    """The pole hangs down, at full speed and torque: -16.27 in its docstring, here rounded down."""
     worst = np.pi**2 + 0.1 * env.max_speed**2 + 0.001 * env.max_torque**2
     return float(np.nextafter(-worst, -np.inf)), 0.0
 
@@ -88,21 +87,21 @@ _RANGES: Mapping[str, Callable[[Any], Range]] = MappingProxyType(
 def horizon_of(env: Any) -> int:
     """Steps to truncation, by Gymnasium's time limit or the environment's own; 0 for neither."""
     inner = env.unwrapped
-    own = _OWN.get(f"{type(inner).__module__}:{type(inner).__qualname__}")
-    limits = [env.spec.max_episode_steps if env.spec else None, own(inner) if own else None]
+    horizon = _HORIZONS.get(f"{type(inner).__module__}:{type(inner).__qualname__}")
+    limits = [env.spec.max_episode_steps if env.spec else None, horizon(inner) if horizon else None]
     steps = min(limit or math.inf for limit in limits)
     return math.ceil(steps) if steps < math.inf else 0
 
 
 def _atari(env: Any) -> float:
-    """Counts frames; where it skips so many by chance, few may be skipped always."""
+    """ale-py counts frames; of a random frameskip the least is taken."""
     skipped = env._frameskip
     frames: int = env.ale.getInt("max_num_frames_per_episode")
     return frames / (skipped if isinstance(skipped, int) else skipped[0])
 
 
 def _dm_control(env: Any) -> float:
-    """The suite counts steps; a composer's environments look at the clock after each."""
+    """dm_control's suite counts steps; composer environments compare the clock after each step."""
     inner = env._env
     seconds = getattr(inner, "_time_limit", math.inf)
     steps: float = getattr(inner, "_step_limit", math.inf)
@@ -110,7 +109,7 @@ def _dm_control(env: Any) -> float:
 
 
 def _steps_until(seconds: float, task: Any) -> int:
-    """MuJoCo's clock adds up ticks, so 30 s of 0.03 s may be 1001 steps."""
+    """MuJoCo's clock adds up ticks with rounding errors, so 30 s of 0.03 s may be 1001 steps."""
     tick = task.physics_timestep
     clock = np.cumsum(np.full(math.ceil(seconds / tick) + 1, tick))
     ticks = int(np.searchsorted(clock, seconds)) + 1
@@ -122,13 +121,11 @@ def _arcade(env: Any) -> float:
     return steps
 
 
-_OWN: Mapping[str, Callable[[Any], float]] = MappingProxyType(
+_HORIZONS: Mapping[str, Callable[[Any], float]] = MappingProxyType(
     {
         "ale_py.env:AtariEnv": _atari,
-        "env_adapters.arcade.environment:Arcade": _arcade,
+        "env_adapters.arcade.arcade_env:Arcade": _arcade,
         "shimmy.dm_control_compatibility:DmControlCompatibilityV0": _dm_control,
     }
 )
-"""Limits that Gymnasium does not know of, by class. Found in the sources of ale-py 0.12.1,
-Shimmy 2.0.1 and dm_control 1.0.28.
-"""
+"""Horizons that environments have besides Gymnasium's time limit, by class."""

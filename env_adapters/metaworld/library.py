@@ -16,8 +16,8 @@ from env_adapters.machine_identity import machine_identity
 from env_adapters.mujoco import how_to_draw
 from reglue.errors import MissingExtra, UsageError
 
-# Modules as Any: several of the names we need are private to metaworld. The version is
-# pinned, and tests compare what we make of them with what its public classes give.
+# Modules are Any: several names that we need are private to metaworld. The version is pinned, and
+# tests compare our results with those of metaworld's public classes.
 
 
 def metaworld(submodule: str = "") -> Any:
@@ -29,13 +29,13 @@ def mujoco() -> Any:
     """The package `mujoco`. Raises MissingExtra, UsageError where it cannot be loaded."""
     try:
         return _load("mujoco")
-    except (ImportError, RuntimeError, AttributeError) as error:  # of what MUJOCO_GL names
+    except (ImportError, RuntimeError, AttributeError) as error:  # of MUJOCO_GL's library
         raise UsageError(f"MuJoCo cannot be loaded: {error}; {how_to_draw()}") from error
 
 
 @cache
 def version(package: str) -> str:
-    """The version that is installed, or "none"; loads nothing."""
+    """The installed version of a package, or "none"; nothing is loaded."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -55,13 +55,13 @@ _PACKAGES = ("metaworld", "mujoco", "gymnasium", "numpy", "scipy")
 
 @cache
 def fingerprint() -> str:
-    """Equal only where results have equal bits; changes if a file of metaworld changes."""
+    """A digest of machine, versions and metaworld's files; if equal, results have equal bits."""
     folder = Path(metaworld().__file__).parent
     files = sorted(path for path in folder.rglob("*") if path.suffix not in {"", ".pyc"})
     states = [(str(path.relative_to(folder)), path.stat()) for path in files]
-    told = [(name, status.st_size, status.st_mtime_ns) for name, status in states]
+    files_and_times = [(name, status.st_size, status.st_mtime_ns) for name, status in states]
     versions = [(package, version(package)) for package in _PACKAGES]
-    text = repr([sorted(machine_identity().items()), versions, told])
+    text = repr([sorted(machine_identity().items()), versions, files_and_times])
     return hashlib.sha256(text.encode()).hexdigest()
 
 

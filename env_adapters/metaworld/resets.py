@@ -1,18 +1,17 @@
-"""Starting episodes as Meta-World's reset does, to the bit, but without settling the hand.
+"""Begins episodes as Meta-World's reset does, to the bit, but without settling the hand.
 
 A reset runs `reset_model` twice, and each time lets the hand settle for 250 substeps of
-physics. The first run acts on the second only through what it writes into the model and
-into the environment's attributes, since MuJoCo's data are reset in between; and none of
-that both depends on where the hand came to rest and outlives the second run's writing. So
-the first run goes without physics. In the second the hand always starts from the same
-data: where it comes to rest is a function of the model alone, and of that a reset changes
-only where bodies and sites are; no task has a sensor, tendon or actuator on a site. So
-settled state is kept by the positions of the bodies, and shared by goals that leave these
-equal. See `SettledStates`.
+physics. The first run affects the second only by what it writes into the model and into the
+environment's attributes, since MuJoCo's data are reset in between; and the second run overwrites
+whatever depends on the position at which the hand came to rest. So the first run needs no physics.
+In the second the hand always starts from the same data, so its position at rest is a function of
+the model alone. A reset changes only the positions of bodies and sites in the model, and no task
+has a sensor, tendon or actuator on a site. So SettledStates stores settled states by the positions
+of the bodies, and goals that leave these equal share one.
 
-A goal that was started before is not reset at all: the whole of what a reset leaves
-behind is put back. Tests compare all 50 tasks with the plain reset; with versions or
-sources that they were not run with, `Resets` resets plainly (see `proof`).
+A goal that was started before is not reset again: everything that its reset has changed is
+restored. Tests compare all 50 tasks with Meta-World's own reset, which `Resets` calls with other
+versions or sources than those of the tests (`library.is_verified`).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from env_adapters.cache import DiskCache
+from env_adapters.disk_cache import DiskCache
 from env_adapters.metaworld.library import fingerprint, is_verified, mujoco
 from env_adapters.mujoco import IntegrationState
 
@@ -43,16 +42,16 @@ _Key = tuple[str, int, bytes, bytes]  # task, substeps, where the hand starts, p
 class SettledStates:
     """MuJoCo's states one substep before the end of settling; shared by simulators.
 
-    One substep before, since MuJoCo leaves behind the positions of the start of a
-    substep, and resets read them: the last one is always computed.
+    The last substep is always computed: it leaves the positions at its start in MuJoCo's data, and
+    resets read these.
     """
 
     def __init__(self, cache: DiskCache) -> None:
         self._cache = cache
-        self._kept: dict[_Key, Floats] = {}  # oldest first
+        self._states: dict[_Key, Floats] = {}  # oldest first
 
     def settle(self, env: Any, steps: int) -> None:
-        """What `_reset_hand` does with the physics, right after `mj_resetData`."""
+        """Do what `_reset_hand` does with the physics after `mj_resetData`, in `steps` steps."""
         mj, model, data = mujoco(), env.model, env.data
         physics = IntegrationState(env)
         place = model.body_mocapid[model.body("mocap").id]
@@ -62,14 +61,14 @@ class SettledStates:
         substeps = steps * env.frame_skip
         start = np.asarray(env.hand_init_pos, np.float64).tobytes()
         key = type(env).__name__, substeps, start, model.body_pos.tobytes()
-        state = self._kept.get(key)
+        state = self._states.get(key)
         if state is None:
             state = self._load(key, physics.size)
         if state is None:
             mj.mj_step(model, data, nstep=substeps - 1)
             state = physics.read()
             self._cache.put(_disk_key(key), state.astype(_NUMBERS).tobytes())
-        self._keep(key, state)
+        self._remember(key, state)
         physics.write(state)
         mj.mj_step(model, data)
 
@@ -80,10 +79,10 @@ class SettledStates:
         state = np.frombuffer(value, _NUMBERS).astype(np.float64)
         return state if np.isfinite(state).all() else None
 
-    def _keep(self, key: _Key, state: Floats) -> None:
-        self._kept[key] = state
-        if len(self._kept) > _MOST_SETTLED:
-            del self._kept[next(iter(self._kept))]
+    def _remember(self, key: _Key, state: Floats) -> None:
+        self._states[key] = state
+        if len(self._states) > _MOST_SETTLED:
+            del self._states[next(iter(self._states))]
 
 
 def _disk_key(key: _Key) -> dict[str, Any]:
@@ -98,23 +97,23 @@ def _disk_key(key: _Key) -> dict[str, Any]:
     }
 
 
-_MOST_KEPT = 512  # goals a simulator keeps starts of, at about 8 kB each
+_MOST_STARTS = 512  # that a simulator remembers, at about 8 kB each
 
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """All that an episode depends on at its beginning."""
+    """Everything on which an episode depends when it begins."""
 
     observation: Floats  # (39,)
     physics: Floats  # MuJoCo's integration state
     body_pos: Floats  # (bodies, 3) and the sites': what resets write into the model
     site_pos: Floats
     attributes: dict[str, Any]  # of the environment; views into MuJoCo's data stay views
-    arrays: tuple[str, ...]  # those of `attributes` that are copied when they are put back
+    arrays: tuple[str, ...]  # names of the attributes that are copied when they are restored
 
 
 class Resets:
-    """Begins the episodes of one metaworld environment; see the module."""
+    """Begins the episodes of one metaworld environment; the module's docstring says how."""
 
     def __init__(self, env: Any, physics: IntegrationState, settled_states: SettledStates) -> None:
         self._env = env
@@ -128,14 +127,14 @@ class Resets:
         vector = np.array(goal, np.float64)
         key = vector.tobytes(), goal_visible
         if key in self._starts:
-            return self._put_back(self._starts[key])
+            return self._restore(self._starts[key])
         self._set_task(vector, goal_visible=goal_visible)
         if not self._verified:
             observation: Floats = self._env.reset()[0]
             return observation
         observation = self._reset()
-        self._starts[key] = self._keep(observation)
-        if len(self._starts) > _MOST_KEPT:
+        self._starts[key] = self._remember(observation)
+        if len(self._starts) > _MOST_STARTS:
             del self._starts[next(iter(self._starts))]
         return observation
 
@@ -160,7 +159,7 @@ class Resets:
         observation[18:36] = env._prev_obs
         return np.array(observation, np.float64)
 
-    def _keep(self, observation: Floats) -> _Start:
+    def _remember(self, observation: Floats) -> _Start:
         model = self._env.model
         attributes: dict[str, Any] = {
             name: value for name, value in vars(self._env).items() if isinstance(value, _PLAIN)
@@ -176,7 +175,7 @@ class Resets:
             tuple(own),
         )
 
-    def _put_back(self, start: _Start) -> Floats:
+    def _restore(self, start: _Start) -> Floats:
         env, model = self._env, self._env.model
         model.body_pos[:] = start.body_pos
         model.site_pos[:] = start.site_pos

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from env_adapters.cache import DiskCache
-from env_adapters.metaworld.fast import stand_in
+from env_adapters.disk_cache import DiskCache
+from env_adapters.metaworld.fast_step import stand_in
 from env_adapters.metaworld.library import fingerprint, is_verified, metaworld, mujoco
 from env_adapters.metaworld.resets import Resets, SettledStates, owns_memory
 from env_adapters.mujoco import IntegrationState
@@ -33,14 +33,14 @@ Floats = npt.NDArray[np.float64]
 
 
 class Models:
-    """Makes metaworld's environments, their models from a cache."""
+    """Makes metaworld's environments, with models from a cache."""
 
     def __init__(self, cache: DiskCache) -> None:
         self._cache = cache
         self._shared: dict[str, SharedModel] = {}  # by file
 
     def environment(self, task: str) -> tuple[Any, SharedModel]:
-        """Metaworld's own environment of `task`, and its model, which it may share."""
+        """Metaworld's environment of `task`, and its model, which other environments may share."""
         task_class = metaworld("env_dict").ALL_V3_ENVIRONMENTS[task]
         if not is_verified():
             env = task_class(reward_function_version="v2")
@@ -49,7 +49,7 @@ class Models:
         env = task_class.__new__(task_class)
         env._initialize_simulation = lambda: self._initialize(env)  # in place of the class's
         env.__init__(reward_function_version="v2")
-        # It holds the environment and all models: a cycle, which nobody frees soon.
+        # The lambda holds the environment and all models: a cycle that would not be freed soon.
         del env._initialize_simulation
         return env, self._model(Path(env.fullpath))
 
@@ -70,10 +70,10 @@ class Models:
     def _read(self, xml: Path) -> Any:
         mj = mujoco()
         key = {"what": _FORMAT, "xml": xml.name, "depends on": fingerprint()}
-        kept = self._cache.get_file(key)
-        if kept is not None:
+        path = self._cache.get_file(key)
+        if path is not None:
             with suppress(ValueError):  # deleted meanwhile
-                return mj.MjModel.from_binary_path(str(kept))
+                return mj.MjModel.from_binary_path(str(path))
         model = mj.MjModel.from_xml_path(str(xml))
         self._cache.put_file(key, lambda path: mj.mj_saveModel(model, str(path), None))
         return model
@@ -102,11 +102,11 @@ class SharedModel:
 
     def put(self, places: Places) -> None:
         """Save the present positions, and set `places`."""
-        left = self._present
-        if left is places:
+        previous = self._present
+        if previous is places:
             return
-        if left is not None:
-            left.body_pos[:], left.site_pos[:] = self._body_pos, self._site_pos
+        if previous is not None:
+            previous.body_pos[:], previous.site_pos[:] = self._body_pos, self._site_pos
         self._body_pos[:], self._site_pos[:] = places.body_pos, places.site_pos
         self._present = places
 
@@ -126,7 +126,7 @@ class Share:
 
 
 class SharedEnvs:
-    """The environments of tasks, each made when its first simulator asks."""
+    """The environments of tasks, each made for its first simulator."""
 
     def __init__(self, models: Models, settled_states: SettledStates) -> None:
         self._models = models
@@ -134,14 +134,14 @@ class SharedEnvs:
         self._envs: dict[str, SharedEnv] = {}
 
     def share(self, task: str) -> Share:
-        """A new simulator's: nothing has been played in it."""
+        """A share for a new simulator of `task`, in which no episode has begun."""
         if not is_verified():  # whether steps leave anything else behind
-            return self._made(task).new_share()
+            return self._make(task).new_share()
         if task not in self._envs:
-            self._envs[task] = self._made(task)
+            self._envs[task] = self._make(task)
         return self._envs[task].new_share()
 
-    def _made(self, task: str) -> SharedEnv:
+    def _make(self, task: str) -> SharedEnv:
         return SharedEnv(*self._models.environment(task), self._settled_states)
 
 
@@ -150,36 +150,36 @@ class SharedEnv:
 
     def __init__(self, env: Any, model: SharedModel, settled_states: SettledStates) -> None:
         self.env = env
-        self.double = stand_in(env)
+        self.stand_in_env = stand_in(env)
         self.physics = IntegrationState(env)
         self.resets = Resets(env, self.physics, settled_states)
         self._model = model
         self._first = self.physics.read()
-        self._attributes = _own(vars(env))
+        self._attributes = _copied(vars(env))
         # Weakly: a share holds this object, and the state of a deleted share is not needed.
         self._present: Callable[[], Share | None] = lambda: None
 
     def new_share(self) -> Share:
-        """As the environment was made."""
-        return Share(self, self._model.as_read(), self._first.copy(), _own(self._attributes))
+        """A share with the state that the environment had when it was made."""
+        return Share(self, self._model.as_read(), self._first.copy(), _copied(self._attributes))
 
     def put(self, share: Share) -> None:
         """Save the present share's state, and set `share`'s."""
         self._model.put(share.places)
-        left = self._present()
-        if left is share:
+        previous = self._present()
+        if previous is share:
             return
-        if left is not None:
-            self.physics.read_into(left.physics)
+        if previous is not None:
+            self.physics.read_into(previous.physics)
         self.physics.write(share.physics)
         self.env.__dict__ = share.attributes
-        if self.double is not None:
-            self.double.__dict__ = share.attributes
+        if self.stand_in_env is not None:
+            self.stand_in_env.__dict__ = share.attributes
         self._present = weakref.ref(share)
 
 
-def _own(attributes: dict[str, Any]) -> dict[str, Any]:
-    """A copy that nobody else writes to; views into MuJoCo's data stay views."""
+def _copied(attributes: dict[str, Any]) -> dict[str, Any]:
+    """A copy of the attributes and their arrays; views into MuJoCo's data stay views."""
     return {
         name: value.copy() if owns_memory(value) else value for name, value in attributes.items()
     }

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from env_adapters.cache import DiskCache, cache_folder
+from env_adapters.disk_cache import DiskCache, cache_folder
 from env_adapters.metaworld.resets import SettledStates
 from env_adapters.metaworld.shared_env import Models, SharedEnvs
 from reglue.errors import BadArgument
@@ -26,11 +26,11 @@ _Step = Callable[[npt.NDArray[Any]], tuple[Floats, Any, Any]]  # observation, re
 
 @dataclass(frozen=True, slots=True)
 class SimulatorState:
-    """What changes while an episode is played; all else follows from task and goal.
+    """The state that an episode changes; everything else follows from task and goal.
 
-    Read in the sources of metaworld 3.1.1: the flags `pickCompleted`,
+    Source: metaworld 3.1.1, where the flags `pickCompleted`,
     `placeCompleted` and `reachCompleted` are written only by the old reward
-    functions ("v1"), and `_last_stable_obs` is never read, so neither is here.
+    functions ("v1"), and `_last_stable_obs` is never read, so neither is saved.
     """
 
     physics: Floats  # MuJoCo's integration state, (n,), n depends on the task
@@ -39,7 +39,7 @@ class SimulatorState:
     first_distance: float | None  # bin-picking's object to its target at the first step
 
     def to_arrays(self) -> Arrays:
-        """All but the steps, by name; float64."""
+        """The state without `steps`, by name; float64."""
         arrays = {"physics": self.physics, "previous": self.previous}
         if self.first_distance is not None:
             arrays["first_distance"] = np.array(self.first_distance)
@@ -47,7 +47,7 @@ class SimulatorState:
 
     @classmethod
     def from_arrays(cls, steps: int, arrays: Arrays) -> SimulatorState:
-        """The state that gave these arrays. Raises UsageError if none can."""
+        """The state with these arrays. Raises UsageError for arrays that are no state."""
         names = {"physics", "previous", *(arrays.keys() & {"first_distance"})}
         if arrays.keys() != names or any(array.dtype != np.float64 for array in arrays.values()):
             raise BadArgument(f"got a state of {sorted(arrays)}, wanted {sorted(names)} in float64")
@@ -62,19 +62,20 @@ class SimulatorState:
 class Simulator:
     """Plays one task; an episode is a function of the goal and the actions alone.
 
-    The first of a task costs 24 MB and 100 ms to make, 20 ms where its model was kept;
-    further ones take turns in its environment (see `shared_env`). `resets` says what a start
-    costs. There is no seed: once the goal is set, nothing in the 50 tasks draws a random number.
-    `fast` is for comparisons: it changes a step's cost, and no bit; see
-    env_adapters.metaworld.fast.
+    The first simulator of a task takes 24 MB and 100 ms, or 20 ms with a cached model; further
+    ones take turns in its environment (see `shared_env`). `resets` explains the cost of a start.
+    There is no seed: once the goal is set, nothing in the 50 tasks draws a random number. `fast` is
+    for comparisons: it changes a step's cost, and no bit; see env_adapters.metaworld.fast_step.
     """
 
     def __init__(self, task: str, envs: SharedEnvs, *, fast: bool = True) -> None:
         self.task = task
         self._share = envs.share(task)
         self._shared = self._share.env
-        self._env, double = self._shared.env, self._shared.double
-        self._step: _Step = double.step if double and fast else partial(_plain_step, self._env)
+        self._env, stand_in_env = self._shared.env, self._shared.stand_in_env
+        self._step: _Step = (
+            stand_in_env.step if stand_in_env and fast else partial(_plain_step, self._env)
+        )
 
     @property
     def steps(self) -> int:
@@ -83,7 +84,7 @@ class Simulator:
 
     @property
     def model(self) -> Any:
-        """MuJoCo's, which simulators share: this one's whenever it has read its state."""
+        """The MjModel that simulators share; after `get_state` it has this one's positions."""
         return self._env.model
 
     def start(self, goal: Sequence[float], *, goal_visible: bool) -> Floats:
@@ -142,10 +143,10 @@ def _plain_step(env: Any, action: npt.NDArray[Any]) -> tuple[Floats, Any, Any]:
 
 
 class SimulatorPool:
-    """Lends simulators, and keeps returned ones for the next user of their task.
+    """A pool of simulators, used again for later episodes of their task. For one thread.
 
-    Of idle ones at most `most_idle` are kept; the one that has been idle longest is
-    dropped. Environments and models stay, so that all 50 tasks take 1.2 GB. For one thread.
+    At most `most_idle` simulators are idle; the one that has been idle longest is dropped.
+    Environments and models are never dropped: those of all 50 tasks take 1.2 GB.
     """
 
     def __init__(self, most_idle: int = 64) -> None:
@@ -155,14 +156,14 @@ class SimulatorPool:
         self._idle: list[Simulator] = []  # the longest idle first
 
     def take(self, task: str) -> Simulator:
-        """A simulator of `task`, to be given back."""
+        """A simulator of `task`; return it with `give_back`."""
         for place in reversed(range(len(self._idle))):
             if self._idle[place].task == task:
                 return self._idle.pop(place)
         return Simulator(task, self._envs)
 
     def give_back(self, simulator: Simulator) -> None:
-        """Its episode is over or abandoned."""
+        """Return a simulator whose episode is over or abandoned."""
         self._idle.append(simulator)
         if len(self._idle) > self._most_idle:
             self._idle.pop(0)

@@ -86,7 +86,7 @@ class Stream:
 class TaskSet:
     """The tasks of one split of a benchmark."""
 
-    label: str  # the name that was asked for
+    label: str  # the benchmark's name, as it was written
     family: Family
     split: Split
     streams: tuple[Stream, ...]

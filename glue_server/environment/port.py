@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from reglue.environments.dispatch import environment_hello, play_environment
-from reglue.environments.environment import Environment, Worlds, words
+from reglue.environments.environment import Environment, Worlds, fault_text
+from reglue.environments.environment_dispatch import environment_hello, play_environment
 from reglue.errors import BadReply, EnvironmentFault, raise_interrupt
 from reglue.messages.agent import Cleanup, RoutineDone, TextMessage
 from reglue.messages.environment import (
@@ -113,7 +113,7 @@ class LocalEnvironmentPort:
         except Exception as error:
             raise_interrupt(error)
             log.exception("the environment failed")
-            raise EnvironmentFault(words(error)) from error
+            raise EnvironmentFault(fault_text(error)) from error
 
     def receive(self, timeout_s: float) -> EnvironmentReply:
         """Return the answer to the oldest call; it is there already. Raises BadReply."""

@@ -17,8 +17,8 @@ from env_adapters import SuiteName
 from glue_server.environment.shared_memory import SharedArrays, play_of
 from glue_server.processes.children import die_with, leave_after
 from glue_server.processes.frames import read_frame, write_frame
-from reglue.environments.dispatch import play_environment
-from reglue.environments.environment import Worlds, words
+from reglue.environments.environment import Worlds, fault_text
+from reglue.environments.environment_dispatch import play_environment
 from reglue.errors import UsageError
 from reglue.messages.agent import Fault
 from reglue.messages.environment import Play
@@ -98,7 +98,7 @@ class _Worker:
             assert reply is not None, "only calls that are answered are sent"
         except Exception as error:  # the edge of somebody's world
             log.exception("the environment failed")
-            reply = Fault(words(error))
+            reply = Fault(fault_text(error))
         write_frame(self._channel, {}, encode_environment_reply(0, reply, spec).SerializeToString())
 
     def _init(self, slots: int) -> bool:

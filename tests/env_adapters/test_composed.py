@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from env_adapters.composed import Composed
-from env_adapters.composed_world import STATE, KeptWorld
-from env_adapters.environment_admission import admit
+from env_adapters.composed import STATE, Composed, RestorableComposedWorld
+from env_adapters.determinism import check_determinism
 from env_adapters.states import seal
 from env_adapters.suites import suite_name
 from reglue import Phase
@@ -68,7 +67,7 @@ def test_tasks_of_two_suites_are_played_in_one_world() -> None:
             assert ends == [False] * 6 + [True]
             with pytest.raises(UsageError, match="call start first"):
                 world.step({"action": np.array(1)})
-    admit(suite)
+    check_determinism(suite)
 
 
 SAYS = """
@@ -132,10 +131,10 @@ def test_cells_that_there_are_not_are_refused() -> None:
 
 def test_an_episode_goes_on_in_another_world() -> None:
     suite = Composed(SUITES, {"slow": car(), "fast": car(2)}, horizon=7)
-    admit(suite)
+    check_determinism(suite)
     with closing(suite.world()) as world, closing(suite.world()) as other:
-        assert isinstance(world, KeptWorld)
-        assert isinstance(other, KeptWorld)
+        assert isinstance(world, RestorableComposedWorld)
+        assert isinstance(other, RestorableComposedWorld)
         world.start(cell("fast"))
         for _ in range(5):
             world.step({"action": np.array(1)})
@@ -153,7 +152,8 @@ def test_an_episode_goes_on_in_another_world() -> None:
 
 def test_it_is_restorable_if_the_suites_of_its_tasks_are() -> None:
     assert isinstance(
-        Composed(SUITES, {"near": meta_world(), "all": meta_world()}).world(), KeptWorld
+        Composed(SUITES, {"near": meta_world(), "all": meta_world()}).world(),
+        RestorableComposedWorld,
     )
     table = {"suite": 3, "task": "Blackjack-v1", "variants": [0]}
     assert not isinstance(Composed(SUITES, {"cards": table}).world(), Restorable)
@@ -163,8 +163,8 @@ def test_what_is_no_state_of_this_suite_is_refused_and_nothing_changes() -> None
     tasks = {"near": meta_world(), "all": meta_world(variants=range(3))}
     longer, shorter = (Composed(SUITES, tasks, horizon=steps).world() for steps in (9, 8))
     with closing(longer) as world, closing(shorter) as foreign:
-        assert isinstance(world, KeptWorld)
-        assert isinstance(foreign, KeptWorld)
+        assert isinstance(world, RestorableComposedWorld)
+        assert isinstance(foreign, RestorableComposedWorld)
         foreign.start(cell("near"))
         world.start(cell("all", 1))
         state = world.get_state()
@@ -217,7 +217,7 @@ def test_superset_has_tensors_for_each_environment_and_says_which_are_filled() -
             assert seen["kind"] == place
             filled = [bool(np.any(seen[f"observation/{k}"])) for k in range(3)]
             assert filled == [k == place for k in range(3)]
-    admit(suite)
+    check_determinism(suite)
 
 
 def test_an_environment_takes_its_own_action_of_a_superset() -> None:
@@ -246,15 +246,15 @@ def test_pad_fills_with_zeros_behind_and_takes_the_widest_actions() -> None:
         world.start(cell("cart"))
         none = world.step({"action": np.array(0)}).observation["observation"]
         np.testing.assert_array_equal(two, none)  # CartPole has 0 and 1: what is above is 0
-    admit(suite)
+    check_determinism(suite)
 
 
 def test_a_fitted_state_continues_in_another_world() -> None:
     suite = Composed(DIFFERENT, THREE, fit="superset")
     action = {"action/0": np.array(1), "action/1": np.zeros(1, np.float32)}
     with closing(suite.world()) as world, closing(suite.world()) as other:
-        assert isinstance(world, KeptWorld)
-        assert isinstance(other, KeptWorld)
+        assert isinstance(world, RestorableComposedWorld)
+        assert isinstance(other, RestorableComposedWorld)
         world.start(cell("car"))
         other.set_state(world.get_state())
         got, wanted = other.step(action).observation, world.step(action).observation

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from env_adapters import suites
-from env_adapters.names import Family
 from env_adapters.registry import Registry
+from env_adapters.suite_names import Family
 from env_adapters.suites import EXAMPLES, FAMILIES, known_suite, suite_name
 from reglue.errors import CannotLoad, UnknownName, UsageError
 from tests.packages import install_family

@@ -25,7 +25,7 @@ from reglue import Box, Discrete, MultiBinary, MultiDiscrete, Phase, TensorSpec
 from reglue.conformance import ConformanceAgent, ConformanceEnvironment
 from reglue.conformance.rule import elements, fold, tensor_bytes
 from reglue.conformance.words import spec_of_text, spec_text, stepped_words
-from reglue.environments.dispatch import play_environment
+from reglue.environments.environment_dispatch import play_environment
 from reglue.environments.world import Cell
 from reglue.messages.agent import (
     Adapt,

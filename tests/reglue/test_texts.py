@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from env_adapters.gymnasium.suite import OneEnvironment
+from env_adapters.gymnasium.gymnasium_suite import OneEnvironment
 from reglue.spec import MOST_EXTRA, Box, TaskSpec, TensorSpec
 from reglue.texts import Text, action_texts, extra_of_texts, text_row
 from reglue.wire.specs import spec_from_bytes, spec_to_bytes

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reglue.agents.adaptation import agent_of
-from reglue.environments.adaptation import environment_of
+from reglue.environments.environment_objects import environment_of
 from reglue.errors import BadArgument
 from reglue.net.join_string import TRANSPORTS, JoinString, Transport, join_string
 

@@ -181,15 +181,22 @@ class MissingExtra(UsageError, ImportError):
         self.name = missing
 
 
-class NotAdmitted(UsageError):
-    """An environment breaks a promise: two plays that should be equal differ.
+class NotDeterministic(UsageError):
+    """An episode of a cell differs from the same episode in a fresh world.
 
-    `field` is the first that differs, at `step` of an episode (0 is its start).
+    `history` says what came before, such as "after other episodes"; `field` is the first that
+    differs, at `step` of the episode (0 is its start).
     """
 
-    def __init__(self, what: str, *, step: int, field: str, got: str, wanted: str) -> None:
-        super().__init__(f"{what}: {field} of step {step}: got {got}, wanted {wanted}")
-        self.step, self.field, self.got, self.wanted = step, field, got, wanted
+    def __init__(
+        self, cell: object, history: str, *, step: int, field: str, got: str, wanted: str
+    ) -> None:
+        super().__init__(
+            f"{cell} {history} differs from a fresh world: {field} of step {step}: "
+            f"got {got}, wanted {wanted}"
+        )
+        self.history, self.step, self.field = history, step, field
+        self.got, self.wanted = got, wanted
 
 
 class NotCopied(UsageError, TypeError):

@@ -14,7 +14,7 @@ from typer import Argument, Option
 
 from env_adapters import Suite
 from env_adapters.metaworld import catalogue, task_set
-from env_adapters.names import Family
+from env_adapters.suite_names import Family
 from env_adapters.suites import FAMILIES
 from glue_server.commands.command import Command
 from glue_server.console import console

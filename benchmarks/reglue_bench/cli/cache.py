@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 from typer import Argument
 
-from env_adapters.cache import DiskCache, cache_folder
+from env_adapters.disk_cache import DiskCache, cache_folder
 from glue_server.commands.command import Command
 from glue_server.console import console, say
 

@@ -177,7 +177,7 @@ class RunSource(Source):
 
         None where its agents were shown or told anything else than that environment tells.
         """
-        from env_adapters.gymnasium.make import make
+        from env_adapters.gymnasium.gymnasium_suite import make
 
         suite = self.plan.suite
         own = {"goals", "goal_seed", "sees"}

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from env_adapters.cache import cache_folder
+from env_adapters.disk_cache import cache_folder
 from glue_server import AgentPort, EnvironmentCalls, EpisodeRunner, Spent, Timeouts
 from glue_server.agent.capability import incapability
 from glue_server.agent.repetition import Repetition

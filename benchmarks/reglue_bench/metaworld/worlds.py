@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from env_adapters import Cell, Step, SuiteName
+from env_adapters.metaworld.metaworld_world import ACTION, FRAME_STACK
 from env_adapters.metaworld.simulator import Simulator, SimulatorPool
-from env_adapters.metaworld.world import ACTION, FRAME_STACK
 from reglue.messages.agent import Phase
 from reglue.spec import Arrays, TaskSpec, TensorSpec
 

@@ -40,7 +40,7 @@ from pydantic import (
 )
 
 from env_adapters import Suite, SuiteName
-from env_adapters.fitting.fit import Fit
+from env_adapters.fitting import Fit
 from env_adapters.suites import suite_name
 from reglue.errors import UnknownName, UsageError, setting
 from reglue_bench.planning.toml_file import TomlFile

@@ -117,7 +117,7 @@ def resolve(
             told["split"], arguments = tasks.split, _metaworld_arguments(settings, tasks)
             privileged, changed = _privileged(settings, tasks), _metaworld_changes(settings)
         key, named = goal_key(settings.secret), name.environment or name.name
-        suite = suite_name(named, arguments, key, folder=folder, drawing=drawing)
+        suite = suite_name(named, arguments, key, folder=folder, on_goals_drawn=drawing)
     with custom.file.at(custom.all_tasks) if custom else nullcontext():
         made = suite.located(folder).build()
     return Resolved(

@@ -64,7 +64,7 @@ def with_pictures(suite: SuiteName) -> Suite:
 
     Raises UsageError if it cannot be made at all.
     """
-    asked = suite.drawing()
+    asked = suite.rendering()
     try:
         return asked.build()
     except UsageError:

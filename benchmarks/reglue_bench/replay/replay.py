@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from env_adapters import Suite
 from glue_server.agent.actions import unpacked
-from reglue.environments.environment import words
+from reglue.environments.environment import fault_text
 from reglue.environments.validation import conforming_observation, conforming_step
 from reglue.errors import EnvironmentFault, ReglueError, UsageError
 from reglue.messages.value import value
@@ -112,7 +112,7 @@ class Replay:
         try:
             return ask()
         except Exception as error:  # the edge of somebody's world
-            raise self.differs(step, words(error), "no error") from error
+            raise self.differs(step, fault_text(error), "no error") from error
 
     def _check_reward(self, step: int, reward: float) -> None:
         wanted = self._recorded.rewards

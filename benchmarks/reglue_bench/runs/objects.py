@@ -10,10 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from env_adapters.gymnasium.env_objects import suite_made_by
-from env_adapters.gymnasium.suite import OneEnvironment
+from env_adapters.gymnasium.gymnasium_suite import OneEnvironment, make_suite
 from glue_server import EnvironmentCalls, LocalEnvironmentPort
-from reglue.environments.adaptation import environment_of
+from reglue.environments.environment_objects import environment_of
 from reglue.errors import NotAnEnvironment, UsageError
 from reglue.tools.loading import check_arguments
 from reglue_bench.planning.declared import Declared
@@ -52,7 +51,7 @@ def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject
     made = candidate
     if inspect.isroutine(candidate) or isinstance(candidate, functools.partial):
         check_arguments("the function that makes the environment", candidate, arguments)
-        made = suite_made_by(candidate, arguments)
+        made = make_suite(candidate, arguments)
     elif arguments and not isinstance(candidate, type):
         raise UsageError("environment_args: got an object with them, wanted its class, or no args")
     environment = environment_of(made, arguments)

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from env_adapters.cache import cache_folder
+from env_adapters.disk_cache import cache_folder
 from env_adapters.suites import FAMILIES, SCHEDULE
 from reglue.errors import NotTrusted, setting
 from reglue.examples import EXAMPLES

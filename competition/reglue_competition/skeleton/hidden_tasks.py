@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from env_adapters.names import Asked, Family, SuiteName
+from env_adapters.suite_names import Family, FamilyRequest, SuiteName
 from reglue import Box, Discrete, TaskSpec, TensorSpec
 from reglue.environments.world import Cell, Step
 from reglue.errors import UsageError
@@ -20,15 +20,15 @@ HORIZON = 40  # steps until an episode is cut off
 MOVES = ((0, -1), (0, 1), (-1, 0), (1, 0))
 
 
-def named(asked: Asked) -> SuiteName:
+def named(request: FamilyRequest) -> SuiteName:
     """The maps of `MY-COMP:NUMBER`."""
-    if not asked.rest.isdecimal() or not int(asked.rest):
-        raise UsageError(f"got {asked.rest!r}, wanted the number of maps")
+    if not request.rest.isdecimal() or not int(request.rest):
+        raise UsageError(f"got {request.rest!r}, wanted the number of maps")
     # 32 bytes of the phase; without a secret, as in a rehearsal, everybody's.
-    key = asked.key or bytes(32)
+    key = request.key or bytes(32)
     drawn = np.random.Generator(np.random.Philox(key=int.from_bytes(key[:16], "big")))
-    treasures = drawn.integers(SIZE, size=(int(asked.rest), 2)).tolist()
-    return SuiteName(f"{__name__}:Maps", {"treasures": treasures, **asked.arguments})
+    treasures = drawn.integers(SIZE, size=(int(request.rest), 2)).tolist()
+    return SuiteName(f"{__name__}:Maps", {"treasures": treasures, **request.arguments})
 
 
 class Maps:

@@ -11,7 +11,7 @@ from glue_server.routines.state_machine import StateMachine
 from glue_server.timeouts import Timeouts
 from reglue.agents.dispatch import play
 from reglue.conformance import ConformanceAgent, ConformanceEnvironment
-from reglue.environments.dispatch import play_environment
+from reglue.environments.environment_dispatch import play_environment
 from reglue.errors import ReglueError
 from reglue.messages.agent import Budget
 from reglue.messages.environment import Played

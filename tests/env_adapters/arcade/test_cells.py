@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from env_adapters.arcade import GAMES, make_config
-from env_adapters.environment_admission import admit
+from env_adapters.determinism import check_determinism
 from env_adapters.gymnasium import Gymnasium
 from reglue.environments.world import Restorable, Seeded
 
@@ -23,4 +23,4 @@ def test_a_game_is_admitted(game: str) -> None:
     with closing(suite.world()) as world:
         assert isinstance(world, Restorable)
         assert isinstance(world, Seeded)
-    admit(suite, episodes=2, steps=12)
+    check_determinism(suite, episodes=2, steps=12)

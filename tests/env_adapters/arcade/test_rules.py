@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from env_adapters.arcade.config import episode_config
-from env_adapters.arcade.layout import lay_out
 from env_adapters.arcade.rules import (
     command,
     drop_blocks,
@@ -20,7 +19,7 @@ from env_adapters.arcade.rules import (
     touch_blocks,
     weave_blocks,
 )
-from env_adapters.arcade.scene import Body, Events, Scene
+from env_adapters.arcade.scene import Body, Events, Scene, lay_out
 
 CHANCE = np.random.default_rng(0)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from env_adapters import Cell, SuiteName
-from env_adapters.classic.world import ClassicWorld
+from env_adapters.classic.sample_model import ClassicWorld
 from env_adapters.suites import suite_name
 from reglue.messages.agent import Phase
 from reglue.rng import Rng

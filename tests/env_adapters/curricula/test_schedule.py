@@ -43,7 +43,7 @@ CAR = "gymnasium:MountainCar-v0"
         ([[{"env": CAR, 3: 4}, 1]], "there is no key of .* '3'"),
         (
             [[{"interpolate": [CAR, "gymnasium:CartPole-v1"]}, 1]],
-            "got gymnasium:MountainCar-v0 and gymnasium:CartPole-v1, wanted one: its values",
+            "got gymnasium:MountainCar-v0 and gymnasium:CartPole-v1, wanted one environment",
         ),
         ([[5, 1]], r"schedule\[0\]: got 5, wanted an environment"),
         ([["gymnasium:NoSuch-v0", 1]], r"schedule\[0\]: there is no Gymnasium environment"),
@@ -56,7 +56,7 @@ CAR = "gymnasium:MountainCar-v0"
         ([[{"env": CAR, "kwargs": 3}, 1]], r"schedule\[0\]\.kwargs: got 3, wanted a table"),
         (
             [[{"env": CAR, "physics": {"gravity": -9.81}}, 1]],
-            "got physics, wanted an environment of MuJoCo",
+            "got physics, wanted a MuJoCo environment",
         ),
         (
             [[{"env": CAR, "physics": {"gravitas": 1}}, 1]],

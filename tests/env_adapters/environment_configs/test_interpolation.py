@@ -60,7 +60,7 @@ def test_the_parameters_of_a_distribution_are_interpolated() -> None:
     ("one", "other", "words"),
     [
         ({"a": {"b": 1}}, {"a": {"b": "full"}}, r"a\.b: got 1 and 'full', wanted two finite"),
-        ([1, 2], [1], r"got \[1, 2\] and \[1\], wanted two lists alike"),
+        ([1, 2], [1], r"got \[1, 2\] and \[1\], wanted two lists of one length"),
         ({"a": [1, {"b": 2}]}, {"a": [1, {}]}, r"a\[1\]\.b: the second config lacks it"),
         ({"a": 1}, {"a": {"distribution": "uniform", "low": 0, "high": 1}}, "a: got 1 and"),
         (

@@ -128,7 +128,7 @@ def test_a_part_of_the_goal_that_get_goal_lacks_is_named() -> None:
 
     env = FlatGoalEnv(Said(Point2D()), goal_key="said_desired_goal")
     env.reset(seed=0)
-    with pytest.raises(UnknownName, match="what get_goal gives"):
+    with pytest.raises(UnknownName, match=r"entry of get_goal\(\)"):
         env.get_goal()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from env_adapters.environment_admission import admit
+from env_adapters.determinism import check_determinism
 from env_adapters.goals import GoalEnvironment, Point2D
 from env_adapters.gymnasium import Gymnasium
 from reglue.environments.world import Cell, Restorable
@@ -58,7 +58,7 @@ def test_without_goals_each_episode_draws_its_own() -> None:
 
 
 def test_cells_with_goals_are_played_and_kept_to_the_bit() -> None:
-    admit(Gymnasium(POINT, goals=3))
+    check_determinism(Gymnasium(POINT, goals=3))
 
 
 def test_a_state_is_refused_where_variants_are_other_goals() -> None:
@@ -85,7 +85,7 @@ def test_a_variant_that_there_is_not_is_refused(variant: int) -> None:
 def test_what_is_not_seen_is_hidden(sees: Any) -> None:
     suite = Gymnasium(POINT, goals=2, sees=sees)
     assert [tensor.name for tensor in suite.spec.observations] == ["observation"]
-    admit(suite)
+    check_determinism(suite)
     with closing(suite.world()) as world:
         assert list(world.start(cell(1))) == ["observation"]
         assert list(world.step({"action": np.zeros(2)}).observation) == ["observation"]

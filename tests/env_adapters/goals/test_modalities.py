@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from env_adapters.environment_admission import admit
+from env_adapters.determinism import check_determinism
 from env_adapters.goals import FlatGoalEnv, GoalWrapper, ImageEnv, Point2D
 from env_adapters.gymnasium import Gymnasium
 from reglue.environments.world import Cell
@@ -113,7 +113,7 @@ def test_a_cell_shows_what_of_them_is_asked_for(stacked_id: str) -> None:
     """Each as a tensor of its own, the goal of each variant as an image and in words."""
     sees = ["image_observation", "lidar_observation", "language_desired_goal", "image_desired_goal"]
     suite = Gymnasium(stacked_id, goals=4, sees=sees)
-    admit(suite)
+    check_determinism(suite)
     assert {tensor.name: tensor.shape for tensor in suite.spec.observations} == {
         "image_observation": (192,),
         "lidar_observation": (4,),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from env_adapters.environment_admission import admit
+from env_adapters.determinism import check_determinism
 from env_adapters.goals import Point2D
 from env_adapters.gymnasium import Gymnasium
 from reglue.errors import UnknownName, UsageError
@@ -242,7 +242,7 @@ def test_its_cells_are_played_and_kept_to_the_bit() -> None:
     suite = Gymnasium("Reglue/Point2D-v0")
     assert suite.standardizes
     assert suite.spec.horizon == 50
-    admit(suite)
+    check_determinism(suite)
 
 
 def test_what_gymnasium_makes_has_the_methods_of_a_goal_environment() -> None:

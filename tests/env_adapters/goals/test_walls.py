@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from env_adapters.environment_admission import admit
+from env_adapters.determinism import check_determinism
 from env_adapters.goals import HorizontalWall, Point2D, VerticalWall
 from env_adapters.gymnasium import Gymnasium
 from reglue.errors import UnknownName, UsageError
@@ -136,5 +136,5 @@ def test_walls_are_drawn(size: int) -> None:
     ],
 )
 def test_benchmarks_play_them_and_keep_them_to_the_bit(name: str, options: dict[str, Any]) -> None:
-    admit(Gymnasium(name, **options), episodes=2, steps=20)
+    check_determinism(Gymnasium(name, **options), episodes=2, steps=20)
     check_env(gymnasium.make(name, **options).unwrapped, skip_render_check=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from env_adapters import Cell, Suite, World
 from env_adapters.gymnasium import Gymnasium
-from env_adapters.gymnasium.world import ExactWorld
+from env_adapters.gymnasium.gymnasium_world import ExactWorld
 from reglue.messages.agent import Phase
 from reglue.rng import Rng
 from reglue.spec import Array, Box

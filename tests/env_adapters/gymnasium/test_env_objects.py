@@ -14,7 +14,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from env_adapters.gymnasium import env_objects
+from env_adapters.gymnasium import gymnasium_suite
 from env_adapters.suites import suite_name
 from glue_server import Glue
 from reglue import Policy, connect
@@ -57,7 +57,7 @@ UP = Policy(lambda observations: np.ones(len(observations)))
 
 
 def test_the_examples_run() -> None:
-    ran = doctest.testmod(env_objects)
+    ran = doctest.testmod(gymnasium_suite)
     assert (ran.attempted, ran.failed) == (3, 0)
 
 
@@ -101,7 +101,7 @@ def test_an_object_plays_what_its_id_plays() -> None:
     """Known environments stay what they are: their reward's range, and their states."""
     alone = suite_name("cart-pole").build()
     env = gymnasium.make("CartPole-v1", disable_env_checker=True)
-    given = env_objects.suite_of(env)
+    given = gymnasium_suite.suite_of(env)
     assert given is not None
     assert given.spec == alone.spec
     assert given.standardizes

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from env_adapters import Restorable
-from env_adapters.environment_admission import admit
+from env_adapters.determinism import check_determinism
 from env_adapters.gymnasium import Gymnasium
 from reglue.environments.world import Seeded
 from reglue.errors import UnknownName, UsageError
@@ -221,7 +221,7 @@ def foreign() -> Iterator[str]:
 
 
 def test_an_environment_of_others_plays_a_function_of_the_cell(foreign: str) -> None:
-    admit(Gymnasium(foreign))
+    check_determinism(Gymnasium(foreign))
 
 
 def test_of_an_environment_of_others_nothing_more_is_claimed(foreign: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 from gymnasium import spaces
 
 from env_adapters import Cell
-from env_adapters.gymnasium.env_objects import suite_of
+from env_adapters.gymnasium.gymnasium_suite import suite_of
 from glue_server import LocalEnvironmentPort
 from reglue.environments.environment import Worlds
 from reglue.messages.agent import Phase

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from env_adapters.metaworld import ALL_TASKS, library
-from env_adapters.metaworld.fast import arithmetic, stand_in
-from env_adapters.metaworld.fast.arithmetic import step_is_verified
+from env_adapters.metaworld import ALL_TASKS, fast_arithmetic, library
+from env_adapters.metaworld.fast_arithmetic import step_is_verified
+from env_adapters.metaworld.fast_step import stand_in
 from env_adapters.metaworld.library import VERIFIED, is_verified, metaworld
 from env_adapters.metaworld.simulator import SimulatorPool
 
@@ -151,7 +151,7 @@ KINDS = (float, np.float64, np.float32)
 @pytest.mark.parametrize("sigmoid", ["long_tail", "gaussian", "hyperbolic"])
 def test_tolerance_has_the_types_and_bits_of_the_original(sigmoid: str) -> None:
     original = metaworld("utils.reward_utils").tolerance
-    ours = arithmetic.tolerance_like(original)
+    ours = fast_arithmetic.tolerance_like(original)
     everything = itertools.product(
         itertools.product(KINDS, NUMBERS),
         itertools.product(KINDS, (0.0, 0.2, 1e-200, math.nan)),
@@ -167,7 +167,7 @@ def test_tolerance_has_the_types_and_bits_of_the_original(sigmoid: str) -> None:
 def test_tolerance_squares_like_the_original(sigmoid: str) -> None:
     """A product differs from a power of two in its last bit about once in a thousand times."""
     original = metaworld("utils.reward_utils").tolerance
-    ours = arithmetic.tolerance_like(original)
+    ours = fast_arithmetic.tolerance_like(original)
     for x in np.random.default_rng(2).uniform(0, 2, 6000).tolist():
         assert ours(x, (0, 0.01), 0.7, sigmoid) == original(x, (0, 0.01), 0.7, sigmoid)
 
@@ -177,19 +177,19 @@ def test_tolerance_refuses_what_the_original_refuses(
     bounds: tuple[float, float], margin: float
 ) -> None:
     original = metaworld("utils.reward_utils").tolerance
-    for tolerance in (original, arithmetic.tolerance_like(original)):
+    for tolerance in (original, fast_arithmetic.tolerance_like(original)):
         with pytest.raises(ValueError, match="must be"):
             tolerance(0.5, bounds=bounds, margin=margin)
 
 
-LENGTHS = [arithmetic.BlasLengths, arithmetic.lengths_here()]
+LENGTHS = [fast_arithmetic.BlasLengths, fast_arithmetic.lengths_here()]
 ARRAYS = [np.array(each, dtype) for each in ([3.0, 0.1, -7.0], [[1.0, 2.0]]) for dtype in "fd"]
 
 
 @pytest.mark.parametrize("lengths", LENGTHS)
 @pytest.mark.parametrize("value", [*ARRAYS, np.float64(-0.3), np.float32(0.3), -0.3])
 def test_norms_are_numpys(value: Any, lengths: Any) -> None:
-    norm = arithmetic.norm_like(lengths.of)
+    norm = fast_arithmetic.norm_like(lengths.of)
     assert same(norm(value), np.linalg.norm(value))
     if np.ndim(value):
         assert same(norm(value, ord=2), np.linalg.norm(value, ord=2))
@@ -206,15 +206,15 @@ def test_lengths_are_numpys(lengths: Any) -> None:
 
 @pytest.mark.parametrize("value", ARRAYS)
 def test_stacks_and_copies_are_numpys(value: Any) -> None:
-    assert same(arithmetic.hstack((value, value)), np.hstack((value, value)))
-    assert same(arithmetic.copy(value), np.copy(value))
+    assert same(fast_arithmetic.hstack((value, value)), np.hstack((value, value)))
+    assert same(fast_arithmetic.copy(value), np.copy(value))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("number", [-2.0, -1.0, -0.0, 0.5, 1.0, 3.0, math.nan])
 def test_clipping_is_numpys(kind: Any, number: float) -> None:
     for low in (-1, 0.0, np.float64(-0.5)):
-        assert same(arithmetic.clip(kind(number), low, 1), np.clip(kind(number), low, 1))
+        assert same(fast_arithmetic.clip(kind(number), low, 1), np.clip(kind(number), low, 1))
 
 
 def right_angled() -> Iterator[Any]:
@@ -229,10 +229,10 @@ def right_angled() -> Iterator[Any]:
 
 def test_quaternions_are_scipys() -> None:
     original = metaworld("envs.sawyer_push_v3").Rotation
-    ours = arithmetic.rotation_like(original)
+    ours = fast_arithmetic.rotation_like(original)
     tilted = np.array([[0.8, 0.6, 0.0], [-0.6, 0.8, 0.0], [0.0, 0.0, 1.0]])
     skewed = tilted + 1e-3  # SciPy straightens it
     matrices = list(right_angled())
     for matrix in [*matrices, *(tilted @ each for each in matrices), skewed]:
         assert same(ours.from_matrix(matrix).as_quat(), original.from_matrix(matrix).as_quat())
-    assert arithmetic.quaternion(skewed) is None
+    assert fast_arithmetic.quaternion(skewed) is None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from env_adapters.cache import DiskCache
+from env_adapters.disk_cache import DiskCache
 from env_adapters.metaworld import shared_env
 from env_adapters.metaworld.library import fingerprint, metaworld, mujoco
 from env_adapters.metaworld.resets import Resets, SettledStates

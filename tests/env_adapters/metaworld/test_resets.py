@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from env_adapters.cache import DiskCache
+from env_adapters.disk_cache import DiskCache
 from env_adapters.metaworld import ALL_TASKS, resets
 from env_adapters.metaworld.library import mujoco
 from env_adapters.metaworld.resets import SettledStates
@@ -182,7 +182,7 @@ def test_a_start_is_not_changed_by_who_got_it(draw_two: Any, make: Any) -> None:
 
 
 def test_few_starts_are_kept(draw_two: Any, make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resets, "_MOST_KEPT", 1)
+    monkeypatch.setattr(resets, "_MOST_STARTS", 1)
     simulator, (first, second) = make("reach-v3"), draw_two("reach-v3")
     seen = [bits(simulator.start(goal, goal_visible=True)) for goal in (first, second) * 2]
     assert seen[:2] == seen[2:]

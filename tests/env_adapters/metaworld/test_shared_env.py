@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from env_adapters.cache import DiskCache
+from env_adapters.disk_cache import DiskCache
 from env_adapters.metaworld import ALL_TASKS
 from env_adapters.metaworld.resets import SettledStates
 from env_adapters.metaworld.shared_env import Models, SharedEnvs

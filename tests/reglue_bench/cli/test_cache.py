@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from env_adapters.cache import DiskCache
+from env_adapters.disk_cache import DiskCache
 from tests.reglue_bench.cli.conftest import Say
 
 

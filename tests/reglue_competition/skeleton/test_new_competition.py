@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from env_adapters.names import Asked
+from env_adapters.suite_names import FamilyRequest
 from reglue import Phase
 from reglue.environments.world import Cell
 from reglue.errors import UsageError
@@ -61,11 +61,12 @@ def test_hidden_tasks_are_played_where_their_package_is_installed(tmp_path: Path
 
 def test_treasures_follow_from_the_key_alone() -> None:
     first, again, other = (
-        hidden_tasks.named(Asked("30", {}, key)).config for key in (b"a" * 32, b"a" * 32, b"b" * 32)
+        hidden_tasks.named(FamilyRequest("30", {}, key)).config
+        for key in (b"a" * 32, b"a" * 32, b"b" * 32)
     )
     assert first == again != other
     with pytest.raises(UsageError, match="wanted the number of maps"):
-        hidden_tasks.named(Asked("many", {}))
+        hidden_tasks.named(FamilyRequest("many", {}))
 
 
 def test_a_treasure_can_be_found_by_what_is_seen() -> None:

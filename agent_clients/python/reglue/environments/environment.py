@@ -42,7 +42,7 @@ from reglue.spec import Array, Arrays, TaskSpec
 
 log = logging.getLogger("reglue")
 
-_MOST_WORDS = 4096  # of a fault: as many go over a wire
+_MOST_CHARACTERS = 4096  # of a fault's text: the protocol's limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Earned:
     observations: Mapping[str, npt.ArrayLike]  # name -> (P, *shape)
     terminated: npt.ArrayLike = False  # (P,): the task ended
     truncated: npt.ArrayLike = False  # (P,): time ran out
-    success: npt.ArrayLike = False  # (P,): the task's flag; agents are not told
+    success: npt.ArrayLike = False  # (P,): the task's flag; agents do not see it
 
 
 class StandardRandomness:
@@ -90,7 +90,7 @@ class Environment:
     """False if its episodes never report success: the score is then the mean return."""
 
     raw_actions = False
-    """True if it wants actions outside of a Box as they are: otherwise they are clipped for it."""
+    """True if it takes actions outside a Box; otherwise Reglue clips them before."""
 
     @property
     def variants(self) -> Mapping[str, int]:
@@ -157,14 +157,14 @@ class Environment:
         )
 
     def env_message(self, message: str) -> str:
-        """Answer a message of the benchmark's."""
+        """The answer to a message of the benchmark program."""
         return ""
 
     def env_cleanup(self) -> None:
         """Release what `env_init` took."""
 
     def play(self, play: Play) -> Played:
-        """Answer a whole Play: steps, then starts."""
+        """Take all steps of a Play, then begin its starts."""
         steps, starts = len(play.slots), len(play.starts)
         earned: object = self.env_step(play.actions, play.slots) if steps else Earned((), {})
         if not isinstance(earned, Earned):
@@ -191,7 +191,7 @@ class Environment:
 
     @property
     def _domains(self) -> DomainCheck:
-        """Of the present spec. A class of somebody's need not call a constructor of ours."""
+        """The checks of the present spec, made here: subclasses need not call a constructor."""
         check: DomainCheck | None = self.__dict__.get("_domain_check")
         if check is None or check.spec is not self.spec:
             check = self._domain_check = DomainCheck(self.spec)
@@ -213,37 +213,34 @@ class Worlds(Environment):
         self.raw_actions = bool(getattr(suite, "raw_actions", self.raw_actions))
         self._suite = suite
         self._worlds: dict[int, World] = {}
-        self._tasks: dict[int, str] = {}  # that slots began last
+        self._tasks: dict[int, str] = {}  # of each slot's last start
         self._standard: StandardRandomness | None = None
 
     @property
     def variants(self) -> Mapping[str, int]:
-        """The suite's."""
         return self._suite.variants
 
     @property
     def restores(self) -> bool:
-        """True if its worlds are Restorable."""
         return self._are(Restorable)
 
     @property
     def seeds(self) -> bool:
-        """True if its worlds are Seeded."""
         return self._are(Seeded)
 
     @property
     def standardizes(self) -> bool:
-        """The suite's."""
         return self._suite.standardizes
 
     def env_init(self, slots: int) -> TaskSpec:
-        """The suite's spec. Each cell has its own seed again."""
         self.env_cleanup()
         self._standard = None
         return conforming_spec(self._suite.spec).with_slots(slots)
 
     def play(self, play: Play) -> Played:
-        """Step and start world by world; those of one task together, as they may share memory."""
+        """Step and start the worlds one after another, ordered by task: worlds of one task may
+        share memory, which then stays in the processor's cache.
+        """
         played = Played.blank(self.spec, play, is_fresh=True)
         faults: dict[int, str] = {}
         illegal = set[int]()
@@ -297,12 +294,12 @@ class Worlds(Environment):
             played.success[row] = True
 
     def _keep(self, played: Played, row: int, observation: Arrays) -> None:
-        # Copied at once: worlds of a suite may share the array that they answer with.
+        # Copied at once: the worlds of a suite may share the array that they return.
         for tensor in self.spec.observations:
             played.observations[tensor.name][row] = conforming_row(observation, tensor, self.spec)
 
     def _discard(self, slot: int) -> None:
-        """Its world failed: nobody knows what it would do in another episode."""
+        """Close the slot's world, which failed: its later episodes could be wrong."""
         if (world := self._worlds.pop(slot, None)) is not None:
             try:
                 world.close()
@@ -311,27 +308,25 @@ class Worlds(Environment):
                 log.debug("a world that failed was not closed", exc_info=error)
 
     def env_get_state(self, slot: int) -> bytes:
-        """As its world's get_state."""
         state: bytes = self._routine(slot, Restorable, OutOfOrder, "get_state")
         return state
 
     def env_set_state(self, slot: int, state: bytes) -> None:
-        """As its world's set_state."""
         self._routine(slot, Restorable, UnknownKey, "set_state", state)
 
     def env_get_random_seed(self, slot: int) -> bytes:
-        """As its world's get_random_seed."""
         seed: bytes = self._routine(slot, Seeded, OutOfOrder, "get_random_seed")
         return seed
 
     def env_set_random_seed(self, slot: int, seed: bytes) -> None:
-        """As its world's set_random_seed."""
         self._routine(slot, Seeded, UnknownKey, "set_random_seed", seed)
 
     def _routine(
         self, slot: int, able: type, refusal: type[RoutineRefused], name: str, *arguments: bytes
     ) -> Any:
-        """Have the slot's world carry it out, if it is `able`; its UsageError is a refusal."""
+        """Call the routine of the slot's world, if that is `able`; its UsageError becomes a
+        refusal.
+        """
         world, routine = self._world_of(slot), f"env_{name}"
         if not isinstance(world, able):
             return getattr(super(), routine)(slot, *arguments)
@@ -359,7 +354,9 @@ class Worlds(Environment):
         self._worlds = {}
 
     def _are(self, kind: type) -> bool:
-        """Whether its worlds are of a kind; not, where none can be made: its slot says why."""
+        """Whether its worlds are of a kind. False if no world can be made: the start's fault says
+        why.
+        """
         try:
             return isinstance(self._world_of(0), kind)
         except Exception:  # noqa: BLE001 - the edge of somebody's world
@@ -373,17 +370,17 @@ class Worlds(Environment):
 
 def _fault(error: Exception) -> str:
     raise_interrupt(error)
-    return words(error)
+    return fault_text(error)
 
 
-def words(error: Exception) -> str:
-    """The end of the traceback of an environment's own error.
+def fault_text(error: Exception) -> str:
+    """The end of the traceback of an environment's error, at most 4096 characters.
 
-    An answer that fits no TaskSpec is told in its sentence: no line of theirs raised it.
+    For an answer that does not fit the TaskSpec it is the message alone, since our code raised it.
     """
     if isinstance(error, NotAnEnvironment):
-        return printable(str(error)[:_MOST_WORDS])
-    return printable("".join(traceback.format_exception(error))[-_MOST_WORDS:])
+        return printable(str(error)[:_MOST_CHARACTERS])
+    return printable("".join(traceback.format_exception(error))[-_MOST_CHARACTERS:])
 
 
 def _joined(spec: TaskSpec, parts: Sequence[Arrays]) -> Arrays:
@@ -396,10 +393,10 @@ def _joined(spec: TaskSpec, parts: Sequence[Arrays]) -> Arrays:
 
 
 def _column(name: str, values: npt.ArrayLike, rows: int, dtype: str) -> Array:
-    """A copy, (rows,)."""
-    given = conforming_array(f"env_step's {name}", values, np.dtype(dtype))
-    if given.shape == (rows,):
-        return given.copy()
-    if given.shape not in ((), (1,)):
-        raise NotAnEnvironment(f"env_step's {name}: got rows {given.shape}, wanted ({rows},)")
-    return np.full(rows, given.item(), given.dtype)
+    """A copy of `values`, (rows,); one value stands for all rows."""
+    column = conforming_array(f"env_step's {name}", values, np.dtype(dtype))
+    if column.shape == (rows,):
+        return column.copy()
+    if column.shape not in ((), (1,)):
+        raise NotAnEnvironment(f"env_step's {name}: got rows {column.shape}, wanted ({rows},)")
+    return np.full(rows, column.item(), column.dtype)

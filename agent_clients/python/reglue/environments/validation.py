@@ -1,6 +1,6 @@
 """Checks an environment's answers against its TaskSpec: names, shapes, dtypes and domains.
 
-Mistakes are raised as NotAnEnvironment, with what was got and wanted.
+Raises NotAnEnvironment for an answer that does not fit; its message says what it got and wanted.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def conforming_step(step: object) -> Step:
         type(step.reward) is float
         and math.isfinite(step.reward)
         and type(step.terminated) is type(step.truncated) is type(step.success) is bool
-    ):  # the common case, checked once
+    ):  # the common case, in one check
         return step
     return Step(
         reward=conforming_reward(step.reward),
@@ -77,15 +77,15 @@ def _one_number(what: str, value: object, wanted: str) -> float:
     if type(value) is int and abs(value) < 2**63:
         return float(value)
     try:
-        given = np.asarray(value)
+        array = np.asarray(value)
     except (TypeError, ValueError):  # of no array, such as rows of different lengths
-        given = np.array(None)
-    if given.dtype.kind not in "biuf":
+        array = np.array(None)
+    if array.dtype.kind not in "biuf":
         got = brief(value)
-    elif given.size != 1:
-        got = f"an array of shape {given.shape}"
+    elif array.size != 1:
+        got = f"an array of shape {array.shape}"
     else:
-        return float(given.item())
+        return float(array.item())
     raise NotAnEnvironment(f"{what}: got {got}, wanted {wanted}")
 
 
@@ -114,7 +114,7 @@ def conforming_names(observation: object, spec: TaskSpec) -> Mapping[str, Any]:
 
 def conforming_row(observation: object, tensor: TensorSpec, spec: TaskSpec) -> Array:
     """One tensor of one world's observation, `shape`; it may be the world's own array."""
-    if type(observation) is dict:  # the common case, checked once
+    if type(observation) is dict:  # the common case, in one check
         value = observation.get(tensor.name)
         if (
             type(value) is np.ndarray
@@ -139,16 +139,16 @@ def conforming_rows(
 def conforming_array(what: str, value: Any, dtype: np.dtype[Any], *, copy: bool = False) -> Array:
     """`value` in `dtype`, which no integer may change; `copy`: never `value`'s own memory."""
     try:
-        given = np.array(value, copy=copy or None)
+        array = np.array(value, copy=copy or None)
     except ValueError:  # rows of different lengths
         raise NotAnEnvironment(f"{what}: got {value!r}, wanted an array of {dtype}") from None
-    cast = same_numbers(given, dtype)
+    cast = same_numbers(array, dtype)
     if cast is not None:
         return cast
-    got = " ".join(str(given).split())  # in one line
+    got = " ".join(str(array).split())  # in one line
     got = got if len(got) <= _MOST_WORDS else f"{got[:_MOST_WORDS]} …"
     raise NotAnEnvironment(
-        f"{what}: got {got} of dtype {given.dtype}, wanted numbers that are the same in {dtype}"
+        f"{what}: got {got} of dtype {array.dtype}, wanted numbers that are the same in {dtype}"
     )
 
 
@@ -156,8 +156,7 @@ class DomainCheck:
     """Checks batches of observations against the domains of their tensors.
 
     A number that a Discrete, MultiDiscrete or MultiBinary lacks is a mistake. Observations with
-    numbers outside a Box, or NaN, are passed on and counted; the log tells of the 1st, the 10th,
-    the 100th, ….
+    numbers outside a Box, or NaN, are passed on and counted; the 1st, 10th, 100th, … are logged.
     """
 
     def __init__(self, spec: TaskSpec) -> None:
@@ -173,14 +172,14 @@ class DomainCheck:
     def mistakes(
         self, observations: Arrays, slots: Sequence[int], failed: Container[int] = ()
     ) -> dict[int, str]:
-        """What is wrong, by slot; `slots` are those of the rows. `failed` ones said nothing."""
+        """The mistakes by slot. Row k is of slot `slots[k]`; slots in `failed` are not checked."""
         found: dict[int, str] = {}
         self.outside_last = 0
         for tensor, (low, high) in self._limits:
             rows = observations[tensor.name]
             if len(low) > (count := len(rows)):
                 low, high = low[:count], high[:count]  # noqa: PLW2901 - no call, as each turn asks
-            # Of a number and NaN these take the number, and differ from what was given.
+            # fmin and fmax replace NaN by the bound, so `inside` then differs from `rows`.
             inside = np.fmin(np.fmax(rows, low), high)
             if inside.tobytes() != rows.tobytes():
                 self._look(tensor, rows, slots, failed, found)
@@ -207,14 +206,14 @@ class DomainCheck:
             count = self.outside[tensor.name]
             if count == 10 ** (len(str(count)) - 1):
                 what = _outside(tensor, rows[row], within[row])
-                log.warning("%s, and passed it on as it is; so far %d of these", what, count)
+                log.warning("%s, and passed it on; so far %d of these", what, count)
 
 
-_FEW = 2**16  # numbers that are quicker compared one by one than with what is repeated
+_FEW = 2**16  # numbers; up to as many, comparing arrays of equal shape is quicker than broadcasting
 
 
 def _repeated(tensor: TensorSpec, rows: int) -> tuple[Array, Array]:
-    """A tensor's limits, of as many rows, or of one where a row is large."""
+    """A tensor's limits, repeated for `rows` rows, or broadcast if these would be large."""
     assert tensor.limits is not None, "nothing is outside"
     shape = (rows if rows * tensor.size <= _FEW else 1, *tensor.shape)
     low, high = (np.broadcast_to(end, shape) for end in tensor.limits)

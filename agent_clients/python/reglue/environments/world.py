@@ -22,10 +22,10 @@ class Cell:
     task: str
     variant: int  # which goal, configuration, … of the task
     seed: int  # of the environment, 0 to 2**63 - 1
-    repeat: int  # tells planned repetitions of a variant apart
+    repeat: int  # the number of this repetition of the variant
     phase: Phase  # EVALUATE ends at the first success
-    steps: int = 0  # of the run, before this episode; 0 where runs are not counted so
-    seeds_reset: bool = False  # a `reset(seed=)` of the environment's own takes `seed` as it is
+    steps: int = 0  # of the run before this episode; 0 if the run does not count them
+    seeds_reset: bool = False  # `seed` itself is the argument of the environment's reset(seed=)
 
 
 @value
@@ -49,9 +49,9 @@ class World(Protocol):
         """Take one step. Actions are legal values of their domains; with the suite's
         `raw_actions` finite numbers may lie outside of a Box.
 
-        Raises reglue.IllegalAction, with nothing changed, for an action that it cannot play and
-        that its TaskSpec does not exclude, such as a move against the rules: the agent's error.
-        Any other exception is the environment's failure.
+        Raises reglue.IllegalAction, with nothing changed, for an action that the TaskSpec allows
+        and the world cannot play, such as a move against the rules: it is the agent's error. Any
+        other exception is the environment's failure.
         """
 
     def close(self) -> None:
@@ -98,10 +98,11 @@ class Rendered(Protocol):
 class Suite(Protocol):
     """Makes the worlds of one process, which may share what is expensive to build.
 
-    A suite whose episodes never tell of success sets `tells_success = False`; its mean return
-    is then its score. One that can make only so many worlds sets `max_slots`. One whose worlds
-    want actions outside of a Box as they are, to clip them or to charge for what is beyond, sets
-    `raw_actions = True`; otherwise they are clipped before its worlds see them.
+    Three optional attributes:
+    - `tells_success = False`: its episodes never report success, so the score is the mean return;
+    - `max_slots`: the most worlds that it can make;
+    - `raw_actions = True`: its worlds get actions outside a Box unclipped, to clip them or to
+      charge for them. Otherwise Reglue clips actions before.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""What learners with discrete actions share: the action that they need, and how they choose."""
+"""Shared by learners with one discrete action: its check, and ε-greedy choices."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def discrete_action(spec: TaskSpec, agent: str) -> Discrete:
             raise NotAnAgent(f"{agent} needs one discrete action; this task has {got}")
 
 
-def epsilon_greedy(values: Sequence[float], chance: Rng, epsilon: float) -> int:
+def epsilon_greedy(values: Sequence[float], rng: Rng, epsilon: float) -> int:
     """The index of a highest of `values`, ties equally likely; with probability `epsilon` any
     index.
 
     Sutton & Barto 2018, section 2.2. It draws no more words than it needs.
     """
-    if epsilon and chance.uniform() < epsilon:
-        return chance.below(len(values))
+    if epsilon and rng.uniform() < epsilon:
+        return rng.below(len(values))
     best = max(values)
     places = [place for place, value in enumerate(values) if value == best]
-    return places[0] if len(places) == 1 else places[chance.below(len(places))]
+    return places[0] if len(places) == 1 else places[rng.below(len(places))]

@@ -1,4 +1,4 @@
-"""Always takes the same action: shows what an environment does when nobody reacts to it."""
+"""Always takes the same action: shows an environment that nobody controls."""
 
 from __future__ import annotations
 
@@ -45,13 +45,11 @@ class Constant(Agent):
                 )
 
     def agent_start(self, observations: Arrays, starts: Starts) -> Arrays:
-        """Act."""
         return self._act(len(starts))
 
     def agent_step(
         self, rewards: npt.NDArray[np.float64], observations: Arrays, steps: Steps
     ) -> Arrays:
-        """Take the action again."""
         return self._act(len(steps))
 
     def _act(self, rows: int) -> Arrays:

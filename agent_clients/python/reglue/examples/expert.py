@@ -8,7 +8,12 @@ MT50's.
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
+import sys
 import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,8 +21,7 @@ import numpy.typing as npt
 
 from reglue.agents.agent import Agent
 from reglue.agents.metaworld import ALL_TASKS, MT10, MT25, MT50
-from reglue.errors import NotAnAgent, UnknownName
-from reglue.examples.policies import policies
+from reglue.errors import MissingExtra, NotAnAgent, UnknownName
 from reglue.messages.agent import Starts, Steps
 from reglue.spec import Array, Arrays, TaskSpec
 
@@ -44,14 +48,14 @@ class ExpertAgent(Agent):
         self._task = task
 
     def agent_init(self, spec: TaskSpec) -> None:
-        """Raise NotAnAgent if the task cannot be told."""
+        """Raise NotAnAgent if observations do not say which task is played."""
         width = {tensor.name: tensor.size for tensor in spec.observations}.get("observation", 0)
-        told = any(tensor.name == "task" for tensor in spec.observations)
+        shows_task = any(tensor.name == "task" for tensor in spec.observations)
         if width < ROBOT_NUMBERS:
             raise NotAnAgent(
                 "the expert plays only Meta-World: got no `observation` of 39 numbers or more"
             )
-        if self._task is None and not told and width - ROBOT_NUMBERS not in _ORDERS:
+        if self._task is None and not shows_task and width - ROBOT_NUMBERS not in _ORDERS:
             raise NotAnAgent(
                 f"the expert cannot tell the task: got {width - ROBOT_NUMBERS} numbers after the "
                 "robot's 39, wanted a one-hot of 10, 25 or 50; give it task=NAME, "
@@ -90,3 +94,34 @@ class ExpertAgent(Agent):
             return ALL_TASKS[int(np.ravel(observations["task"][row])[0])]
         one_hot = observations["observation"][row, ROBOT_NUMBERS:]
         return _ORDERS[len(one_hot)][int(np.argmax(one_hot))]
+
+
+_PACKAGE = "metaworld"
+
+
+def policies() -> Mapping[str, Any]:
+    """The policies' classes by task name. Raises MissingExtra."""
+    try:
+        if _PACKAGE in sys.modules:
+            module = importlib.import_module(f"{_PACKAGE}.policies")
+        else:
+            with _stub_package():
+                module = importlib.import_module(f"{_PACKAGE}.policies")
+    except ModuleNotFoundError as error:
+        raise MissingExtra("the example agent `expert`", "metaworld", "Meta-World") from error
+    found: Mapping[str, Any] = module.ENV_POLICY_MAP
+    return found
+
+
+@contextmanager
+def _stub_package() -> Iterator[None]:
+    """Load modules without the package around them; they leave `sys.modules` at the end."""
+    spec = importlib.util.find_spec(_PACKAGE)
+    if spec is None:
+        raise ModuleNotFoundError(name=_PACKAGE)
+    sys.modules[_PACKAGE] = importlib.util.module_from_spec(spec)
+    try:
+        yield
+    finally:
+        for name in [each for each in sys.modules if each.split(".")[0] == _PACKAGE]:
+            del sys.modules[name]

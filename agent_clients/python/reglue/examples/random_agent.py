@@ -23,7 +23,6 @@ class RandomAgent(EpisodeAgent):
     partial_turns = True
 
     def new_episode(self, seed: int) -> AgentEpisode:
-        """With a generator of its own."""
         return _Episode(self.spec, seed)
 
 

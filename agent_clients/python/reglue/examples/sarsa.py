@@ -72,7 +72,6 @@ class Sarsa(EpisodeAgent):
         self.average_reward = 0.0  # of the differential form; otherwise it stays 0
 
     def new_episode(self, seed: int) -> AgentEpisode:
-        """Traces begin empty."""
         return _Episode(self, seed)
 
     def agent_freeze(self) -> None:
@@ -88,18 +87,18 @@ class Sarsa(EpisodeAgent):
         """The estimated value of each action for an observation's numbers, row-major."""
         return self._values(self._features.active(numbers))
 
-    def _choose(self, values: list[float], chance: Rng) -> int:
-        return epsilon_greedy(values, chance, 0.0 if self._is_judged else self.epsilon)
+    def _choose(self, values: list[float], rng: Rng) -> int:
+        return epsilon_greedy(values, rng, 0.0 if self._is_judged else self.epsilon)
 
     def _values(self, active: list[int]) -> list[float]:
         return [_value(weights, active) for weights in self._weights]
 
 
 class _Episode(AgentEpisode):
-    """One episode of Sarsa: acts, and teaches what all share."""
+    """One episode of Sarsa: acts, and teaches the weights that all slots share."""
 
     def __init__(self, sarsa: Sarsa, seed: int) -> None:
-        self._sarsa, self._chance = sarsa, Rng(seed)
+        self._sarsa, self._rng = sarsa, Rng(seed)
         self._active: list[int] = []  # features of the present state
         self._action = 0
         self._traces: list[dict[int, float]] = [{} for _ in sarsa._weights]
@@ -108,7 +107,7 @@ class _Episode(AgentEpisode):
     def start(self, observation: npt.NDArray[Any]) -> int:
         sarsa = self._sarsa
         self._active = sarsa._features.active(_numbers(observation))
-        self._action = sarsa._choose(sarsa._values(self._active), self._chance)
+        self._action = sarsa._choose(sarsa._values(self._active), self._rng)
         return sarsa._first + self._action
 
     def step(self, reward: float, observation: npt.NDArray[Any]) -> int:
@@ -116,7 +115,7 @@ class _Episode(AgentEpisode):
         sarsa = self._sarsa
         active = sarsa._features.active(_numbers(observation))
         values = sarsa._values(active)
-        action = sarsa._choose(values, self._chance)
+        action = sarsa._choose(values, self._rng)
         if not sarsa._is_judged:
             self._learn(reward + sarsa.spec.discount * values[action])
         self._active, self._action = active, action

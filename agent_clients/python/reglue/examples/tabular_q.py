@@ -1,4 +1,4 @@
-"""Q-learning by a table: learns the values of the best actions, whatever it plays.
+"""Tabular Q-learning: learns the values of the best actions, whichever it takes.
 
 Watkins 1989; Sutton & Barto 2018, "Reinforcement Learning: An Introduction", 2nd edition,
 section 6.5, the box on page 131.
@@ -50,7 +50,6 @@ class TabularQ(EpisodeAgent):
         self._frozen = False
 
     def new_episode(self, seed: int) -> AgentEpisode:
-        """It teaches the table that all share."""
         return _Episode(self, seed)
 
     def agent_freeze(self) -> None:
@@ -71,14 +70,14 @@ class _Episode(AgentEpisode):
     """One episode of Q-learning."""
 
     def __init__(self, table: TabularQ, seed: int) -> None:
-        self._table, self._chance = table, Rng(seed)
+        self._table, self._rng = table, Rng(seed)
         self._state = self._action = 0
 
     def start(self, observation: npt.NDArray[Any]) -> int:
         table = self._table
         self._state = _state(observation)
         epsilon = 0.0 if table._is_judged else table.epsilon
-        self._action = epsilon_greedy(table.values(self._state), self._chance, epsilon)
+        self._action = epsilon_greedy(table.values(self._state), self._rng, epsilon)
         return table._first + self._action
 
     def step(self, reward: float, observation: npt.NDArray[Any]) -> int:
@@ -94,7 +93,7 @@ class _Episode(AgentEpisode):
             self._learn(reward)
 
     def _learn_before(self, reward: float, observation: npt.NDArray[Any]) -> None:
-        """Of an observation that is not the last."""
+        """Learn from a reward and an observation from which the episode goes on."""
         best = max(self._table.values(_state(observation)))
         self._learn(reward + self._table.spec.discount * best)
 

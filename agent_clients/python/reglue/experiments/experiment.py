@@ -24,17 +24,17 @@ class Experiment(Routines):
         rl.cleanup()
     ```
     `task` and `variant` choose what the environment plays: by default its first task.
-    `address`, `token`, `ca`, `tls_name` and `transport` as of `connect`. Routines wait until the
-    glue has an agent and an environment, at most `timeout_s` seconds. If the connection breaks it
-    connects again, as long as the glue allows, and every routine is carried out once.
+    `address`, `token`, `ca`, `tls_name` and `transport` are as in `connect`. Routines wait until
+    the glue has an agent and an environment, at most `timeout_s` seconds. If the connection breaks
+    it connects again, as long as the glue allows, and every routine is carried out once.
 
-    In a `with` statement SIGTERM raises SystemExit(143), so that the glue is told, as of Ctrl-C;
-    `handle_signals` as of `connect`.
+    In a `with` statement SIGTERM raises SystemExit(143), so that the program leaves the session, as
+    after Ctrl-C; `handle_signals` is as in `connect`.
 
     Raises Unreachable, Refused, UsageError (no address), and SessionLost from routines.
     """
 
-    def __init__(  # noqa: PLR0913 - all that a program may say of how it comes in
+    def __init__(  # noqa: PLR0913 - as `connect`
         self,
         address: str | None = None,
         token: str | None = None,

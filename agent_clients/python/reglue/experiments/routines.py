@@ -127,7 +127,7 @@ class Routines:
 
         The slots play `task` and `variant` from now on, if given: by default variant 0 of that
         task, or that variant of each slot's own task. No episode may be in play there. The agent
-        is not told of goals, and keeps what it knows; a freeze() goes on.
+        does not see goals, and keeps what it has learned; a freeze() stays in effect.
         """
         return self._ask(RLStart(given_slots(slots), given_goal(task, variant)), Started)
 

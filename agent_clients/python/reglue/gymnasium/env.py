@@ -10,8 +10,8 @@ import gymnasium
 import numpy as np
 
 from reglue.errors import BadArgument, NotCopied, OutOfOrder
-from reglue.gymnasium.spaces import ActionRows, space_of, value_of
-from reglue.gymnasium.stepped_session import Landed, SteppedSession
+from reglue.gymnasium.stepped_session import SteppedSession, TurnResult
+from reglue.gymnasium.tensor_spaces import ActionRows, space_of, value_of
 from reglue.messages.agent import Budget, Phase
 from reglue.spec import Array, TaskSpec
 
@@ -19,7 +19,7 @@ _ALL = np.ones(1, np.bool_)
 
 
 class GlueEnv(gymnasium.Env[Any, Any]):
-    """Episodes that a glue gives out, one after another, as a program steps them.
+    """Plays the episodes of a glue's run, one after another; the program steps them.
 
     `reset` begins the next episode of the glue's; one in mid-episode is abandoned, which is free
     while the agent trains and a failed episode where it is judged. A seed in the first `reset` is
@@ -40,7 +40,7 @@ class GlueEnv(gymnasium.Env[Any, Any]):
         render_mode: str | None = None,
         again: Callable[[], GlueEnv] | None = None,
     ) -> None:
-        """`again` makes another of the same arguments; None: nothing does."""
+        """`again` makes a copy with the same arguments; None: it cannot be copied."""
         self.metadata = drawing_metadata(render_mode)
         self.render_mode = render_mode
         self._again = again
@@ -57,12 +57,12 @@ class GlueEnv(gymnasium.Env[Any, Any]):
 
     @property
     def budget(self) -> Budget:
-        """The time that the glue leaves to this agent, microseconds."""
+        """This agent's remaining time, microseconds."""
         return self._session.budget
 
     @property
     def policy(self) -> object:
-        """What plays the episodes that are judged, as they come; None: TrainingOver is raised."""
+        """The agent that plays the episodes that are judged; None: they raise TrainingOver."""
         return self._session.policy
 
     @policy.setter
@@ -110,23 +110,23 @@ class GlueEnv(gymnasium.Env[Any, Any]):
         session.check_open()
         if not session.acts[0]:
             raise OutOfOrder(got="step() without an episode", wanted="reset() first")
-        landed = session.act(self._rows.arrays(_batch_of_one(action)))
-        terminated, truncated = bool(landed.terminated[0]), bool(landed.truncated[0])
-        info = _info(landed)
+        result = session.act(self._rows.arrays(_batch_of_one(action)))
+        terminated, truncated = bool(result.terminated[0]), bool(result.truncated[0])
+        info = _info(result)
         if (terminated or truncated) and (succeeded := session.succeeded()) is not None:
             info["is_success"] = succeeded
         seen = session.observations()
-        return self._seen(seen), float(landed.rewards[0]), terminated, truncated, info
+        return self._seen(seen), float(result.rewards[0]), terminated, truncated, info
 
     def render(self) -> Any:
-        """What the program sees, (height, width, 3) uint8; None without a `render_mode`.
+        """A picture of the episode, (height, width, 3) uint8; None without a `render_mode`.
 
-        Raises UsageError before the first reset, and where nothing can be drawn.
+        Raises UsageError before the first reset, and if the environment cannot draw.
         """
         return self._session.picture(0) if self.render_mode else None
 
     def close(self) -> None:
-        """Leave the session; the glue is told."""
+        """Leave the session, and tell the glue."""
         self._leave()
 
     def _seen(self, rows: dict[str, Array]) -> Any:
@@ -140,14 +140,14 @@ class GlueEnv(gymnasium.Env[Any, Any]):
 
 
 def drawing_metadata(render_mode: str | None) -> dict[str, Any]:
-    """Gymnasium's `metadata` of what was made to draw, or not."""
+    """Gymnasium's `metadata` of an environment with this render mode."""
     return (
         {"render_modes": [render_mode], "render_fps": 30} if render_mode else {"render_modes": []}
     )
 
 
 def reduced(again: Callable[[], object] | None) -> tuple[Any, ...]:
-    """How to copy what `again` makes, for `__reduce__`. Raises NotCopied."""
+    """The result of `__reduce__` for an environment that `again` makes. Raises NotCopied."""
     if again is None:
         raise NotCopied(
             "a session at a glue has one program and cannot be copied: reglue.make() makes another"
@@ -166,7 +166,7 @@ def _batch_of_one(action: Any) -> Any:
     return np.asarray(action)[np.newaxis]
 
 
-def _info(landed: Landed) -> dict[str, bool]:
-    """The words that are true."""
+def _info(result: TurnResult) -> dict[str, bool]:
+    """The flags that are set."""
     words = ("clipped", "defaulted", "void", "cut_off")
-    return {word: True for word in words if getattr(landed, word) is not None}
+    return {word: True for word in words if getattr(result, word) is not None}

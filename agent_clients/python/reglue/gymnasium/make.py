@@ -69,7 +69,7 @@ def make(where: str | None = None, benchmark: str | None = None, **options: Any)
 
 
 make.metadata = {"render_modes": ["rgb_array"]}  # type: ignore[attr-defined]
-"""By which `gymnasium.make` knows how to show a window, and to collect frames."""
+"""`gymnasium.make` reads it to show a window or to collect frames."""
 
 
 def make_vec(
@@ -92,8 +92,8 @@ def make_vec(
 
     Raises as `make`.
     """
-    given: object = num_envs
-    if given is not None and not (isinstance(given, int) and given >= 1):
+    number: object = num_envs
+    if number is not None and not (isinstance(number, int) and number >= 1):
         raise BadArgument(f"got num_envs {num_envs!r}, wanted an integer of 1 or more")
     try:
         mode = AutoresetMode(autoreset_mode)
@@ -115,7 +115,7 @@ def _session(
     for name in (where, benchmark):
         if not isinstance(name, str | None):
             raise BadArgument(f"got {name!r}, wanted an address or a benchmark's name")
-    address, benchmark = _chosen(where, benchmark)
+    address, benchmark = _address_and_benchmark(where, benchmark)
     if address is None:
         assert benchmark is not None
         _check_name(benchmark)
@@ -125,7 +125,7 @@ def _session(
         raise NotAnEnvironment("a session at a glue cannot draw: make it with render_mode=None")
     for name in options.keys() - _OPTIONS:
         raise UnknownName("option of a session", name, _OPTIONS)
-    session = SteppedSession(_connected(address, slots or 0, **options))
+    session = SteppedSession(_connect(address, slots or 0, **options))
     try:
         if slots is not None and session.spec.slots != slots:
             raise UsageError(
@@ -149,11 +149,13 @@ def _check_name(benchmark: str) -> None:
 
 
 def _again(make_it: partial[Any]) -> partial[Any] | None:
-    """How to make another; None where a glue has to give one out."""
-    return None if _chosen(*make_it.args)[0] else make_it
+    """A function that makes a copy; None at a glue, where a session cannot be copied."""
+    return None if _address_and_benchmark(*make_it.args)[0] else make_it
 
 
-def _chosen(where: str | None, benchmark: str | None) -> tuple[str | None, str | None]:
+def _address_and_benchmark(
+    where: str | None, benchmark: str | None
+) -> tuple[str | None, str | None]:
     """The address, if there is one, and the benchmark. Raises UsageError."""
     if where is not None and (benchmark is not None or _ADDRESS.fullmatch(where)):
         return where, benchmark
@@ -169,7 +171,7 @@ def _chosen(where: str | None, benchmark: str | None) -> tuple[str | None, str |
 
 
 class _Program(Agent):
-    """What a stepped session says of itself."""
+    """The declaration of a stepped session to the glue."""
 
     partial_turns = False
     adapts = True  # evaluate() may get an agent that does
@@ -178,7 +180,7 @@ class _Program(Agent):
         self.max_slots = slots
 
 
-def _connected(  # noqa: PLR0913 - as `connect`
+def _connect(  # noqa: PLR0913 - as `connect`
     address: str,
     slots: int,
     *,
@@ -214,18 +216,18 @@ def _check_plays(spec: TaskSpec, benchmark: str) -> None:
     for what in ("observations", "actions"):
         if getattr(spec, what) != getattr(wanted, what):
             raise UsageError(
-                f"got a session whose {what} are {_named(getattr(spec, what))}, wanted those of "
-                f"{benchmark}: {_named(getattr(wanted, what))}"
+                f"got a session whose {what} are {_tensor_list(getattr(spec, what))}, wanted those "
+                f"of {benchmark}: {_tensor_list(getattr(wanted, what))}"
             )
 
 
-def _named(tensors: Any) -> str:
+def _tensor_list(tensors: Any) -> str:
     return ", ".join(f"{each.name} {each.dtype}{list(each.shape)}" for each in tensors)
 
 
 def _spec(where: str | None, benchmark: str | None, options: dict[str, Any]) -> EnvSpec:
-    """What Gymnasium makes it again by; without an address, which may hold a token."""
-    address, benchmark = _chosen(where, benchmark)
+    """The EnvSpec by which Gymnasium makes it again, without the address: it may hold a token."""
+    address, benchmark = _address_and_benchmark(where, benchmark)
     if address is not None:
         return env_spec("Session")
     return env_spec(str(benchmark), benchmark=benchmark, **options)

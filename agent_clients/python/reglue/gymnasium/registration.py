@@ -17,7 +17,7 @@ def env_id(name: str) -> str:
 
 
 def env_spec(name: str, **kwargs: object) -> EnvSpec:
-    """How Gymnasium makes the environment of a name."""
+    """The EnvSpec by which Gymnasium makes the environment called `name`."""
     return EnvSpec(
         env_id(name),
         entry_point="reglue.gymnasium:make",
@@ -41,7 +41,7 @@ def register_all() -> None:
 
 
 def _names() -> Iterable[str]:
-    """Without the extra `server` there are none."""
+    """The names of benchmarks; none without the extra `server`."""
     for entry in entry_points(group="reglue.training", name="names"):
         with contextlib.suppress(ImportError):
             found: Iterable[str] = entry.load()()

@@ -1,8 +1,9 @@
-"""A session seen from the program's side: the program steps the slots, the glue answers.
+"""A session for a training loop: the program steps the slots, although the glue calls.
 
-A glue calls and an agent answers. A training loop calls, too: so a turn of the glue's waits here
-until the loop steps or resets. Of each slot the program has seen a step or start and acts next
-(`acts`), or a start waits that it has not seen yet (`waits`), or there is no episode.
+A glue calls, and an agent answers. A training loop wants to call, too: so the glue's turn waits
+here until the loop steps or resets. Each slot is in one of three states: the program has seen a
+step or start and acts next (`acts`); a start waits that the program has not seen (`waits`); or
+there is no episode.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Landed:
-    """What a turn tells of each slot, (S,) each."""
+class TurnResult:
+    """The results of a turn for each slot, (S,) each."""
 
     rewards: npt.NDArray[np.float64]
     terminated: Mask
@@ -54,22 +55,22 @@ class Landed:
     defaulted: Mask | None = None  # the glue played a default
     void: Mask | None = None  # the environment failed
     cut_off: Mask | None = None  # the glue began another episode, or another phase
-    is_plain: bool = False  # all slots stepped, and nothing of the above is to be told
+    is_plain: bool = False  # all slots stepped, and no flag above is set
 
     @property
     def ended(self) -> Mask:
-        """Whose episode is over."""
+        """The slots whose episode is over."""
         return self.terminated | self.truncated
 
 
 class LocalGlue(Protocol):
-    """What plays episodes in this process, beside its calls."""
+    """Plays a benchmark's episodes in this process; what it offers besides its calls."""
 
     def choose(self, seed: int | None) -> None:
-        """Before the first episode: which episodes are played; None leaves them as they are."""
+        """Before the first episode: set the training seed, unless it is None."""
 
     def succeeded(self) -> bool | None:
-        """Whether the episode that ended last succeeded; None where that is not judged."""
+        """Whether the episode that ended last succeeded; None if success is not judged."""
 
     def picture(self, slot: int, *, is_over: bool) -> Any:
         """(height, width, 3) uint8. Raises UsageError."""
@@ -78,20 +79,19 @@ class LocalGlue(Protocol):
 class SteppedSession:
     """The slots of a session, which the program steps.
 
-    A method raises SessionLost where the session ended in the midst of something, and TrainingOver
-    where the program has to do something else first: the glue froze the agent, began another run,
-    or said farewell.
+    A method raises SessionLost if the session is lost, and TrainingOver if the program cannot step
+    on: the glue froze the agent, began another run, or said farewell.
     """
 
     def __init__(self, calls: Calls, local: LocalGlue | None = None) -> None:
-        """Takes the session up to AgentInit. Raises as `connect`."""
+        """Wait for AgentInit. Raises as `connect`."""
         self._local = local
-        self.policy: Agent | None = None  # plays what is judged, if there is one
+        self.policy: Agent | None = None  # plays the episodes that are judged
         self.budget = UNLIMITED
         self.phase = Phase.TRAIN
         self._calls = calls
         self._ended = ""  # why there is no session any more
-        self._stopped: Call | None = None  # what the program has to see to
+        self._stopped: Call | None = None  # the call that stops the program's loop
         self._was_cleaned = False
         self._reply: Reply | None = None  # to the last call, unless that is a turn
         init = self._call()
@@ -106,7 +106,7 @@ class SteppedSession:
         self.start_seeds = np.zeros(slots, np.uint64)
         self._everyone = np.arange(slots, dtype=np.uint32).tobytes()
         self._turn: Turn | None = None  # that waits for its answer
-        self._asked = np.zeros(0, np.uint32)  # the slots of its rows, in order
+        self._action_slots = np.zeros(0, np.uint32)  # the slots of its rows, in order
         self._nobody = np.zeros(slots, np.bool_)
         self.is_plain = False  # all slots have stepped and act; nearly always, so it is quick
         self._finals, self._starts = (
@@ -118,72 +118,75 @@ class SteppedSession:
     # Steps and starts.
 
     def choose(self, seed: int | None) -> None:
-        """Before the first episode: which are played, where this process chooses them."""
+        """Before the first episode: set the training seed, if this process plays the episodes."""
         if self._local is not None:
             self._local.choose(seed)
 
     def succeeded(self) -> bool | None:
-        """Whether the episode that ended last succeeded; None where the program is not told."""
+        """Whether the episode that ended last succeeded; None if the glue does not say."""
         return None if self._local is None else self._local.succeeded()
 
     def picture(self, slot: int) -> Any:
         """What the program sees of a slot, (height, width, 3) uint8. Raises UsageError."""
-        assert self._local is not None, "who makes it to draw has a local one"
+        assert self._local is not None, "only local sessions can render"
         return self._local.picture(slot, is_over=not self.acts[slot])
 
     def begin(self) -> None:
-        """Wait until an episode goes on, or its start waits."""
+        """Wait until an episode is in play, or a start waits."""
         self.check_open()
         while not (self.acts.any() or self.waits.any()):
             self._exchange(None, self.waits)
             self.check_open()
 
-    def act(self, arrays: Arrays) -> Landed:
+    def act(self, arrays: Arrays) -> TurnResult:
         """Play `arrays`, name -> (S, *shape), where the program acts; starts that wait are held."""
         return self._exchange(arrays, self._nobody if self.is_plain else self.waits.copy())
 
     def look_ahead(self) -> Mask:
-        """Take the next turn, if all episodes are over; the starts that wait.
+        """Receive the next turn, if all episodes are over. Returns the slots in which a start
+        waits.
 
-        If something else comes, whatever is done next raises it.
+        If another call comes, the next method raises TrainingOver or SessionLost.
         """
         if not (self.acts.any() or self.waits.any() or self._stopped or self._ended):
             self._exchange(None, self.waits)
         return self.waits
 
     def renew(self, mask: Mask) -> None:
-        """Abandon the episodes of `mask` that go on; then other starts wait there."""
+        """Abandon the episodes in play in the slots of `mask`; then starts wait there."""
         gone = mask & self.acts
         if gone.any():
             self._exchange(None, ~gone, gone)
 
     def show(self, mask: Mask) -> None:
-        """The program has seen the starts of `mask` that wait: it acts there from now on."""
-        shown = mask & self.waits
-        self.waits &= ~shown
-        self.acts |= shown
-        self.untouched |= shown
+        """Note that the program has seen the starts in the slots of `mask`, and acts there next."""
+        starts = mask & self.waits
+        self.waits &= ~starts
+        self.acts |= starts
+        self.untouched |= starts
 
     def observations(self) -> dict[str, Array]:
-        """The newest that the program may see of each slot, name -> (S, *shape); copies."""
+        """The newest observation of each slot that the program may see, name -> (S, *shape);
+        copies.
+        """
         turn = self._turn
         if turn is not None and self.is_plain:
             return {name: rows.copy() for name, rows in turn.observations.items()}
         seen = {name: rows.copy() for name, rows in self._finals.items()}
-        shown = self.untouched.nonzero()[0]
+        at_start = self.untouched.nonzero()[0]
         for name, rows in seen.items():
             if turn is not None:
                 first = len(turn.ends)
                 stepped = turn.observations[name][first : first + len(turn.steps)]
                 rows[turn.steps.slots] = stepped
-            rows[shown] = self._starts[name][shown]
+            rows[at_start] = self._starts[name][at_start]
         return seen
 
     def finals(self, slot: int) -> dict[str, Array]:
         """The last observation of the slot's last episode, by name; copies."""
         return {name: rows[slot].copy() for name, rows in self._finals.items()}
 
-    # What is no step.
+    # Evaluation, runs and the end.
 
     def check_open(self) -> None:
         """Raise TrainingOver or SessionLost if nothing can be stepped."""
@@ -192,7 +195,7 @@ class SteppedSession:
         if isinstance(self._stopped, AgentInit):
             raise TrainingOver(
                 "the run is over, and the glue begins another, with an agent that knows nothing: "
-                "make anew what learns, then reset()"
+                "make a new learner, then reset()"
             )
         if self._stopped is not None:
             raise TrainingOver(
@@ -209,9 +212,9 @@ class SteppedSession:
             self._init(self.spec)
 
     def evaluate(self, policy: object) -> str | None:
-        """Let `policy` play what is judged.
+        """Let `policy` play the episodes that are judged.
 
-        Returns the reason of the glue's farewell, or None where training goes on: reset() then.
+        Returns the reason of the glue's farewell, or None if training goes on: call reset() then.
         """
         if self._ended:
             self.check_open()
@@ -222,71 +225,75 @@ class SteppedSession:
         before, self.policy = self.policy, _player(policy, self.spec)
         try:
             call, self._stopped = self._stopped, None
-            self._reply = self._carried_out(call)
+            self._reply = self._carry_out(call)
             self._exchange(None, self.waits)
         finally:
             self.policy = before
         return self._ended or None
 
     def set_policy(self, policy: object) -> None:
-        """From now on `policy` plays what is judged; None: the program sees to it."""
+        """Let `policy` play the episodes that are judged; with None they raise TrainingOver."""
         self.policy = None if policy is None else _player(policy, self.spec)
 
     def leave(self) -> None:
-        """End the session; the glue is told if it goes on."""
+        """End the session, and tell the glue."""
         self._ended, self.is_plain = self._ended or "the environment was closed", False
         self._calls.close()
 
     # Turns.
 
-    def _exchange(self, arrays: Arrays | None, held: Mask, gone: Mask | None = None) -> Landed:
-        """Answer what waits for an answer, and take in the next turn; no rows: zeros.
+    def _exchange(self, arrays: Arrays | None, held: Mask, gone: Mask | None = None) -> TurnResult:
+        """Answer the last call, and receive the next turn. Without `arrays` actions are zeros.
 
-        If none comes, all episodes are cut off.
+        If no turn comes, all episodes are cut off.
         """
         if self._turn is not None:
             self._reply = self._answer(arrays, held, gone)
         turn = self._next_turn()
-        landed = self._cut_off() if turn is None else self._land(turn, held, gone)
-        self._turn, self.is_plain = turn, landed.is_plain
-        if turn is not None and not landed.is_plain:
-            self._asked = turn.steps.slots
+        result = self._cut_off() if turn is None else self._read_turn(turn, held, gone)
+        self._turn, self.is_plain = turn, result.is_plain
+        if turn is not None and not result.is_plain:
+            self._action_slots = turn.steps.slots
             if len(turn.starts):
-                self._asked = np.concatenate([turn.steps.slots, turn.starts.slots])
-        return landed
+                self._action_slots = np.concatenate([turn.steps.slots, turn.starts.slots])
+        return result
 
     def _answer(self, arrays: Arrays | None, held: Mask, gone: Mask | None) -> Actions:
-        asked = self._asked
+        slots_to_act = self._action_slots
         if self.is_plain and arrays is not None:
             return Actions(arrays)
         if self.is_plain and self._turn is not None:
-            asked = self._turn.steps.slots
+            slots_to_act = self._turn.steps.slots
         if arrays is None:
-            rows: Arrays = {each.name: each.empty(len(asked)) for each in self.spec.actions}
-        elif asked.tobytes() == self._everyone:
+            rows: Arrays = {each.name: each.empty(len(slots_to_act)) for each in self.spec.actions}
+        elif slots_to_act.tobytes() == self._everyone:
             rows = arrays
         else:
-            rows = {name: values[asked] for name, values in arrays.items()}
+            rows = {name: values[slots_to_act] for name, values in arrays.items()}
         return Actions(
             rows,
-            abandon=() if gone is None else tuple(asked[gone[asked]].tolist()),
-            held=tuple(asked[held[asked]].tolist()) if 1 in held.tobytes() else (),
+            abandon=() if gone is None else tuple(slots_to_act[gone[slots_to_act]].tolist()),
+            held=tuple(slots_to_act[held[slots_to_act]].tolist()) if 1 in held.tobytes() else (),
         )
 
-    def _land(self, turn: Turn, held: Mask, gone: Mask | None) -> Landed:
-        """What `turn` tells, after an answer that held and abandoned those."""
+    def _read_turn(self, turn: Turn, held: Mask, gone: Mask | None) -> TurnResult:
+        """The results of `turn`; the last answer held the slots of `held` and abandoned those of
+        `gone`.
+        """
         slots, self.phase = self.spec.slots, turn.phase
         is_whole = turn.steps.slots.tobytes() == self._everyone
         if not is_whole or len(turn.ends) or len(turn.starts) or 1 in held.tobytes():
-            return self._land_parts(turn, held, np.zeros(slots, np.bool_) if gone is None else gone)
+            return self._read_turn_in_parts(
+                turn, held, np.zeros(slots, np.bool_) if gone is None else gone
+            )
         if not self.is_plain:
             self.untouched[:] = False
         terminated, truncated = np.zeros((2, slots), np.bool_)
-        landed = Landed(turn.rewards.copy(), terminated, truncated, self._nobody, is_plain=True)
-        return _flagged(landed, turn.steps.flags) if any(turn.steps.flags.tobytes()) else landed
+        result = TurnResult(turn.rewards.copy(), terminated, truncated, self._nobody, is_plain=True)
+        return _flagged(result, turn.steps.flags) if any(turn.steps.flags.tobytes()) else result
 
-    def _land_parts(self, turn: Turn, held: Mask, gone: Mask) -> Landed:
-        """A turn with ends or starts, or without all slots, or after slots were held."""
+    def _read_turn_in_parts(self, turn: Turn, held: Mask, gone: Mask) -> TurnResult:
+        """The results of a turn with ends, starts or held slots, or without some slots."""
         slots, ended = self.spec.slots, len(turn.ends)
         ends, steps, starts = turn.ends.slots, turn.steps.slots, turn.starts.slots
         rewards, kinds, flags = np.zeros(slots), *np.zeros((2, slots), np.uint8)
@@ -302,7 +309,7 @@ class SteppedSession:
         self.acts &= ~((kinds > 0) | started | gone)
         self.untouched &= self.acts & held
         self._keep_starts(turn, started)
-        landed = Landed(
+        result = TurnResult(
             rewards,
             kinds == EndKind.TERMINATED,
             (kinds >= EndKind.TRUNCATED) | cut_off,
@@ -310,28 +317,30 @@ class SteppedSession:
             void=_some(kinds == EndKind.VOID),
             cut_off=_some(cut_off),
         )
-        return _flagged(landed, flags)
+        return _flagged(result, flags)
 
-    def _cut_off(self) -> Landed:
-        """No turn comes: all episodes are over."""
+    def _cut_off(self) -> TurnResult:
+        """The results if no turn comes: all episodes are over."""
         cut_off = self.acts.copy()
         self._keep_finals(cut_off)
         for mask in (self.acts, self.waits, self.untouched):
             mask[:] = False
         terminated, started = np.zeros((2, len(cut_off)), np.bool_)
         rewards = np.zeros(len(cut_off))
-        return Landed(rewards, terminated, cut_off, started, cut_off=_some(cut_off))
+        return TurnResult(rewards, terminated, cut_off, started, cut_off=_some(cut_off))
 
     def _keep_starts(self, turn: Turn, started: Mask) -> None:
         places = started[turn.starts.slots].nonzero()[0]
         at, first = turn.starts.slots[places], len(turn.ends) + len(turn.steps)
         self.start_seeds[at] = turn.starts.seeds[places]
-        for name, kept in self._starts.items():
-            kept[at] = turn.observations[name][first + places]
+        for name, rows in self._starts.items():
+            rows[at] = turn.observations[name][first + places]
         self.waits |= started
 
     def _keep_finals(self, mask: Mask) -> None:
-        """Of episodes without an end of the glue's: what the program saw last."""
+        """Remember what the program saw last in the slots of `mask`, whose episodes have no last
+        step.
+        """
         if mask.any():
             seen = self.observations()
             for name, rows in self._finals.items():
@@ -340,21 +349,21 @@ class SteppedSession:
     # Calls.
 
     def _next_turn(self) -> Turn | None:
-        """The next turn of the program's; None where it has to see to something else."""
+        """Receive the program's next turn; None if a call stops its loop."""
         while (call := self._call()) is not None:
-            is_policys = isinstance(call, Turn) and self.policy and call.phase is not Phase.TRAIN
-            if not is_policys and self._stops(call):
+            is_judged = isinstance(call, Turn) and self.policy and call.phase is not Phase.TRAIN
+            if not is_judged and self._stops(call):
                 self._stopped = call
                 return None
-            if isinstance(call, Turn) and not is_policys:
+            if isinstance(call, Turn) and not is_judged:
                 self._has_played = True
                 self._has_trained |= call.phase is Phase.TRAIN
                 return call
-            self._reply = self._carried_out(call)
+            self._reply = self._carry_out(call)
         return None
 
     def _call(self) -> Call | None:
-        """The next call; None after the farewell."""
+        """Receive the next call; None after the farewell."""
         reply, self._reply = self._reply, None
         try:
             numbered = self._calls.send(reply)
@@ -369,7 +378,7 @@ class SteppedSession:
         return numbered.call
 
     def _stops(self, call: Call) -> bool:
-        """Whether the program has to know of a call before it is answered."""
+        """Whether a call stops the program's loop before it is answered."""
         match call:
             case AgentInit():
                 return self._has_played
@@ -380,7 +389,7 @@ class SteppedSession:
             case _:
                 return False
 
-    def _carried_out(self, call: Call) -> Reply | None:
+    def _carry_out(self, call: Call) -> Reply | None:
         match call:
             case AgentInit(spec):
                 self._init(spec)
@@ -394,7 +403,7 @@ class SteppedSession:
             return play(self.policy, call)
         except BaseException as error:
             self._ended = f"the session is over: the policy failed: {error}"
-            self._calls.throw(error)  # the glue is told
+            self._calls.throw(error)  # so that the glue learns of it
             raise
 
 
@@ -407,9 +416,9 @@ def _player(policy: object, spec: TaskSpec) -> Agent:
     return agent
 
 
-def _flagged(landed: Landed, flags: Array) -> Landed:
+def _flagged(result: TurnResult, flags: Array) -> TurnResult:
     clipped, defaulted = flags & ActionFlag.CLIPPED != 0, flags & ActionFlag.DEFAULTED != 0
-    flagged = replace(landed, clipped=_some(clipped), defaulted=_some(defaulted))
+    flagged = replace(result, clipped=_some(clipped), defaulted=_some(defaulted))
     return replace(flagged, is_plain=False)
 
 

@@ -13,12 +13,12 @@ from gymnasium.vector.utils import batch_space
 
 from reglue.errors import BadArgument, OutOfOrder
 from reglue.gymnasium.env import drawing_metadata, reduced
-from reglue.gymnasium.spaces import ActionRows, space_of, value_of
-from reglue.gymnasium.stepped_session import Landed, Mask, SteppedSession
+from reglue.gymnasium.stepped_session import Mask, SteppedSession, TurnResult
+from reglue.gymnasium.tensor_spaces import ActionRows, space_of, value_of
 from reglue.messages.agent import Budget, Phase
 from reglue.spec import TaskSpec
 
-Stepped: TypeAlias = tuple[
+StepReturn: TypeAlias = tuple[
     Any, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]
 ]
 """Observations, rewards, terminated, truncated, infos."""
@@ -27,14 +27,14 @@ _WORDS = ("clipped", "defaulted", "void", "cut_off")
 
 
 class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
-    """Episodes that a glue gives out, in S slots, as a program steps them.
+    """Plays the episodes of a glue's run in S slots; the program steps them.
 
     `num_envs` is the session's number of slots. Autoreset is Gymnasium's: with NEXT_STEP a slot's
     first observation comes a step after its last, and its action of that step is ignored; with
     SAME_STEP both come at once, the last as `infos["final_obs"]`; with DISABLED a slot waits for
-    `reset(options={"reset_mask": mask})`. Otherwise as GlueEnv; `infos` has what is exceptional:
-    the words of GlueEnv's, and `idle` for slots for which the glue has no more episodes, whose rows
-    repeat their last observation.
+    `reset(options={"reset_mask": mask})`. Otherwise as GlueEnv; `infos` has GlueEnv's flags where
+    they are set, and `idle` for slots for which the glue has no more episodes, whose rows repeat
+    their last observation.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         render_mode: str | None = None,
         again: Callable[[], GlueVectorEnv] | None = None,
     ) -> None:
-        """`again` makes another of the same arguments; None: nothing does."""
+        """`again` makes a copy with the same arguments; None: it cannot be copied."""
         self.task_spec: TaskSpec = session.spec
         self.num_envs = session.spec.slots
         self.render_mode = render_mode
@@ -67,12 +67,12 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
 
     @property
     def budget(self) -> Budget:
-        """The time that the glue leaves to this agent, microseconds."""
+        """This agent's remaining time, microseconds."""
         return self._session.budget
 
     @property
     def policy(self) -> object:
-        """What plays the episodes that are judged, as they come; None: TrainingOver is raised."""
+        """The agent that plays the episodes that are judged; None: they raise TrainingOver."""
         return self._session.policy
 
     @policy.setter
@@ -81,7 +81,7 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
 
     @property
     def phase(self) -> Phase:
-        """What the present episodes are for."""
+        """The phase of the present episodes."""
         return self._session.phase
 
     @property
@@ -116,30 +116,30 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         self._has_begun = True
         return self._seen(), self._infos(None)
 
-    def step(self, actions: Any) -> Stepped:
+    def step(self, actions: Any) -> StepReturn:
         """Take a step in each slot. Raises BadArgument, OutOfOrder, TrainingOver, SessionLost."""
         session = self._session
         if session.is_plain:
-            landed = session.act(self._rows.arrays(actions))
-            if landed.is_plain:
-                return self._seen(), landed.rewards, landed.terminated, landed.truncated, {}
-            return self._stepped(landed, session.waits & False)
+            result = session.act(self._rows.arrays(actions))
+            if result.is_plain:
+                return self._seen(), result.rewards, result.terminated, result.truncated, {}
+            return self._step_result(result, session.waits & False)
         session.check_open()
         if not self._has_begun:
             raise OutOfOrder(got="step() without an episode", wanted="reset() first")
         arrays = self._rows.arrays(actions)
-        shown = session.waits.copy()  # in NEXT_STEP, instead of a step
-        if self.autoreset_mode is AutoresetMode.DISABLED and 1 in shown.tobytes():
-            over = shown.nonzero()[0].tolist()
+        seen_starts = session.waits.copy()  # in NEXT_STEP, instead of a step
+        if self.autoreset_mode is AutoresetMode.DISABLED and 1 in seen_starts.tobytes():
+            over = seen_starts.nonzero()[0].tolist()
             raise OutOfOrder(
                 got=f"step() in environments {over}, whose episodes are over",
                 wanted='reset(options={"reset_mask": mask}) first',
             )
-        if 1 not in session.acts.tobytes() and 1 not in shown.tobytes():
+        if 1 not in session.acts.tobytes() and 1 not in seen_starts.tobytes():
             session.begin()
-            shown = session.waits.copy()
-        landed = session.act(arrays) if 1 in session.acts.tobytes() else self._nothing()
-        return self._stepped(landed, shown)
+            seen_starts = session.waits.copy()
+        result = session.act(arrays) if 1 in session.acts.tobytes() else self._nothing()
+        return self._step_result(result, seen_starts)
 
     def render(self) -> tuple[Any, ...] | None:
         """A picture of each slot, as of GlueEnv; None without a `render_mode`."""
@@ -148,48 +148,48 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         return tuple(self._session.picture(slot) for slot in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Leave the session; the glue is told."""
+        """Leave the session, and tell the glue."""
         self._leave()
 
-    def _stepped(self, landed: Landed, shown: Mask) -> Stepped:
-        """What `step` returns; the starts of `shown` are seen now."""
+    def _step_result(self, result: TurnResult, seen_starts: Mask) -> StepReturn:
+        """The return value of `step`; the program sees the starts in the slots of `seen_starts`."""
         session, infos = self._session, dict[str, Any]()
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            shown, infos = self._autoreset(landed)
-        if 1 in shown.tobytes():
-            session.show(shown)
-        infos |= self._infos(landed)
-        return self._seen(), landed.rewards, landed.terminated, landed.truncated, infos
+            seen_starts, infos = self._autoreset(result)
+        if 1 in seen_starts.tobytes():
+            session.show(seen_starts)
+        infos |= self._infos(result)
+        return self._seen(), result.rewards, result.terminated, result.truncated, infos
 
-    def _autoreset(self, landed: Landed) -> tuple[Mask, dict[str, Any]]:
-        """SAME_STEP: the starts that are seen at once, and what they hide."""
+    def _autoreset(self, result: TurnResult) -> tuple[Mask, dict[str, Any]]:
+        """In SAME_STEP: the slots whose starts are seen, and infos of the episodes that ended."""
         infos: dict[str, Any] = {}
-        over = landed.ended
+        over = result.ended
         if 1 in over.tobytes():
             for slot in over.nonzero()[0].tolist():
                 final = value_of(self.task_spec.observations, self._session.finals(slot))
-                words = {word: True for word in _WORDS if _has(landed, word, slot)}
+                words = {word: True for word in _WORDS if _has(result, word, slot)}
                 infos = self._add_info(infos, {"final_obs": final, "final_info": words}, slot)
             self._session.look_ahead()
         return self._session.waits.copy(), infos
 
-    def _nothing(self) -> Landed:
-        """A step in which only starts are seen."""
+    def _nothing(self) -> TurnResult:
+        """The result of a step in which only starts are seen."""
         terminated, truncated, started = np.zeros((3, self.num_envs), np.bool_)
-        return Landed(np.zeros(self.num_envs), terminated, truncated, started)
+        return TurnResult(np.zeros(self.num_envs), terminated, truncated, started)
 
     def _seen(self) -> Any:
         return value_of(self.task_spec.observations, self._session.observations())
 
-    def _infos(self, landed: Landed | None) -> dict[str, Any]:
-        """What is not all zeros, each with its mask."""
+    def _infos(self, result: TurnResult | None) -> dict[str, Any]:
+        """Every info that is not False in all slots, with its mask."""
         session, infos = self._session, dict[str, Any]()
-        if landed is not None and self.autoreset_mode is not AutoresetMode.SAME_STEP:
-            _add(infos, landed, ("void", "cut_off"))
-        if landed is not None:
-            _add(infos, landed, ("clipped", "defaulted"))
+        if result is not None and self.autoreset_mode is not AutoresetMode.SAME_STEP:
+            _add(infos, result, ("void", "cut_off"))
+        if result is not None:
+            _add(infos, result, ("clipped", "defaulted"))
         if 0 in session.acts.tobytes():
-            ended = self._everyone & False if landed is None else landed.ended
+            ended = self._everyone & False if result is None else result.ended
             idle = ~(session.acts | session.waits | ended)
             if idle.any():
                 infos |= {"idle": idle, "_idle": idle.copy()}
@@ -219,12 +219,12 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         return seed[0]
 
 
-def _has(landed: Landed, word: str, slot: int) -> bool:
-    mask = getattr(landed, word)
+def _has(result: TurnResult, word: str, slot: int) -> bool:
+    mask = getattr(result, word)
     return mask is not None and bool(mask[slot])
 
 
-def _add(infos: dict[str, Any], landed: Landed, words: tuple[str, ...]) -> None:
+def _add(infos: dict[str, Any], result: TurnResult, words: tuple[str, ...]) -> None:
     for word in words:
-        if (mask := getattr(landed, word)) is not None:
+        if (mask := getattr(result, word)) is not None:
             infos |= {word: mask, f"_{word}": mask.copy()}

@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 from reglue.agents.agent import Agent
 from reglue.agents.dispatch import hello, play
-from reglue.environments.dispatch import environment_hello, play_environment
 from reglue.environments.environment import Environment
+from reglue.environments.environment_dispatch import environment_hello, play_environment
 from reglue.messages.agent import AgentInit, Numbered
 from reglue.messages.environment import EnvironmentReady, Play
 from reglue.net.lobby import hello_fields

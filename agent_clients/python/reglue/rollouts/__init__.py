@@ -4,8 +4,8 @@ A row holds an observation, what came with it (the reward of the action of the r
 flags of an end) and the action that the policy then chose.
 """
 
-from reglue.rollouts.episodes import collect_episodes
+from reglue.rollouts.episode_collector import collect_episodes
 from reglue.rollouts.rollout import Rollout, transitions
-from reglue.rollouts.steps import collect_steps
+from reglue.rollouts.step_collector import collect_steps
 
 __all__ = ["Rollout", "collect_episodes", "collect_steps", "transitions"]

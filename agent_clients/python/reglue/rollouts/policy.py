@@ -1,4 +1,4 @@
-"""Asks a policy, and checks and names what it returns."""
+"""Calls a policy, and checks and names what it returns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from reglue.errors import BadArgument
 from reglue.rollouts.rollout import FIRST_FRAME
-from reglue.rollouts.vector_env import named
+from reglue.rollouts.vector_env_stream import named
 from reglue.spec import Array
 
 Policy: TypeAlias = Callable[[Any], Any]
@@ -29,8 +29,9 @@ class Answer:
     arrays: dict[str, Array]  # (env, …), by name: `action`, and what else it returned
 
 
-class AskedPolicy:
-    """A policy that plays `num_envs` environments. Raises BadArgument where its answers misfit.
+class CheckedPolicy:
+    """A policy for `num_envs` environments. Raises BadArgument for a return value that does not
+    fit.
 
     Args:
         function: see Policy.
@@ -47,7 +48,7 @@ class AskedPolicy:
         self._names: set[str] | None = None  # of the first answer's arrays
 
     def __call__(self, observation: Any) -> Answer:
-        """Ask it. The arrays are the policy's own where no cast is needed."""
+        """Call the policy. The arrays are its own where no cast is needed."""
         actions, more = _parts(self._function(observation))
         if self._is_composite:  # a Dict or a Tuple, which the environment itself checks
             arrays = named(actions, "action")
@@ -76,7 +77,7 @@ class AskedPolicy:
         return Answer(actions, arrays)
 
     def _cast(self, actions: Array) -> Array:
-        """Of the action space's shape and dtype."""
+        """The actions in the action space's dtype; their shape must be the space's."""
         if actions.shape != self._shape:
             raise BadArgument(
                 f"the policy returned actions of shape {actions.shape}, wanted {self._shape}"
@@ -89,7 +90,7 @@ class AskedPolicy:
 
 
 def _parts(answer: Any) -> tuple[Any, Mapping[str, Any]]:
-    """The actions, and what was returned beside them."""
+    """The actions, and the dict of other arrays."""
     answer = _as_dict(answer)
     if isinstance(answer, Mapping) and "action" in answer:
         return answer["action"], {name: a for name, a in answer.items() if name != "action"}
@@ -111,7 +112,7 @@ def _as_dict(answer: Any) -> Any:
 
 
 def _array(name: str, value: Any) -> Array:
-    """Without a copy, also of a tensor of PyTorch's on the CPU."""
+    """The value as an array; NumPy arrays and PyTorch's tensors on the CPU are not copied."""
     try:
         array = np.asarray(value)
     except (TypeError, ValueError, RuntimeError) as error:  # gradients, other devices, ragged

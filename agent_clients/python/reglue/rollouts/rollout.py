@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from reglue.errors import BadArgument, UnknownName
-from reglue.spec import Array
+from reglue.errors import BadArgument, UnknownName, brief
+from reglue.spec import Array, Arrays
 
 FIRST_FRAME: Mapping[str, float] = {
     "reward": 0.0,
@@ -27,8 +27,8 @@ _ALIGNMENT = 64  # bytes: JAX reads arrays without a copy if they begin at a mul
 
 @dataclass(frozen=True)
 class Finals:
-    """What the rows of a rollout do not show where a vector environment resets in the same step:
-    how the K episodes that ended looked at their end.
+    """The last observations of the K episodes that ended, where a vector environment resets in the
+    same step: no row of the rollout has them.
     """
 
     rows: npt.NDArray[np.intp]  # (K,): the rows that say that an episode ended, ascending
@@ -99,7 +99,7 @@ class Rollout(Mapping[str, Array]):
         return replace(self, arrays={**self.arrays, **added})
 
     def arrivals(self, name: str) -> Array:
-        """The array as each action found it: at an end, what stood there when the episode ended.
+        """The array with final observations: at an episode's end, the values at that end.
 
         Row t belongs to the action of row t−1. Only where the environment resets in the same
         step does this differ from `rollout[name]`, and is a copy. `rollout.arrivals("value")[t]`
@@ -160,15 +160,16 @@ def transitions(rollout: Rollout, drop: str | None = None) -> dict[str, Array]:
     times, envs = rollout.ends.shape
     if times < 2:
         raise BadArgument(f"got {times} row, wanted 2 or more, as a pair is two rows")
-    kept = np.flatnonzero(~_left_out(rollout, drop)[:-1])
+    first_rows = np.flatnonzero(~_dropped(rollout, drop)[:-1])
     pairs = {}
     for name, array in rollout.items():
         flat = array.reshape(times * envs, *array.shape[2:])
-        pairs[name] = pair = empty((2, len(kept), *array.shape[2:]), array.dtype)
-        np.take(flat, kept, axis=0, out=pair[0], mode="clip")
-        np.take(flat, kept + envs, axis=0, out=pair[1], mode="clip")  # the same column's next row
+        pairs[name] = pair = empty((2, len(first_rows), *array.shape[2:]), array.dtype)
+        np.take(flat, first_rows, axis=0, out=pair[0], mode="clip")
+        # The same column's next row is `envs` further.
+        np.take(flat, first_rows + envs, axis=0, out=pair[1], mode="clip")
     if rollout.finals is not None:
-        _mend(pairs, rollout, kept)
+        _put_finals(pairs, rollout, first_rows)
     return pairs
 
 
@@ -186,7 +187,7 @@ def empty(shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
     return memory[begin : begin + n_bytes].view(dtype).reshape(shape)
 
 
-def _left_out(rollout: Rollout, drop: str | None) -> npt.NDArray[np.bool_]:
+def _dropped(rollout: Rollout, drop: str | None) -> npt.NDArray[np.bool_]:
     """(time, env): no pair begins here."""
     if drop is None:
         return rollout.ends
@@ -200,17 +201,66 @@ def _left_out(rollout: Rollout, drop: str | None) -> npt.NDArray[np.bool_]:
     return flag
 
 
-def _mend(pairs: dict[str, Array], rollout: Rollout, kept: npt.NDArray[np.intp]) -> None:
-    """Where the environment resets in the same step, the row of an end is two frames: an
-    episode's last, to which pairs lead, and the next one's first, at which pairs begin.
+def _put_finals(
+    pairs: dict[str, Array], rollout: Rollout, first_rows: npt.NDArray[np.intp]
+) -> None:
+    """Where the environment resets in the same step, a row may stand for two frames: the last of an
+    episode, at which a pair ends, and the first of the next episode, at which a pair begins. Write
+    the right frame into each pair.
     """
     assert rollout.finals is not None
-    begins = rollout["done"].reshape(-1)[kept]
+    begins = rollout["done"].reshape(-1)[first_rows]
     for name, value in FIRST_FRAME.items():
         pairs[name][0][begins] = value
     envs = rollout.ends.shape[1]
     ends = (rollout.finals.rows - 1) * envs + rollout.finals.envs  # the pairs' first rows
-    places = np.searchsorted(kept, ends)
-    there = (places < len(kept)) & (np.append(kept, -1)[places] == ends)
+    places = np.searchsorted(first_rows, ends)
+    there = (places < len(first_rows)) & (np.append(first_rows, -1)[places] == ends)
     for name, final in rollout.finals.arrays.items():
         pairs[name][1][places[there]] = final[there]
+
+
+def integer(name: str, value: object, least: int) -> int:
+    """The argument as a Python integer. Raises BadArgument for another kind, or below `least`."""
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least:
+        return int(value)
+    raise BadArgument(f"got {name}={brief(value)}, wanted an integer, {least} or more")
+
+
+class Recorder:
+    """Arrays of shape (rows, columns, …), which the first row's values define."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        self.rows, self.columns = rows, columns
+        self.arrays: dict[str, Array] = {}
+
+    def put(self, row: int, values: Arrays, columns: slice = slice(None)) -> None:
+        """Write one row of some columns. Raises BadArgument for another shape or kind than the
+        first row's.
+        """
+        for name, value in values.items():
+            array = self.arrays.get(name)
+            if array is None:
+                shape = (self.rows, self.columns, *value.shape[1:])
+                array = self.arrays[name] = empty(shape, value.dtype)
+            place = array[row, columns]
+            if place.shape != value.shape or not (
+                value.dtype == array.dtype or np.can_cast(value.dtype, array.dtype, "same_kind")
+            ):
+                raise BadArgument(
+                    f"got {name} as {value.dtype} of shape {value.shape}, wanted {array.dtype} of "
+                    f"shape {place.shape}, as before"
+                )
+            place[...] = value
+
+    def grow(self) -> None:
+        """Make room for twice as many rows."""
+        for name, array in self.arrays.items():
+            larger = empty((2 * self.rows, *array.shape[1:]), array.dtype)
+            larger[: self.rows] = array
+            self.arrays[name] = larger
+        self.rows *= 2
+
+    def cut(self, rows: int) -> dict[str, Array]:
+        """The first rows of every array."""
+        return {name: array[:rows] for name, array in self.arrays.items()}

@@ -15,7 +15,7 @@ where that page is silent.
 
 from reglue.task_spec_string.conversion import task_spec_from_string, task_spec_to_string
 from reglue.task_spec_string.grammar import parse_task_spec
-from reglue.task_spec_string.value import AbstractType, Range, TaskSpecString
+from reglue.task_spec_string.spec_string import AbstractType, Range, TaskSpecString
 
 __all__ = [
     "AbstractType",

@@ -22,14 +22,14 @@ or `action`.
 | continuing | PROBLEMTYPE continuing, else episodic |
 | extra | EXTRA |
 
-So an image is a row of INTS, tensors of one kind stand behind one another, equal ranges in a
-row are written as one that is repeated. RL-Glue's C parser refuses a repeated NEGINF, so
+So an image is a row of INTS, tensors of one kind follow one another, and equal ranges in a row are
+written as one repeated range. RL-Glue's C parser refuses a repeated NEGINF, so
 those are written one by one.
 
-A string has no place for names, shapes, dtypes, `horizon` (in RL-Glue the experiment cuts an
-episode off), `slots` and `rewards_in_evaluation`: these are left out. What would be told wrongly
-is refused: integers that may need more than RL-Glue's 32 bits, a problem type that is
-neither episodic nor continuing, more than MOST_NUMBERS numbers.
+The string leaves out names, shapes, dtypes, `horizon` (in RL-Glue the experiment cuts an episode
+off), `slots` and `rewards_in_evaluation`. Refused are specs that it cannot express: integers of
+more than RL-Glue's 32 bits, a problem type that is neither episodic nor continuing, and more than
+MOST_NUMBERS numbers.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ import numpy as np
 from reglue.errors import SpecError
 from reglue.spec import Box, Discrete, Domain, MultiBinary, MultiDiscrete, TaskSpec, TensorSpec
 from reglue.task_spec_string.grammar import parse_task_spec
-from reglue.task_spec_string.value import AbstractType, Range, TaskSpecString, is_int32
+from reglue.task_spec_string.spec_string import AbstractType, Range, TaskSpecString, is_int32
 
 MOST_NUMBERS = 8 * 1024 * 1024
 """The numbers of one observation or action: as many float64s as a hub's largest message holds."""
@@ -224,8 +224,8 @@ def _whole_bounds(dtype: str, low: float, high: float) -> tuple[float, float]:
 def _checked(tensor: TensorSpec, runs: Iterator[_Run]) -> Iterator[_Run]:
     is_whole = _kind(tensor) == "ints"
     for low, high, count in runs:
-        is_told = not is_whole or (is_int32(low) and is_int32(high))
-        if not (low <= high and low < math.inf and high > -math.inf and is_told):
+        fits = not is_whole or (is_int32(low) and is_int32(high))
+        if not (low <= high and low < math.inf and high > -math.inf and fits):
             wanted = "bounds that 32 bits hold" if is_whole else "finite values"
             raise SpecError(
                 f"{tensor.name}: got {tensor.dtype} from {low} to {high}, wanted {wanted}"

@@ -22,7 +22,7 @@
 
 Words and numbers end at ASCII's white space or at a parenthesis, which needs none beside it.
 Upper and lower case are the same in what stands in quotes, except in the version's name; a
-problem type is told as it is written. A string of another version is UnknownVersion, whatever
+problem type is passed on as it is written. A string of another version is UnknownVersion, whatever
 follows; all else that is not of this form is SpecError, which says where. Reading takes time in
 proportion to the string's length, and a range that is repeated a billion times is one Range.
 """
@@ -36,7 +36,7 @@ from contextlib import contextmanager
 from typing import NamedTuple, NoReturn, Protocol
 
 from reglue.errors import SpecError, UnknownVersion
-from reglue.task_spec_string.value import (
+from reglue.task_spec_string.spec_string import (
     INT_MAX,
     INT_MIN,
     MOST_SHOWN,

@@ -24,14 +24,14 @@ EXTRAS: Mapping[str, str] = {
 
 
 def load_name(name: str) -> object:
-    """What `reglue.NAME` is. Raises MissingExtra, and AttributeError for an unknown name."""
+    """The object `reglue.NAME`. Raises MissingExtra, and AttributeError for an unknown name."""
     if name not in EXTRAS:
         raise AttributeError(f"module 'reglue' has no attribute {name!r}")
     points = entry_points(group=GROUP, name=name)
     if not points:
         raise AttributeError(
-            f"reglue.{name} is in no installed package: install reglue, as its source alone says "
-            "not where it is"
+            f"reglue.{name} is an entry point of the installed package reglue, which is not "
+            "installed: install it; its source on the path is not enough"
         )
     try:
         return next(iter(points)).load()

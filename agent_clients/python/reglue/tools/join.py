@@ -45,9 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _join(options: argparse.Namespace) -> int:
-    named, address = _which(options)
+    named, address = _peer_and_address(options)
     try:
-        peer, name = _made(named, pairs(options.arguments, "--arg"))
+        peer, name = _make(named, pairs(options.arguments, "--arg"))
     except ReglueError:
         raise
     except Exception:  # of the peer's constructor
@@ -70,7 +70,7 @@ def _join(options: argparse.Namespace) -> int:
     return 0
 
 
-def _which(options: argparse.Namespace) -> tuple[str, str | None]:
+def _peer_and_address(options: argparse.Namespace) -> tuple[str, str | None]:
     """The name of the peer, and the glue's address. Raises UsageError."""
     first: str | None = options.first
     is_address = first is not None and first.startswith("reglue://")
@@ -83,9 +83,9 @@ def _which(options: argparse.Namespace) -> tuple[str, str | None]:
     return named[0], first if is_address else options.address
 
 
-def _made(name: str, arguments: Mapping[str, str]) -> tuple[object, str]:
+def _make(name: str, arguments: Mapping[str, str]) -> tuple[object, str]:
     """The agent or environment called `name`, and its own name."""
-    # Environments are imported for names that may be theirs: that takes longer than the SDK itself.
+    # Importing the environments takes longer than the SDK, so only names that may be theirs do it.
     is_code = name in EXAMPLES or name.rpartition(":")[0].endswith(".py")
     for known in () if is_code else entry_points(group="reglue.environments"):
         suite = known.load()(name, {key: parsed(value) for key, value in arguments.items()})

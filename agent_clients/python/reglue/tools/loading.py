@@ -23,12 +23,12 @@ from typing import Any
 from reglue.agents.adaptation import ModelAgent
 from reglue.agents.agent import Policy
 from reglue.agents.metaworld import MetaWorldAgent
-from reglue.environments.adaptation import adapted_suite
+from reglue.environments.environment_objects import adapted_suite
 from reglue.errors import CannotLoad, raise_interrupt, suggestion
 from reglue.examples import EXAMPLES
 
 _LOADING: ContextVar[tuple[str, ...]] = ContextVar("_LOADING", default=())
-"""The files and modules of others that are being loaded, the outermost first."""
+"""The users' files and modules that are being loaded, the outermost first."""
 
 
 def example_names() -> list[str]:
@@ -119,9 +119,9 @@ def _is_policy(signature: inspect.Signature, keywords: Mapping[str, Any]) -> boo
     return not _binds(signature, **keywords) and _binds(signature, None, **keywords)
 
 
-def _binds(signature: inspect.Signature, *given: object, **keywords: Any) -> bool:
+def _binds(signature: inspect.Signature, *arguments: object, **keywords: Any) -> bool:
     try:
-        signature.bind(*given, **keywords)
+        signature.bind(*arguments, **keywords)
     except TypeError:
         return False
     return True

@@ -1,0 +1,229 @@
+"""Gymnasium's spaces as tensors of a TaskSpec, and values of either as the other's."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from env_adapters.gymnasium_library import gymnasium
+from reglue.environments.validation import conforming_array
+from reglue.errors import BadArgument, IllegalAction, NotAnEnvironment, UnknownName, brief
+from reglue.spec import Array, Arrays, Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
+from reglue.texts import Text, text_row
+
+_KNOWN = "Box, Discrete, MultiBinary, MultiDiscrete, Text, and Dict and Tuple of these"
+
+_WHY_NOT: Mapping[str, str] = {
+    "Graph": "its values differ in size",
+    "Sequence": "its values differ in length",
+    "OneOf": "its values differ in kind",
+}
+
+
+class Tensors:
+    """The tensors of a space. A Dict's and a Tuple's entries are named by their path:
+    `camera/left`, `joints/0`; any other space is one tensor, called `name`.
+
+    Text is UTF-8 in uint8, followed by zeros. If the elements of a MultiDiscrete differ in their
+    start, agents see and choose values that count from 0. Raises UsageError for spaces without
+    tensors, and if two tensors would have the same name.
+    """
+
+    def __init__(self, name: str, space: Any) -> None:
+        self.space = space
+        self._leaves = [_leaf(path, leaf, name) for path, leaf in _leaves((), space)]
+        self.specs = tuple(leaf.tensor for leaf in self._leaves)
+        self._is_single = [leaf.path for leaf in self._leaves] == [()]  # most are, and are quicker
+        names = [spec.name for spec in self.specs]
+        if not names or len(set(names)) != len(names):
+            raise BadArgument(
+                f"the {name} space {space} has entries {names}, wanted a name for each"
+            )
+
+    @property
+    def texts(self) -> dict[str, Text]:
+        """The texts among the tensors, by name."""
+        leaves = [leaf for leaf in self._leaves if leaf.is_text]
+        return {leaf.tensor.name: _text(leaf.what, leaf.space) for leaf in leaves}
+
+    def only(self, names: Sequence[str]) -> Tensors:
+        """The tensors called `names`, which `arrays` then returns. Raises UsageError for unknown
+        names.
+        """
+        known = {spec.name: leaf for spec, leaf in zip(self.specs, self._leaves, strict=True)}
+        for name in names:
+            if name not in known:
+                raise UnknownName("tensor to see", name, known)
+        if not names:
+            raise BadArgument(f"got no tensors to see, wanted some of {sorted(known)}")
+        some = copy.copy(self)
+        some._leaves = [leaf for name, leaf in known.items() if name in names]
+        some.specs = tuple(leaf.tensor for leaf in some._leaves)
+        return some
+
+    def arrays(self, value: Any) -> Arrays:
+        """A value of the space as arrays, by name; copies.
+
+        Raises NotAnEnvironment for a value without such arrays. Numbers outside the space are not
+        refused.
+        """
+        if self._is_single:
+            leaf = self._leaves[0]
+            return {leaf.tensor.name: leaf.array(value)}
+        arrays = {}
+        for leaf in self._leaves:
+            inner = value
+            try:
+                for key in leaf.path:
+                    inner = inner[key]
+            except (KeyError, IndexError, TypeError):
+                wanted = f"one of {self.space}"
+                raise NotAnEnvironment(
+                    f"{leaf.what}: got {brief(value)}, wanted {wanted}"
+                ) from None
+            arrays[leaf.tensor.name] = leaf.array(inner)
+        return arrays
+
+    def value(self, arrays: Arrays, *, clip: bool = False) -> Any:
+        """Arrays as the value of the space. Raises IllegalAction if they do not fit.
+
+        Numbers of a Box may be out of its bounds, unless they are to be clipped.
+        """
+        if self._is_single:
+            leaf = self._leaves[0]
+            return leaf.value(arrays[leaf.tensor.name], clip)
+        values = {leaf.path: leaf.value(arrays[leaf.tensor.name], clip) for leaf in self._leaves}
+        return _joined(self.space, (), values)
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """A space that is one tensor, and the keys that lead to it."""
+
+    what: str  # for messages
+    path: tuple[Any, ...]
+    space: Any
+    tensor: TensorSpec
+    dtype: np.dtype[Any]  # the tensor's; stored here since each step reads it
+    is_box: bool
+    is_text: bool
+    start: Array | None  # of a MultiDiscrete that is shifted to 0
+
+    def array(self, value: Any) -> Array:
+        """A copy, since some environments go on writing to the array that they return."""
+        if type(value) is np.ndarray and value.dtype == self.dtype:
+            return value.copy() if self.start is None else value - self.start
+        if self.is_text:
+            return self._encoded(value)
+        array = conforming_array(self.what, value, self.dtype, copy=True)
+        return array if self.start is None else array - self.start
+
+    def _encoded(self, text: Any) -> Array:
+        if not self.space.contains(text):
+            raise NotAnEnvironment(f"{self.what}: got {brief(text)}, wanted one of {self.space}")
+        return text_row(text, self.tensor.size)
+
+    def value(self, array: Array, clip: bool) -> Any:
+        """A number where the shape is (). Raises IllegalAction."""
+        array = np.array(array, self.dtype)
+        if self.start is not None:
+            array += self.start
+        space = self.space
+        if self.is_box:
+            if array.shape == self.tensor.shape and np.isfinite(array).all():
+                return np.clip(array, space.low, space.high) if clip else array
+        elif self.is_text:
+            text = array.tobytes().rstrip(b"\0").decode(errors="replace")
+            if text in space:
+                return text
+        elif space.contains(array[()]):
+            return array[()]
+        raise IllegalAction(f"got the {self.tensor.name} {array.tolist()}, wanted one of {space}")
+
+
+def _leaves(path: tuple[Any, ...], space: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    spaces = gymnasium().spaces
+    match space:
+        case spaces.Dict():
+            for key, inner in space.spaces.items():
+                yield from _leaves((*path, key), inner)
+        case spaces.Tuple():
+            for place, inner in enumerate(space.spaces):
+                yield from _leaves((*path, place), inner)
+        case _:
+            yield path, space
+
+
+def _joined(space: Any, path: tuple[Any, ...], values: Mapping[tuple[Any, ...], Any]) -> Any:
+    spaces = gymnasium().spaces
+    match space:
+        case spaces.Dict():
+            return {key: _joined(inner, (*path, key), values) for key, inner in space.items()}
+        case spaces.Tuple():
+            return tuple(_joined(inner, (*path, k), values) for k, inner in enumerate(space))
+        case _:
+            return values[path]
+
+
+def _leaf(path: tuple[Any, ...], space: Any, name: str) -> _Leaf:
+    called = "/".join(str(key) for key in path) or name
+    spaces = gymnasium().spaces
+    tensor = _tensor(called, space)
+    return _Leaf(
+        what=f"{name} {called!r}",
+        path=path,
+        space=space,
+        tensor=tensor,
+        dtype=tensor.numpy_dtype,
+        is_box=isinstance(space, spaces.Box),
+        is_text=isinstance(space, spaces.Text),
+        start=space.start
+        if isinstance(tensor.domain, MultiDiscrete) and space.start.any()
+        else None,
+    )
+
+
+def _tensor(name: str, space: Any) -> TensorSpec:
+    spaces = gymnasium().spaces
+    match space:
+        case spaces.Box():
+            domain: Any = Box(_bound(space.low, -np.inf), _bound(space.high, np.inf))
+        case spaces.Discrete():
+            domain = Discrete(int(space.n), int(space.start))
+        case spaces.MultiDiscrete() if space.start.any() and _are_alike(space.nvec, space.start):
+            domain = Discrete(int(space.nvec.flat[0]), int(space.start.flat[0]))
+        case spaces.MultiDiscrete():
+            domain = MultiDiscrete(tuple(space.nvec.ravel().tolist()))
+        case spaces.MultiBinary():
+            domain = MultiBinary()
+        case spaces.Text():
+            return TensorSpec(name, "uint8", (_text(name, space).most_bytes,), Box((0,), (255,)))
+        case _:
+            why = _WHY_NOT.get(type(space).__name__, "Reglue has no such domain")
+            raise BadArgument(
+                f"the {name} space {space} has no tensor, since {why}; wanted {_KNOWN}"
+            )
+    return TensorSpec(name, str(space.dtype), tuple(space.shape), domain)
+
+
+def _are_alike(*parts: Array) -> bool:
+    """Whether all elements of each part are equal: then one Discrete describes every element."""
+    return all((part == part.flat[0]).all() for part in parts)
+
+
+def _text(name: str, space: Any) -> Text:
+    if "\0" in space.character_set:
+        raise BadArgument(f"the {name} space {space} has the character NUL, which ends a text here")
+    return Text(int(space.min_length), int(space.max_length), "".join(space.character_list))
+
+
+def _bound(values: Array, none: float) -> tuple[float, ...]:
+    """A Box's bound: none if it equals `none`, one number if all are equal, else all numbers."""
+    flat = values.ravel().tolist()
+    if not flat or any(each != flat[0] for each in flat):
+        return tuple(map(float, flat))
+    return () if flat[0] == none else (float(flat[0]),)

@@ -1,0 +1,161 @@
+"""Suites by name: a factory and its JSON, so that any process can build them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from env_adapters.argument_checks import RENDER_KEYWORDS
+from reglue.environments.world import Suite
+from reglue.errors import NotAnEnvironment, ReglueError, UsageError, raise_interrupt
+from reglue.tools.loading import check_arguments, find
+
+_MEMBERS = ("spec", "variants", "standardizes", "world")  # of a Suite
+
+_OWN_FILE = re.compile(r"([^:]+\.py):\w+")  # file.py:Class
+
+
+def check_suite(suite: object, origin: str) -> None:
+    """Raise NotAnEnvironment unless `suite` has a Suite's members. The message begins with
+    `origin`, such as "my_suite.py:make made a list".
+    """
+    if missing := [name for name in _MEMBERS if not hasattr(suite, name)]:
+        raise NotAnEnvironment(
+            f"{origin}, which has no {', '.join(missing)}; "
+            f"wanted a suite of environments, with {', '.join(_MEMBERS)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteName:
+    """A suite by `module:factory` or `file.py:factory`, and JSON."""
+
+    factory: str
+    config: Mapping[str, Any]
+
+    def build(self) -> Suite:
+        """Call the factory with the config's entries as keywords.
+
+        A factory may be a class of `gymnasium.Env`, or a function that makes one. Raises
+        UsageError, also where its author's code fails.
+        """
+        from env_adapters.gymnasium.gymnasium_suite import make_suite  # costs 30 ms
+
+        make = find(self.factory)
+        check_arguments(self.factory, make, self.config)
+        try:
+            suite: Suite = make_suite(make, self.config)
+            check_suite(suite, f"{self.factory} made a {type(suite).__name__}")
+        except ReglueError:
+            raise
+        except Exception as error:  # the edge of somebody's suite
+            raise_interrupt(error)
+            raise UsageError(
+                f"the environment {self.factory} cannot be made: {type(error).__name__}: {error}"
+            ) from error
+        return suite
+
+    def rendering(self) -> SuiteName:
+        """The name of the same suite, with worlds that render pictures.
+
+        A factory's function `rendering(config)` returns the config for it; for a factory with the
+        keyword `render_mode` that is "rgb_array". Other suites do not change.
+        """
+        make = find(self.factory)
+        change: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None
+        change = getattr(make, "rendering", None)
+        if change is not None:
+            return SuiteName(self.factory, change(self.config))
+        if "render_mode" in inspect.signature(make).parameters:
+            return SuiteName(self.factory, {**RENDER_KEYWORDS, **self.config})
+        return self
+
+    def texts(self) -> Iterator[str]:
+        """The factory, and every string in the config."""
+        yield self.factory
+        yield from _texts(self.config)
+
+    def files(self) -> list[Path]:
+        """The existing Python files that `texts` name as `file.py:NAME`."""
+        matches = map(_OWN_FILE.fullmatch, self.texts())
+        paths = dict.fromkeys(Path(match[1]) for match in matches if match)
+        return [path for path in paths if path.is_file()]
+
+    def located(self, folder: Path) -> SuiteName:
+        """The same suite, with relative Python files taken from `folder`."""
+        return self._with_files(lambda name: str(folder / name))
+
+    def relative_to(self, folder: Path) -> SuiteName:
+        """The same suite, with Python files in `folder` named from there."""
+        return self._with_files(lambda name: name.removeprefix(f"{folder}/"))
+
+    def _with_files(self, change: Callable[[str], str]) -> SuiteName:
+        def of(value: Any) -> Any:
+            if isinstance(value, str):
+                return change(value) if _OWN_FILE.fullmatch(value) else value
+            if isinstance(value, list):
+                return [of(each) for each in value]
+            if isinstance(value, dict):
+                return {key: of(each) for key, each in value.items()}
+            return value
+
+        return SuiteName(of(self.factory), of(self.config))
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyRequest:
+    """The parts of a name, and the arguments, of which a family makes a suite's name."""
+
+    rest: str  # the name after `PREFIX:`; the path of a schedule's file
+    arguments: Mapping[str, Any]  # keywords of the suite's factory
+    key: bytes | None = None  # 32 bytes from which goals are drawn; None: from their seeds
+    folder: Path = Path()  # relative paths are relative to it
+    on_goals_drawn: Callable[[int, int], None] | None = None
+    """Called with the number of tasks that have their goals, and of all tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Environments whose names begin alike, such as `gymnasium:CartPole-v1`.
+
+    A package registers one as an entry point of the group `reglue.environment_families`,
+    called by the prefix:
+
+        [project.entry-points."reglue.environment_families"]
+        maze = "my_mazes:FAMILY"
+
+        FAMILY = Family(
+            lambda request: SuiteName(
+                "my_mazes:Maze", {"size": int(request.rest), **request.arguments}
+            ),
+            about="mazes of a size",
+            rest="<size>",
+            trusted=("my_mazes:Maze",),
+        )
+
+    Then `reglue bench online:maze:8` plays it.
+    """
+
+    make: Callable[[FamilyRequest], SuiteName]  # raises UsageError
+    about: str  # one line for `reglue benchmarks`
+    rest: str = ""  # form of what follows the colon, such as `<id>`; empty: the prefix is the name
+    trusted: tuple[str, ...] = ()
+    """Factories that a stranger's plan may name: they import no code and read no file of its
+    choice.
+    """
+
+    def form(self, prefix: str) -> str:
+        """How the names of its environments look, such as `gymnasium:<id>`."""
+        return f"{prefix}:{self.rest}" if self.rest else prefix
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
