@@ -17,7 +17,7 @@ from reglue_bench.results.result import (
     Seconds,
     StepCounts,
 )
-from reglue_bench.statistics.intervals import intervals95
+from reglue_bench.statistics import intervals95
 
 MT10 = [
     "reach-v3",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from reglue.errors import UsageError
+from reglue_bench.measures.compare import Pairs, Units
 from reglue_bench.results.measure import Interval, Measure
 from reglue_bench.results.result import OnlineScore, Result
-from reglue_bench.statistics.compare import Pairs, Units
-from reglue_bench.statistics.intervals import student
+from reglue_bench.statistics import student
 
 _SAME = ("episode_limit", "worst_performance")
 """Parameters that decide what a run is, beside its quota and metric."""

@@ -9,12 +9,12 @@ from typing import TypeAlias
 
 from reglue.errors import UsageError
 from reglue_bench.formatting import plural
+from reglue_bench.measures.compare import Pairs, Units, same_plan
 from reglue_bench.measures.success import evaluated
 from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.measure import Interval, Measure, TaskScore
 from reglue_bench.results.result import Result
-from reglue_bench.statistics.compare import Pairs, Units, same_plan
-from reglue_bench.statistics.intervals import FloatArray, averaged_by_goal, student
+from reglue_bench.statistics import FloatArray, averaged_by_goal, student
 
 
 def _score(result: Result) -> tuple[float | None, Interval | None]:

@@ -8,10 +8,7 @@ import numpy as np
 
 from reglue.errors import UsageError
 from reglue_bench.formatting import percent, percents, plural, points
-from reglue_bench.results.episodes import EpisodeRow
-from reglue_bench.results.measure import Interval, Measure, TaskScore
-from reglue_bench.results.result import Result
-from reglue_bench.statistics.compare import (
+from reglue_bench.measures.compare import (
     Cell,
     Pairs,
     Successes,
@@ -20,7 +17,10 @@ from reglue_bench.statistics.compare import (
     paired_goal_success,
     successes,
 )
-from reglue_bench.statistics.intervals import LEAST_GOALS, of_success
+from reglue_bench.results.episodes import EpisodeRow
+from reglue_bench.results.measure import Interval, Measure, TaskScore
+from reglue_bench.results.result import Result
+from reglue_bench.statistics import LEAST_GOALS, of_success
 
 
 def evaluated(result: Result) -> Iterable[EpisodeRow]:

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from reglue_bench.formatting import count, number, plural, value, values
 from reglue_bench.measures.performance import measured_words, online_score
+from reglue_bench.plots.views import ComparisonView, Plot, Track
 from reglue_bench.renderers.renderer import (
     Named,
     Renderer,
@@ -20,7 +21,6 @@ from reglue_bench.renderers.renderer import (
     score_table,
     what_differs,
 )
-from reglue_bench.report.views import ComparisonView, Plot, Track
 from reglue_bench.results.result import OnlineScore, Result
 
 _PARTS = 10  # of a run, one in a row of the table
@@ -159,8 +159,8 @@ def _facts(result: Result) -> Sentences:
 
 
 def _plots(result: Result, prefix: str) -> list[Plot]:
-    from reglue_bench.report.plots.figures import colour
-    from reglue_bench.report.plots.learning import Shown, learning_plots
+    from reglue_bench.plots.figures import colour
+    from reglue_bench.plots.learning import Shown, learning_plots
 
     return learning_plots([Shown("", online_score(result), colour(0))], prefix=prefix)
 
@@ -168,8 +168,8 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
 def _beside(
     view: ComparisonView, runs: Sequence[Named], alike: Sequence[int], _seed: int
 ) -> ComparisonView:
-    from reglue_bench.report.plots.figures import colour
-    from reglue_bench.report.plots.learning import Shown, learning_plots
+    from reglue_bench.plots.figures import colour
+    from reglue_bench.plots.learning import Shown, learning_plots
 
     agents = [Shown(runs[at][0], online_score(runs[at][1]), colour(at)) for at in alike]
     return replace(view, plots=learning_plots(agents, prefix="compare"))

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reglue_bench.formatting import count
-from reglue_bench.report.views import ComparisonView, Plot, Track
+from reglue_bench.plots.views import ComparisonView, Plot, Track
 from reglue_bench.results.result import Result
 
 Named: TypeAlias = tuple[str, Result]

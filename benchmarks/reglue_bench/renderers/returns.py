@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.table import Table
 
 from reglue_bench.formatting import number
+from reglue_bench.plots.views import ComparisonView, Plot
 from reglue_bench.renderers.renderer import (
     Named,
     Renderer,
@@ -18,7 +19,6 @@ from reglue_bench.renderers.renderer import (
     score_table,
     what_differs,
 )
-from reglue_bench.report.views import ComparisonView, Plot
 from reglue_bench.results.measure import Interval
 from reglue_bench.results.result import Result
 
@@ -68,7 +68,7 @@ def instead(result: Result) -> str:
 
 
 def _plots(result: Result, prefix: str) -> list[Plot]:
-    from reglue_bench.report.plots.tasks import per_task
+    from reglue_bench.plots.tasks import per_task
 
     scores = result.measure.per_task(result).values()
     says_more = len(scores) > 1 or any(each.interval95 for each in scores)  # than the headline
@@ -78,8 +78,8 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
 def _beside(
     view: ComparisonView, runs: Sequence[Named], _alike: Sequence[int], seed: int
 ) -> ComparisonView:
-    from reglue_bench.report.plots.tasks import per_task
-    from reglue_bench.report.seeds_view import with_training_seeds
+    from reglue_bench.plots.seeds_view import with_training_seeds
+    from reglue_bench.plots.tasks import per_task
 
     shown = with_training_seeds(view, runs, seed=seed)
     return replace(shown, plots=[*shown.plots, per_task(runs, plot_id="compare-tasks")])

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from reglue_bench.formatting import number, percent, percents, plural
 from reglue_bench.measures.success import evaluated
+from reglue_bench.plots.views import ComparisonView, Plot
 from reglue_bench.renderers.renderer import (
     Named,
     Sentences,
@@ -19,7 +20,6 @@ from reglue_bench.renderers.renderer import (
     what_differs,
 )
 from reglue_bench.renderers.returns import RETURN
-from reglue_bench.report.views import ComparisonView, Plot
 from reglue_bench.results.measure import TaskScore
 from reglue_bench.results.result import Result
 
@@ -104,8 +104,8 @@ def _facts(result: Result) -> Sentences:
 
 
 def _plots(result: Result, prefix: str) -> list[Plot]:
-    from reglue_bench.report.plots.returns import returns
-    from reglue_bench.report.plots.tasks import per_task
+    from reglue_bench.plots.returns import returns
+    from reglue_bench.plots.tasks import per_task
 
     plots = []
     if result.has_episodes and result.coverage.cells_completed:
@@ -118,9 +118,9 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
 def _beside(
     view: ComparisonView, runs: Sequence[Named], _alike: Sequence[int], seed: int
 ) -> ComparisonView:
-    from reglue_bench.report.plots.returns import returns
-    from reglue_bench.report.plots.tasks import per_task
-    from reglue_bench.report.seeds_view import with_training_seeds
+    from reglue_bench.plots.returns import returns
+    from reglue_bench.plots.seeds_view import with_training_seeds
+    from reglue_bench.plots.tasks import per_task
 
     plots = []
     if has_strips := all(run.has_episodes for _, run in runs):

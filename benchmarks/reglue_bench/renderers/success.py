@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.table import Table
 
 from reglue_bench.formatting import percent, percents, plural
+from reglue_bench.plots.views import ComparisonView, Plot, Track
 from reglue_bench.renderers.renderer import (
     Named,
     Renderer,
@@ -18,7 +19,6 @@ from reglue_bench.renderers.renderer import (
     score_table,
     what_differs,
 )
-from reglue_bench.report.views import ComparisonView, Plot, Track
 from reglue_bench.results.measure import Interval
 from reglue_bench.results.result import Result
 
@@ -117,8 +117,8 @@ def _counts(result: Result) -> dict[str, int]:
 
 
 def _plots(result: Result, prefix: str) -> list[Plot]:
-    from reglue_bench.report.plots import tasks
-    from reglue_bench.report.plots.goal_map import goal_map
+    from reglue_bench.plots import tasks
+    from reglue_bench.plots.goal_map import goal_map
 
     plots = [tasks.per_task([("", result)], plot_id=f"{prefix}-tasks")]
     if result.before_adaptation is not None:
@@ -135,9 +135,9 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
 def _beside(
     view: ComparisonView, runs: Sequence[Named], _alike: Sequence[int], seed: int
 ) -> ComparisonView:
-    from reglue_bench.report.plots.goal_map import difference_map
-    from reglue_bench.report.plots.tasks import per_task
-    from reglue_bench.report.seeds_view import with_training_seeds
+    from reglue_bench.plots.goal_map import difference_map
+    from reglue_bench.plots.seeds_view import with_training_seeds
+    from reglue_bench.plots.tasks import per_task
 
     maps = [difference_map(runs, place) for place in range(1, len(runs))]
     shown = with_training_seeds(view, runs, seed=seed)

@@ -7,16 +7,16 @@ from dataclasses import replace
 
 from reglue.errors import UsageError
 from reglue_bench.formatting import percent
+from reglue_bench.measures.compare import Difference, compare_all
+from reglue_bench.plots.agents import colours
+from reglue_bench.plots.pairs import compared_row, every_pair, pair_note, power_notes, verdict
+from reglue_bench.plots.training import training_plots
+from reglue_bench.plots.views import ComparisonView, Row, Track
 from reglue_bench.renderers import renderer_of
 from reglue_bench.renderers.renderer import Named
-from reglue_bench.report.agents import colours
-from reglue_bench.report.pairs import compared_row, every_pair, pair_note, power_notes, verdict
-from reglue_bench.report.plots.training import training_plots
 from reglue_bench.report.run_view import score_and_interval
-from reglue_bench.report.views import ComparisonView, Row, Track
 from reglue_bench.results.measure import Measure
 from reglue_bench.results.result import Result
-from reglue_bench.statistics.compare import Difference, compare_all
 
 
 def comparison_view(runs: Sequence[Named], *, seed: int) -> ComparisonView:

@@ -13,11 +13,11 @@ from reglue_bench.formatting import (
     seconds,
     sentence,
 )
+from reglue_bench.plots.figures import FAILURE, SUCCESS
+from reglue_bench.plots.training import training_plots
+from reglue_bench.plots.views import Frame, Run, Share
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.renderers import renderer_of
-from reglue_bench.report.plots.figures import FAILURE, SUCCESS
-from reglue_bench.report.plots.training import training_plots
-from reglue_bench.report.views import Frame, Run, Share
 from reglue_bench.results.result import Result
 from reglue_bench.terminal.summary import ended, events, not_repeatable
 

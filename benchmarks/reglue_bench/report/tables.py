@@ -14,12 +14,12 @@ from io import StringIO
 import numpy as np
 
 from reglue_bench.formatting import count, percent, percents, value, values
+from reglue_bench.measures.training_seeds import over_training_seeds
+from reglue_bench.plots.agents import groups_of
+from reglue_bench.plots.curves import Lines
+from reglue_bench.plots.training import CURVES, MEASURES, lines_by_agent, table_steps
 from reglue_bench.renderers.renderer import Named
-from reglue_bench.report.agents import groups_of
-from reglue_bench.report.plots.curves import Lines
-from reglue_bench.report.plots.training import CURVES, MEASURES, lines_by_agent, table_steps
 from reglue_bench.results.measure import Interval, Measure
-from reglue_bench.statistics.training_seeds import over_training_seeds
 
 
 @dataclass(frozen=True, slots=True)

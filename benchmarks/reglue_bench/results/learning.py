@@ -25,7 +25,7 @@ from reglue_bench.results.success import (
     what_was_run,
 )
 from reglue_bench.runs.ledger import Row
-from reglue_bench.statistics.intervals import FloatArray
+from reglue_bench.statistics import FloatArray
 
 BINS = 100
 """Points of a learning curve over steps."""

@@ -10,9 +10,9 @@ from env_adapters.registry import Registry
 from reglue_bench.formatting import signed, value, values
 
 if TYPE_CHECKING:
+    from reglue_bench.measures.compare import Pairs, Units
     from reglue_bench.results.result import Result
-    from reglue_bench.statistics.compare import Pairs, Units
-    from reglue_bench.statistics.intervals import FloatArray, Inference
+    from reglue_bench.statistics import FloatArray, Inference
 
 Interval: TypeAlias = tuple[float, float]
 

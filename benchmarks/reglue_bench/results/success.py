@@ -28,7 +28,7 @@ from reglue_bench.results.result import (
     StepCounts,
 )
 from reglue_bench.runs.ledger import Row, Totals
-from reglue_bench.statistics.intervals import (
+from reglue_bench.statistics import (
     FloatArray,
     averaged_by_goal,
     intervals95,

@@ -17,6 +17,7 @@ import reglue
 from glue_server import Outcome
 from reglue.errors import UsageError
 from reglue_bench import evaluate
+from reglue_bench.measures.compare import compare
 from reglue_bench.planning.resolve import make_plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.rehearsal import rehearse
@@ -24,8 +25,7 @@ from reglue_bench.renderers import renderer_of
 from reglue_bench.results.result import Result, read_result
 from reglue_bench.runs.observer import NullObserver, RunStarted
 from reglue_bench.settings import read_settings
-from reglue_bench.statistics.compare import compare
-from reglue_bench.statistics.intervals import wilson
+from reglue_bench.statistics import wilson
 from reglue_bench.terminal.summary import notes, print_summary
 from reglue_bench.terminal.tallies import tally_of
 from tests.reglue_bench.toys import Interrupts, rows

@@ -10,10 +10,10 @@ import pytest
 
 from reglue.errors import UsageError
 from reglue_bench.formatting import points
+from reglue_bench.measures.compare import compare_all
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.result import Result
-from reglue_bench.statistics.compare import compare_all
 from tests.reglue_bench.made_results import Play, make_result
 from tests.reglue_bench.report.test_run_view import read
 

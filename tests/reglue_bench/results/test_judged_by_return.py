@@ -14,9 +14,9 @@ from scipy import stats
 from reglue import Agent
 from reglue_bench import evaluate
 from reglue_bench.formatting import number
+from reglue_bench.measures.compare import compare
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.results.result import Result, read_result
-from reglue_bench.statistics.compare import compare
 from reglue_bench.terminal.summary import print_summary
 from tests.reglue_bench.report.test_run_view import read
 

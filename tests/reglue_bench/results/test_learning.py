@@ -16,7 +16,7 @@ from reglue_bench.procedures.online import measured
 from reglue_bench.results.learning import binned, edges, mean_in_order, pointwise95, t_interval95
 from reglue_bench.results.result import OnlineScore, Result
 from reglue_bench.runs.ledger import Row
-from reglue_bench.statistics.intervals import FloatArray
+from reglue_bench.statistics import FloatArray
 from tests.reglue_bench.toys import online_plan, scored
 
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from reglue_bench.measures.compare import compare, goals_per_task, paired_goal_success, units_of
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.results.episodes import with_cells
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Row
-from reglue_bench.statistics.compare import compare, goals_per_task, paired_goal_success, units_of
 from reglue_bench.terminal.summary import notes
 from tests.reglue_bench import toys
 from tests.reglue_bench.toys import corridor_plan

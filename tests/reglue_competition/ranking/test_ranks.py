@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from reglue_bench import evaluate
+from reglue_bench.measures.compare import compare
 from reglue_bench.results.learning import with_failed_runs
 from reglue_bench.results.result import Result
-from reglue_bench.statistics.compare import compare
 from reglue_competition.ranking import Benchmark, Comparisons, Entry, chosen, rank
 from tests.reglue_bench.learning_results import Learned, learned
 from tests.reglue_bench.made_results import Play, make_result

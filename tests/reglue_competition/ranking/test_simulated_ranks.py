@@ -11,7 +11,7 @@ import pytest
 from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Row
-from reglue_bench.statistics.intervals import FloatArray, intervals95
+from reglue_bench.statistics import FloatArray, intervals95
 from reglue_competition.ranking import Benchmark, Comparisons, Entry, rank
 from tests.reglue_bench.made_results import Play, make_result
 from tests.reglue_bench.toys import corridor_plan, scored

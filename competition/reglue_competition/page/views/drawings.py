@@ -106,7 +106,7 @@ def _half(won: Sequence[tuple[int, str]], points: Sequence[tuple[int, float]], a
 def _learning(
     online: OnlineScore, of_run: Callable[[LearningRun], Sequence[float]], title: str, what: str
 ) -> Curve | None:
-    from reglue_bench.report.plots.curves import lines_of  # it imports plotly
+    from reglue_bench.plots.curves import lines_of  # it imports plotly
 
     lines = lines_of(online, of_run)
     if not len(lines.whole) or not lines.ends:

@@ -9,7 +9,7 @@ import pytest
 
 from reglue.errors import UsageError
 from reglue_bench.formatting import signed, value, values
-from reglue_bench.report.plots.curves import lines_of
+from reglue_bench.plots.curves import lines_of
 from reglue_bench.results.learning import t_interval95
 from reglue_bench.results.result import OnlineScore, Result
 from tests.reglue_bench.learning_results import Learned, learned

@@ -11,11 +11,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from reglue_bench.formatting import count, value, values
-from reglue_bench.report.plots.figures import AGENTS, OPTIONAL, escaped
+from reglue_bench.plots.figures import AGENTS, OPTIONAL, escaped
 from reglue_bench.results.learning import edges, pointwise95
 from reglue_bench.results.measure import Interval
 from reglue_bench.results.result import LearningRun, OnlineScore
-from reglue_bench.statistics.intervals import FloatArray
+from reglue_bench.statistics import FloatArray
 
 LOST = AGENTS[5]
 

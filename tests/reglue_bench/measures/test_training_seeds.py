@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from reglue.errors import UsageError
-from reglue_bench.results.result import Result
-from reglue_bench.statistics.intervals import FloatArray
-from reglue_bench.statistics.training_seeds import (
+from reglue_bench.measures.training_seeds import (
     TrainingSeeds,
     compare_agents,
     interval_of,
@@ -16,6 +14,8 @@ from reglue_bench.statistics.training_seeds import (
     over_training_seeds,
     resampled,
 )
+from reglue_bench.results.result import Result
+from reglue_bench.statistics import FloatArray
 from tests.reglue_bench.made_results import Play, make_result
 
 

@@ -8,10 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from reglue_bench.formatting import count, percent, plural
-from reglue_bench.renderers import renderer_of
-from reglue_bench.renderers.renderer import Named
-from reglue_bench.report.agents import Shown, seeds_caption, shown
-from reglue_bench.report.plots.figures import (
+from reglue_bench.plots.agents import Shown, seeds_caption, shown
+from reglue_bench.plots.figures import (
     NEUTRAL,
     SUCCESS,
     escaped,
@@ -21,7 +19,9 @@ from reglue_bench.report.plots.figures import (
     task_axis,
     value_axis,
 )
-from reglue_bench.report.views import Figure, Plot, Table
+from reglue_bench.plots.views import Figure, Plot, Table
+from reglue_bench.renderers import renderer_of
+from reglue_bench.renderers.renderer import Named
 from reglue_bench.results.measure import Measure, TaskScore
 from reglue_bench.results.result import Rates, Result
 

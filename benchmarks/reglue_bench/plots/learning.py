@@ -10,8 +10,7 @@ import plotly.graph_objects as go
 
 from reglue_bench.formatting import STATUSES, count, plural, value, values
 from reglue_bench.measures.performance import measured_words
-from reglue_bench.procedures.online import measured
-from reglue_bench.report.plots.curves import (
+from reglue_bench.plots.curves import (
     LOST,
     Lines,
     every_run,
@@ -19,8 +18,9 @@ from reglue_bench.report.plots.curves import (
     mean_and_band,
     y_range,
 )
-from reglue_bench.report.plots.figures import NEUTRAL, figure, task_axis, value_axis
-from reglue_bench.report.views import Figure, Plot, Table
+from reglue_bench.plots.figures import NEUTRAL, figure, task_axis, value_axis
+from reglue_bench.plots.views import Figure, Plot, Table
+from reglue_bench.procedures.online import measured
 from reglue_bench.results.measure import Interval
 from reglue_bench.results.result import OnlineScore
 

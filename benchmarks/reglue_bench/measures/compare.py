@@ -18,7 +18,7 @@ import numpy as np
 from reglue.errors import UsageError
 from reglue_bench.results.measure import Interval
 from reglue_bench.results.result import Result
-from reglue_bench.statistics.intervals import FloatArray
+from reglue_bench.statistics import FloatArray
 
 Goal: TypeAlias = tuple[str, int]  # task, variant
 Cell: TypeAlias = tuple[str, int, int, int]  # a goal, and two numbers that name one of its episodes

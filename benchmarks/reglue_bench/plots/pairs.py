@@ -8,9 +8,9 @@ from dataclasses import replace
 from itertools import combinations
 
 from reglue_bench.formatting import listed, p_value, percent, plural
-from reglue_bench.report.views import Row, Table
+from reglue_bench.measures.compare import Difference
+from reglue_bench.plots.views import Row, Table
 from reglue_bench.results.measure import Measure
-from reglue_bench.statistics.compare import Difference
 
 Pairs = Mapping[tuple[int, int], Difference]  # later minus earlier, by their places
 

@@ -6,8 +6,8 @@ import pytest
 from scipy import stats
 
 from reglue.errors import UsageError
+from reglue_bench.measures.compare import Difference, compare, compare_all, holm
 from reglue_bench.results.result import Result
-from reglue_bench.statistics.compare import Difference, compare, compare_all, holm
 from tests.reglue_bench.learning_results import Learned, learned
 from tests.reglue_bench.made_results import make_result
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from reglue_bench.plots.agents import colours, names, shown
+from reglue_bench.plots.tasks import per_task
 from reglue_bench.renderers.renderer import Named
-from reglue_bench.report.agents import colours, names, shown
 from reglue_bench.report.page import draw_report
-from reglue_bench.report.plots.tasks import per_task
 from reglue_bench.results.result import Result
 from tests.reglue_bench.made_results import Play, make_result
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from reglue_bench.statistics.compare import Difference
+from reglue_bench.measures.compare import Difference
 
 Figure: TypeAlias = dict[str, Any]  # plotly's JSON: data and layout
 
