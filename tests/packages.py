@@ -113,7 +113,9 @@ class FirstGoals(MultiTask):
 
 
 def scored(procedure, played):
-    return score(procedure, played).model_copy(update={"mean_return": None})
+    result = score(procedure, played)
+    without_return = result.score.model_copy(update={"mean_return": None})
+    return result.model_copy(update={"score": without_return})
 '''
 
 

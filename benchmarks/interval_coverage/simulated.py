@@ -22,10 +22,10 @@ from reglue_bench.measures.training_seeds import (
     resampled,
 )
 from reglue_bench.results.learning import pointwise95, t_interval95
-from reglue_bench.results.measure import Interval
 from reglue_bench.statistics import (
     FloatArray,
     Inference,
+    Interval,
     of_success,
     over_tasks,
     student,

@@ -7,7 +7,7 @@ name or file to a plan), `engines` (where it is played), `runs` (one run and its
 
 from reglue_bench import evaluate
 print(evaluate("MT10", agent="expert", seed=42).mean_success_rate)
-print(evaluate("online:mountain-car", agent="sarsa", runs=30).online.performance)
+print(evaluate("online:mountain-car", agent="sarsa", runs=30).performance)
 """
 
 from importlib import import_module

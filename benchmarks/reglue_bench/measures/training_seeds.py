@@ -16,9 +16,8 @@ from reglue_bench.measures.compare import (
     same_plan,
     units_of,
 )
-from reglue_bench.results.measure import Interval
 from reglue_bench.results.result import Result
-from reglue_bench.statistics import FloatArray, Inference, of_mean
+from reglue_bench.statistics import FloatArray, Inference, Interval, of_mean
 
 RESAMPLES = 10_000
 THRESHOLDS = 51

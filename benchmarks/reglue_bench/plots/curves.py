@@ -13,9 +13,8 @@ import plotly.graph_objects as go
 from reglue_bench.formatting import count, value, values
 from reglue_bench.plots.figures import AGENTS, OPTIONAL, escaped
 from reglue_bench.results.learning import edges, pointwise95
-from reglue_bench.results.measure import Interval
-from reglue_bench.results.result import LearningRun, OnlineScore
-from reglue_bench.statistics import FloatArray
+from reglue_bench.results.scores import LearningRun, PerformanceScore
+from reglue_bench.statistics import FloatArray, Interval
 
 LOST = AGENTS[5]
 
@@ -61,7 +60,7 @@ class Lines:
         return f"{self.unit}s {count(first)}–{count(last)}"
 
 
-def lines_of(online: OnlineScore, of_run: Callable[[LearningRun], Sequence[float]]) -> Lines:
+def lines_of(online: PerformanceScore, of_run: Callable[[LearningRun], Sequence[float]]) -> Lines:
     """The lines of all runs."""
     if online.counted_in == "episodes":
         each = math.ceil(online.quota / _POINTS)

@@ -10,12 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from reglue_bench.formatting import STATUSES, count, percent, points
-from reglue_bench.measures.compare import (
-    goals_per_task,
-    same_plan,
-    success_by_goal,
-    units_of,
-)
+from reglue_bench.measures.compare import goals_per_task, same_plan, success_by_goal, units_of
 from reglue_bench.plots.figures import (
     ALIKE,
     FAILURE,

@@ -10,7 +10,7 @@ from itertools import combinations
 from reglue_bench.formatting import listed, p_value, percent, plural
 from reglue_bench.measures.compare import Difference
 from reglue_bench.plots.views import Row, Table
-from reglue_bench.results.measure import Measure
+from reglue_bench.results.result import Measure
 
 Pairs = Mapping[tuple[int, int], Difference]  # later minus earlier, by their places
 

@@ -22,7 +22,7 @@ from reglue_bench.plots.figures import escaped, figure, rate_axis, value_axis
 from reglue_bench.plots.pairs import pair_table, verdict
 from reglue_bench.plots.views import ComparisonView, Plot, SeedRow, Table
 from reglue_bench.renderers.renderer import Named
-from reglue_bench.results.measure import Measure
+from reglue_bench.results.result import Measure
 
 
 def _over_seeds(measure: Measure) -> Measure:

@@ -22,8 +22,8 @@ from reglue_bench.plots.figures import (
 from reglue_bench.plots.views import Figure, Plot, Table
 from reglue_bench.renderers import renderer_of
 from reglue_bench.renderers.renderer import Named
-from reglue_bench.results.measure import Measure, TaskScore
-from reglue_bench.results.result import Rates, Result
+from reglue_bench.results.result import Measure, Result, TaskScore
+from reglue_bench.results.scores import Rates
 
 
 def per_task(runs: Sequence[Named], *, plot_id: str) -> Plot:
@@ -86,7 +86,7 @@ def adaptation(result: Result, before: Rates, *, plot_id: str) -> Plot:
         for rates, symbol, when in ((first, "circle-open", "before"), (last, "circle", "after"))
     ]
     rows = [[task, percent(a), percent(b)] for task, a, b in zip(tasks, first, last, strict=True)]
-    mean = (percent(before.mean_success_rate), percent(result.success.rate))
+    mean = (percent(before.mean_success_rate), percent(result.mean_success_rate))
     return Plot(
         id=plot_id,
         title="Before and after adaptation",

@@ -14,7 +14,7 @@ from reglue_bench.plots.curves import Lines, every_run, mean_and_band, y_range
 from reglue_bench.plots.figures import NEUTRAL, colour, figure, value_axis
 from reglue_bench.plots.views import Plot, Table
 from reglue_bench.renderers.renderer import Named
-from reglue_bench.results.result import StepCurve, TrainingScore
+from reglue_bench.results.scores import StepCurve, TrainingProgress
 
 _ROWS = 20  # of a curve's table
 
@@ -77,7 +77,7 @@ def step_lines(curves: Sequence[StepCurve], measure: str) -> Lines | None:
     )
 
 
-CURVES: Mapping[str, Callable[[TrainingScore], StepCurve | None]] = {
+CURVES: Mapping[str, Callable[[TrainingProgress], StepCurve | None]] = {
     "checkpoint": lambda training: training.checkpoints,
     "training": lambda training: training.curve,
 }

@@ -195,7 +195,7 @@ class Procedure(ABC):
 
     @classmethod
     def measured_by(cls, parameters: Mapping[str, Any]) -> str:
-        """The name of what a plan of these parameters is judged by, see results.measure."""
+        """The name of what a plan of these parameters is judged by, see results.result."""
         return "return" if parameters.get("judged_by") == "return" else "success"
 
     @classmethod

@@ -19,8 +19,9 @@ from reglue_bench.renderers.renderer import (
     score_table,
     what_differs,
 )
-from reglue_bench.results.measure import Interval
 from reglue_bench.results.result import Result
+from reglue_bench.results.scores import ReturnScore
+from reglue_bench.statistics import Interval
 
 
 def _apart(run: Named, first: Named) -> str:
@@ -31,8 +32,9 @@ def _apart(run: Named, first: Named) -> str:
 
 
 def _table(result: Result) -> Table:
-    intervals = result.intervals95.per_task if result.intervals95 else {}
-    mean, interval = result.score
+    score = result.score_as(ReturnScore)
+    intervals = score.intervals95.per_task if score.intervals95 else {}
+    mean = score.mean_return
 
     def words(interval: Interval | None) -> str:
         return f"{number(interval[0])} – {number(interval[1])}" if interval else "–"
@@ -42,9 +44,9 @@ def _table(result: Result) -> Table:
         ["task", "mean return", "95 % interval"],
         [
             [task, "–" if mean is None else number(mean), words(intervals.get(task))]
-            for task, mean in result.returns_per_task.items()
+            for task, mean in score.returns_per_task.items()
         ],
-        ["mean over tasks", "withheld" if mean is None else number(mean), words(interval)],
+        ["mean over tasks", "withheld" if mean is None else number(mean), words(score.interval95)],
     )
 
 

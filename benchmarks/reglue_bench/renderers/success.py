@@ -19,8 +19,9 @@ from reglue_bench.renderers.renderer import (
     score_table,
     what_differs,
 )
-from reglue_bench.results.measure import Interval
 from reglue_bench.results.result import Result
+from reglue_bench.results.scores import SuccessScore
+from reglue_bench.statistics import Interval
 
 
 def never_told(result: Result) -> list[str]:
@@ -64,37 +65,37 @@ def _apart(run: Named, first: Named) -> str:
 
 
 def _table(result: Result) -> Table:
-    success = result.success
+    score = result.score_as(SuccessScore)
 
-    def row(name: str, rate: float, interval: Interval, returns: float | None) -> list[str]:
-        mean = "–" if returns is None else f"{returns:z.1f}"
-        return [name, f"{rate:.3f}", f"{interval[0]:.3f} – {interval[1]:.3f}", mean]
+    def row(name: str, rate: float, interval: Interval | None, mean: float | None) -> list[str]:
+        words = f"{interval[0]:.3f} – {interval[1]:.3f}" if interval else "–"
+        return [name, f"{rate:.3f}", words, "–" if mean is None else f"{mean:z.1f}"]
 
     return score_table(
         result,
         ["task", "success", "95 % interval", "mean return"],
         [
-            row(task, rate, success.intervals95_per_task[task], result.returns_per_task[task])
-            for task, rate in result.success_rate_per_task.items()
+            row(task, rate, score.intervals95.per_task[task], score.returns_per_task[task])
+            for task, rate in score.success_rate_per_task.items()
         ],
-        row("mean over tasks", success.rate, success.interval95, result.mean_return),
+        row("mean over tasks", score.mean_success_rate, score.interval95, score.mean_return),
     )
 
 
 def _headline(result: Result) -> list[str]:
-    before = result.before_adaptation
+    before = result.score_as(SuccessScore).before_adaptation
     return [] if before is None else [f"before adaptation: {before.mean_success_rate:.3f}"]
 
 
 def _notes(result: Result) -> list[str]:
-    notes = [*never_told(result), *one_variant(result)]
-    if result.upstream is not None:
+    notes, score = [*never_told(result), *one_variant(result)], result.score_as(SuccessScore)
+    if score.upstream is not None:
         notes.append(
-            f"metaworld.evaluation counts {percent(result.upstream.mean_success_rate)} in these "
+            f"metaworld.evaluation counts {percent(score.upstream.mean_success_rate)} in these "
             "episodes: the first of each task to finish, so fast successes crowd out slow failures"
         )
     if missing := missing_words(result):
-        rate = percent(result.success.completed_only.mean_success_rate)
+        rate = percent(score.completed_only.mean_success_rate)
         alone = f" (success of those completed: {rate})"
         none = not result.coverage.cells_completed
         end = ", and none was completed" if none else alone
@@ -105,9 +106,10 @@ def _notes(result: Result) -> list[str]:
 def _tracks(results: Sequence[Result], _alike: Collection[int]) -> list[Track | None]:
     ends = ("0 %", "50 %", "100 %")
     tracks: list[Track | None] = []
-    for rate, interval in ((each.success.rate, each.success.interval95) for each in results):
-        words = f"{percent(rate)}, 95 % interval {percents(interval)}"
-        tracks.append(Track(rate, *interval, words=words, ends=ends))
+    for score in (each.score_as(SuccessScore) for each in results):
+        rate, interval = score.mean_success_rate, score.interval95
+        words = percent(rate) + (f", 95 % interval {percents(interval)}" if interval else "")
+        tracks.append(Track(rate, *(interval or (rate, rate)), words=words, ends=ends))
     return tracks
 
 
@@ -121,8 +123,7 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
     from reglue_bench.plots.goal_map import goal_map
 
     plots = [tasks.per_task([("", result)], plot_id=f"{prefix}-tasks")]
-    if result.before_adaptation is not None:
-        before = result.before_adaptation
+    if (before := result.score_as(SuccessScore).before_adaptation) is not None:
         plots.append(tasks.adaptation(result, before, plot_id=f"{prefix}-adaptation"))
     if not result.has_episodes:
         return plots

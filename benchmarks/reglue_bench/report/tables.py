@@ -19,7 +19,8 @@ from reglue_bench.plots.agents import groups_of
 from reglue_bench.plots.curves import Lines
 from reglue_bench.plots.training import CURVES, MEASURES, lines_by_agent, table_steps
 from reglue_bench.renderers.renderer import Named
-from reglue_bench.results.measure import Interval, Measure
+from reglue_bench.results.result import Measure
+from reglue_bench.statistics import Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +68,9 @@ def score_rows(runs: Sequence[Named], *, seed: int = 0) -> list[ScoreRow]:
     taken = [result for group in groups.values() for result in group]
     for name, result in runs:
         if not any(result is each for each in taken):
-            score, interval = result.score
             about = (name, result.title, result.measure.name, 1)
-            rows.append(ScoreRow(*about, score, *_ends(interval), None, None, None))
+            interval = _ends(result.interval95)
+            rows.append(ScoreRow(*about, result.score.value, *interval, None, None, None))
     return rows
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from reglue_bench.results.measure import Interval
 from reglue_bench.results.whole_file import whole_file
+from reglue_bench.statistics import Interval
 
 log = logging.getLogger("reglue")
 

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reglue.errors import UsageError
-from reglue_bench.measures.compare import Difference, Units, compare_units, units_of
-from reglue_bench.results.measure import Interval
-from reglue_bench.results.result import Result
-from reglue_bench.statistics import Z95
+from reglue_bench.measures.compare import Difference, compare_units, units_of
+from reglue_bench.results.result import Result, Units
+from reglue_bench.statistics import Z95, Interval
 from reglue_competition.ranking.entries import Benchmark, Entry
 from reglue_competition.ranking.kept import KeptComparisons, Pair, Paired, Play
 

@@ -9,7 +9,7 @@ from itertools import combinations
 
 from reglue.errors import UsageError
 from reglue_bench.measures.compare import Difference
-from reglue_bench.results.measure import Interval
+from reglue_bench.statistics import Interval
 from reglue_competition.ranking.entries import Benchmark, Entry
 from reglue_competition.ranking.pairs import Comparisons
 

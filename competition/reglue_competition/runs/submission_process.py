@@ -185,7 +185,7 @@ class _Submission:
         status = result.ended_early.status if result.ended_early else "ok"
         if _failed_environment(result):
             status = EnvironmentFault.status
-        score, interval = result.score
+        interval = result.interval95
         transcript = self._write_transcript(index)
         self._parent.tell(
             run={
@@ -193,7 +193,7 @@ class _Submission:
                 "benchmark": result.benchmark,
                 "status": status,
                 "owner": owner_of(status),
-                "score": score,
+                "score": result.score.value,
                 "low": None if interval is None else interval[0],
                 "high": None if interval is None else interval[1],
                 "result": result.model_dump_json(by_alias=True),

@@ -96,7 +96,8 @@ def test_a_tie_names_nobody_as_the_best() -> None:
     left, right = (make_result(Play(label=n, rate=0.5, **tasks)) for n in ("left", "right"))
     wins = sum(row.success for row in left.episodes)
     other = [replace(row, success=place < wins) for place, row in enumerate(right.episodes)]
-    tied = right.model_copy(update={"mean_success_rate": left.mean_success_rate})
+    score = right.score.model_copy(update={"mean_success_rate": left.mean_success_rate})
+    tied = right.model_copy(update={"score": score})
     tied = tied.with_episodes(other)
     assert verdicts(left, tied)[0] == "left and right have the same success: nobody is better."
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from reglue_bench.formatting import STATUSES, count, percent, percents, value, values
-from reglue_bench.results.measure import Interval, Measure
+from reglue_bench.results.result import Measure
+from reglue_bench.statistics import Interval
 
 MEANINGS = {
     "waiting": "It is in the queue, and begins or goes on when its agent is here and a place free.",
