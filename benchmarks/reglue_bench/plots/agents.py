@@ -10,7 +10,7 @@ from reglue.errors import UsageError
 from reglue_bench.formatting import plural
 from reglue_bench.measures.training_seeds import bounds, over_seeds, scores_by_task
 from reglue_bench.plots.figures import SUCCESS, colour
-from reglue_bench.renderers.renderer import Named
+from reglue_bench.plots.views import Named
 from reglue_bench.results.result import Result, TaskScore
 from reglue_bench.statistics import FloatArray
 

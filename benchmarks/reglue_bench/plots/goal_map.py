@@ -24,8 +24,7 @@ from reglue_bench.plots.figures import (
     task_axis,
     value_axis,
 )
-from reglue_bench.plots.views import Figure, Plot, Table
-from reglue_bench.renderers.renderer import Named
+from reglue_bench.plots.views import Figure, Named, Plot, Table
 from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Result
 from reglue_bench.statistics import FloatArray

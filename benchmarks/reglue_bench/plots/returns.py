@@ -19,8 +19,7 @@ from reglue_bench.plots.figures import (
     task_axis,
     value_axis,
 )
-from reglue_bench.plots.views import Plot, Table
-from reglue_bench.renderers.renderer import Named
+from reglue_bench.plots.views import Named, Plot, Table
 from reglue_bench.results.episodes import EpisodeRow
 
 _Episode: TypeAlias = tuple[str, EpisodeRow]

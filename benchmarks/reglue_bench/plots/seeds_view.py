@@ -20,8 +20,7 @@ from reglue_bench.measures.training_seeds import (
 from reglue_bench.plots.agents import colours, groups_of
 from reglue_bench.plots.figures import escaped, figure, rate_axis, value_axis
 from reglue_bench.plots.pairs import pair_table, verdict
-from reglue_bench.plots.views import ComparisonView, Plot, SeedRow, Table
-from reglue_bench.renderers.renderer import Named
+from reglue_bench.plots.views import ComparisonView, Named, Plot, SeedRow, Table
 from reglue_bench.results.result import Measure
 
 

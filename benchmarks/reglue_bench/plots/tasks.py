@@ -19,14 +19,12 @@ from reglue_bench.plots.figures import (
     task_axis,
     value_axis,
 )
-from reglue_bench.plots.views import Figure, Plot, Table
-from reglue_bench.renderers import renderer_of
-from reglue_bench.renderers.renderer import Named
+from reglue_bench.plots.views import Figure, Named, Plot, Table
 from reglue_bench.results.result import Measure, Result, TaskScore
 from reglue_bench.results.scores import Rates
 
 
-def per_task(runs: Sequence[Named], *, plot_id: str) -> Plot:
+def per_task(runs: Sequence[Named], *, plot_id: str, caption: str) -> Plot:
     """A dot for each agent or run with its interval, one row for each task."""
     measure, alone, of = runs[0][1].measure, len(runs) == 1, shown(runs)
     tasks = list(dict.fromkeys(task for each in of for task in each.scores))
@@ -36,7 +34,7 @@ def per_task(runs: Sequence[Named], *, plot_id: str) -> Plot:
     return Plot(
         id=plot_id,
         title=title,
-        caption=renderer_of(runs[0][1]).per_task_caption + seeds_caption(of),
+        caption=caption + seeds_caption(of),
         summary=f"{title}: {plural(len(of), 'run')}, {plural(len(tasks), 'task')}{span}.",
         figure=figure(
             [_dots(each, tasks, place, measure, of=len(of)) for place, each in enumerate(of)],

@@ -12,8 +12,7 @@ from reglue_bench.formatting import count, percent, plural, value
 from reglue_bench.measures.training_seeds import LEAST_SEEDS
 from reglue_bench.plots.curves import Lines, every_run, mean_and_band, y_range
 from reglue_bench.plots.figures import NEUTRAL, colour, figure, value_axis
-from reglue_bench.plots.views import Plot, Table
-from reglue_bench.renderers.renderer import Named
+from reglue_bench.plots.views import Named, Plot, Table
 from reglue_bench.results.scores import StepCurve, TrainingProgress
 
 _ROWS = 20  # of a curve's table

@@ -1,4 +1,4 @@
-"""What the template shows."""
+"""What a page shows, as its template takes it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from reglue_bench.measures.compare import Difference
+from reglue_bench.results.result import Result
+
+Named: TypeAlias = tuple[str, Result]
+"""A run, and what a report calls it."""
 
 Figure: TypeAlias = dict[str, Any]  # plotly's JSON: data and layout
 

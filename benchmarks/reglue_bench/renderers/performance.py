@@ -11,9 +11,8 @@ from rich.table import Table
 
 from reglue_bench.formatting import count, number, plural, value, values
 from reglue_bench.measures.performance import measured_words
-from reglue_bench.plots.views import ComparisonView, Plot, Track
+from reglue_bench.plots.views import ComparisonView, Named, Plot, Track
 from reglue_bench.renderers.renderer import (
-    Named,
     Renderer,
     Sentences,
     completed_words,

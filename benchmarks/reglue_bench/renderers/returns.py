@@ -9,9 +9,8 @@ from pathlib import Path
 from rich.table import Table
 
 from reglue_bench.formatting import number
-from reglue_bench.plots.views import ComparisonView, Plot
+from reglue_bench.plots.views import ComparisonView, Named, Plot
 from reglue_bench.renderers.renderer import (
-    Named,
     Renderer,
     episode_facts,
     missing_words,
@@ -22,6 +21,11 @@ from reglue_bench.renderers.renderer import (
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import ReturnScore
 from reglue_bench.statistics import Interval
+
+PER_TASK = (
+    "Mean return of a task's planned episodes, those of a goal averaged first, with its 95 % "
+    "interval."
+)
 
 
 def _apart(run: Named, first: Named) -> str:
@@ -74,7 +78,9 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
 
     scores = result.measure.per_task(result).values()
     says_more = len(scores) > 1 or any(each.interval95 for each in scores)  # than the headline
-    return [per_task([("", result)], plot_id=f"{prefix}-tasks")] if says_more else []
+    if not says_more:
+        return []
+    return [per_task([("", result)], plot_id=f"{prefix}-tasks", caption=PER_TASK)]
 
 
 def _beside(
@@ -84,12 +90,11 @@ def _beside(
     from reglue_bench.plots.tasks import per_task
 
     shown = with_training_seeds(view, runs, seed=seed)
-    return replace(shown, plots=[*shown.plots, per_task(runs, plot_id="compare-tasks")])
+    tasks = per_task(runs, plot_id="compare-tasks", caption=PER_TASK)
+    return replace(shown, plots=[*shown.plots, tasks])
 
 
 RETURN = Renderer(
-    per_task_caption="Mean return of a task's planned episodes, those of a goal averaged "
-    "first, with its 95 % interval.",
     apart=_apart,
     caption=lambda _first: (
         "Mean return, as the environment does not report success. Differences are in the "

@@ -10,16 +10,15 @@ from rich.table import Table
 
 from reglue_bench.formatting import number, percent, percents, plural
 from reglue_bench.measures.success import evaluated
-from reglue_bench.plots.views import ComparisonView, Plot
+from reglue_bench.plots.views import ComparisonView, Named, Plot
 from reglue_bench.renderers.renderer import (
-    Named,
     Sentences,
     episode_facts,
     missing_words,
     score_table,
     what_differs,
 )
-from reglue_bench.renderers.returns import RETURN
+from reglue_bench.renderers.returns import PER_TASK, RETURN
 from reglue_bench.results.result import Result, TaskScore
 from reglue_bench.results.scores import ReturnScore, Success
 
@@ -109,7 +108,7 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
     if result.has_episodes and result.coverage.cells_completed:
         plots.append(returns([("", result)], plot_id=f"{prefix}-returns"))
     if len(result.returns_per_task) > 1:
-        plots.append(per_task([("", result)], plot_id=f"{prefix}-tasks"))
+        plots.append(per_task([("", result)], plot_id=f"{prefix}-tasks", caption=PER_TASK))
     return plots
 
 
@@ -124,7 +123,7 @@ def _beside(
     if has_strips := all(run.has_episodes for _, run in runs):
         plots.append(returns(runs, plot_id="compare-returns"))
     if not has_strips or len(runs[0][1].returns_per_task) > 1:  # strips have the means too
-        plots.append(per_task(runs, plot_id="compare-tasks"))
+        plots.append(per_task(runs, plot_id="compare-tasks", caption=PER_TASK))
     shown = with_training_seeds(view, runs, seed=seed)
     return replace(shown, plots=[*shown.plots, *plots])
 

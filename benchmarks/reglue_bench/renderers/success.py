@@ -9,9 +9,8 @@ from pathlib import Path
 from rich.table import Table
 
 from reglue_bench.formatting import percent, percents, plural
-from reglue_bench.plots.views import ComparisonView, Plot, Track
+from reglue_bench.plots.views import ComparisonView, Named, Plot, Track
 from reglue_bench.renderers.renderer import (
-    Named,
     Renderer,
     episode_facts,
     missing_words,
@@ -22,6 +21,8 @@ from reglue_bench.renderers.renderer import (
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import SuccessScore
 from reglue_bench.statistics import Interval
+
+_PER_TASK = "Share of planned goals, with its 95 % interval. What was not played is a failure."
 
 
 def never_told(result: Result) -> list[str]:
@@ -122,7 +123,7 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
     from reglue_bench.plots import tasks
     from reglue_bench.plots.goal_map import goal_map
 
-    plots = [tasks.per_task([("", result)], plot_id=f"{prefix}-tasks")]
+    plots = [tasks.per_task([("", result)], plot_id=f"{prefix}-tasks", caption=_PER_TASK)]
     if (before := result.score_as(SuccessScore).before_adaptation) is not None:
         plots.append(tasks.adaptation(result, before, plot_id=f"{prefix}-adaptation"))
     if not result.has_episodes:
@@ -144,14 +145,12 @@ def _beside(
     shown = with_training_seeds(view, runs, seed=seed)
     return replace(
         shown,
-        plots=[*shown.plots, per_task(runs, plot_id="compare-tasks")],
+        plots=[*shown.plots, per_task(runs, plot_id="compare-tasks", caption=_PER_TASK)],
         maps=[each for each in maps if each is not None],
     )
 
 
 SUCCESS = Renderer(
-    per_task_caption="Share of planned goals, with its 95 % interval. What was not played is a "
-    "failure.",
     apart=_apart,
     caption=lambda _first: (
         "Success over planned goals. Differences are in percentage points, paired goal by goal."

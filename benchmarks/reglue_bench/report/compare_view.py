@@ -11,9 +11,8 @@ from reglue_bench.measures.compare import Difference, compare_all
 from reglue_bench.plots.agents import colours
 from reglue_bench.plots.pairs import compared_row, every_pair, pair_note, power_notes, verdict
 from reglue_bench.plots.training import training_plots
-from reglue_bench.plots.views import ComparisonView, Row, Track
+from reglue_bench.plots.views import ComparisonView, Named, Row, Track
 from reglue_bench.renderers import renderer_of
-from reglue_bench.renderers.renderer import Named
 from reglue_bench.report.run_view import score_and_interval
 from reglue_bench.results.result import Measure, Result
 from reglue_bench.results.scores import SuccessScore

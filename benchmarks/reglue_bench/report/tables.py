@@ -18,7 +18,7 @@ from reglue_bench.measures.training_seeds import over_training_seeds
 from reglue_bench.plots.agents import groups_of
 from reglue_bench.plots.curves import Lines
 from reglue_bench.plots.training import CURVES, MEASURES, lines_by_agent, table_steps
-from reglue_bench.renderers.renderer import Named
+from reglue_bench.plots.views import Named
 from reglue_bench.results.result import Measure
 from reglue_bench.statistics import Interval
 
