@@ -19,7 +19,7 @@ from reglue_bench.results.result import Result
 from reglue_bench.results.scores import PerformanceScore
 from reglue_bench.results.scoring import result_of
 from reglue_bench.runs.ledger import Row, Totals
-from reglue_bench.runs.request import MOST_TRIES
+from reglue_bench.runs.run import MOST_TRIES
 from reglue_bench.runs.trust import check_benchmark_trusted, check_trusted
 from reglue_competition.phases import Revealed, opened_for
 from reglue_competition.transcript.contents import Header
