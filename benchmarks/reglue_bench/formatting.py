@@ -31,8 +31,8 @@ def percent(rate: float) -> str:
 
 def points(difference: float) -> str:
     """A difference of rates in percentage points: `0.021` is `+2.1`."""
-    told = _hundredths(difference)
-    return told if told == "0.0" or difference < 0 else f"+{told}"
+    text = _hundredths(difference)
+    return text if text == "0.0" or difference < 0 else f"+{text}"
 
 
 def percents(interval: tuple[float, float]) -> str:

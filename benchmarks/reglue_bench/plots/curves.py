@@ -95,7 +95,7 @@ def mean_and_band(
     if not len(lines.whole):
         return []
     mean, intervals = lines.mean.tolist(), lines.intervals95
-    told = [f", 95 % interval {values(each)}" for each in intervals] or [""] * len(mean)
+    spreads = [f", 95 % interval {values(each)}" for each in intervals] or [""] * len(mean)
     line = go.Scatter(
         x=lines.ends,
         y=mean,
@@ -103,7 +103,7 @@ def mean_and_band(
         line={"color": colour, "width": 2.5},
         hoverinfo="text",
         hovertext=[
-            f"<b>{escaped(name)}</b><br>{lines.at(point)}: {value(each)}{told[point]}"
+            f"<b>{escaped(name)}</b><br>{lines.at(point)}: {value(each)}{spreads[point]}"
             for point, each in enumerate(mean)
         ],
     )
@@ -135,8 +135,8 @@ def y_range(of: Sequence[Lines], *, log: bool = False) -> list[float]:
     """The range of the axis: all means, and nearly all points of the runs."""
     everything = [value for each in of for line in each.everything for value in line]
     means = [each.mean for each in of if len(each.whole)]
-    drawn = np.concatenate([*means, np.quantile(everything, [0.005, 0.995])])
-    low, high = float(drawn.min()), float(drawn.max())
+    shown = np.concatenate([*means, np.quantile(everything, [0.005, 0.995])])
+    low, high = float(shown.min()), float(shown.max())
     if log:
         low, high = math.log10(low), math.log10(high)
     room = 0.05 * (high - low) or 0.5

@@ -205,7 +205,7 @@ def _performance_mean(score: PerformanceScore, *, row: float, colour: str) -> li
     if performance is None or len(score.completed) < len(score.runs):
         return []
     low, high = score.interval95 or (performance, performance)
-    told = f"<br>95 % interval {values(score.interval95)}" if score.interval95 else ""
+    words = f"<br>95 % interval {values(score.interval95)}" if score.interval95 else ""
     mean = go.Scatter(
         x=[performance],
         y=[row],
@@ -221,7 +221,7 @@ def _performance_mean(score: PerformanceScore, *, row: float, colour: str) -> li
             "width": 0,
         },
         hoverinfo="text",
-        hovertext=[f"<b>mean {value(performance)}</b>{told}"],
+        hovertext=[f"<b>mean {value(performance)}</b>{words}"],
     )
     return [mean]
 

@@ -194,8 +194,8 @@ def _dots(
 def _hover(name: str, task: str, each: TaskScore, measure: Measure) -> str:
     whose = f"{escaped(name)}: " if name else ""
     interval = _interval(each, measure)
-    told = f"<br>95 % interval {interval}" if interval else ""
-    return f"<b>{escaped(task)}</b><br>{whose}{measure.amount(each.score)} of {each.of}{told}"
+    spread = f"<br>95 % interval {interval}" if interval else ""
+    return f"<b>{escaped(task)}</b><br>{whose}{measure.amount(each.score)} of {each.of}{spread}"
 
 
 def _interval(each: TaskScore, measure: Measure) -> str:

@@ -39,7 +39,7 @@ class Plot:
 
     @property
     def height(self) -> int:
-        """Pixels."""
+        """The figure's height in pixels."""
         return int(self.figure["layout"]["height"])
 
 

@@ -25,7 +25,7 @@ from reglue_bench.statistics import Interval
 _PER_TASK = "Share of planned goals, with its 95 % interval. What was not played is a failure."
 
 
-def never_told(result: Result) -> list[str]:
+def no_success_reported(result: Result) -> list[str]:
     """A hint if no episode ever succeeded; else nothing."""
     if "goal_visible" in result.parameters:  # Meta-World's environments do report it
         return []
@@ -89,7 +89,10 @@ def _headline(result: Result) -> list[str]:
 
 
 def _notes(result: Result) -> list[str]:
-    notes, score = [*never_told(result), *one_variant(result)], result.score_as(SuccessScore)
+    notes, score = (
+        [*no_success_reported(result), *one_variant(result)],
+        result.score_as(SuccessScore),
+    )
     if score.upstream is not None:
         notes.append(
             f"metaworld.evaluation counts {percent(score.upstream.mean_success_rate)} in these "

@@ -153,8 +153,8 @@ def _curve(runs: Sequence[Named], judged_by: Measure) -> Iterator[str]:
         row = [count(step)]
         for of in points.values():
             mean, interval = of.get(step, (None, None))
-            told = "–" if mean is None else amount(mean)
-            row.append(told if interval is None else f"{told} ({amounts(interval)})")
+            cell = "–" if mean is None else amount(mean)
+            row.append(cell if interval is None else f"{cell} ({amounts(interval)})")
         cells.append(row)
     yield ""
     yield f"% {measure} at {what} episodes, mean over training seeds (95 % interval)"

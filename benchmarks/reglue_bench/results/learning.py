@@ -199,10 +199,10 @@ def _withheld(runs: Sequence[LearningRun]) -> str:
         "an environment failed in {}": without.count("environment_error"),
         "{} not played": without.count("missing"),
     }
-    told = [
+    parts = [
         words.format(f"{count} of {len(runs)} runs") for words, count in reasons.items() if count
     ]
-    return "; ".join(told)
+    return "; ".join(parts)
 
 
 def _curve(at: list[int], lines: Sequence[Sequence[float]]) -> Curve:

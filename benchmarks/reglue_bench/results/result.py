@@ -106,7 +106,7 @@ class Recorded(_Record):
 
 
 class Event(_Record):
-    """Something that befell a run and did not change its rows."""
+    """Something that happened during a run and changed no row."""
 
     what: str  # such as: a process died, or an observation lay outside of its bounds
     count: int  # how often
@@ -144,7 +144,7 @@ class Result(_Record):
     machines: list[str] = []  # on which agents played: name, processor, on which bits depend too
     environments_on: list[str] = []  # the machines of --environments ray; empty: agents' own
     repeats: tuple[Repeat, ...] = ()  # at the run's end, one each of who was tried again
-    events: list[Event] = []  # what befell the run and changed no row, over all sessions
+    events: list[Event] = []  # during the run, over all sessions; they changed no row
     _episodes: Iterable[EpisodeRow] | None = PrivateAttr(None)
 
     @property

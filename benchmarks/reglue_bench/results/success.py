@@ -254,7 +254,7 @@ class GoalCounts:
         self._won.setdefault(cell.task, Counter())[cell.variant] += success
 
     def __len__(self) -> int:
-        """Cells."""
+        """The number of cells."""
         return sum(cells.total() for cells in self._cells.values())
 
     @property
