@@ -163,7 +163,7 @@ class Procedure(ABC):
     """The name of the function that scores its runs, see results.scoring."""
 
     counted_by: ClassVar[str] = "episodes"
-    """The name of what counts its runs as they are played, see terminal.tallies."""
+    """The name of what counts its runs as they are played, see terminal.tally."""
 
     _known: tuple[int, Sequence[PlanCell]] = (-1, ())  # the unit that was asked for last
 

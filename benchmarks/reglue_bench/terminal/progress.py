@@ -15,8 +15,7 @@ from rich.text import Text
 from glue_server import Outcome
 from reglue_bench.procedures import procedure_of
 from reglue_bench.runs.observer import Observer, RunStarted
-from reglue_bench.terminal.tallies import tally_of
-from reglue_bench.terminal.tally import Tally
+from reglue_bench.terminal.tally import Tally, tally_of
 
 _LINE_EVERY_S = 10.0
 

@@ -39,8 +39,7 @@ from reglue_bench.runs.observer import NullObserver, RunStarted
 from reglue_bench.runs.run import Request, begin, check_same
 from reglue_bench.scored_runs import carry_out, conclude
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.tallies import tally_of
-from reglue_bench.terminal.tally import Tally
+from reglue_bench.terminal.tally import Tally, tally_of
 from reglue_competition.runs.logs import log_to_stderr
 from reglue_competition.runs.parent import Parent, ParentGone
 from reglue_competition.runs.told import Benchmark, Ended, Told, run_folder, transcript_file

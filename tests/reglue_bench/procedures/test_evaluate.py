@@ -28,7 +28,7 @@ from reglue_bench.runs.observer import NullObserver, RunStarted
 from reglue_bench.settings import read_settings
 from reglue_bench.statistics import wilson
 from reglue_bench.terminal.summary import notes, print_summary
-from reglue_bench.terminal.tallies import tally_of
+from reglue_bench.terminal.tally import tally_of
 from tests.reglue_bench.toys import Interrupts, rows
 
 NAME = "evaluate:gymnasium:CartPole-v1"
