@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from reglue.errors import UsageError
 from reglue_bench.measures.compare import compare, goals_per_task, paired_goal_success, units_of
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.results.episodes import with_cells
-from reglue_bench.results.result import Result
-from reglue_bench.results.scores import SuccessScore
+from reglue_bench.results.result import Result, read_result
+from reglue_bench.results.scores import ReturnScore, SuccessScore
 from reglue_bench.runs.ledger import Row
 from reglue_bench.terminal.summary import notes
 from tests.reglue_bench import toys
@@ -105,6 +107,25 @@ def test_a_lost_episode_is_its_goals() -> None:
     plan = corridor_plan(solved={"a": [0, 0, 0]}, num_episodes=5, worst_performance=-6.0)
     rows = [row(unit, return_=2.0) for unit in range(4)]
     assert scored(plan, rows).returns_per_task == {"a": (2 + (2 - 6) / 2 + 2) / 3}
+
+
+def test_a_score_of_success_has_no_performance() -> None:
+    result = scored(corridor_plan(), [])
+    for read in (lambda: result.performance, lambda: result.score_as(ReturnScore)):
+        with pytest.raises(UsageError, match="is judged by its success"):
+            read()
+
+
+def test_a_file_keeps_the_kind_of_its_score_and_another_kind_is_refused(tmp_path: Path) -> None:
+    result = scored(corridor_plan(), [])
+    path = result.write(tmp_path)
+    assert read_result(path).score == result.score
+    text = path.read_text()
+    assert text.count('"kind": "success"') == 1
+    for kind in ("return", "praise"):
+        path.write_text(text.replace('"kind": "success"', f'"kind": "{kind}"'))
+        with pytest.raises(UsageError, match="is not a result of this version: score"):
+            read_result(path)
 
 
 def test_nothing_played_scores_zero_and_has_no_return() -> None:
