@@ -31,7 +31,7 @@ class Upstream(_Record):
 class SuccessScore(_Record):
     """Success of a frozen agent. An episode that was not played is a failure."""
 
-    kind: Literal["success"] = "success"
+    kind: Literal["success"] = "success"  # which score this is
     mean_success_rate: float  # mean of `success_rate_per_task`
     intervals95: Intervals  # of success
     success_rate_per_task: dict[str, float]  # over planned episodes, 0 to 1
@@ -64,7 +64,7 @@ class Success(_Record):
 class ReturnScore(_Record):
     """Returns of a frozen agent."""
 
-    kind: Literal["return"] = "return"
+    kind: Literal["return"] = "return"  # which score this is
     mean_return: float | None  # mean of `returns_per_task`; None if one of them is None
     intervals95: Intervals | None  # of returns; None if one of them is None
     returns_per_task: dict[str, float | None]
@@ -114,7 +114,7 @@ class Curve(_Record):
 class PerformanceScore(_Record):
     """What an agent earned while it learned, over independent runs."""
 
-    kind: Literal["performance"] = "performance"
+    kind: Literal["performance"] = "performance"  # which score this is
     performance: float | None  # mean over all planned runs; None: see `withheld`
     interval95: Interval | None  # Student's, over all planned runs; None below two
     withheld: str = ""  # why there is no performance
