@@ -53,7 +53,7 @@ from pydantic import BaseModel
 from reglue_bench import renderers
 from reglue_bench.measures.success import SUCCESS
 from reglue_bench.procedures import MultiTask
-from reglue_bench.report.views import Plot, Table
+from reglue_bench.plots.views import Plot, Table
 from reglue_bench.results.success import score
 from reglue_bench.terminal.tally import JudgedTally
 
@@ -113,7 +113,9 @@ class FirstGoals(MultiTask):
 
 
 def scored(procedure, played):
-    return score(procedure, played).model_copy(update={"mean_return": None})
+    result = score(procedure, played)
+    without_return = result.score.model_copy(update={"mean_return": None})
+    return result.model_copy(update={"score": without_return})
 '''
 
 

@@ -13,23 +13,23 @@ from typing import TypeAlias
 
 import numpy as np
 
-from reglue_bench.results.learning import pointwise95, t_interval95
-from reglue_bench.results.measure import Interval
-from reglue_bench.statistics.intervals import (
-    FloatArray,
-    Inference,
-    of_success,
-    over_tasks,
-    student,
-    wilson,
-)
-from reglue_bench.statistics.training_seeds import (
+from reglue_bench.measures.training_seeds import (
     LEAST_SEEDS,
     interval_of,
     iqm,
     over_seeds,
     profiles,
     resampled,
+)
+from reglue_bench.results.learning import pointwise95, t_interval95
+from reglue_bench.statistics import (
+    FloatArray,
+    Inference,
+    Interval,
+    of_success,
+    over_tasks,
+    student,
+    wilson,
 )
 
 Draw: TypeAlias = Callable[[int, np.random.Generator], tuple[Interval | None, float]]

@@ -1,13 +1,13 @@
 """Benchmarks: plans, procedures, ledgers, scores and reports.
 
 Read in this order: `plans` (which episodes), `procedures` (how they are played), `planning` (from a
-name or file to a plan), `engines` (where it is played), `runs` (one run and its ledger), `results`,
-`measures` and `statistics` (its score), `renderers`, `terminal` and `report` (what people see),
-`cli`. Each imports only those before it.
+name or file to a plan), `engines` (where it is played), `runs` (one run and its ledger), `results`
+(its score), `measures` (how scores are compared), `plots`, `renderers`, `terminal` and `report`
+(what people see), `cli`. Each imports only those before it, and `statistics`.
 
 from reglue_bench import evaluate
 print(evaluate("MT10", agent="expert", seed=42).mean_success_rate)
-print(evaluate("online:mountain-car", agent="sarsa", runs=30).online.performance)
+print(evaluate("online:mountain-car", agent="sarsa", runs=30).performance)
 """
 
 from importlib import import_module

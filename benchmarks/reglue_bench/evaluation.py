@@ -23,7 +23,7 @@ from reglue_bench.planning.declared import Declared
 from reglue_bench.planning.names import BenchmarkName
 from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan
-from reglue_bench.results.episodes import in_temporary_folder
+from reglue_bench.results.read_run import in_temporary_folder
 from reglue_bench.results.result import Result
 from reglue_bench.results.success import brief_cause
 from reglue_bench.runs.ledger import Ledger

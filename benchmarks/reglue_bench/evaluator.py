@@ -16,7 +16,7 @@ from reglue_bench.options import Options
 from reglue_bench.planning.names import BenchmarkName
 from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan
-from reglue_bench.results.episodes import in_temporary_folder
+from reglue_bench.results.read_run import in_temporary_folder
 from reglue_bench.results.result import Result
 from reglue_bench.runs.objects import opened
 from reglue_bench.runs.observer import NullObserver, Observer

@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-Interval = tuple[float, float]
-
 _LEAST, _LEAST_SHARE = 3, 0.05  # that time left is told from: one episode says nothing
 _ROUGH_FROM_S = 20.0  # from when it is told roughly, of a smaller share
 _BARS = "▁▂▃▄▅▆▇█"
@@ -33,11 +31,11 @@ def percent(rate: float) -> str:
 
 def points(difference: float) -> str:
     """A difference of rates in percentage points: `0.021` is `+2.1`."""
-    told = _hundredths(difference)
-    return told if told == "0.0" or difference < 0 else f"+{told}"
+    text = _hundredths(difference)
+    return text if text == "0.0" or difference < 0 else f"+{text}"
 
 
-def percents(interval: Interval) -> str:
+def percents(interval: tuple[float, float]) -> str:
     """`(0.9, 0.95)` is `90.0 to 95.0 %`."""
     return f"{_hundredths(interval[0])} to {percent(interval[1])}"
 
@@ -47,7 +45,7 @@ def value(amount: float) -> str:
     return number(amount).replace("-", "−")
 
 
-def values(interval: Interval) -> str:
+def values(interval: tuple[float, float]) -> str:
     """`−152.1 to −148.3`."""
     return f"{value(interval[0])} to {value(interval[1])}"
 

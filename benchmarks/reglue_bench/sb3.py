@@ -21,6 +21,7 @@ from reglue_bench.evaluation import check_faults
 from reglue_bench.evaluator import Evaluator
 from reglue_bench.options import Options
 from reglue_bench.results.result import Result
+from reglue_bench.results.scores import ReturnScore
 
 
 class CallbackOptions(Options, total=False):
@@ -152,9 +153,8 @@ class EvalCallback(EventCallback):  # type: ignore[misc] # SB3 is large, and myp
         self.evaluations_successes.append([row.success for row in rows])
         length = float(np.mean(self.evaluations_length[-1]))
         values: dict[str, Any] = {"mean_reward": mean, "mean_ep_length": length}
-        interval = result.intervals95.mean if result.intervals95 else None
-        if interval is not None and result.parameters.get("judged_by") == "return":
-            values["mean_reward_low"], values["mean_reward_high"] = interval
+        if isinstance(result.score, ReturnScore) and result.interval95 is not None:
+            values["mean_reward_low"], values["mean_reward_high"] = result.interval95
         if result.episodes_succeeded:
             values["success_rate"] = result.mean_success_rate
         for name, value in values.items():

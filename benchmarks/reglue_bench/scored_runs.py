@@ -16,7 +16,7 @@ from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.notes import Ending
 from reglue_bench.runs.observer import Observer
-from reglue_bench.runs.request import Request, is_recorded
+from reglue_bench.runs.run import Request, is_recorded
 from reglue_bench.runs.session import Session
 
 

@@ -96,7 +96,7 @@ def _play(benchmark: PlannedBenchmark, agent: str, watcher: Observer) -> Result:
 def _check(
     agent: str, result: Result, *, below: float | None = None, at_least: float | None = None
 ) -> Check:
-    score, _ = result.score
+    score = result.score.value
     if result.ended_early is not None or score is None:
         why = "it has no score" if result.ended_early is None else result.ended_early.what
         return Check(False, f"{agent} did not play all of it: {why}")

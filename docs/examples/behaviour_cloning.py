@@ -89,7 +89,7 @@ def fit(seen: npt.NDArray[np.float64], done: Floats, *, seed: int, epochs: int, 
 def play(agent: str, task: str, out: Path, **more: Any) -> float:
     """The success rate of an agent on a task, by `reglue bench`."""
     result = reglue.evaluate(f"MT1:{task}", agent=agent, out=out, **more)
-    return result.success.rate
+    return result.mean_success_rate
 
 
 def main(words: Sequence[str] | None = None) -> None:

@@ -25,6 +25,7 @@ from reglue.messages.environment import (
     StandardizeRandomness,
 )
 from reglue.rng import Rng
+from reglue_bench.results.scores import PerformanceScore
 from tests.agent_clients.programs import asked, built, online, playing
 
 PATIENCE_S = 30.0
@@ -165,8 +166,7 @@ def test_an_action_that_there_is_not_is_its_slots_fault(cart: Cart) -> None:
 
 def test_an_agent_in_python_plays_it(program: Path) -> None:
     result = online(lambda where: playing(program, where), agent="random", episodes=3)
-    assert result.online is not None
     assert result.parameters["environment"] == "cart-pole"
-    [run] = result.online.runs
+    [run] = result.score_as(PerformanceScore).runs
     assert run.line == run.episode_steps
     assert len(run.line) == 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from reglue_bench import evaluate
 from reglue_bench.results.result import Result
+from reglue_bench.results.scores import PerformanceScore
 from tests.agent_clients.programs import built
 
 CAR = "online:mountain-car"
@@ -17,6 +18,5 @@ def test_sarsa_in_cpp_learns_to_the_bit_as_in_python() -> None:
 
 
 def returns(result: Result) -> list[object]:
-    assert result.online is not None
     assert result.complete
-    return [(each.status, each.line, each.steps) for each in result.online.runs]
+    return [(each.status, each.line, each.steps) for each in result.score_as(PerformanceScore).runs]

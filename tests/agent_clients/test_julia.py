@@ -23,6 +23,7 @@ from reglue.messages.agent import (
 from reglue.messages.environment import EnvironmentInit, EnvironmentReady, Play, Played
 from reglue_bench import evaluate
 from reglue_bench.results.result import Result
+from reglue_bench.results.scores import PerformanceScore
 from tests.agent_clients.julia import NUMBERS, PATIENCE_S, joined, play
 from tests.agent_clients.programs import (
     JULIA,
@@ -77,8 +78,7 @@ def test_a_network_in_julia_learns_cart_pole(
     pole = "online:gymnasium:CartPole-v1"
     result = evaluate(pole, agent="", agent_cmd=command, runs=1, episodes=150, seed=1)
     assert result.complete
-    assert result.online is not None
-    returns = result.online.runs[0].line
+    returns = result.score_as(PerformanceScore).runs[0].line
     assert np.mean(returns[-30:]) > 100 > 3 * np.mean(returns[:30])
 
 
@@ -252,9 +252,11 @@ def goes_on(collections: Path) -> None:
 
 
 def _returns(result: Result) -> list[object]:
-    assert result.online is not None
     assert result.complete
-    return [(each.status, each.performance, each.steps) for each in result.online.runs]
+    return [
+        (each.status, each.performance, each.steps)
+        for each in result.score_as(PerformanceScore).runs
+    ]
 
 
 def _answers(

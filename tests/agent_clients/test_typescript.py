@@ -56,7 +56,7 @@ def learned(folder: Path, *agent: str) -> list[float]:
     arguments = ["--runs", "1", "--episodes", "4", "--seed", "7", "--slots", "1", "--out"]
     reglue("bench", "online:mountain-car", *agent, *arguments, str(folder))
     result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-    (run,) = result["online"]["runs"]
+    (run,) = result["score"]["runs"]
     assert (run["status"], len(run["line"])) == ("ok", 4)
     returns: list[float] = run["line"]
     return returns

@@ -100,4 +100,4 @@ def test_a_project_of_its_own_depends_on_the_tarball_and_plays(
     agent = ["--agent-cmd", f"node {project / 'dist/readme0.js'}"]
     run(sys.executable, "-m", "reglue", "bench", "online:mountain-car", *agent, *flags)
     result = json.loads((tmp_path / "run/result.json").read_text(encoding="utf-8"))
-    assert [each["status"] for each in result["online"]["runs"]] == ["ok"]
+    assert [each["status"] for each in result["score"]["runs"]] == ["ok"]

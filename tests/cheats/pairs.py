@@ -72,7 +72,7 @@ def played(procedure: str, kind: str, numbers: Sequence[int]) -> Iterator[Pair]:
                 kind,
                 number,
                 without,
-                result.score[0],
+                result.score.value,
                 player.cheated,
                 player.met_again,
                 result.episodes_retried,
@@ -85,7 +85,7 @@ def _honest(procedure: str, slots: int, numbers: tuple[int, ...]) -> list[float 
     """The scores of the honest, one for each of `numbers`."""
     options = _options(procedure, slots, numbers[0] // BLOCK * BLOCK)
     with Evaluator(f"{procedure}:{NAME}", workers=0, **options) as evaluator:
-        return [evaluator(Player(number)).score[0] for number in numbers]
+        return [evaluator(Player(number)).score.value for number in numbers]
 
 
 def _options(procedure: str, slots: int, seed: int) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from reglue_bench.statistics.intervals import student
+from reglue_bench.statistics import student
 from tests.cheats.connected import CONNECTED
 from tests.cheats.pairs import BLOCK, HERE, PLANS, Pair, played
 from tests.cheats.phase import GROUPS, PHASE, phase_of

@@ -116,9 +116,8 @@ _EPISODE = len(_EPISODE_JSON).to_bytes(4, "little") + _EPISODE_JSON + bytes(24)
 _SCORE = (
     b'{"episodes":1,"result":{"benchmark":"b","procedure":"evaluate","parameters":{},"seed":0,'
     b'"slots":1,"plan_sha256":"0","goals_sha256":"0","agent":{"name":"a","label":"a"},'
-    b'"privileged":[],"complete":true,"mean_success_rate":null,"mean_return":1.5,'
-    b'"success_rate_per_task":{},"returns_per_task":{"t":1.5},"intervals95":null,'
-    b'"completed_only":null,"before_adaptation":null,"coverage":{"cells_planned":1,'
+    b'"privileged":[],"complete":true,"score":{"kind":"return","mean_return":1.5,'
+    b'"intervals95":null,"returns_per_task":{"t":1.5},"success":null},"coverage":{"cells_planned":1,'
     b'"cells_completed":1,"goals_planned":1,"goals_total":1},"status_counts":{"ok":1},'
     b'"clipped_steps":0,"steps":{"counted":2,"executed":2},"seconds":{"wall":1.0,"agent":0.5,'
     b'"environment":0.5,"glue":0.0},"versions":{}}}'

@@ -10,7 +10,7 @@ import numpy as np
 
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Row, Totals
-from reglue_bench.statistics.intervals import FloatArray
+from reglue_bench.statistics import FloatArray
 from tests.reglue_bench.toys import online_plan, scored
 
 

@@ -9,15 +9,9 @@ from typing import Any
 import numpy as np
 
 from reglue_bench.results.episodes import EpisodeRow
-from reglue_bench.results.result import (
-    AgentIdentity,
-    Coverage,
-    Rates,
-    Result,
-    Seconds,
-    StepCounts,
-)
-from reglue_bench.statistics.intervals import intervals95
+from reglue_bench.results.result import AgentIdentity, Coverage, Result, Seconds, StepCounts
+from reglue_bench.results.scores import Rates, SuccessScore
+from reglue_bench.statistics import intervals95
 
 MT10 = [
     "reach-v3",
@@ -77,13 +71,15 @@ def make_result(play: Play | None = None) -> Result:
         agent=AgentIdentity(name=play.label, label=play.label, training_seed=play.training_seed),
         complete=play.missing == 0,
         privileged=list(play.privileged),
-        mean_success_rate=float(np.mean(list(rates.values()))),
-        mean_return=float(np.mean(everything)) if everything else None,
-        success_rate_per_task=rates,
-        returns_per_task={t: float(np.mean(r)) if r else None for t, r in returns.items()},
-        intervals95=intervals95(won),
-        completed_only=_completed_only(play, episodes),
-        before_adaptation=_rates(play, _success(play, before)) if before else None,
+        score=SuccessScore(
+            mean_success_rate=float(np.mean(list(rates.values()))),
+            mean_return=float(np.mean(everything)) if everything else None,
+            success_rate_per_task=rates,
+            returns_per_task={t: float(np.mean(r)) if r else None for t, r in returns.items()},
+            intervals95=intervals95(won),
+            completed_only=_completed_only(play, episodes),
+            before_adaptation=_rates(play, _success(play, before)) if before else None,
+        ),
         coverage=Coverage(
             cells_planned=planned,
             cells_completed=sum(row.status == "ok" for row in episodes),

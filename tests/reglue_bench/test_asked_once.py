@@ -45,7 +45,7 @@ def check_nothing_is_gained(procedure: str, how: str, **more: Any) -> None:
     assert cheat.episodes_retried == 0
     assert STATUS.get(how, "crashed") in cheat.status_counts
     assert cheat.complete
-    of_cheat, of_honest = cheat.score[0], honest.score[0]
+    of_cheat, of_honest = cheat.score.value, honest.score.value
     assert of_cheat is not None
     assert of_honest is not None
     assert of_cheat <= of_honest

@@ -17,6 +17,7 @@ from reglue.errors import UsageError
 from reglue_bench import evaluate
 from reglue_bench.planning.resolve import make_plan
 from reglue_bench.results.result import Result, read_result
+from reglue_bench.results.scores import PerformanceScore
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.settings import read_settings
 
@@ -103,8 +104,7 @@ def ledger(folder: Path) -> Sequence[Any]:
 
 
 def returns(result: Result) -> Sequence[Sequence[float]]:
-    assert result.online is not None
-    return [run.line for run in result.online.runs]
+    return [run.line for run in result.score_as(PerformanceScore).runs]
 
 
 @pytest.mark.parametrize("schedule", [EPISODES, STEPS], ids=["by episodes", "by steps"])

@@ -11,7 +11,8 @@ import pytest
 from reglue import Actions, Agent
 from reglue_bench import evaluate
 from reglue_bench.report.compare_view import comparison_view
-from reglue_bench.results.result import OnlineScore, Result
+from reglue_bench.results.result import Result
+from reglue_bench.results.scores import PerformanceScore
 
 WALK = "online:tests.reglue_bench.worlds:Lottery"
 AGENTS = Path(__file__).with_name("agents.py")
@@ -77,9 +78,8 @@ def evaluated(agent: Agent, **options: Any) -> Result:
     return evaluate(WALK, agent=agent, **asked)
 
 
-def online(result: Result) -> OnlineScore:
-    assert result.online is not None
-    return result.online
+def online(result: Result) -> PerformanceScore:
+    return result.score_as(PerformanceScore)
 
 
 STRATEGIES = [

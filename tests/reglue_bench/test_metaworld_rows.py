@@ -23,6 +23,7 @@ from reglue_bench.evaluation import evaluate, start
 from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan
 from reglue_bench.results.result import Result, read_result
+from reglue_bench.results.scores import SuccessScore
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings
@@ -193,8 +194,9 @@ def test_the_reach_learner_beats_itself_before_it_adapted() -> None:
         episode_horizon=300,
     )
     assert result.status_counts == {"ok": 4}
-    assert result.before_adaptation is not None
-    assert result.before_adaptation.mean_success_rate < 0.5 < result.success.rate
+    before = result.score_as(SuccessScore).before_adaptation
+    assert before is not None
+    assert before.mean_success_rate < 0.5 < result.mean_success_rate
     assert result.privileged == []
 
 

@@ -29,7 +29,7 @@ def test_bench_plays_a_family_and_benchmarks_lists_it(tmp_path: Path) -> None:
     words = ["bench", "multi-task:corridors:3", "--agent", "random", "--workers", "1"]
     reglue(tmp_path, *words, "--out", str(run))
     result = json.loads((run / "result.json").read_text())
-    assert result["success_rate_per_task"] == {"walk": 1.0}
+    assert result["score"]["success_rate_per_task"] == {"walk": 1.0}
     assert "corridors:<variants>" in reglue(tmp_path, "benchmarks")
     # Its suite is trusted, so that a run from elsewhere is drawn too: nothing is signed here.
     assert "replayed exactly" in reglue(tmp_path, "watch", str(run), "--episode", "0")
@@ -48,7 +48,10 @@ def test_a_fourth_procedure_brings_parameters_tally_score_summary_and_report_in_
     assert "the last walk took 1 steps" in shown
     result = json.loads((run / "result.json").read_text())
     assert (result["procedure"], result["parameters"]) == ("first-goals", {"times": 4})
-    assert (result["success_rate_per_task"], result["mean_return"]) == ({"walk": 1.0}, None)
+    assert (result["score"]["success_rate_per_task"], result["score"]["mean_return"]) == (
+        {"walk": 1.0},
+        None,
+    )
     assert "replayed exactly" in reglue(tmp_path, "watch", str(run), "--episode", "3")
     again = tmp_path / "again"
     reglue(tmp_path, "bench", *words, "--procedure-arg", "times=4", "--out", str(again))

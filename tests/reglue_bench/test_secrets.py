@@ -15,13 +15,13 @@ from reglue import Starts
 from reglue.errors import PlanDiffers, UsageError
 from reglue.spec import Arrays
 from reglue_bench import evaluate
+from reglue_bench.measures.compare import compare
 from reglue_bench.planning.resolve import make_plan
 from reglue_bench.procedures import MetaLearning, procedure_of
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import read_settings
-from reglue_bench.statistics.compare import compare
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.bakeoffs import agent, bake, write
 

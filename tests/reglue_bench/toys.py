@@ -20,7 +20,7 @@ from reglue_bench.runs.ledger import Row, Totals
 from reglue_bench.runs.observer import NullObserver, Observer
 from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings
-from reglue_bench.statistics.intervals import FloatArray
+from reglue_bench.statistics import FloatArray
 
 AGENTS = Path(__file__).with_name("agents.py")
 SOLVED = {"a": [1, 3, 0], "b": [5, 0, 2]}

@@ -8,7 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from reglue_bench.report.views import ComparisonView, Row
+from reglue_bench.plots.views import ComparisonView, Row
 from reglue_bench.results.result import Result
 
 

@@ -20,7 +20,7 @@ from reglue_bench.bakeoff.file import BENCHMARK
 from reglue_bench.bakeoff.table import comparison_table
 from reglue_bench.cli.arguments import AsJson, print_document, takes
 from reglue_bench.cli.bench import exit_code, new_folder
-from reglue_bench.report.agents import names
+from reglue_bench.plots.agents import names
 from reglue_bench.report.frames import first_frames
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.result import Result

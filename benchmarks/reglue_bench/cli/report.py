@@ -13,8 +13,8 @@ from glue_server.console import console
 from reglue.errors import UsageError
 from reglue_bench.bakeoff.seeds import runs_in
 from reglue_bench.cli.arguments import AsJson, TrustCode, print_document
-from reglue_bench.renderers.renderer import Named
-from reglue_bench.report.agents import names
+from reglue_bench.plots.agents import names
+from reglue_bench.plots.views import Named
 from reglue_bench.report.frames import first_frames
 from reglue_bench.report.page import draw_report
 from reglue_bench.report.tables import as_csv, as_latex, curve_rows, score_rows

@@ -12,7 +12,7 @@ from reglue.errors import EnvironmentFault, UsageError
 from reglue.spec import Array, Arrays
 from reglue_bench.datasets.recording import FOLDER
 from reglue_bench.datasets.run_source import RunEpisode, RunSource
-from reglue_bench.datasets.spaces import places
+from reglue_bench.datasets.source import places
 from reglue_bench.planning.resolve import suite_of
 from reglue_bench.procedures import procedure_of
 from reglue_bench.replay import Moment, Recorded, Replay

@@ -18,8 +18,7 @@ from env_adapters.suites import META_WORLD
 from glue_server.agent.actions import unpacked
 from reglue.errors import RunDamaged, UsageError
 from reglue.spec import Array, TaskSpec, TensorSpec
-from reglue_bench.datasets.source import OWN, Episode, Organiser, Place, Source
-from reglue_bench.datasets.spaces import places, space_json
+from reglue_bench.datasets.source import OWN, Episode, Organiser, Place, Source, places, space_json
 from reglue_bench.plans.plan import Plan
 from reglue_bench.results.episodes import EpisodeRow, with_cells
 from reglue_bench.runs.ledger import AGENT_NAME, LedgerReader

@@ -1,17 +1,18 @@
-"""What a dataset's episodes are read from."""
+"""What a dataset's episodes are read from, and where its arrays stand."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from reglue.errors import MissingExtra
-from reglue.spec import Array
+from reglue.spec import Array, TensorSpec
 
 Place: TypeAlias = tuple[str, ...]
 """Keys that lead from `observations` or `actions` to an array; none where it is the only one."""
@@ -104,3 +105,47 @@ def check_extra() -> None:
         import minari  # noqa: F401
     except ModuleNotFoundError as error:
         raise MissingExtra("a dataset", "datasets", f"the package {error.name}") from error
+
+
+def places(tensors: Sequence[TensorSpec]) -> dict[str, Place]:
+    """The place of each tensor, by name.
+
+    `robot/arm` is entry `arm` of the Dict `robot`, as in Gymnasium's spaces. Where that cannot be
+    (a tensor is called `robot`, too), the dataset's Dict is flat, with dots for the slashes.
+    """
+    if len(tensors) == 1:
+        return {tensors[0].name: ()}
+    nested = {tensor.name: tuple(tensor.name.split("/")) for tensor in tensors}
+    folders = {place[:depth] for place in nested.values() for depth in range(1, len(place))}
+    keys = [key for place in nested.values() for key in place]
+    if folders.isdisjoint(nested.values()) and all(key not in {"", "."} for key in keys):
+        return nested
+    flat = {name: name.replace("/", ".").strip(".") or "_" for name in nested}
+    if len(set(flat.values())) < len(flat):
+        flat = {name: f"tensor_{number}" for number, name in enumerate(nested)}
+    return {name: (key,) for name, key in flat.items()}
+
+
+def space_json(tensors: Sequence[TensorSpec]) -> str:
+    """The space of the tensors, as Minari writes it."""
+    from minari.serialization import serialize_space
+
+    from reglue.gymnasium.tensor_spaces import space_of
+
+    at = places(tensors)
+    return json.dumps(
+        _joined(
+            {at[each.name]: serialize_space(space_of((each,)), to_string=False) for each in tensors}
+        )
+    )
+
+
+def _joined(spaces: Mapping[Place, Any]) -> Any:
+    if () in spaces:
+        return spaces[()]
+    names = dict.fromkeys(place[0] for place in spaces)
+    inner = {
+        name: _joined({place[1:]: each for place, each in spaces.items() if place[0] == name})
+        for name in names
+    }
+    return {"type": "Dict", "subspaces": inner}

@@ -1,1 +1,1 @@
-"""What runs are judged by: success, returns, or performance while the agent learns."""
+"""What runs are judged by, and how two of them are compared."""

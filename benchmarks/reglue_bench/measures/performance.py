@@ -5,35 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 from reglue.errors import UsageError
-from reglue_bench.results.measure import Interval, Measure
-from reglue_bench.results.result import OnlineScore, Result
-from reglue_bench.statistics.compare import Pairs, Units
-from reglue_bench.statistics.intervals import student
+from reglue_bench.results.result import Measure, Pairs, Result, Units
+from reglue_bench.results.scores import PerformanceScore
+from reglue_bench.statistics import student
 
 _SAME = ("episode_limit", "worst_performance")
 """Parameters that decide what a run is, beside its quota and metric."""
 
 
-def online_score(result: Result) -> OnlineScore:
-    """The score over runs, which is there."""
-    assert result.online is not None, result.benchmark
-    return result.online
-
-
-def measured_words(online: OnlineScore) -> str:
+def measured_words(score: PerformanceScore) -> str:
     """`mean return over the last 100 episodes of a run`."""
-    kind, _, last = online.metric.partition(":")
-    which = f"all {online.quota:,}" if kind == "all" else f"the last {int(last):,}"
-    what = "mean return" if online.counted_in == "episodes" else "mean reward per step"
-    return f"{what} over {which} {online.counted_in} of a run"
-
-
-def _score(result: Result) -> tuple[float | None, Interval | None]:
-    return online_score(result).performance, online_score(result).interval95
+    kind, _, last = score.metric.partition(":")
+    which = f"all {score.quota:,}" if kind == "all" else f"the last {int(last):,}"
+    what = "mean return" if score.counted_in == "episodes" else "mean reward per step"
+    return f"{what} over {which} {score.counted_in} of a run"
 
 
 def _read(result: Result) -> list[float | None]:
-    return [run.performance for run in online_score(result).runs]
+    return [run.performance for run in result.score_as(PerformanceScore).runs]
 
 
 def _pair(run: Units, reference: Units) -> Pairs:
@@ -47,7 +36,7 @@ def _pair(run: Units, reference: Units) -> Pairs:
 
 
 def _measure_the_same(run: Result, reference: Result) -> bool:
-    ours, theirs = online_score(run), online_score(reference)
+    ours, theirs = (each.score_as(PerformanceScore) for each in (run, reference))
     return (
         run.goals_sha256 == reference.goals_sha256
         and (ours.counted_in, ours.quota, ours.metric)
@@ -63,7 +52,6 @@ PERFORMANCE = Measure(
     enough="two runs of either",
     entrant="agent",
     planned="runs",
-    score=_score,
     read=_read,
     pair=_pair,
     infer=student,

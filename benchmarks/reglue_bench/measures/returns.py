@@ -9,25 +9,21 @@ from typing import TypeAlias
 
 from reglue.errors import UsageError
 from reglue_bench.formatting import plural
+from reglue_bench.measures.compare import same_plan
 from reglue_bench.measures.success import evaluated
 from reglue_bench.results.episodes import EpisodeRow
-from reglue_bench.results.measure import Interval, Measure, TaskScore
-from reglue_bench.results.result import Result
-from reglue_bench.statistics.compare import Pairs, Units, same_plan
-from reglue_bench.statistics.intervals import FloatArray, averaged_by_goal, student
-
-
-def _score(result: Result) -> tuple[float | None, Interval | None]:
-    return result.mean_return, result.intervals95.mean if result.intervals95 else None
+from reglue_bench.results.result import Measure, Pairs, Result, TaskScore, Units
+from reglue_bench.results.scores import ReturnScore
+from reglue_bench.statistics import FloatArray, averaged_by_goal, student
 
 
 def _per_task(result: Result) -> dict[str, TaskScore]:
     """Of the tasks that have a score."""
-    planned = result.coverage.episodes_planned
-    intervals = result.intervals95.per_task if result.intervals95 else {}
+    planned, score = result.coverage.episodes_planned, result.score_as(ReturnScore)
+    intervals = score.intervals95.per_task if score.intervals95 else {}
     return {
         task: TaskScore(mean, intervals.get(task), plural(sum(planned[task].values()), "episode"))
-        for task, mean in result.returns_per_task.items()
+        for task, mean in score.returns_per_task.items()
         if mean is not None
     }
 
@@ -120,7 +116,6 @@ RETURN = Measure(
     unit="episode",
     least=2,
     enough="two episodes",
-    score=_score,
     per_task=_per_task,
     read=lambda result: read_returns(result, lambda row: row.repeat),
     pair=_pair,

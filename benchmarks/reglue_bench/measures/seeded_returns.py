@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from reglue.errors import UsageError
+from reglue_bench.measures.compare import same_plan
 from reglue_bench.measures.returns import RETURN, Returns, paired_on_one_plan, read_returns
 from reglue_bench.measures.success import evaluated
 from reglue_bench.results.episodes import EpisodeRow
-from reglue_bench.results.result import Result
-from reglue_bench.statistics.compare import Pairs, Units, same_plan
+from reglue_bench.results.result import Pairs, Result, Units
 
 
 @dataclass(frozen=True, slots=True)

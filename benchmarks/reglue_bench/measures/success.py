@@ -8,19 +8,17 @@ import numpy as np
 
 from reglue.errors import UsageError
 from reglue_bench.formatting import percent, percents, plural, points
-from reglue_bench.results.episodes import EpisodeRow
-from reglue_bench.results.measure import Interval, Measure, TaskScore
-from reglue_bench.results.result import Result
-from reglue_bench.statistics.compare import (
+from reglue_bench.measures.compare import (
     Cell,
-    Pairs,
     Successes,
-    Units,
     goals_per_task,
     paired_goal_success,
     successes,
 )
-from reglue_bench.statistics.intervals import LEAST_GOALS, of_success
+from reglue_bench.results.episodes import EpisodeRow
+from reglue_bench.results.result import Measure, Pairs, Result, TaskScore, Units
+from reglue_bench.results.scores import SuccessScore
+from reglue_bench.statistics import LEAST_GOALS, of_success
 
 
 def evaluated(result: Result) -> Iterable[EpisodeRow]:
@@ -28,15 +26,11 @@ def evaluated(result: Result) -> Iterable[EpisodeRow]:
     return (row for row in result.episodes if row.phase == "evaluate")
 
 
-def _score(result: Result) -> tuple[float | None, Interval | None]:
-    return result.mean_success_rate, result.intervals95.mean if result.intervals95 else None
-
-
 def _per_task(result: Result) -> dict[str, TaskScore]:
-    intervals, goals = result.success.intervals95_per_task, goals_per_task(result)
+    score, goals = result.score_as(SuccessScore), goals_per_task(result)
     return {
-        task: TaskScore(rate, intervals[task], plural(goals[task], "goal"))
-        for task, rate in result.success_rate_per_task.items()
+        task: TaskScore(rate, score.intervals95.per_task[task], plural(goals[task], "goal"))
+        for task, rate in score.success_rate_per_task.items()
     }
 
 
@@ -68,7 +62,6 @@ SUCCESS = Measure(
     unit="goal",
     least=LEAST_GOALS,
     enough="five goals",
-    score=_score,
     amount=percent,
     amounts=percents,
     difference=points,

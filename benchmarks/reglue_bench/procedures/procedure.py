@@ -163,7 +163,7 @@ class Procedure(ABC):
     """The name of the function that scores its runs, see results.scoring."""
 
     counted_by: ClassVar[str] = "episodes"
-    """The name of what counts its runs as they are played, see terminal.tallies."""
+    """The name of what counts its runs as they are played, see terminal.tally."""
 
     _known: tuple[int, Sequence[PlanCell]] = (-1, ())  # the unit that was asked for last
 
@@ -195,7 +195,7 @@ class Procedure(ABC):
 
     @classmethod
     def measured_by(cls, parameters: Mapping[str, Any]) -> str:
-        """The name of what a plan of these parameters is judged by, see results.measure."""
+        """The name of what a plan of these parameters is judged by, see results.result."""
         return "return" if parameters.get("judged_by") == "return" else "success"
 
     @classmethod

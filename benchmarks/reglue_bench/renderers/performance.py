@@ -10,9 +10,9 @@ from pathlib import Path
 from rich.table import Table
 
 from reglue_bench.formatting import count, number, plural, value, values
-from reglue_bench.measures.performance import measured_words, online_score
+from reglue_bench.measures.performance import measured_words
+from reglue_bench.plots.views import ComparisonView, Named, Plot, Track
 from reglue_bench.renderers.renderer import (
-    Named,
     Renderer,
     Sentences,
     completed_words,
@@ -20,15 +20,19 @@ from reglue_bench.renderers.renderer import (
     score_table,
     what_differs,
 )
-from reglue_bench.report.views import ComparisonView, Plot, Track
-from reglue_bench.results.result import OnlineScore, Result
+from reglue_bench.results.result import Result
+from reglue_bench.results.scores import PerformanceScore
 
 _PARTS = 10  # of a run, one in a row of the table
 
 
+def _score(result: Result) -> PerformanceScore:
+    return result.score_as(PerformanceScore)
+
+
 def _apart(run: Named, first: Named) -> str:
     for name, result in (run, first):
-        if result.score[0] is None:
+        if result.score.value is None:
             return f"{name} has no score, and is not compared."
     return (
         f"{run[0]} and {first[0]} did not measure the same, and are shown and not compared"
@@ -38,68 +42,68 @@ def _apart(run: Named, first: Named) -> str:
 
 def _caption(first: Result) -> str:
     return (
-        f"Performance: {measured_words(online_score(first))}, mean over runs. Differences are in "
+        f"Performance: {measured_words(_score(first))}, mean over runs. Differences are in "
         "the task's units, paired run by run."
     )
 
 
 def _table(result: Result) -> Table:
     """Means over the completed runs, by tenths of a run; then the performance of all runs."""
-    online, rows = online_score(result), []
-    lines = [online.curve.mean, *([online.episode_steps.mean] if online.episode_steps else [])]
-    at = [0, *online.curve.at]
-    parts = min(_PARTS, len(online.curve.at))
-    ends = [len(online.curve.at) * place // parts for place in range(parts + 1)] if parts else []
+    score, rows = _score(result), []
+    lines = [score.curve.mean, *([score.episode_steps.mean] if score.episode_steps else [])]
+    at = [0, *score.curve.at]
+    parts = min(_PARTS, len(score.curve.at))
+    ends = [len(score.curve.at) * place // parts for place in range(parts + 1)] if parts else []
     for begin, end in pairwise(ends):
         first, last = at[begin] + 1, at[end]
         name = f"{first:,} – {last:,}" if first < last else f"{last:,}"
         means = (line[begin:end] for line in lines)
         rows.append([name, *(number(sum(mean) / len(mean)) for mean in means)])
-    performance = "withheld" if online.performance is None else number(online.performance)
-    columns = ["mean return", "steps per episode"] if online.episode_steps else ["reward per step"]
-    return score_table(result, [online.counted_in, *columns], rows, ["performance", performance])
+    performance = "withheld" if score.performance is None else number(score.performance)
+    columns = ["mean return", "steps per episode"] if score.episode_steps else ["reward per step"]
+    return score_table(result, [score.counted_in, *columns], rows, ["performance", performance])
 
 
 def _headline(result: Result) -> list[str]:
-    online = online_score(result)
-    runs, words = online.runs, [f"performance: {_meaning(result)}"]
-    if online.interval95 is not None:
-        low, high = online.interval95
+    score = _score(result)
+    runs, words = score.runs, [f"performance: {_meaning(result)}"]
+    if score.interval95 is not None:
+        low, high = score.interval95
         words.append(f"95 % interval {number(low)} to {number(high)} (t, n = {len(runs)})")
     elif len(runs) == 1:
         words.append("a single run has no interval")
-    return ["; ".join(words), _freshness(online)]
+    return ["; ".join(words), _freshness(score)]
 
 
 def _notes(result: Result) -> list[str]:
-    online, missing = online_score(result), missing_words(result)
-    notes = [*([missing] if missing else []), *_beware(online)]
-    if online.completed_only is not None and not _is_whole(online):
+    score, missing = _score(result), missing_words(result)
+    notes = [*([missing] if missing else []), *_beware(score)]
+    if score.completed_only is not None and not _is_whole(score):
         notes.append(
-            f"the {plural(len(online.completed), 'completed run')} alone: "
-            f"{value(online.completed_only)}, without the runs that were not played to their end; "
+            f"the {plural(len(score.completed), 'completed run')} alone: "
+            f"{value(score.completed_only)}, without the runs that were not played to their end; "
             "if runs that go badly end early more often, that is too good"
         )
     return notes
 
 
-def _beware(online: OnlineScore) -> list[str]:
+def _beware(score: PerformanceScore) -> list[str]:
     """What runs that the agent's own fault ended count as, and why there is no performance."""
     words = []
-    if online.given_up:
-        assert online.worst_performance is not None
+    if score.given_up:
+        assert score.worst_performance is not None
         words.append(
-            f"{len(online.given_up)} of {len(online.runs)} runs ended by the agent's own fault; "
-            f"each counts as the worst performance, {number(online.worst_performance)}"
+            f"{len(score.given_up)} of {len(score.runs)} runs ended by the agent's own fault; "
+            f"each counts as the worst performance, {number(score.worst_performance)}"
         )
-    if online.performance is None:
-        words.append(f"no score: {online.withheld}; it is not ranked, and not compared")
+    if score.performance is None:
+        words.append(f"no score: {score.withheld}; it is not ranked, and not compared")
     return words
 
 
-def _freshness(online: OnlineScore) -> str:
+def _freshness(score: PerformanceScore) -> str:
     """What makes the agent of each run naive."""
-    if online.fresh_agent == "process":
+    if score.fresh_agent == "process":
         return "each run has an agent process of its own"
     return (
         "one agent plays all runs; that its agent_init makes it naive before each cannot be checked"
@@ -107,8 +111,8 @@ def _freshness(online: OnlineScore) -> str:
 
 
 def _meaning(result: Result) -> str:
-    online = online_score(result)
-    return f"{measured_words(online)}, mean over {plural(len(online.runs), 'run')}"
+    score = _score(result)
+    return f"{measured_words(score)}, mean over {plural(len(score.runs), 'run')}"
 
 
 def _tracks(results: Sequence[Result], alike: Collection[int]) -> list[Track | None]:
@@ -116,22 +120,22 @@ def _tracks(results: Sequence[Result], alike: Collection[int]) -> list[Track | N
 
     Also None if a run was not played to its end: the worst performance would dwarf the rest.
     """
-    scores = [online_score(result) for result in results]
+    scores = [_score(result) for result in results]
     shown = [s for place, s in enumerate(scores) if place in alike and _is_whole(s)]
     seen = [each for score in shown for each in (*_marks(score), *(score.interval95 or ()))]
     low, high = (min(seen), max(seen)) if seen else (0.0, 0.0)
     return [_track(each, low, high) if each in shown and low < high else None for each in scores]
 
 
-def _is_whole(score: OnlineScore) -> bool:
+def _is_whole(score: PerformanceScore) -> bool:
     return len(score.completed) == len(score.runs)
 
 
-def _marks(score: OnlineScore) -> list[float]:
+def _marks(score: PerformanceScore) -> list[float]:
     return [run.performance for run in score.completed if run.performance is not None]
 
 
-def _track(score: OnlineScore, least: float, most: float) -> Track | None:
+def _track(score: PerformanceScore, least: float, most: float) -> Track | None:
     if score.performance is None:
         return None
     low, high = score.interval95 or (score.performance, score.performance)
@@ -153,31 +157,31 @@ def _track(score: OnlineScore, least: float, most: float) -> Track | None:
 
 
 def _facts(result: Result) -> Sentences:
-    online = online_score(result)
-    each = f"{count(online.quota)} {online.counted_in} each"
-    return [("runs", f"{completed_words(result)}, {each}"), ("a naive agent", _freshness(online))]
+    score = _score(result)
+    each = f"{count(score.quota)} {score.counted_in} each"
+    return [("runs", f"{completed_words(result)}, {each}"), ("a naive agent", _freshness(score))]
 
 
 def _plots(result: Result, prefix: str) -> list[Plot]:
-    from reglue_bench.report.plots.figures import colour
-    from reglue_bench.report.plots.learning import Shown, learning_plots
+    from reglue_bench.plots.figures import colour
+    from reglue_bench.plots.learning import Shown, learning_plots
 
-    return learning_plots([Shown("", online_score(result), colour(0))], prefix=prefix)
+    return learning_plots([Shown("", _score(result), colour(0))], prefix=prefix)
 
 
 def _beside(
     view: ComparisonView, runs: Sequence[Named], alike: Sequence[int], _seed: int
 ) -> ComparisonView:
-    from reglue_bench.report.plots.figures import colour
-    from reglue_bench.report.plots.learning import Shown, learning_plots
+    from reglue_bench.plots.figures import colour
+    from reglue_bench.plots.learning import Shown, learning_plots
 
-    agents = [Shown(runs[at][0], online_score(runs[at][1]), colour(at)) for at in alike]
+    agents = [Shown(runs[at][0], _score(runs[at][1]), colour(at)) for at in alike]
     return replace(view, plots=learning_plots(agents, prefix="compare"))
 
 
 def _played(result: Result) -> str:
-    online = online_score(result)
-    return f"{count(len(online.completed))} of {count(len(online.runs))}"
+    score = _score(result)
+    return f"{count(len(score.completed))} of {count(len(score.runs))}"
 
 
 PERFORMANCE = Renderer(
@@ -193,6 +197,6 @@ PERFORMANCE = Renderer(
     plots=_plots,
     beside=_beside,
     played=_played,
-    beware=lambda name, result: [f"{name}: {words}." for words in _beware(online_score(result))],
+    beware=lambda name, result: [f"{name}: {words}." for words in _beware(_score(result))],
     reading=Path(__file__).with_name("performance.html.jinja"),
 )

@@ -11,11 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from reglue_bench.formatting import count
-from reglue_bench.report.views import ComparisonView, Plot, Track
+from reglue_bench.plots.views import ComparisonView, Named, Plot, Track
 from reglue_bench.results.result import Result
-
-Named: TypeAlias = tuple[str, Result]
-"""A run, and what a report calls it."""
 
 Sentences: TypeAlias = Sequence[tuple[str, str]]
 """What each is about, and what it says."""
@@ -32,7 +29,6 @@ class Renderer:
     apart: Callable[[Named, Named], str]  # why two runs are not compared
     caption: Callable[[Result], str]  # of the table of runs, from the first
     notes: Callable[[Result], list[str]]  # what a reader of the score has to know
-    per_task_caption: str = ""  # of the plot of the tasks' scores
 
     # In the terminal.
     table: Callable[[Result], Table]

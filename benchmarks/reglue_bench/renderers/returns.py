@@ -9,8 +9,8 @@ from pathlib import Path
 from rich.table import Table
 
 from reglue_bench.formatting import number
+from reglue_bench.plots.views import ComparisonView, Named, Plot
 from reglue_bench.renderers.renderer import (
-    Named,
     Renderer,
     episode_facts,
     missing_words,
@@ -18,9 +18,14 @@ from reglue_bench.renderers.renderer import (
     score_table,
     what_differs,
 )
-from reglue_bench.report.views import ComparisonView, Plot
-from reglue_bench.results.measure import Interval
 from reglue_bench.results.result import Result
+from reglue_bench.results.scores import ReturnScore
+from reglue_bench.statistics import Interval
+
+PER_TASK = (
+    "Mean return of a task's planned episodes, those of a goal averaged first, with its 95 % "
+    "interval."
+)
 
 
 def _apart(run: Named, first: Named) -> str:
@@ -31,8 +36,9 @@ def _apart(run: Named, first: Named) -> str:
 
 
 def _table(result: Result) -> Table:
-    intervals = result.intervals95.per_task if result.intervals95 else {}
-    mean, interval = result.score
+    score = result.score_as(ReturnScore)
+    intervals = score.intervals95.per_task if score.intervals95 else {}
+    mean = score.mean_return
 
     def words(interval: Interval | None) -> str:
         return f"{number(interval[0])} – {number(interval[1])}" if interval else "–"
@@ -42,9 +48,9 @@ def _table(result: Result) -> Table:
         ["task", "mean return", "95 % interval"],
         [
             [task, "–" if mean is None else number(mean), words(intervals.get(task))]
-            for task, mean in result.returns_per_task.items()
+            for task, mean in score.returns_per_task.items()
         ],
-        ["mean over tasks", "withheld" if mean is None else number(mean), words(interval)],
+        ["mean over tasks", "withheld" if mean is None else number(mean), words(score.interval95)],
     )
 
 
@@ -68,26 +74,27 @@ def instead(result: Result) -> str:
 
 
 def _plots(result: Result, prefix: str) -> list[Plot]:
-    from reglue_bench.report.plots.tasks import per_task
+    from reglue_bench.plots.tasks import per_task
 
     scores = result.measure.per_task(result).values()
     says_more = len(scores) > 1 or any(each.interval95 for each in scores)  # than the headline
-    return [per_task([("", result)], plot_id=f"{prefix}-tasks")] if says_more else []
+    if not says_more:
+        return []
+    return [per_task([("", result)], plot_id=f"{prefix}-tasks", caption=PER_TASK)]
 
 
 def _beside(
     view: ComparisonView, runs: Sequence[Named], _alike: Sequence[int], seed: int
 ) -> ComparisonView:
-    from reglue_bench.report.plots.tasks import per_task
-    from reglue_bench.report.seeds_view import with_training_seeds
+    from reglue_bench.plots.seeds_view import with_training_seeds
+    from reglue_bench.plots.tasks import per_task
 
     shown = with_training_seeds(view, runs, seed=seed)
-    return replace(shown, plots=[*shown.plots, per_task(runs, plot_id="compare-tasks")])
+    tasks = per_task(runs, plot_id="compare-tasks", caption=PER_TASK)
+    return replace(shown, plots=[*shown.plots, tasks])
 
 
 RETURN = Renderer(
-    per_task_caption="Mean return of a task's planned episodes, those of a goal averaged "
-    "first, with its 95 % interval.",
     apart=_apart,
     caption=lambda _first: (
         "Mean return, as the environment does not report success. Differences are in the "

@@ -10,23 +10,22 @@ from rich.table import Table
 
 from reglue_bench.formatting import number, percent, percents, plural
 from reglue_bench.measures.success import evaluated
+from reglue_bench.plots.views import ComparisonView, Named, Plot
 from reglue_bench.renderers.renderer import (
-    Named,
     Sentences,
     episode_facts,
     missing_words,
     score_table,
     what_differs,
 )
-from reglue_bench.renderers.returns import RETURN
-from reglue_bench.report.views import ComparisonView, Plot
-from reglue_bench.results.measure import TaskScore
-from reglue_bench.results.result import Result
+from reglue_bench.renderers.returns import PER_TASK, RETURN
+from reglue_bench.results.result import Result, TaskScore
+from reglue_bench.results.scores import ReturnScore, Success
 
 
 def _apart(run: Named, first: Named) -> str:
     for name, result in (run, first):
-        if result.score[0] is None:
+        if result.score.value is None:
             return f"{name} has no score, and is not compared."
     return (
         f"{run[0]} and {first[0]} have no episode in common, and are shown and not compared"
@@ -34,51 +33,49 @@ def _apart(run: Named, first: Named) -> str:
     )
 
 
-def shows_success(result: Result) -> bool:
-    """Whether some episode reported success: most environments never do."""
-    return bool(result.success_rate_per_task) and result.episodes_succeeded > 0
+def reported_success(result: Result) -> Success | None:
+    """Success, if an episode reported it: most environments never do."""
+    return result.score_as(ReturnScore).success if result.episodes_succeeded else None
 
 
-def success_words(result: Result) -> str:
-    """`success 83.0 %, 95 % interval 74.5 to 89.1 %`."""
-    rate, intervals = result.mean_success_rate, result.success_intervals95
-    assert rate is not None, result.benchmark
-    interval = intervals.mean if intervals else None
-    told = f", 95 % interval {percents(interval)}" if interval else ""
-    return f"success {percent(rate)}{told}"
+def success_words(success: Success) -> str:
+    """`83.0 %, 95 % interval 74.5 to 89.1 %`."""
+    interval = success.intervals95.mean
+    words = f", 95 % interval {percents(interval)}" if interval else ""
+    return f"{percent(success.mean_success_rate)}{words}"
 
 
 def _table(result: Result) -> Table:
-    per_task, succeeds = result.measure.per_task(result), shows_success(result)
+    per_task, success = result.measure.per_task(result), reported_success(result)
+    rates = success.success_rate_per_task if success else {}
     planned = result.coverage.episodes_planned
 
     def row(name: str, episodes: int, score: TaskScore | None, rate: float | None) -> list[str]:
         mean = "withheld" if score is None else number(score.score)
         interval = score.interval95 if score else None
         words = "–" if interval is None else f"{number(interval[0])} – {number(interval[1])}"
-        return [name, str(episodes), mean, words, *([percent(rate or 0.0)] if succeeds else [])]
+        return [name, str(episodes), mean, words, *([percent(rate or 0.0)] if success else [])]
 
-    mean, interval = result.score
-    total = None if mean is None else TaskScore(mean, interval, "")
+    mean = result.mean_return
+    total = None if mean is None else TaskScore(mean, result.interval95, "")
+    mean_rate = success.mean_success_rate if success else None
     counts = {task: sum(of.values()) for task, of in planned.items()}
     return score_table(
         result,
-        ["task", "episodes", "mean return", "95 % interval", *(["success"] if succeeds else [])],
-        [
-            row(task, count, per_task.get(task), result.success_rate_per_task.get(task))
-            for task, count in counts.items()
-        ],
-        row("mean over tasks", sum(counts.values()), total, result.mean_success_rate),
+        ["task", "episodes", "mean return", "95 % interval", *(["success"] if success else [])],
+        [row(task, count, per_task.get(task), rates.get(task)) for task, count in counts.items()],
+        row("mean over tasks", sum(counts.values()), total, mean_rate),
     )
 
 
 def _headline(result: Result) -> list[str]:
-    return [success_words(result)] if shows_success(result) else []
+    success = reported_success(result)
+    return [f"success {success_words(success)}"] if success else []
 
 
 def _notes(result: Result) -> list[str]:
     lines = []
-    if result.success_rate_per_task and not result.episodes_succeeded:
+    if result.score_as(ReturnScore).success and not result.episodes_succeeded:
         lines.append("no episode reported success, as most environments never do")
     if cut_off := result.episodes_cut_off:
         limit = result.parameters["episode_limit"]
@@ -86,7 +83,7 @@ def _notes(result: Result) -> list[str]:
     if missing := missing_words(result):
         known = "counts as the worst return" if result.mean_return is not None else "has no return"
         lines.append(f"{missing}; each {known}")
-    elif result.score[1] is None and result.coverage.cells_planned > 1:
+    elif result.interval95 is None and result.coverage.cells_planned > 1:
         lines.append("no interval: the returns of all episodes are equal")
     return lines
 
@@ -98,35 +95,35 @@ def _facts(result: Result) -> Sentences:
         if seeds and None not in seeds:
             known = [seed for seed in seeds if seed is not None]
             facts.append(("seeds of environments", f"{min(known)} to {max(known)}"))
-    if shows_success(result):
-        facts.append(("success", success_words(result).removeprefix("success ")))
+    if success := reported_success(result):
+        facts.append(("success", success_words(success)))
     return facts
 
 
 def _plots(result: Result, prefix: str) -> list[Plot]:
-    from reglue_bench.report.plots.returns import returns
-    from reglue_bench.report.plots.tasks import per_task
+    from reglue_bench.plots.returns import returns
+    from reglue_bench.plots.tasks import per_task
 
     plots = []
     if result.has_episodes and result.coverage.cells_completed:
         plots.append(returns([("", result)], plot_id=f"{prefix}-returns"))
     if len(result.returns_per_task) > 1:
-        plots.append(per_task([("", result)], plot_id=f"{prefix}-tasks"))
+        plots.append(per_task([("", result)], plot_id=f"{prefix}-tasks", caption=PER_TASK))
     return plots
 
 
 def _beside(
     view: ComparisonView, runs: Sequence[Named], _alike: Sequence[int], seed: int
 ) -> ComparisonView:
-    from reglue_bench.report.plots.returns import returns
-    from reglue_bench.report.plots.tasks import per_task
-    from reglue_bench.report.seeds_view import with_training_seeds
+    from reglue_bench.plots.returns import returns
+    from reglue_bench.plots.seeds_view import with_training_seeds
+    from reglue_bench.plots.tasks import per_task
 
     plots = []
     if has_strips := all(run.has_episodes for _, run in runs):
         plots.append(returns(runs, plot_id="compare-returns"))
     if not has_strips or len(runs[0][1].returns_per_task) > 1:  # strips have the means too
-        plots.append(per_task(runs, plot_id="compare-tasks"))
+        plots.append(per_task(runs, plot_id="compare-tasks", caption=PER_TASK))
     shown = with_training_seeds(view, runs, seed=seed)
     return replace(shown, plots=[*shown.plots, *plots])
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from rich.table import Table
 
 from reglue_bench.formatting import percent, percents, plural
+from reglue_bench.plots.views import ComparisonView, Named, Plot, Track
 from reglue_bench.renderers.renderer import (
-    Named,
     Renderer,
     episode_facts,
     missing_words,
@@ -18,12 +18,14 @@ from reglue_bench.renderers.renderer import (
     score_table,
     what_differs,
 )
-from reglue_bench.report.views import ComparisonView, Plot, Track
-from reglue_bench.results.measure import Interval
 from reglue_bench.results.result import Result
+from reglue_bench.results.scores import SuccessScore
+from reglue_bench.statistics import Interval
+
+_PER_TASK = "Share of planned goals, with its 95 % interval. What was not played is a failure."
 
 
-def never_told(result: Result) -> list[str]:
+def no_success_reported(result: Result) -> list[str]:
     """A hint if no episode ever succeeded; else nothing."""
     if "goal_visible" in result.parameters:  # Meta-World's environments do report it
         return []
@@ -64,37 +66,40 @@ def _apart(run: Named, first: Named) -> str:
 
 
 def _table(result: Result) -> Table:
-    success = result.success
+    score = result.score_as(SuccessScore)
 
-    def row(name: str, rate: float, interval: Interval, returns: float | None) -> list[str]:
-        mean = "–" if returns is None else f"{returns:z.1f}"
-        return [name, f"{rate:.3f}", f"{interval[0]:.3f} – {interval[1]:.3f}", mean]
+    def row(name: str, rate: float, interval: Interval | None, mean: float | None) -> list[str]:
+        words = f"{interval[0]:.3f} – {interval[1]:.3f}" if interval else "–"
+        return [name, f"{rate:.3f}", words, "–" if mean is None else f"{mean:z.1f}"]
 
     return score_table(
         result,
         ["task", "success", "95 % interval", "mean return"],
         [
-            row(task, rate, success.intervals95_per_task[task], result.returns_per_task[task])
-            for task, rate in result.success_rate_per_task.items()
+            row(task, rate, score.intervals95.per_task[task], score.returns_per_task[task])
+            for task, rate in score.success_rate_per_task.items()
         ],
-        row("mean over tasks", success.rate, success.interval95, result.mean_return),
+        row("mean over tasks", score.mean_success_rate, score.interval95, score.mean_return),
     )
 
 
 def _headline(result: Result) -> list[str]:
-    before = result.before_adaptation
+    before = result.score_as(SuccessScore).before_adaptation
     return [] if before is None else [f"before adaptation: {before.mean_success_rate:.3f}"]
 
 
 def _notes(result: Result) -> list[str]:
-    notes = [*never_told(result), *one_variant(result)]
-    if result.upstream is not None:
+    notes, score = (
+        [*no_success_reported(result), *one_variant(result)],
+        result.score_as(SuccessScore),
+    )
+    if score.upstream is not None:
         notes.append(
-            f"metaworld.evaluation counts {percent(result.upstream.mean_success_rate)} in these "
+            f"metaworld.evaluation counts {percent(score.upstream.mean_success_rate)} in these "
             "episodes: the first of each task to finish, so fast successes crowd out slow failures"
         )
     if missing := missing_words(result):
-        rate = percent(result.success.completed_only.mean_success_rate)
+        rate = percent(score.completed_only.mean_success_rate)
         alone = f" (success of those completed: {rate})"
         none = not result.coverage.cells_completed
         end = ", and none was completed" if none else alone
@@ -105,9 +110,10 @@ def _notes(result: Result) -> list[str]:
 def _tracks(results: Sequence[Result], _alike: Collection[int]) -> list[Track | None]:
     ends = ("0 %", "50 %", "100 %")
     tracks: list[Track | None] = []
-    for rate, interval in ((each.success.rate, each.success.interval95) for each in results):
-        words = f"{percent(rate)}, 95 % interval {percents(interval)}"
-        tracks.append(Track(rate, *interval, words=words, ends=ends))
+    for score in (each.score_as(SuccessScore) for each in results):
+        rate, interval = score.mean_success_rate, score.interval95
+        words = percent(rate) + (f", 95 % interval {percents(interval)}" if interval else "")
+        tracks.append(Track(rate, *(interval or (rate, rate)), words=words, ends=ends))
     return tracks
 
 
@@ -117,12 +123,11 @@ def _counts(result: Result) -> dict[str, int]:
 
 
 def _plots(result: Result, prefix: str) -> list[Plot]:
-    from reglue_bench.report.plots import tasks
-    from reglue_bench.report.plots.goal_map import goal_map
+    from reglue_bench.plots import tasks
+    from reglue_bench.plots.goal_map import goal_map
 
-    plots = [tasks.per_task([("", result)], plot_id=f"{prefix}-tasks")]
-    if result.before_adaptation is not None:
-        before = result.before_adaptation
+    plots = [tasks.per_task([("", result)], plot_id=f"{prefix}-tasks", caption=_PER_TASK)]
+    if (before := result.score_as(SuccessScore).before_adaptation) is not None:
         plots.append(tasks.adaptation(result, before, plot_id=f"{prefix}-adaptation"))
     if not result.has_episodes:
         return plots
@@ -135,22 +140,20 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
 def _beside(
     view: ComparisonView, runs: Sequence[Named], _alike: Sequence[int], seed: int
 ) -> ComparisonView:
-    from reglue_bench.report.plots.goal_map import difference_map
-    from reglue_bench.report.plots.tasks import per_task
-    from reglue_bench.report.seeds_view import with_training_seeds
+    from reglue_bench.plots.goal_map import difference_map
+    from reglue_bench.plots.seeds_view import with_training_seeds
+    from reglue_bench.plots.tasks import per_task
 
     maps = [difference_map(runs, place) for place in range(1, len(runs))]
     shown = with_training_seeds(view, runs, seed=seed)
     return replace(
         shown,
-        plots=[*shown.plots, per_task(runs, plot_id="compare-tasks")],
+        plots=[*shown.plots, per_task(runs, plot_id="compare-tasks", caption=_PER_TASK)],
         maps=[each for each in maps if each is not None],
     )
 
 
 SUCCESS = Renderer(
-    per_task_caption="Share of planned goals, with its 95 % interval. What was not played is a "
-    "failure.",
     apart=_apart,
     caption=lambda _first: (
         "Success over planned goals. Differences are in percentage points, paired goal by goal."

@@ -7,16 +7,15 @@ from dataclasses import replace
 
 from reglue.errors import UsageError
 from reglue_bench.formatting import percent
+from reglue_bench.measures.compare import Difference, compare_all
+from reglue_bench.plots.agents import colours
+from reglue_bench.plots.pairs import compared_row, every_pair, pair_note, power_notes, verdict
+from reglue_bench.plots.training import training_plots
+from reglue_bench.plots.views import ComparisonView, Named, Row, Track
 from reglue_bench.renderers import renderer_of
-from reglue_bench.renderers.renderer import Named
-from reglue_bench.report.agents import colours
-from reglue_bench.report.pairs import compared_row, every_pair, pair_note, power_notes, verdict
-from reglue_bench.report.plots.training import training_plots
 from reglue_bench.report.run_view import score_and_interval
-from reglue_bench.report.views import ComparisonView, Row, Track
-from reglue_bench.results.measure import Measure
-from reglue_bench.results.result import Result
-from reglue_bench.statistics.compare import Difference, compare_all
+from reglue_bench.results.result import Measure, Result
+from reglue_bench.results.scores import SuccessScore
 
 
 def comparison_view(runs: Sequence[Named], *, seed: int) -> ComparisonView:
@@ -58,7 +57,7 @@ def _measure(runs: Sequence[Named]) -> Measure:
 def _ranked(results: Sequence[Result], alike: Sequence[int]) -> dict[int, float]:
     """By place, the scores of those that compare, are whole, and were told nothing hidden."""
     scores = {
-        place: run.score[0]
+        place: run.score.value
         for place, run in enumerate(results)
         if run.complete and not run.privileged and place in alike
     }
@@ -83,8 +82,8 @@ def _row(named: Named, shade: str, track: Track | None, found: Difference | None
 def badges(run: Result) -> str:
     """Caveats, in a word or two."""
     words = [] if run.complete else ["partial"]
-    if run.upstream is not None:
-        words.append(f"metaworld.evaluation: {percent(run.upstream.mean_success_rate)}")
+    if isinstance(run.score, SuccessScore) and run.score.upstream is not None:
+        words.append(f"metaworld.evaluation: {percent(run.score.upstream.mean_success_rate)}")
     return ", ".join([*words, *(["privileged"] if run.privileged else [])])
 
 

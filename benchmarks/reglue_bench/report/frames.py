@@ -13,10 +13,10 @@ from reglue.environments.validation import conforming_observation
 from reglue.errors import UsageError
 from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import Plan
+from reglue_bench.plots.views import Frame
 from reglue_bench.procedures import PROCEDURES, procedure_of
 from reglue_bench.replay.pictures import Camera, Picture, picture_tensors, shrunk, with_pictures
 from reglue_bench.replay.recorded import check_is_here, order_of, rows_of
-from reglue_bench.report.views import Frame
 from reglue_bench.runs.ledger import LedgerReader
 from reglue_bench.runs.run import kept_cell_key
 from reglue_bench.runs.trust import check_trusted, foreign_suite

@@ -21,13 +21,13 @@ from plotly.offline import get_plotlyjs
 from pydantic_core import to_json
 
 from reglue.errors import UsageError
+from reglue_bench.plots.views import ComparisonView, Frame
 from reglue_bench.renderers import Renderer, renderer_of
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.report.run_view import run_view
-from reglue_bench.report.views import ComparisonView, Frame
 from reglue_bench.results.result import Result
 from reglue_bench.results.whole_file import whole_file
-from reglue_bench.statistics.intervals import METHOD
+from reglue_bench.statistics import METHOD
 
 FOLDER = Path(__file__).parent
 

@@ -13,11 +13,11 @@ from reglue_bench.formatting import (
     seconds,
     sentence,
 )
+from reglue_bench.plots.figures import FAILURE, SUCCESS
+from reglue_bench.plots.training import training_plots
+from reglue_bench.plots.views import Frame, Run, Share
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.renderers import renderer_of
-from reglue_bench.report.plots.figures import FAILURE, SUCCESS
-from reglue_bench.report.plots.training import training_plots
-from reglue_bench.report.views import Frame, Run, Share
 from reglue_bench.results.result import Result
 from reglue_bench.terminal.summary import ended, events, not_repeatable
 
@@ -68,9 +68,9 @@ def run_view(name: str, result: Result, *, run_id: str, frames: Sequence[Frame] 
 
 def score_and_interval(result: Result) -> tuple[str, str]:
     """Its score and the score's interval, in words; empty without a score."""
-    (score, interval), measure = result.score, result.measure
-    amounts = "" if interval is None else measure.amounts(interval)
-    return "" if score is None else measure.amount(score), amounts
+    score, measure = result.score, result.measure
+    amounts = "" if score.interval95 is None else measure.amounts(score.interval95)
+    return "" if score.value is None else measure.amount(score.value), amounts
 
 
 def _who_and_what(result: Result) -> list[tuple[str, str]]:

@@ -14,12 +14,13 @@ from io import StringIO
 import numpy as np
 
 from reglue_bench.formatting import count, percent, percents, value, values
-from reglue_bench.renderers.renderer import Named
-from reglue_bench.report.agents import groups_of
-from reglue_bench.report.plots.curves import Lines
-from reglue_bench.report.plots.training import CURVES, MEASURES, lines_by_agent, table_steps
-from reglue_bench.results.measure import Interval, Measure
-from reglue_bench.statistics.training_seeds import over_training_seeds
+from reglue_bench.measures.training_seeds import over_training_seeds
+from reglue_bench.plots.agents import groups_of
+from reglue_bench.plots.curves import Lines
+from reglue_bench.plots.training import CURVES, MEASURES, lines_by_agent, table_steps
+from reglue_bench.plots.views import Named
+from reglue_bench.results.result import Measure
+from reglue_bench.statistics import Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +68,9 @@ def score_rows(runs: Sequence[Named], *, seed: int = 0) -> list[ScoreRow]:
     taken = [result for group in groups.values() for result in group]
     for name, result in runs:
         if not any(result is each for each in taken):
-            score, interval = result.score
             about = (name, result.title, result.measure.name, 1)
-            rows.append(ScoreRow(*about, score, *_ends(interval), None, None, None))
+            interval = _ends(result.interval95)
+            rows.append(ScoreRow(*about, result.score.value, *interval, None, None, None))
     return rows
 
 
@@ -152,8 +153,8 @@ def _curve(runs: Sequence[Named], judged_by: Measure) -> Iterator[str]:
         row = [count(step)]
         for of in points.values():
             mean, interval = of.get(step, (None, None))
-            told = "–" if mean is None else amount(mean)
-            row.append(told if interval is None else f"{told} ({amounts(interval)})")
+            cell = "–" if mean is None else amount(mean)
+            row.append(cell if interval is None else f"{cell} ({amounts(interval)})")
         cells.append(row)
     yield ""
     yield f"% {measure} at {what} episodes, mean over training seeds (95 % interval)"

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reglue_bench.plans.keys import PUBLIC
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.runs.ledger import LedgerReader, Row
-
-if TYPE_CHECKING:
-    from reglue_bench.results.result import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +72,3 @@ def with_cells(plan: Plan, rows: Iterable[Row]) -> Iterator[EpisodeRow]:
             phase=cell.phase,
             seed=plan.cell_seed(row.unit, cell) if plan.cells == PUBLIC else None,
         )
-
-
-def in_temporary_folder(play: Callable[[Path], Result]) -> Result:
-    """The result of a run whose folder lasts as long as the result's episodes do."""
-    folder = Path(tempfile.mkdtemp(prefix="reglue-"))
-    try:
-        result = play(folder)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    return result.with_episodes(Episodes(folder, is_temporary=True))

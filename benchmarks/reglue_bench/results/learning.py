@@ -15,8 +15,8 @@ import numpy as np
 from glue_server import CRASHED
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures.online import Online, measured
-from reglue_bench.results.measure import Interval
-from reglue_bench.results.result import NO_SCORE, Coverage, Curve, LearningRun, OnlineScore, Result
+from reglue_bench.results.result import NO_SCORE, Coverage, Result
+from reglue_bench.results.scores import Curve, LearningRun, PerformanceScore
 from reglue_bench.results.success import (
     Played,
     RowCounts,
@@ -25,7 +25,7 @@ from reglue_bench.results.success import (
     what_was_run,
 )
 from reglue_bench.runs.ledger import Row
-from reglue_bench.statistics.intervals import FloatArray
+from reglue_bench.statistics import FloatArray, Interval
 
 BINS = 100
 """Points of a learning curve over steps."""
@@ -42,19 +42,12 @@ def score_online(procedure: Online, played: Played) -> Result:
     """
     counts = RowCounts(played.plan)
     runs = list(_runs(procedure, played, counts))
-    online = _online(procedure, runs, played)
+    score = _score(procedure, runs, played)
     return Result(
         **what_was_run(played, counts),
         complete=all(run.status not in NO_SCORE for run in runs),
-        mean_success_rate=None,
-        mean_return=None,
-        success_rate_per_task={},
-        returns_per_task={},
-        intervals95=None,
-        completed_only=None,
-        before_adaptation=None,
-        online=online,
-        coverage=_coverage(procedure, online),
+        score=score,
+        coverage=_coverage(procedure, score),
         status_counts=dict(sorted(Counter(run.status for run in runs).items())),
     )
 
@@ -64,14 +57,15 @@ def with_failed_runs(result: Result) -> Result:
 
     They count as the worst performance, where that is known; another result stays as it is.
     """
-    online = result.online
-    worst = None if online is None else result.parameters.get("worst_performance")
-    if online is None or not isinstance(worst, int | float) or online.performance is not None:
+    score, worst = result.score, result.parameters.get("worst_performance")
+    if not isinstance(score, PerformanceScore) or score.performance is not None:
         return result
-    least = float(worst) if online.worst_performance is None else online.worst_performance
+    if not isinstance(worst, int | float):
+        return result
+    least = float(worst) if score.worst_performance is None else score.worst_performance
     runs = [
         run.model_copy(update={"performance": least}) if run.status == "missing" else run
-        for run in online.runs
+        for run in score.runs
     ]
     performances = [run.performance for run in runs if run.performance is not None]
     if len(performances) < len(runs):  # an environment failed
@@ -83,7 +77,7 @@ def with_failed_runs(result: Result) -> Result:
         "withheld": "",
         "worst_performance": least,
     }
-    return result.model_copy(update={"online": online.model_copy(update=changed)})
+    return result.model_copy(update={"score": score.model_copy(update=changed)})
 
 
 def mean_in_order(values: Sequence[float] | FloatArray) -> float:
@@ -163,7 +157,7 @@ def _worst(plan: Plan) -> float | None:
     return None if worst is None else float(worst)
 
 
-def _online(procedure: Online, played_runs: list[LearningRun], played: Played) -> OnlineScore:
+def _score(procedure: Online, played_runs: list[LearningRun], played: Played) -> PerformanceScore:
     completed = [run for run in played_runs if run.status == "ok"]
     measured_ones = [run.performance for run in completed if run.performance is not None]
     worst = _worst(played.plan)
@@ -177,7 +171,7 @@ def _online(procedure: Online, played_runs: list[LearningRun], played: Played) -
     performances = [run.performance for run in runs if run.performance is not None]
     is_whole = len(performances) == len(runs)
     at = list(range(1, procedure.episodes + 1)) or edges(procedure.steps)[1:]
-    return OnlineScore(
+    return PerformanceScore(
         counted_in="episodes" if procedure.episodes else "steps",
         quota=procedure.quota,
         metric=procedure.metric,
@@ -205,10 +199,10 @@ def _withheld(runs: Sequence[LearningRun]) -> str:
         "an environment failed in {}": without.count("environment_error"),
         "{} not played": without.count("missing"),
     }
-    told = [
+    parts = [
         words.format(f"{count} of {len(runs)} runs") for words, count in reasons.items() if count
     ]
-    return "; ".join(told)
+    return "; ".join(parts)
 
 
 def _curve(at: list[int], lines: Sequence[Sequence[float]]) -> Curve:
@@ -218,12 +212,12 @@ def _curve(at: list[int], lines: Sequence[Sequence[float]]) -> Curve:
     return Curve(at=at, mean=stacked.mean(axis=0).tolist(), interval95=pointwise95(stacked))
 
 
-def _coverage(procedure: Online, online: OnlineScore) -> Coverage:
+def _coverage(procedure: Online, score: PerformanceScore) -> Coverage:
     """Of runs. If a run is counted in steps, the number of its goals is open."""
     met = {(cell.task, cell.variant) for cell in procedure.cells(0)}
     return Coverage(
         cells_planned=procedure.units,
-        cells_completed=len(online.completed),
+        cells_completed=len(score.completed),
         goals_planned=len(met) or procedure.goals,
         goals_total=procedure.goals,
     )

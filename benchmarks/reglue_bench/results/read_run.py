@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -47,6 +49,17 @@ def read_run(folder: Path) -> Result:
     with LedgerReader(folder) as ledger:
         warn_of_lost_journal(folder)
         return score_of(ledger)
+
+
+def in_temporary_folder(play: Callable[[Path], Result]) -> Result:
+    """The result of a run whose folder lasts as long as the result's episodes do."""
+    folder = Path(tempfile.mkdtemp(prefix="reglue-"))
+    try:
+        result = play(folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return result.with_episodes(Episodes(folder, is_temporary=True))
 
 
 def score_of(ledger: LedgerReader) -> Result:

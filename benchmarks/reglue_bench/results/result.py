@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, PrivateAttr, ValidationError
 
+from env_adapters.registry import Registry
 from reglue.errors import EnvironmentFault, StorageFailed, UsageError
+from reglue_bench.formatting import signed, value, values
 from reglue_bench.plans.plan import difference, json_difference, title_of
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.results.episodes import EpisodeRow, Episodes
-from reglue_bench.results.measure import MEASURES, Interval, Measure
+from reglue_bench.results.scores import (
+    PerformanceScore,
+    ReturnScore,
+    Score,
+    Success,
+    SuccessScore,
+    TrainingProgress,
+)
 from reglue_bench.results.whole_file import whole_file
 from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.notes import Ending, Repeat
+from reglue_bench.statistics import FloatArray, Inference, Interval
+
+_Score = TypeVar("_Score", SuccessScore, ReturnScore, PerformanceScore)
 
 _PLAYED = {"benchmark", "environment_args", "procedure", "parameters", "seed", "slots"}
 """Fields of a result that say what was played."""
@@ -44,29 +57,6 @@ class AgentIdentity(_Record):
     checkpoint_sha256: str | None = None  # of the file that `checkpoint` names, hexadecimal
     training_seed: int | None = None  # of this checkpoint
     isolation: Isolation | None = None  # what isolated it; None: no agent has come
-
-
-class Intervals(_Record):
-    """95 % confidence intervals of the score; None: too few goals or episodes."""
-
-    method: str  # how they are computed
-    mean: Interval | None  # of the mean over tasks
-    per_task: dict[str, Interval | None]  # of each task's score
-
-
-class Rates(_Record):
-    """Success rates, 0 to 1."""
-
-    mean_success_rate: float  # mean over tasks
-    success_rate_per_task: dict[str, float]
-
-
-class UpstreamScore(_Record):
-    """The score that `metaworld.evaluation` gives the same episodes: see `upstream`."""
-
-    mean_success_rate: float  # mean over tasks, 0 to 1
-    mean_return: float | None  # over the episodes that count; None if there are none
-    success_rate_per_task: dict[str, float]
 
 
 class Coverage(_Record):
@@ -116,101 +106,14 @@ class Recorded(_Record):
 
 
 class Event(_Record):
-    """Something that befell a run and did not change its rows."""
+    """Something that happened during a run and changed no row."""
 
     what: str  # such as: a process died, or an observation lay outside of its bounds
     count: int  # how often
 
 
-class LearningRun(_Record):
-    """One independent run of an agent that learns."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
-
-    run: int  # its number, from 0
-    attempt: int = Field(alias="try")  # how often it was played before
-    status: str  # ok: played to its end; missing; or the fault that ended it
-    performance: float | None
-    """Mean of what is measured; the plan's worst performance if the agent's own fault or a crash
-    ended the run; None if the run is missing, an environment ended it, or no worst performance is
-    known."""
-    episodes: int  # that were begun
-    steps: int  # in all episodes
-    successes: int  # episodes with success; 0 if the environment never reports it
-    line: list[float]  # return of each episode; or mean reward of each bin of steps
-    episode_steps: list[int]  # of each episode; empty if runs are counted in steps
-
-
-class Curve(_Record):
-    """Means over the completed runs, point by point."""
-
-    at: list[int]  # the episode, from 1; or the last step of a bin
-    mean: list[float]  # over the completed runs
-    interval95: list[Interval]  # Student's, of each mean; empty below two runs
-
-
-class OnlineScore(_Record):
-    """How an agent did while it learned, over independent runs."""
-
-    counted_in: Literal["episodes", "steps"]  # what `quota` counts
-    quota: int  # how long each run is
-    metric: str  # what is measured: all, or final:N
-    fresh_agent: Literal["process", "agent_init"]  # what makes each run's agent naive
-    performance: float | None  # mean over all planned runs; None: see `withheld`
-    interval95: Interval | None  # Student's, over all planned runs; None below two
-    withheld: str = ""  # why there is no performance
-    worst_performance: float | None = None  # of runs that were not played to their end
-    completed_only: float | None  # mean over the runs played to their end; not to be ranked
-    runs: list[LearningRun]  # all that were planned
-    curve: Curve  # of the completed runs' lines
-    episode_steps: Curve | None  # steps of each episode; None if runs are counted in steps
-
-    @property
-    def completed(self) -> list[LearningRun]:
-        """The runs that were played to their end."""
-        return [run for run in self.runs if run.status == "ok"]
-
-    @property
-    def given_up(self) -> list[LearningRun]:
-        """The runs that the agent's own fault or a crash ended, scored as the worst."""
-        return [run for run in self.runs if run.status != "ok" and run.performance is not None]
-
-
-class StepCurve(_Record):
-    """Episodes that were played to their end, by steps of training."""
-
-    at: list[int]  # of each point: the last step of a bin, or the steps before a checkpoint
-    episodes: list[int]  # of each point
-    mean_return: list[float | None]  # of each point's episodes; None: there are none
-    success_rate: list[float | None]  # 0 to 1; empty if the environment never reports success
-
-
-class TrainingScore(_Record):
-    """How an agent did while it trained, before it was frozen and judged."""
-
-    steps: int  # that it was to train for, over all slots
-    steps_taken: int
-    episodes: int  # that it trained on
-    episodes_abandoned: int  # by the agent, which is no fault here; their steps count
-    curve: StepCurve  # of the episodes that it trained on, without those that were cut short
-    checkpoints: StepCurve | None  # of the fixed episodes in between; None: there are none
-
-
-class Success(NamedTuple):
-    """The figures of success; rates are 0 to 1."""
-
-    rate: float  # mean over tasks, of planned episodes
-    interval95: Interval
-    intervals95_per_task: Mapping[str, Interval]
-    completed_only: Rates
-
-
 class Result(_Record):
-    """A run's score. Denominators are planned cells: a missing one is a failure.
-
-    An online benchmark is scored in `online`: the figures of success and of returns of
-    judged episodes are None or empty. Rows are in the run's ledger: see `episodes`.
-    """
+    """The facts of a run, and its score. Rows are in the run's ledger: see `episodes`."""
 
     benchmark: str  # its name
     environment_args: dict[str, JsonValue] = {}  # what was changed of the environment of that name
@@ -224,20 +127,8 @@ class Result(_Record):
     complete: bool  # every planned cell has a row, and no environment failed: see NO_SCORE
     ended_early: Ending | None = None  # what ended the run before its plan was played
     privileged: list[str]  # what the agent was told that the benchmark hides; empty: nothing
-    mean_success_rate: float | None  # mean of `success_rate_per_task`; None if not judged by it
-    mean_return: float | None  # mean of `returns_per_task`; None if one of them is None
-    success_rate_per_task: dict[str, float]  # over planned episodes, 0 to 1
-    returns_per_task: dict[str, float | None]
-    """Mean over a task's goals of each goal's planned episodes. An episode that was not played to
-    its end counts as the plan's worst performance; None if there is such an episode and no worst
-    performance is known."""
-    intervals95: Intervals | None  # of success, or of returns if judged by them; None online
-    success_intervals95: Intervals | None = None  # of success that is told beside the score
-    completed_only: Rates | None  # success over the episodes that were played to their end
-    before_adaptation: Rates | None  # success before adapting, if that was judged
-    online: OnlineScore | None = None  # the score of an online benchmark
-    training: TrainingScore | None = None  # of an agent that was trained first
-    upstream: UpstreamScore | None = None  # of runs with --estimator metaworld
+    score: Score = Field(discriminator="kind")  # of the kind that its measure reads
+    training: TrainingProgress | None = None  # of an agent that was trained first
     coverage: Coverage  # how much of the plan was played
     status_counts: dict[str, int]  # of evaluation episodes (online: runs), with `missing`
     faults: list[FaultCount] = []  # of all phases, the commonest first
@@ -253,7 +144,7 @@ class Result(_Record):
     machines: list[str] = []  # on which agents played: name, processor, on which bits depend too
     environments_on: list[str] = []  # the machines of --environments ray; empty: agents' own
     repeats: tuple[Repeat, ...] = ()  # at the run's end, one each of who was tried again
-    events: list[Event] = []  # what befell the run and changed no row, over all sessions
+    events: list[Event] = []  # during the run, over all sessions; they changed no row
     _episodes: Iterable[EpisodeRow] | None = PrivateAttr(None)
 
     @property
@@ -319,46 +210,73 @@ class Result(_Record):
         return MEASURES[self.measured_by]
 
     @property
-    def score(self) -> tuple[float | None, Interval | None]:
-        """What it is judged by, and its 95 % interval; None if there is none."""
-        return self.measure.score(self)
-
-    @property
     def interval95(self) -> Interval | None:
         """The 95 % interval of the score; None for too few episodes or equal returns."""
-        return self.score[1]
+        return self.score.interval95
+
+    @property
+    def mean_success_rate(self) -> float:
+        """Mean over tasks, 0 to 1. Raises UsageError if no success is known."""
+        return self._success.mean_success_rate
+
+    @property
+    def success_rate_per_task(self) -> Mapping[str, float]:
+        """Over planned episodes, 0 to 1. Raises UsageError if no success is known."""
+        return self._success.success_rate_per_task
+
+    @property
+    def mean_return(self) -> float | None:
+        """Mean over tasks; None if it is not known. Raises UsageError for runs that learn."""
+        return self._returns.mean_return
+
+    @property
+    def returns_per_task(self) -> Mapping[str, float | None]:
+        """As `mean_return`, of each task. Raises UsageError for runs that learn."""
+        return self._returns.returns_per_task
+
+    @property
+    def performance(self) -> float | None:
+        """Mean over runs that learn; None if it is withheld. Raises UsageError for others."""
+        return self.score_as(PerformanceScore).performance
+
+    def score_as(self, kind: type[_Score]) -> _Score:
+        """The score, which is of that type. Raises UsageError if it is not."""
+        if not isinstance(self.score, kind):
+            raise self._judged_otherwise(kind.model_fields["kind"].default)
+        return self.score
+
+    @property
+    def _success(self) -> SuccessScore | Success:
+        score = self.score
+        found = score.success if isinstance(score, ReturnScore) else score
+        if found is None or isinstance(found, PerformanceScore):
+            raise self._judged_otherwise("success")
+        return found
+
+    @property
+    def _returns(self) -> SuccessScore | ReturnScore:
+        if isinstance(self.score, PerformanceScore):
+            raise self._judged_otherwise("return")
+        return self.score
+
+    def _judged_otherwise(self, wanted: str) -> UsageError:
+        return UsageError(
+            f"{self.benchmark} is judged by its {self.measure.name}: its result has no {wanted}"
+        )
 
     def __str__(self) -> str:
         """The headline: who, on what, the score and its interval; then a line for each fault."""
-        (score, interval), measure = self.score, self.measure
-        told = "no score" if score is None else measure.amount(score)
-        words = f"{self.agent.label} on {self.title}: {measure.name} {told}"
-        if interval is not None:
-            words += f", 95 % interval {measure.amounts(interval)}"
+        score, measure = self.score, self.measure
+        amount = "no score" if score.value is None else measure.amount(score.value)
+        words = f"{self.agent.label} on {self.title}: {measure.name} {amount}"
+        if score.interval95 is not None:
+            words += f", 95 % interval {measure.amounts(score.interval95)}"
         coverage, what = self.coverage, measure.planned
         if coverage.cells_completed < coverage.cells_planned:
             words += f" ({coverage.cells_completed} of {coverage.cells_planned} {what} played)"
         else:
             words += f" ({coverage.cells_planned} {what})"
         return "\n".join([words, *map(str, self.faults)])
-
-    @property
-    def success(self) -> Success:
-        """The figures of success. Raises UsageError if success is not the score."""
-        rate, intervals, completed = self.mean_success_rate, self.intervals95, self.completed_only
-        is_score = self.parameters.get("judged_by") != "return"
-        if (
-            not is_score
-            or rate is None
-            or intervals is None
-            or intervals.mean is None
-            or completed is None
-        ):
-            raise UsageError(
-                f"{self.benchmark} is judged by its {self.measure.name}, not by success"
-            )
-        per_task = {task: each for task, each in intervals.per_task.items() if each is not None}
-        return Success(rate, intervals.mean, per_task, completed)
 
     def write(self, folder: Path) -> Path:
         """Write `result.json` into a run's folder, whole or not at all. Raises StorageFailed."""
@@ -400,3 +318,67 @@ def read_result(folder: Path | str) -> Result:
             f"{path} is not a result of this version: {place}: {first['msg']}{more}; wanted a "
             "run's folder, or its result.json"
         ) from error
+
+
+Pairs: TypeAlias = Mapping[str, tuple[FloatArray, FloatArray]]
+"""By task, the scores of the units that two runs share, shape (units,) each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """A result, and the scores of its units, which are read once."""
+
+    result: Result
+    scores: Any  # what the measure's `pair` takes
+
+
+class TaskScore(NamedTuple):
+    """The score of one task."""
+
+    score: float
+    interval95: Interval | None  # None: there is too little to tell
+    of: str  # what it is a mean of: `50 goals`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """What runs are judged by.
+
+    A procedure names one (`Procedure.measured_by`). Runs with equal measures are compared. A
+    package derives its own from another, `replace(SUCCESS, name="speed", …)`, and registers it as
+    an entry point of the group `reglue.measures`.
+    """
+
+    name: str  # of the score: success, mean return, performance
+    unit: str  # by which two runs are paired: goal, episode, run
+    least: int  # of these that an interval takes
+    enough: str  # that, in words
+    entrant: str = "run"  # what is compared: runs, or the agents that play them
+    planned: str = "episodes"  # what a plan is made of
+
+    amount: Callable[[float], str] = value  # a score in words
+    amounts: Callable[[Interval], str] = values  # an interval in words
+    difference: Callable[[float], str] = signed  # a difference of scores in words
+    is_rate: bool = False  # 0 to 1
+    per_task: Callable[[Result], Mapping[str, TaskScore]] = lambda _result: {}
+
+    # Of two runs.
+    read: Callable[[Result], Any]  # the scores of a run's units
+    pair: Callable[[Units, Units], Pairs]  # raises UsageError where nothing can be compared
+    infer: Callable[[Mapping[str, FloatArray]], Inference]  # from differences by task
+    improves: bool = True  # units are independent: a probability of improvement means something
+    least_p: Callable[[int], float] = lambda _pairs: 0.0  # where so many differ as far as can be
+
+
+MEASURES: Registry[Measure] = Registry(
+    "measure",
+    "reglue.measures",
+    {
+        "success": "reglue_bench.measures.success:SUCCESS",
+        "return": "reglue_bench.measures.returns:RETURN",
+        "seeded-return": "reglue_bench.measures.seeded_returns:SEEDED_RETURN",
+        "performance": "reglue_bench.measures.performance:PERFORMANCE",
+    },
+    Measure,
+)
+"""By name: a result finds its measure here, which knows results."""

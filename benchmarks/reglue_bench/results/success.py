@@ -21,15 +21,15 @@ from reglue_bench.results.result import (
     AgentIdentity,
     Coverage,
     FaultCount,
-    Intervals,
-    Rates,
     Result,
     Seconds,
     StepCounts,
 )
+from reglue_bench.results.scores import Rates, ReturnScore, Success, SuccessScore
 from reglue_bench.runs.ledger import Row, Totals
-from reglue_bench.statistics.intervals import (
+from reglue_bench.statistics import (
     FloatArray,
+    Intervals,
     averaged_by_goal,
     intervals95,
     return_intervals95,
@@ -55,23 +55,11 @@ def score(procedure: Procedure, played: Played) -> Result:
     folded = _Folded(plan)
     for _, cell, row in planned(procedure, counts.over(played.rows())):
         folded.take(cell, row)
-    judged, rates = folded.judged, folded.judged.rates
-    means = {task: folded.mean_return(task) for task in folded.returns}
-    known = [mean for mean in means.values() if mean is not None]
-    told = plan.tells_success
-    success = judged.success_by_episode if plan.is_by_return else judged.success
-    success_intervals = intervals95(success) if told else None
+    judged = folded.judged
     return Result(
         **what_was_run(played, counts),
         complete=folded.is_complete and NO_SCORE.isdisjoint(folded.statuses),
-        mean_success_rate=rates.mean_success_rate if told else None,
-        success_rate_per_task=rates.success_rate_per_task if told else {},
-        mean_return=_mean(known) if len(known) == len(means) else None,
-        returns_per_task=means,
-        intervals95=folded.return_intervals95 if plan.is_by_return else success_intervals,
-        success_intervals95=success_intervals if plan.is_by_return else None,
-        completed_only=folded.played.rates if told else None,
-        before_adaptation=folded.before.rates if len(folded.before) and told else None,
+        score=_return_score(folded, plan) if plan.is_by_return else _success_score(folded),
         coverage=Coverage(
             cells_planned=len(judged),
             cells_completed=len(folded.played),
@@ -82,6 +70,41 @@ def score(procedure: Procedure, played: Played) -> Result:
         ),
         status_counts=dict(sorted(folded.statuses.items())),
     )
+
+
+def _success_score(folded: _Folded) -> SuccessScore:
+    return SuccessScore(
+        **dict(folded.judged.rates),
+        intervals95=intervals95(folded.judged.success),
+        completed_only=folded.played.rates,
+        before_adaptation=folded.before.rates if len(folded.before) else None,
+        **_returns(folded),
+    )
+
+
+def _return_score(folded: _Folded, plan: Plan) -> ReturnScore:
+    success = None
+    if plan.tells_success:
+        success = Success(
+            **dict(folded.judged.rates),
+            intervals95=intervals95(folded.judged.success_by_episode),
+            completed_only=folded.played.rates,
+        )
+    return ReturnScore(
+        **_returns(folded),
+        intervals95=folded.return_intervals95,
+        success=success,
+    )
+
+
+def _returns(folded: _Folded) -> dict[str, Any]:
+    """The mean return, which is None if that of a task is not known, and that of each task."""
+    means = {task: folded.mean_return(task) for task in folded.returns}
+    known = [mean for mean in means.values() if mean is not None]
+    return {
+        "mean_return": _mean(known) if len(known) == len(means) else None,
+        "returns_per_task": means,
+    }
 
 
 def is_agents_fault(status: str) -> bool:
@@ -231,7 +254,7 @@ class GoalCounts:
         self._won.setdefault(cell.task, Counter())[cell.variant] += success
 
     def __len__(self) -> int:
-        """Cells."""
+        """The number of cells."""
         return sum(cells.total() for cells in self._cells.values())
 
     @property

@@ -11,7 +11,8 @@ from glue_server.episodes.recording import CUT_OFF
 from reglue.errors import AgentAbandoned
 from reglue_bench.procedures.training import Training, evaluation_of
 from reglue_bench.results.learning import edges
-from reglue_bench.results.result import Result, StepCurve, TrainingScore
+from reglue_bench.results.result import Result
+from reglue_bench.results.scores import StepCurve, TrainingProgress
 from reglue_bench.results.scoring import result_of
 from reglue_bench.results.success import Played, RowCounts, what_was_run
 from reglue_bench.runs.ledger import Row
@@ -32,7 +33,7 @@ def score_training(procedure: Training, played: Played) -> Result:
         folded.take(row)
     of_all = what_was_run(played, counts)
     del of_all["episodes_cut_off"]  # a limit of episodes that are judged
-    return result.model_copy(update={**of_all, "training": folded.score()})
+    return result.model_copy(update={**of_all, "training": folded.progress()})
 
 
 def _judged(procedure: Training, rows: Iterable[Row]) -> Iterator[Row]:
@@ -73,9 +74,9 @@ class _Folded:
         ):
             self._checkpoints.add((row.k - procedure.judged) // procedure.at_once, row)
 
-    def score(self) -> TrainingScore:
+    def progress(self) -> TrainingProgress:
         """Of all rows."""
-        return TrainingScore(
+        return TrainingProgress(
             steps=self._procedure.steps,
             steps_taken=sum(self._taken),
             episodes=self._episodes,

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from reglue_bench.plans.plan import PlanCell
 from reglue_bench.procedures.drawn import Drawn
 from reglue_bench.procedures.procedure import Procedure
-from reglue_bench.results.result import Result, UpstreamScore
+from reglue_bench.results.result import Result
+from reglue_bench.results.scores import SuccessScore, Upstream
 from reglue_bench.results.success import Played, planned, score
 from reglue_bench.runs.ledger import Row
 
@@ -32,7 +33,9 @@ def score_as_upstream(procedure: Procedure, played: Played) -> Result:
             evaluation, env = procedure.sub_environment(unit, cell)
             evaluations.setdefault(evaluation, []).append(Judged(env, cell, row))
     upstream = upstream_score(list(evaluations.values()), procedure.quota)
-    return score(procedure, played).model_copy(update={"upstream": upstream})
+    result = score(procedure, played)
+    beside = result.score_as(SuccessScore).model_copy(update={"upstream": upstream})
+    return result.model_copy(update={"score": beside})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class Judged:
     row: Row | None
 
 
-def upstream_score(evaluations: Sequence[Sequence[Judged]], quota: int) -> UpstreamScore:
+def upstream_score(evaluations: Sequence[Sequence[Judged]], quota: int) -> Upstream:
     """The means over evaluations, each the first `quota` episodes of a task to finish.
 
     Episodes come in the order of each sub-environment. What was not played is a failure:
@@ -65,7 +68,7 @@ def upstream_score(evaluations: Sequence[Sequence[Judged]], quota: int) -> Upstr
             rates.setdefault(task, []).append(sum(row.success for row in of) / quota)
             returns += [row.return_ for row in of if row.status == "ok"]
     per_task = {task: math.fsum(of) / len(of) for task, of in rates.items()}
-    return UpstreamScore(
+    return Upstream(
         mean_success_rate=math.fsum(per_task.values()) / len(per_task),
         mean_return=math.fsum(returns) / len(returns) if returns else None,
         success_rate_per_task=per_task,

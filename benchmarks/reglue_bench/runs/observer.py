@@ -1,4 +1,4 @@
-"""What observers of a run are told."""
+"""Observers of a run."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Observer(Protocol):
 
 
 class NullObserver:
-    """Shows nothing, but logs what `say` is told, such as how to join."""
+    """Logs the texts for people, such as how to join, and ignores everything else."""
 
     def say(self, text: str) -> None:
         """Log it."""

@@ -11,7 +11,7 @@ from reglue_bench.engines.environments import cores
 from reglue_bench.placement.told import PROCESS
 from reglue_bench.planning.declared import is_remote
 from reglue_bench.procedures import TRAINING, procedure_of
-from reglue_bench.runs.request import Request, is_recorded
+from reglue_bench.runs.run import Request, is_recorded
 from reglue_bench.settings import AGENT_WAIT, LOCAL
 
 

@@ -50,7 +50,7 @@ from reglue_bench.runs.observer import Observer, RunStarted
 from reglue_bench.runs.players import environment_players, players_of
 from reglue_bench.runs.recorder import Recorder
 from reglue_bench.runs.repeatability import ShortestEpisode, asked_again
-from reglue_bench.runs.request import (
+from reglue_bench.runs.run import (
     MOST_TRIES,
     Request,
     Retry,

@@ -15,8 +15,7 @@ from rich.text import Text
 from glue_server import Outcome
 from reglue_bench.procedures import procedure_of
 from reglue_bench.runs.observer import Observer, RunStarted
-from reglue_bench.terminal.tallies import tally_of
-from reglue_bench.terminal.tally import Tally
+from reglue_bench.terminal.tally import Tally, tally_of
 
 _LINE_EVERY_S = 10.0
 
@@ -86,7 +85,7 @@ class Display:
         self._console = console
         self._clock = clock
         self._tally: Tally | None = None
-        self._drawn = (0, 0)
+        self._goals = (0, 0)
         self._live = Live(
             console=console, get_renderable=self._view, refresh_per_second=4, transient=True
         )
@@ -97,7 +96,7 @@ class Display:
 
     def drawing(self, done: int, total: int) -> None:
         """A bar of its own, until all are drawn."""
-        self._drawn = (done, total)
+        self._goals = (done, total)
         if not self._live.is_started:
             self._live.start()
         if done == total:
@@ -120,7 +119,7 @@ class Display:
 
     def _view(self) -> RenderableType:
         if self._tally is None:
-            done, total = self._drawn
+            done, total = self._goals
             return _bar("drawing goals", done, total, f"{done} of {total} tasks")
         tally = self._tally
         return Group(_bar(tally.title, tally.done, tally.total, tally.line()), tally.details())

@@ -39,12 +39,12 @@ def training_lines(result: Result) -> list[str]:
     ]
     for name, curve in (("training", found.curve), ("checkpoints", found.checkpoints)):
         if curve is not None:
-            lines += _drawn(f"{name}, return", curve.mean_return)
-            lines += _drawn(f"{name}, success", curve.success_rate)
+            lines += _curve(f"{name}, return", curve.mean_return)
+            lines += _curve(f"{name}, success", curve.success_rate)
     return lines
 
 
-def _drawn(name: str, values: Sequence[float | None]) -> list[str]:
+def _curve(name: str, values: Sequence[float | None]) -> list[str]:
     """A line from the first to the last value; none where there are not two."""
     known = [each for each in values if each is not None]
     if len(known) < 2:
@@ -61,8 +61,8 @@ def notes(result: Result) -> list[str]:
         *renderer_of(result).notes(result),
     ]
     if result.privileged:
-        told = " and the ".join(result.privileged)
-        lines.append(f"privileged: the agent was told the {told}, which the benchmark hides")
+        hidden = " and the ".join(result.privileged)
+        lines.append(f"privileged: the agent was told the {hidden}, which the benchmark hides")
     if result.coverage.goals_planned < result.coverage.goals_total:
         coverage = result.coverage
         lines.append(f"{coverage.goals_planned} of {coverage.goals_total} goals were planned")
@@ -124,11 +124,11 @@ _BLAMES = {
 
 
 def events(result: Result) -> list[str]:
-    """What befell the run and changed no row of it."""
+    """Events during the run that changed no row."""
     return [f"{each.count} × {each.what}" for each in result.events]
 
 
 def ended(ending: Ending) -> str:
     """How a run ended: `agent_error: KeyError`, or `interrupted; …`."""
-    told = ending.what.startswith(ending.status)
-    return ending.what if told else f"{ending.status}: {ending.what}"
+    names_it = ending.what.startswith(ending.status)
+    return ending.what if names_it else f"{ending.status}: {ending.what}"

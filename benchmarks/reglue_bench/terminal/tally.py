@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
 from statistics import fmean
+from typing import Any
 
 from rich.columns import Columns
 from rich.console import RenderableType
@@ -13,6 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from env_adapters.registry import Registry
 from glue_server import Outcome
 from reglue_bench.formatting import number, sparkline, time_left
 from reglue_bench.procedures.online import Online
@@ -261,3 +263,21 @@ class LearningTally(Tally):
         returns = next(reversed(self._returns.values()))[-_RECENT:]
         mean = number(sum(returns) / len(returns))
         return f"return {mean}" + (f" (last {len(returns)})" if len(returns) > 1 else "")
+
+
+TALLIES: Registry[Callable[[Any, RunStarted, Callable[[], float]], Tally]] = Registry(
+    "tally",
+    "reglue.tallies",
+    {
+        "episodes": "reglue_bench.terminal.tally:JudgedTally",
+        "returns": "reglue_bench.terminal.tally:ReturnTally",
+        "runs": "reglue_bench.terminal.tally:LearningTally",
+        "training": "reglue_bench.terminal.training_tally:TrainingTally",
+    },
+    Tally,
+)
+
+
+def tally_of(procedure: Procedure, begun: RunStarted, clock: Callable[[], float]) -> Tally:
+    """That of a run that begins; `clock` gives seconds."""
+    return TALLIES[procedure.counted_by](procedure, begun, clock)

@@ -15,8 +15,7 @@ from reglue.errors import AgentAbandoned
 from reglue_bench.formatting import number, sparkline
 from reglue_bench.procedures.training import Training, evaluation_of
 from reglue_bench.runs.observer import RunStarted
-from reglue_bench.terminal.tallies import tally_of
-from reglue_bench.terminal.tally import Tally
+from reglue_bench.terminal.tally import Tally, tally_of
 
 _RECENT = 100  # episodes that return and success are means of
 _WIDTH = 60  # columns of the curve

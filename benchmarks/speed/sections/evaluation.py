@@ -206,7 +206,7 @@ class _Evaluations:
         return (
             _ratio(OUR_STEPS, steps["executed"], steps["counted"]),
             _ratio(THEIR_STEPS, theirs["executed"], theirs["counted"]),
-            Series("reglue, mean success rate", "", (ours["mean_success_rate"],)),
+            Series("reglue, mean success rate", "", (ours["score"]["mean_success_rate"],)),
             Series(f"{THEIRS}, mean success rate", "", (sum(rates) / len(rates),)),
         )
 

@@ -168,7 +168,6 @@ def _checks(verdict: Verdict, header: Header) -> Iterator[str]:
 
 def _as_json(verdict: Verdict, revealed: PhaseReveal | None) -> dict[str, Any]:
     header, result = verdict.header, verdict.result
-    score, interval = (None, None) if result is None else result.score
     names = ("competition", "phase", "submission", "draw", "team", "agent", "index", "public_key")
     of_verdict = ("is_signed", "key_known", "episodes", "selected", "replayed", "not_replayable")
     return {
@@ -177,8 +176,8 @@ def _as_json(verdict: Verdict, revealed: PhaseReveal | None) -> dict[str, Any]:
         **{name: None if header is None else getattr(header, name) for name in names},
         **{name: getattr(verdict, name) for name in of_verdict},
         "plan_checked": revealed is not None and verdict.stands,
-        "score": score,
-        "interval95": interval,
+        "score": None if result is None else result.score.value,
+        "interval95": None if result is None else result.interval95,
         "versions": None if header is None else dict(header.versions),
         "changes": list(verdict.changes),
     }

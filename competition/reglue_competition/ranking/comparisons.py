@@ -11,11 +11,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 from reglue.errors import UsageError
-from reglue_bench.results.measure import Interval
-from reglue_bench.results.result import Result
+from reglue_bench.measures.compare import Difference, compare_units, units_of
+from reglue_bench.results.result import Result, Units
 from reglue_bench.results.whole_file import whole_file
-from reglue_bench.statistics.compare import Difference, Units, compare_units, units_of
-from reglue_bench.statistics.intervals import Z95
+from reglue_bench.statistics import Z95, Interval
 from reglue_competition.ranking.scored_submissions import Benchmark, ScoredSubmission
 
 Play = tuple[str, int, str]  # a submission, the place of a benchmark, and which play of it this is

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from reglue.errors import UsageError
-from reglue_bench.results.measure import Interval
-from reglue_bench.statistics.compare import Difference
+from reglue_bench.measures.compare import Difference
+from reglue_bench.statistics import Interval
 from reglue_competition.ranking.comparisons import Comparisons
 from reglue_competition.ranking.scored_submissions import Benchmark, ScoredSubmission
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from reglue_bench.results.measure import Interval
 from reglue_bench.results.result import Result
+from reglue_bench.statistics import Interval
 
 Spread = tuple[float, Interval | None]
 """A score and its 95 % interval; None: too little is known of how it varies."""
@@ -53,7 +53,7 @@ class ScoredSubmission:
     def score(self, place: int, benchmark: Benchmark) -> tuple[float | None, Interval | None]:
         """On one benchmark; None if nobody can say what its missing episodes are worth."""
         if (result := self.results.get(place)) is not None:
-            return result.score
+            return result.score.value, result.interval95
         return NOTHING_PLAYED if benchmark.is_rate and self.has_failed else (None, None)
 
     def total(self, benchmarks: Sequence[Benchmark]) -> tuple[float | None, Interval | None]:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from reglue_bench.results.episodes import Episodes
 from reglue_bench.results.learning import with_failed_runs
-from reglue_bench.results.measure import Interval, Measure
-from reglue_bench.results.result import Result
+from reglue_bench.results.result import Measure, Result
 from reglue_bench.run_folder import LEDGER
+from reglue_bench.statistics import Interval
 from reglue_competition.definition import Definition
 from reglue_competition.ranking.comparisons import Comparisons
 from reglue_competition.ranking.ranks import Ranked, rank

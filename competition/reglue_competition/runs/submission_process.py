@@ -39,8 +39,7 @@ from reglue_bench.runs.observer import NullObserver, RunStarted
 from reglue_bench.runs.run import Request, begin, check_same
 from reglue_bench.scored_runs import carry_out, conclude
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.tallies import tally_of
-from reglue_bench.terminal.tally import Tally
+from reglue_bench.terminal.tally import Tally, tally_of
 from reglue_competition.runs.logs import log_to_stderr
 from reglue_competition.runs.parent import Parent, ParentGone
 from reglue_competition.runs.told import Benchmark, Ended, Told, run_folder, transcript_file
@@ -185,7 +184,7 @@ class _Submission:
         status = result.ended_early.status if result.ended_early else "ok"
         if _failed_environment(result):
             status = EnvironmentFault.status
-        score, interval = result.score
+        interval = result.interval95
         transcript = self._write_transcript(index)
         self._parent.tell(
             run={
@@ -193,7 +192,7 @@ class _Submission:
                 "benchmark": result.benchmark,
                 "status": status,
                 "owner": owner_of(status),
-                "score": score,
+                "score": result.score.value,
                 "low": None if interval is None else interval[0],
                 "high": None if interval is None else interval[1],
                 "result": result.model_dump_json(by_alias=True),

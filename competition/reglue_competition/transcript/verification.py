@@ -16,9 +16,10 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import Procedure, procedure_of
 from reglue_bench.results import success
 from reglue_bench.results.result import Result
+from reglue_bench.results.scores import PerformanceScore
 from reglue_bench.results.scoring import result_of
 from reglue_bench.runs.ledger import Row, Totals
-from reglue_bench.runs.request import MOST_TRIES
+from reglue_bench.runs.run import MOST_TRIES
 from reglue_bench.runs.trust import check_benchmark_trusted, check_trusted
 from reglue_competition.phases import PhaseReveal, plan_for
 from reglue_competition.transcript.contents import Header
@@ -149,6 +150,7 @@ def _check_score(transcript: Transcript, plan: Plan) -> None:
     for unit, rows in groupby(transcript.rows(), key=lambda row: row.unit):
         _check_whole(procedure, unit, list(rows))
     stated, header = transcript.score.result, transcript.header
+    score = stated.score
     played = success.Played(
         plan,
         transcript.rows,
@@ -161,7 +163,7 @@ def _check_score(transcript: Transcript, plan: Plan) -> None:
             stated.steps.executed,
         ),
         versions=header.versions,
-        fresh="process" if stated.online is None else stated.online.fresh_agent,
+        fresh=score.fresh_agent if isinstance(score, PerformanceScore) else "process",
     )
     # What the run's folder says beside its rows.
     beside = {name: getattr(stated, name) for name in ("ended_early", "recorded", "repeats")}
@@ -242,14 +244,16 @@ def _with(verdict: Verdict, checked: Checked) -> Verdict:
 
 
 def _json(result: Result) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = json.loads(result.model_dump_json(by_alias=True))
-    return found
+    """Its fields, and those of its score, by their names."""
+    found: dict[str, Any] = json.loads(result.model_dump_json(by_alias=True))
+    score = found.pop("score")
+    return found | {f"score.{name}": value for name, value in score.items()}
 
 
 def _differences(stated: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
     for name, value in found.items():
-        if stated[name] != value:
-            yield f"{name}: got {_short(stated[name])}, wanted {_short(value)}"
+        if stated.get(name) != value:
+            yield f"{name}: got {_short(stated.get(name))}, wanted {_short(value)}"
 
 
 def _short(value: object) -> str:

@@ -12,8 +12,8 @@ import pytest
 
 from reglue.errors import PlanDiffers, RunExists, UsageError
 from reglue_bench.formatting import p_value, points
+from reglue_bench.measures.compare import compare_all
 from reglue_bench.results.result import read_result
-from reglue_bench.statistics.compare import compare_all
 from tests.leftovers import nothing_left
 from tests.reglue_bench.bakeoffs import (
     BENCHMARK,

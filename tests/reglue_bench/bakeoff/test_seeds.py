@@ -14,7 +14,7 @@ from reglue.errors import UsageError
 from reglue_bench import evaluate
 from reglue_bench.bakeoff.seeds import holds_seeds, runs_in, seeded, seeded_before
 from reglue_bench.cli import bench, report
-from reglue_bench.report.agents import agents_of
+from reglue_bench.plots.agents import agents_of
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.read_run import read_run
 from reglue_bench.results.result import Result

@@ -15,6 +15,7 @@ import pytest
 
 from reglue_bench.cli.bench import new_folder
 from reglue_bench.results.result import read_result
+from reglue_bench.results.scores import PerformanceScore
 from reglue_bench.runs.ledger import Ledger
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.benching import commanded
@@ -239,7 +240,7 @@ def test_bench_plays_runs_of_an_agent_that_learns_and_draws_them(tmp_path: Path)
     assert done.returncode == 0, done.stderr
     assert "performance: mean return over the last 2 episodes of a run" in done.stdout
     assert "each run has an agent process of its own" in done.stdout
-    online = read_result(tmp_path / "run").online
+    online = read_result(tmp_path / "run").score_as(PerformanceScore)
     assert online is not None
     assert online.performance == pytest.approx(5.125)
     assert reglue("report", folder).returncode == 0

@@ -22,7 +22,7 @@ from glue_server.episodes import observed
 from reglue.errors import RunDamaged, StorageFailed, UsageError
 from reglue.spec import Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
 from reglue_bench.datasets.folder import write_dataset
-from reglue_bench.datasets.spaces import places, space_json
+from reglue_bench.datasets.source import places, space_json
 from reglue_bench.datasets.summary import source_of, summarized
 from reglue_bench.run_folder import OBSERVED
 from tests.reglue_bench.agents import Seeded

@@ -13,6 +13,7 @@ from reglue.examples.expert import ExpertAgent
 from reglue_bench import evaluate
 from reglue_bench.planning.resolve import make_plan
 from reglue_bench.procedures import procedure_of
+from reglue_bench.results.scores import SuccessScore
 from reglue_bench.settings import Settings
 from reglue_bench.terminal.summary import notes
 from tests.reglue_bench.metaworld.vector_envs import (
@@ -41,8 +42,9 @@ def test_multi_task_draws_goals_as_upstream_does() -> None:
         reveal_tasks=True,
         workers=0,
     )
-    assert result.upstream is not None
-    assert result.upstream.success_rate_per_task == rates
+    upstream = result.score_as(SuccessScore).upstream
+    assert upstream is not None
+    assert upstream.success_rate_per_task == rates
     for task in TASKS:
         each = [row.return_ for row in result.episodes if row.task == task]
         assert sorted(each) == pytest.approx(sorted(wanted[task]), rel=1e-6)  # theirs: float32
@@ -70,10 +72,10 @@ def test_meta_learning_counts_the_first_to_finish() -> None:
         **counts,
     )
     envs.close()
-    assert result.upstream is not None
-    assert result.upstream.success_rate_per_task == pytest.approx(rates)
-    assert result.upstream.mean_success_rate == pytest.approx(mean)
-    assert result.mean_success_rate is not None
+    upstream = result.score_as(SuccessScore).upstream
+    assert upstream is not None
+    assert upstream.success_rate_per_task == pytest.approx(rates)
+    assert upstream.mean_success_rate == pytest.approx(mean)
     assert result.mean_success_rate < mean
 
 

@@ -17,17 +17,18 @@ import reglue
 from glue_server import Outcome
 from reglue.errors import UsageError
 from reglue_bench import evaluate
+from reglue_bench.measures.compare import compare
 from reglue_bench.planning.resolve import make_plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.rehearsal import rehearse
 from reglue_bench.renderers import renderer_of
 from reglue_bench.results.result import Result, read_result
+from reglue_bench.results.scores import ReturnScore, SuccessScore
 from reglue_bench.runs.observer import NullObserver, RunStarted
 from reglue_bench.settings import read_settings
-from reglue_bench.statistics.compare import compare
-from reglue_bench.statistics.intervals import wilson
+from reglue_bench.statistics import wilson
 from reglue_bench.terminal.summary import notes, print_summary
-from reglue_bench.terminal.tallies import tally_of
+from reglue_bench.terminal.tally import tally_of
 from tests.reglue_bench.toys import Interrupts, rows
 
 NAME = "evaluate:gymnasium:CartPole-v1"
@@ -151,18 +152,19 @@ def test_success_is_told_beside_the_return_and_ends_no_episode() -> None:
     assert [row.success for row in result.episodes] == won
     assert {row.steps for row in result.episodes} == {5}
     assert result.mean_success_rate == np.mean(won)
-    assert result.success_intervals95 is not None
-    assert result.success_intervals95.mean == wilson(sum(won), 20)
-    assert result.score == (result.mean_return, result.interval95)
+    score = result.score_as(ReturnScore)
+    assert score.success is not None
+    assert score.success.intervals95.mean == wilson(sum(won), 20)
+    assert score.value == result.mean_return
     assert "success" in shown(result)
-    with pytest.raises(UsageError, match="judged by its mean return, not by success"):
-        _ = result.success
+    with pytest.raises(UsageError, match="judged by its mean return"):
+        result.score_as(SuccessScore)
 
 
 def test_an_environment_that_never_reports_success_has_no_column_of_it() -> None:
     text = shown(result := played())
     assert "success" not in text
-    assert result.mean_success_rate is None
+    assert result.score_as(ReturnScore).success is None
     assert "mean return" in text
 
 

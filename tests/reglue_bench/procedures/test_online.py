@@ -17,7 +17,8 @@ from reglue_bench import evaluate
 from reglue_bench.evaluation import start
 from reglue_bench.plans.keys import run_secret
 from reglue_bench.procedures import Online, procedure_of
-from reglue_bench.results.result import LearningRun, OnlineScore, Result
+from reglue_bench.results.result import Result
+from reglue_bench.results.scores import LearningRun, PerformanceScore
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request, check_same
@@ -28,9 +29,8 @@ from tests.reglue_bench.agents import Learner, Seeded
 from tests.reglue_bench.toys import Interrupts, online_plan, play
 
 
-def score_of(result: Result) -> OnlineScore:
-    assert result.online is not None
-    return result.online
+def score_of(result: Result) -> PerformanceScore:
+    return result.score_as(PerformanceScore)
 
 
 def kept(folder: Path) -> list[tuple[Any, ...]]:

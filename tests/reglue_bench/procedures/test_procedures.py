@@ -14,6 +14,7 @@ from reglue.spec import Arrays
 from reglue_bench import evaluate
 from reglue_bench.planning.resolve import make_plan
 from reglue_bench.procedures import MetaLearning, MultiTask
+from reglue_bench.results.scores import SuccessScore
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.settings import read_settings
 from tests.reglue_bench.agents import Seeded
@@ -144,7 +145,7 @@ def test_evaluating_before_adaptation_thaws_the_agent_again(tmp_path: Path) -> N
     before = ["adapt_begin", "freeze", "evaluate "]
     after = ["adapt_begin", "adapt ", "adapt", "freeze", "evaluate "]
     assert diary.calls == ["init", *before, *after, "cleanup"]
-    assert result.before_adaptation is not None
+    assert result.score_as(SuccessScore).before_adaptation is not None
 
 
 def test_success_ends_an_episode_while_evaluating_and_not_while_adapting(tmp_path: Path) -> None:

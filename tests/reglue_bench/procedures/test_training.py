@@ -13,7 +13,8 @@ from reglue.errors import UsageError
 from reglue.messages.agent import Actions, EndKind, Turn
 from reglue_bench import evaluate
 from reglue_bench.procedures import training_run
-from reglue_bench.results.result import Result, TrainingScore
+from reglue_bench.results.result import Result
+from reglue_bench.results.scores import TrainingProgress
 from tests.glue_server.playing import Scripted, rows_of, still
 from tests.reglue_bench.agents import Seeded
 
@@ -32,7 +33,7 @@ def walk(agent: Any, benchmark: str = CORRIDOR, **options: Any) -> Result:
     return train(agent, benchmark, **({"environment_args": SOLVED, "train_steps": 40} | options))
 
 
-def told(result: Result) -> TrainingScore:
+def told(result: Result) -> TrainingProgress:
     assert result.training is not None
     return result.training
 

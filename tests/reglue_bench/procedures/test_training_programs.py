@@ -45,5 +45,5 @@ def test_a_loop_trains_until_the_glue_says_that_it_is_over(tmp_path: Path) -> No
     log = (tmp_path / "run" / "agent.log").read_text(encoding="utf-8")
     assert result.training.steps_taken == 200, log
     assert result.complete, log
-    assert result.score[0] is not None
-    assert result.score[0] > 150  # of a policy that leans; a random one earns about 20
+    assert result.score.value is not None
+    assert result.score.value > 150  # of a policy that leans; a random one earns about 20

@@ -10,10 +10,10 @@ import pytest
 
 from reglue.errors import UsageError
 from reglue_bench.formatting import points
+from reglue_bench.measures.compare import compare_all
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.result import Result
-from reglue_bench.statistics.compare import compare_all
 from tests.reglue_bench.made_results import Play, make_result
 from tests.reglue_bench.report.test_run_view import read
 
@@ -96,7 +96,8 @@ def test_a_tie_names_nobody_as_the_best() -> None:
     left, right = (make_result(Play(label=n, rate=0.5, **tasks)) for n in ("left", "right"))
     wins = sum(row.success for row in left.episodes)
     other = [replace(row, success=place < wins) for place, row in enumerate(right.episodes)]
-    tied = right.model_copy(update={"mean_success_rate": left.mean_success_rate})
+    score = right.score.model_copy(update={"mean_success_rate": left.mean_success_rate})
+    tied = right.model_copy(update={"score": score})
     tied = tied.with_episodes(other)
     assert verdicts(left, tied)[0] == "left and right have the same success: nobody is better."
 

@@ -17,6 +17,7 @@ import pytest
 from reglue.errors import UsageError
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.result import Event, Result
+from reglue_bench.results.scores import SuccessScore
 from reglue_bench.runs.notes import Ending
 from reglue_bench.terminal.summary import notes
 from tests.reglue_bench.made_results import MT10, Play, make_result
@@ -62,10 +63,11 @@ def read(folder: Path, *results: Result, names: Sequence[str] = ()) -> Page:
 def test_one_run_is_told_by_its_score_interval_and_what_was_run(tmp_path: Path) -> None:
     result = make_result(Play(label="my_agent"))
     page = read(tmp_path, result)
-    low, high = result.success.interval95
+    assert result.interval95 is not None
+    low, high = result.interval95
     for wanted in (
         "my_agent on MT10",
-        f"{100 * result.success.rate:.1f} %",
+        f"{100 * result.mean_success_rate:.1f} %",
         f"{100 * low:.1f} to {100 * high:.1f} %",
         "multi-task",
         "5e5e5e5e5e5e",
@@ -95,7 +97,7 @@ def test_a_partial_run_says_so_and_names_its_faults_in_words(tmp_path: Path) -> 
     page = read(tmp_path, result)
     text = page.text
     assert "40 missing, of 500 episodes; each counts as a failure" in text
-    assert f"{100 * result.success.completed_only.mean_success_rate:.1f} %" in text
+    assert f"{100 * result.score_as(SuccessScore).completed_only.mean_success_rate:.1f} %" in text
     assert "the agent did not answer in time" in text
     assert ">complete<" not in page.html
 
@@ -161,10 +163,11 @@ def test_a_privileged_run_is_marked_with_what_it_was_told(tmp_path: Path) -> Non
 def test_adaptation_is_shown_where_it_was_measured(tmp_path: Path) -> None:
     play = Play(benchmark="ML1", tasks=["reach-v3"], goals=40, rate=0.8, rate_before=0.1)
     adapted = make_result(play)
-    assert adapted.before_adaptation is not None
+    rates = adapted.score_as(SuccessScore).before_adaptation
+    assert rates is not None
     page = read(tmp_path, adapted)
     _, before, after = page.figures["run-0-adaptation-figure"]["data"]
-    assert before["x"] == [adapted.before_adaptation.mean_success_rate]
+    assert before["x"] == [rates.mean_success_rate]
     assert after["x"] == [adapted.mean_success_rate]
     assert "Before and after adaptation" not in read(tmp_path, make_result()).text
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from reglue_bench.report.tables import as_csv, as_latex, curve_rows, escaped_latex, score_rows
-from reglue_bench.results.result import Result, StepCurve, TrainingScore
+from reglue_bench.results.result import Result
+from reglue_bench.results.scores import StepCurve, TrainingProgress
 from tests.reglue_bench.made_results import Play, make_result
 
 
@@ -21,7 +22,7 @@ def made(label: str, seed: int, rate: float) -> Result:
     points = StepCurve(
         at=[0, 500], episodes=[4, 4], mean_return=[1.0, 2.0 + seed], success_rate=[0.0, rate]
     )
-    training = TrainingScore(
+    training = TrainingProgress(
         steps=500,
         steps_taken=500,
         episodes=9,
@@ -74,7 +75,7 @@ def test_what_latex_reads_as_its_own_is_escaped() -> None:
 def test_the_csv_has_a_line_for_each_agent_with_all_digits() -> None:
     one, other = csv.DictReader(StringIO(as_csv(score_rows(RUNS))))
     assert (one["agent"], one["training_seeds"], other["training_seeds"]) == ("a_1 & b", "5", "2")
-    mean = np.mean([run.success.rate for _, run in RUNS[:5]])
+    mean = np.mean([run.mean_success_rate for _, run in RUNS[:5]])
     assert float(one["mean"]) == pytest.approx(mean)
     assert float(one["low"]) < mean < float(one["high"])
     assert (other["low"], other["iqm_low"]) == ("", "")  # no interval below five seeds

@@ -12,11 +12,13 @@ from rich.console import Console
 from scipy import stats
 
 from reglue import Agent
+from reglue.errors import UsageError
 from reglue_bench import evaluate
 from reglue_bench.formatting import number
+from reglue_bench.measures.compare import compare
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.results.result import Result, read_result
-from reglue_bench.statistics.compare import compare
+from reglue_bench.results.scores import ReturnScore
 from reglue_bench.terminal.summary import print_summary
 from tests.reglue_bench.report.test_run_view import read
 
@@ -57,17 +59,20 @@ def poor() -> Result:
 
 
 def test_it_has_a_mean_return_and_no_success(good: Result, tmp_path: Path) -> None:
-    assert good.mean_success_rate is None
+    assert good.score_as(ReturnScore).success is None
     assert good.mean_return == 500.0
-    assert read_result(good.write(tmp_path).parent).mean_success_rate is None
+    for result in (good, read_result(good.write(tmp_path).parent)):
+        with pytest.raises(UsageError, match="is judged by its mean return"):
+            _ = result.mean_success_rate
 
 
 def test_the_interval_is_students_over_episodes(poor: Result) -> None:
     returns = [row.return_ for row in poor.episodes]
     half = stats.t.ppf(0.975, 7) * np.std(returns, ddof=1) / 8**0.5
     mean = np.mean(returns)
-    assert poor.intervals95 is not None
-    assert poor.intervals95.mean == pytest.approx((mean - half, mean + half))
+    intervals = poor.score_as(ReturnScore).intervals95
+    assert intervals is not None
+    assert intervals.mean == pytest.approx((mean - half, mean + half))
 
 
 def test_success_is_mentioned_nowhere(good: Result, tmp_path: Path) -> None:
@@ -87,8 +92,9 @@ def test_its_page_has_a_figure_of_the_return_per_task_with_its_interval(
 ) -> None:
     [alone] = read(tmp_path, poor).figures.values()
     [dots] = alone["data"]
-    assert poor.intervals95 is not None
-    low, high = poor.intervals95.per_task["CartPole-v1"] or (0.0, 0.0)
+    intervals = poor.score_as(ReturnScore).intervals95
+    assert intervals is not None
+    low, high = intervals.per_task["CartPole-v1"] or (0.0, 0.0)
     assert dots["x"] == [poor.mean_return]
     assert dots["error_x"]["array"][0] == pytest.approx(high - dots["x"][0])
     assert dots["error_x"]["arrayminus"][0] == pytest.approx(dots["x"][0] - low)
@@ -102,8 +108,9 @@ def test_the_table_has_columns_of_returns_alone(poor: Result) -> None:
     [headings] = [line for line in out.getvalue().splitlines() if "┃" in line]
     columns = [column.strip() for column in headings.split("┃")[1:-1]]
     assert columns == ["task", "mean return", "95 % interval"]
-    assert poor.intervals95 is not None
-    low, high = poor.intervals95.mean or (0.0, 0.0)
+    intervals = poor.score_as(ReturnScore).intervals95
+    assert intervals is not None
+    low, high = intervals.mean or (0.0, 0.0)
     assert out.getvalue().count(f"{number(low)} – {number(high)}") == 2  # the task's and the mean
 
 

@@ -14,9 +14,10 @@ from reglue.errors import UsageError
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures.online import measured
 from reglue_bench.results.learning import binned, edges, mean_in_order, pointwise95, t_interval95
-from reglue_bench.results.result import OnlineScore, Result
+from reglue_bench.results.result import Result
+from reglue_bench.results.scores import PerformanceScore
 from reglue_bench.runs.ledger import Row
-from reglue_bench.statistics.intervals import FloatArray
+from reglue_bench.statistics import FloatArray
 from tests.reglue_bench.toys import online_plan, scored
 
 
@@ -28,8 +29,8 @@ def row(
     )
 
 
-def online(plan: Plan, rows: Sequence[Row], rewards: FloatArray | None = None) -> OnlineScore:
-    found = scored(plan, rows, {} if rewards is None else {0: rewards}).online
+def online(plan: Plan, rows: Sequence[Row], rewards: FloatArray | None = None) -> PerformanceScore:
+    found = scored(plan, rows, {} if rewards is None else {0: rewards}).score_as(PerformanceScore)
     assert found is not None
     return found
 
@@ -127,10 +128,12 @@ def test_successes_are_counted_where_there_are_any() -> None:
     assert online(online_plan(runs=1, episodes=5), rows + won).runs[0].successes == 1
 
 
-def test_there_are_no_figures_of_success() -> None:
-    result = scored(PLAN, run(0, 1, 2, 3, 4))
-    assert (result.mean_success_rate, result.intervals95, result.completed_only) == (None,) * 3
-    assert result.success_rate_per_task == {}
+@pytest.mark.parametrize(
+    "name", ["mean_success_rate", "success_rate_per_task", "mean_return", "returns_per_task"]
+)
+def test_there_is_no_score_of_another_measure(name: str) -> None:
+    with pytest.raises(UsageError, match="is judged by its performance"):
+        getattr(scored(PLAN, run(0, 1, 2, 3, 4)), name)
 
 
 def test_a_result_comes_back_from_json() -> None:

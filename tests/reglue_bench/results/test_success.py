@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from reglue.errors import UsageError
+from reglue_bench.measures.compare import compare, goals_per_task, paired_goal_success, units_of
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.results.episodes import with_cells
-from reglue_bench.results.result import Result
+from reglue_bench.results.result import Result, read_result
+from reglue_bench.results.scores import ReturnScore, SuccessScore
 from reglue_bench.runs.ledger import Row
-from reglue_bench.statistics.compare import compare, goals_per_task, paired_goal_success, units_of
 from reglue_bench.terminal.summary import notes
 from tests.reglue_bench import toys
 from tests.reglue_bench.toys import corridor_plan
@@ -52,14 +55,14 @@ def test_a_missing_cell_is_a_failure() -> None:
 
 def test_completed_only_figures_stand_beside() -> None:
     result = scored(corridor_plan(), [row(0, success=True), row(2)])
-    assert result.success.completed_only.success_rate_per_task == {"a": 0.5}
+    assert result.score_as(SuccessScore).completed_only.success_rate_per_task == {"a": 0.5}
 
 
 def test_a_fault_is_a_failure_and_no_completed_cell() -> None:
     rows = [row(unit, success=True) for unit in range(5)] + [row(5, status="agent_timeout")]
     result = scored(corridor_plan(), rows)
     assert result.success_rate_per_task == {"a": 1.0, "b": 2 / 3}
-    assert result.success.completed_only.mean_success_rate == 1.0
+    assert result.score_as(SuccessScore).completed_only.mean_success_rate == 1.0
     assert result.coverage.cells_completed == 5
     assert result.complete
 
@@ -90,8 +93,7 @@ def test_goals_weigh_alike_in_a_mean_return_however_often_each_was_played() -> N
     rows = [row(unit, return_=float(number)) for unit, number in enumerate((1, 5, 20, 3, 5))]
     result = scored(plan, rows)
     assert result.returns_per_task == {"a": (2 + 5 + 20) / 3}
-    assert result.intervals95 is not None
-    low, high = result.intervals95.mean or (0, 0)
+    low, high = result.interval95 or (0, 0)
     assert (low + high) / 2 == pytest.approx(result.mean_return)
     other = scored(plan, [replace(each, return_=each.return_ + each.unit) for each in rows])
     assert other.mean_return is not None
@@ -107,6 +109,25 @@ def test_a_lost_episode_is_its_goals() -> None:
     assert scored(plan, rows).returns_per_task == {"a": (2 + (2 - 6) / 2 + 2) / 3}
 
 
+def test_a_score_of_success_has_no_performance() -> None:
+    result = scored(corridor_plan(), [])
+    for read in (lambda: result.performance, lambda: result.score_as(ReturnScore)):
+        with pytest.raises(UsageError, match="is judged by its success"):
+            read()
+
+
+def test_a_file_keeps_the_kind_of_its_score_and_another_kind_is_refused(tmp_path: Path) -> None:
+    result = scored(corridor_plan(), [])
+    path = result.write(tmp_path)
+    assert read_result(path).score == result.score
+    text = path.read_text()
+    assert text.count('"kind": "success"') == 1
+    for kind in ("return", "praise"):
+        path.write_text(text.replace('"kind": "success"', f'"kind": "{kind}"'))
+        with pytest.raises(UsageError, match="is not a result of this version: score"):
+            read_result(path)
+
+
 def test_nothing_played_scores_zero_and_has_no_return() -> None:
     result = scored(corridor_plan(), [])
     assert result.mean_success_rate == 0.0
@@ -118,7 +139,7 @@ def test_the_unit_of_an_interval_is_the_goal() -> None:
     once = scored(corridor_plan(), [row(unit, success=True) for unit in range(6)])
     plan = corridor_plan(num_episodes=6)
     twice = scored(plan, [row(unit, success=True) for unit in range(12)])
-    assert once.intervals95 == twice.intervals95
+    assert once.score_as(SuccessScore).intervals95 == twice.score_as(SuccessScore).intervals95
 
 
 def test_goals_weigh_alike_however_often_they_were_played() -> None:
@@ -170,8 +191,9 @@ def test_success_before_adaptation_is_a_score_of_its_own() -> None:
     )
     rows = [row(0, k, success=k >= 5) for k in range(6)]
     result = scored(plan, rows)
-    assert result.before_adaptation is not None
-    assert result.before_adaptation.mean_success_rate == 0.0
+    before = result.score_as(SuccessScore).before_adaptation
+    assert before is not None
+    assert before.mean_success_rate == 0.0
     assert result.mean_success_rate == 0.5
 
 
@@ -199,9 +221,10 @@ def test_upstreams_score_divides_by_its_quota() -> None:
     cells = [cell for cell in procedure_of(plan).cells(0) if cell.phase == "evaluate"]
     rows = [row(0, cell.k, success=cell.task == "a") for cell in cells if cell.task == "a"]
     result = scored(plan, rows[:2])
-    assert result.upstream is not None
-    assert result.upstream.success_rate_per_task == {"a": 2 / 3, "b": 0.0}
-    assert result.upstream.mean_return == 1.0
+    upstream = result.score_as(SuccessScore).upstream
+    assert upstream is not None
+    assert upstream.success_rate_per_task == {"a": 2 / 3, "b": 0.0}
+    assert upstream.mean_return == 1.0
 
 
 def test_an_interval_over_one_goal_says_so_and_names_evaluate() -> None:

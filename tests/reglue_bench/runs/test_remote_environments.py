@@ -21,6 +21,7 @@ from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan
 from reglue_bench.rehearsal import rehearse
 from reglue_bench.results.result import Result
+from reglue_bench.results.scores import PerformanceScore, ReturnScore
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import read_settings
@@ -44,9 +45,9 @@ def remote(
 
 def came_of(result: Result) -> list[Any]:
     """Each episode, or each run with its returns or rewards."""
-    if result.online is None:
+    if not isinstance(result.score, PerformanceScore):
         return rows(result)
-    return [run.model_copy(update={"attempt": 0}) for run in result.online.runs]
+    return [run.model_copy(update={"attempt": 0}) for run in result.score.runs]
 
 
 def test_one_that_never_tells_of_success_is_judged_by_its_mean_return(tmp_path: Path) -> None:
@@ -55,7 +56,7 @@ def test_one_that_never_tells_of_success_is_judged_by_its_mean_return(tmp_path: 
         result = evaluate("multi-task:wait", watcher=watcher, out=tmp_path / "run", **options)
     here = evaluate("multi-task:gymnasium:CartPole-v1", workers=0, **options)
     assert result.measure is RETURN
-    assert result.mean_success_rate is None
+    assert result.score_as(ReturnScore).success is None
     assert result.mean_return == here.mean_return
     assert resume(tmp_path / "run", NullObserver()).mean_return == here.mean_return
 
@@ -111,7 +112,7 @@ def test_rows_of_mountain_car_are_those_played_here_by_an_agent_in_a_process() -
     here = evaluate("online:mountain-car", **options)
     assert there.complete
     assert came_of(there) == came_of(here)
-    assert there.online.fresh_agent == "process"
+    assert there.score_as(PerformanceScore).fresh_agent == "process"
 
 
 def test_rows_are_the_same_over_a_connection_that_is_cut() -> None:
@@ -153,13 +154,13 @@ def test_a_world_that_failed_once_goes_unnoticed() -> None:
     result = remote("online", "Fragile", "breaks=3", "times=1", agent=Learner(), runs=2, episodes=2)
     assert result.complete
     assert not result.faults
-    assert [run.attempt for run in result.online.runs] == [0, 0]
+    assert [run.attempt for run in result.score_as(PerformanceScore).runs] == [0, 0]
 
 
 def test_a_world_that_fails_again_by_the_same_actions_has_crashed() -> None:
     asked: dict[str, Any] = {"runs": 2, "episodes": 2, "raise_faults": False}
     result = remote("online", "Fragile", "breaks=3", "times=3", agent=Learner(), **asked)
-    assert [run.status for run in result.online.runs] == ["crashed", "ok"]
+    assert [run.status for run in result.score_as(PerformanceScore).runs] == ["crashed", "ok"]
     assert "the floor gave way" in result.faults[0].detail
 
 
@@ -176,7 +177,7 @@ def test_an_environment_that_was_late_once_goes_unnoticed() -> None:
     )
     assert result.complete
     assert not result.faults
-    assert [run.attempt for run in result.online.runs] == [0, 0]
+    assert [run.attempt for run in result.score_as(PerformanceScore).runs] == [0, 0]
 
 
 def test_an_environment_that_hangs_ends_the_run_early() -> None:
@@ -205,7 +206,11 @@ def test_a_run_whose_environment_vanished_is_resumed_with_another(tmp_path: Path
     options: dict[str, Any] = {"agent": agent, "runs": 3, "episodes": 4, "out": tmp_path / "run"}
     words = (f"fuse={fuse}", "dies=35", 'solved={"walk": [0]}')
     first = remote("online", "Mortal", *words, reconnect_window=0, raise_faults=False, **options)
-    assert [run.status for run in first.online.runs] == ["ok", "missing", "missing"]
+    assert [run.status for run in first.score_as(PerformanceScore).runs] == [
+        "ok",
+        "missing",
+        "missing",
+    ]
     assert "connection is gone" in first.ended_early.what
     with dialling(f"{WORLDS}:Mortal", *words) as (watcher, _):
         again = resume(tmp_path / "run", watcher)

@@ -13,8 +13,7 @@ from glue_server import Order, Outcome
 from reglue_bench.evaluation import evaluate
 from reglue_bench.runs.ledger import Begun, Ledger, LedgerReader, Totals, Try
 from reglue_bench.runs.observer import NullObserver
-from reglue_bench.runs.request import MOST_TRIES, Request, Retry
-from reglue_bench.runs.run import begin
+from reglue_bench.runs.run import MOST_TRIES, Request, Retry, begin
 from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import Settings
 from tests.glue_server.playing import cell

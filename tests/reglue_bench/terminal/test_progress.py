@@ -18,7 +18,7 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.runs.observer import Observer, RunStarted
 from reglue_bench.terminal.progress import Display, Lines, watcher
-from reglue_bench.terminal.tallies import tally_of
+from reglue_bench.terminal.tally import tally_of
 from tests.reglue_bench.toys import corridor_plan, online_plan
 
 

@@ -85,7 +85,7 @@ def end(store: Store, submission: Submission, *results: Result, status: str = "f
 
 def record(store: Store, submission: Submission, index: int, result: Result) -> None:
     """A run has ended."""
-    score, interval = result.score
+    score, interval = result.score.value, result.interval95
     store.record_run(
         Run(
             submission=submission.id,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reglue_bench.statistics.compare import Difference, over_pairs
+from reglue_bench.measures.compare import Difference, over_pairs
 from reglue_competition.ranking import Comparisons, ScoredSubmission, rank
 from tests.reglue_bench.learning_results import Learned, learned
 from tests.reglue_bench.made_results import Play, make_result

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from reglue_bench import evaluate
+from reglue_bench.measures.compare import compare
 from reglue_bench.results.learning import with_failed_runs
 from reglue_bench.results.result import Result
-from reglue_bench.statistics.compare import compare
+from reglue_bench.results.scores import PerformanceScore
 from reglue_competition.ranking import (
     Benchmark,
     Comparisons,
@@ -73,7 +74,7 @@ def test_teams_that_are_told_apart_have_ranks_of_their_own_and_others_share_one(
 def test_one_benchmarks_total_is_its_score_interval_and_p_value() -> None:
     one, other = played("A", 0.8), played("B", 0.7)
     benchmarks = [Benchmark("MT10", weight=3.0)]
-    score, interval = one.results[0].score
+    score, interval = one.results[0].score.value, one.results[0].interval95
     total, total_interval = one.total(benchmarks)
     assert total == score
     assert total_interval == pytest.approx(interval)
@@ -288,12 +289,12 @@ def test_a_team_whose_agent_only_fails_shares_no_rank_with_one_that_scores_more(
 def test_runs_that_a_failed_submission_did_not_play_count_as_the_worst() -> None:
     """Else it would have no score, and with it no rank."""
     begun = learned(Learned(label="A", missing=4, fault=-1000.0))
-    assert begun.score == (None, None)
+    assert (begun.score.value, begun.interval95) == (None, None)
     failed = with_failed_runs(begun)
-    assert failed.online is not None
-    performances = [run.performance for run in failed.online.runs]
+    performances = [run.performance for run in failed.score_as(PerformanceScore).runs]
     assert performances.count(-1000.0) == 4
-    assert failed.score[0] == pytest.approx(np.mean(np.array(performances, float)))
+    assert failed.score.value == pytest.approx(np.mean(np.array(performances, float)))
     entries = [entry("A", failed, has_failed=True), entry("B", learned(Learned(label="B")))]
     assert ranks(entries, [RETURNS]) == {"B": 1, "A": 2}
-    assert with_failed_runs(learned(Learned(missing=4))).score == (None, None)
+    unknown = with_failed_runs(learned(Learned(missing=4)))
+    assert (unknown.score.value, unknown.interval95) == (None, None)

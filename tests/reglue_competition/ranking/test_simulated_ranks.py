@@ -11,7 +11,7 @@ import pytest
 from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Row
-from reglue_bench.statistics.intervals import FloatArray, intervals95
+from reglue_bench.statistics import FloatArray, intervals95
 from reglue_competition.ranking import Benchmark, Comparisons, ScoredSubmission, rank
 from tests.reglue_bench.made_results import Play, make_result
 from tests.reglue_bench.toys import corridor_plan, scored
@@ -29,13 +29,15 @@ def _base() -> Result:
 def result_of(won: FloatArray) -> Result:
     """Of an agent that won these goals, shape (GOALS,) of 0 and 1."""
     rate = float(won.mean())
-    changed = {
+    score = {
         "mean_success_rate": rate,
         "success_rate_per_task": {TASK: rate},
         "intervals95": intervals95({TASK: won.tolist()}),
     }
     rows = [replace(row, success=bool(won[row.variant])) for row in _base().episodes]
-    return _base().model_copy(update=changed).with_episodes(rows)
+    base = _base()
+    changed = base.score.model_copy(update=score)
+    return base.model_copy(update={"score": changed}).with_episodes(rows)
 
 
 def entry(team: str, won: FloatArray, *, tries: int = 1) -> ScoredSubmission:
@@ -116,7 +118,9 @@ def test_one_score_without_an_interval_is_not_taken_for_known() -> None:
     entries = [of_returns(team, rng.exponential(10.0, 100)) for team in "AB"]
     for each in entries:
         each.results[0]._episodes = None
-    unknown = entries[0].results[0].model_copy(update={"intervals95": None})
+    result = entries[0].results[0]
+    score = result.score.model_copy(update={"intervals95": None})
+    unknown = result.model_copy(update={"score": score})
     entries[0] = replace(entries[0], results={0: unknown})
     assert Comparisons().compare(entries[0], entries[1], RETURNS).p_value is None
 

@@ -68,7 +68,8 @@ def test_one_session_plays_all_benchmarks_to_the_bit_as_an_agent_alone(tmp_path:
     ]
     for run in runs:
         result = read_run(run_folder(tmp_path / "here", run["index"]))
-        assert (run["score"], (run["low"], run["high"])) == result.score
+        assert run["score"] == result.score.value
+        assert (run["low"], run["high"]) == result.interval95
         transcript = tmp_path / "here" / "transcripts" / f"one-{run['index']}.reglue"
         key = KEY.public_key().public_bytes_raw()
         assert verify(transcript, public_key=key, trust_code=True).stands

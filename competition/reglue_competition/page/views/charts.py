@@ -8,8 +8,9 @@ from itertools import groupby
 
 from reglue_bench.formatting import count, percent, value, values
 from reglue_bench.results.episodes import EpisodeRow
-from reglue_bench.results.measure import Interval
-from reglue_bench.results.result import LearningRun, OnlineScore, Result
+from reglue_bench.results.result import Result
+from reglue_bench.results.scores import LearningRun, PerformanceScore
+from reglue_bench.statistics import Interval
 from reglue_competition.page.views.view_models import Bar, Curve
 
 WIDE, HIGH = 1000.0, 300.0
@@ -50,14 +51,14 @@ def bar(score: float | None, interval: Interval | None, ends: Interval) -> Bar |
     return Bar(at(low), at(score), at(high))
 
 
-def learning_curves(online: OnlineScore) -> list[Curve]:
+def learning_curves(score: PerformanceScore) -> list[Curve]:
     """Curves of returns, and of episode lengths where they vary."""
-    what = "return" if online.counted_in == "episodes" else "reward per step"
-    found = [_learning(online, lambda run: run.line, "Learning curve", what)]
-    if any(len(set(run.episode_steps)) > 1 for run in online.completed):
+    what = "return" if score.counted_in == "episodes" else "reward per step"
+    found = [_learning(score, lambda run: run.line, "Learning curve", what)]
+    if any(len(set(run.episode_steps)) > 1 for run in score.completed):
         found.append(
             _learning(
-                online, lambda run: run.episode_steps, "Steps per episode", "steps per episode"
+                score, lambda run: run.episode_steps, "Steps per episode", "steps per episode"
             )
         )
     return [each for each in found if each is not None]
@@ -67,7 +68,7 @@ def success_curve(result: Result, rows: Sequence[EpisodeRow]) -> Curve | None:
     """The share of planned episodes solved within n steps; None without planned episodes."""
     planned = {task: sum(of.values()) for task, of in result.coverage.episodes_planned.items()}
     judged = [row for row in rows if row.phase == "evaluate" and planned.get(row.task)]
-    if not planned or not judged or result.mean_success_rate is None:
+    if not planned or not judged:
         return None
     longest = max(row.steps for row in judged)
     won = sorted((row.first_success, row.task) for row in judged if row.success)
@@ -104,11 +105,14 @@ def _half(won: Sequence[tuple[int, str]], points: Sequence[tuple[int, float]], a
 
 
 def _learning(
-    online: OnlineScore, of_run: Callable[[LearningRun], Sequence[float]], title: str, what: str
+    score: PerformanceScore,
+    of_run: Callable[[LearningRun], Sequence[float]],
+    title: str,
+    what: str,
 ) -> Curve | None:
-    from reglue_bench.report.plots.curves import lines_of  # it imports plotly
+    from reglue_bench.plots.curves import lines_of  # it imports plotly
 
-    lines = lines_of(online, of_run)
+    lines = lines_of(score, of_run)
     if not len(lines.whole) or not lines.ends:
         return None
     mean, intervals = lines.mean.tolist(), lines.intervals95

@@ -10,7 +10,8 @@ from threading import Lock
 
 from reglue_bench.formatting import STATUSES, count, percent, plural, value
 from reglue_bench.results.episodes import EpisodeRow, Episodes
-from reglue_bench.results.result import OnlineScore, Result
+from reglue_bench.results.result import Result
+from reglue_bench.results.scores import PerformanceScore, SuccessScore
 from reglue_bench.run_folder import LEDGER
 from reglue_competition.page.views.charts import bar, learning_curves, scale, success_curve
 from reglue_competition.page.views.view_models import Detail, EpisodeView, TaskView
@@ -62,24 +63,26 @@ def visible_part(whole: Detail, sees: Visibility) -> Detail:
 def detail(run: Run, folder: Path) -> Detail:
     """All details of a run; those of episodes need its ledger in `folder`."""
     result = Result.model_validate_json(run.result)
-    if result.online is not None:
-        return Detail("run", _runs(result.online), learning_curves(result.online))
+    score = result.score
+    if isinstance(score, PerformanceScore):
+        return Detail("run", _runs(score), learning_curves(score))
     rows = list(Episodes(folder)) if (folder / LEDGER).is_file() else []
     judged = [row for row in rows if row.phase in _JUDGED]
     shown = judged[:MOST_EPISODES]
     curve = success_curve(result, rows) if result.measure.is_rate else None
-    tells = result.mean_success_rate is not None
+    reports_success = isinstance(score, SuccessScore) or score.success is not None
     return Detail(
         tasks=_tasks(result, judged),
         curves=[curve] if curve else (),
         curves_tell=bool(result.parameters.get("hide_success_ends")),
-        episodes=[_episode(row, tells=tells) for row in shown],
+        episodes=[_episode(row, reports_success=reports_success) for row in shown],
         more=max(0, len(judged) - MOST_EPISODES),
     )
 
 
 def _tasks(result: Result, judged: Sequence[EpisodeRow]) -> list[TaskView]:
-    measure, before = result.measure, result.before_adaptation
+    measure, score = result.measure, result.score
+    before = score.before_adaptation if isinstance(score, SuccessScore) else None
     scores = measure.per_task(result)
     spreads = ((each.score, each.interval95) for each in scores.values())
     ends = scale(spreads if len(scores) > 1 else (), is_rate=measure.is_rate)
@@ -105,8 +108,8 @@ def _faults(result: Result, judged: Sequence[EpisodeRow]) -> Mapping[str, int]:
     return {task: max(0, of - ended[task]) for task, of in planned.items()}
 
 
-def _runs(online: OnlineScore) -> list[TaskView]:
-    spreads = ((run.performance, None) for run in online.runs)
+def _runs(score: PerformanceScore) -> list[TaskView]:
+    spreads = ((run.performance, None) for run in score.runs)
     ends = scale(spreads, is_rate=False)
     return [
         TaskView(
@@ -118,14 +121,14 @@ def _runs(online: OnlineScore) -> list[TaskView]:
             before="",
             faults="none" if run.status == "ok" else STATUSES.get(run.status, run.status),
         )
-        for run in online.runs
+        for run in score.runs
     ]
 
 
-def _episode(row: EpisodeRow, *, tells: bool) -> EpisodeView:
-    """`tells`: the environment reports success."""
+def _episode(row: EpisodeRow, *, reports_success: bool) -> EpisodeView:
+    """Of an environment that does not report success, nobody knows whether it succeeded."""
     how = "success" if row.success else "failure"
-    ended = STATUSES[how] if tells else "played to its end"
+    ended = STATUSES[how] if reports_success else "played to its end"
     outcome = ended if row.status == "ok" else STATUSES.get(row.status, row.status)
     return EpisodeView(
         task=row.task,

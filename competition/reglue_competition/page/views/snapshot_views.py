@@ -288,7 +288,7 @@ def _benchmark(name: str, run: Run | None, more: More, *, is_owners: bool) -> Be
     if run is None or not run.result:
         return BenchmarkView(name, "", "–", "", None, ())
     result = Result.model_validate_json(run.result)
-    score, interval = result.score
+    score, interval = result.score.value, result.interval95
     measure = result.measure
     counts = {status: n for status, n in result.status_counts.items() if status != "ok" and n}
     details = [

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from reglue_bench.formatting import STATUSES, count, percent, percents, value, values
-from reglue_bench.results.measure import Interval, Measure
+from reglue_bench.results.result import Measure
+from reglue_bench.statistics import Interval
 from reglue_competition.definition import PlayLimits
 
 MEANINGS = {

@@ -10,9 +10,8 @@ import plotly.graph_objects as go
 
 from reglue_bench.formatting import count, plural, value, values
 from reglue_bench.measures.success import evaluated
-from reglue_bench.renderers.renderer import Named
-from reglue_bench.report.agents import Shown, seeds_caption, shown
-from reglue_bench.report.plots.figures import (
+from reglue_bench.plots.agents import Shown, seeds_caption, shown
+from reglue_bench.plots.figures import (
     NEUTRAL,
     escaped,
     figure,
@@ -20,7 +19,7 @@ from reglue_bench.report.plots.figures import (
     task_axis,
     value_axis,
 )
-from reglue_bench.report.views import Plot, Table
+from reglue_bench.plots.views import Named, Plot, Table
 from reglue_bench.results.episodes import EpisodeRow
 
 _Episode: TypeAlias = tuple[str, EpisodeRow]

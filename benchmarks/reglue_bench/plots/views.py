@@ -1,4 +1,4 @@
-"""What the template shows."""
+"""What a page shows, as its template takes it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from reglue_bench.statistics.compare import Difference
+from reglue_bench.measures.compare import Difference
+from reglue_bench.results.result import Result
+
+Named: TypeAlias = tuple[str, Result]
+"""A run, and what a report calls it."""
 
 Figure: TypeAlias = dict[str, Any]  # plotly's JSON: data and layout
 
@@ -35,7 +39,7 @@ class Plot:
 
     @property
     def height(self) -> int:
-        """Pixels."""
+        """The figure's height in pixels."""
         return int(self.figure["layout"]["height"])
 
 

@@ -8,10 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from reglue_bench.formatting import count, percent, plural
-from reglue_bench.renderers import renderer_of
-from reglue_bench.renderers.renderer import Named
-from reglue_bench.report.agents import Shown, seeds_caption, shown
-from reglue_bench.report.plots.figures import (
+from reglue_bench.plots.agents import Shown, seeds_caption, shown
+from reglue_bench.plots.figures import (
     NEUTRAL,
     SUCCESS,
     escaped,
@@ -21,12 +19,12 @@ from reglue_bench.report.plots.figures import (
     task_axis,
     value_axis,
 )
-from reglue_bench.report.views import Figure, Plot, Table
-from reglue_bench.results.measure import Measure, TaskScore
-from reglue_bench.results.result import Rates, Result
+from reglue_bench.plots.views import Figure, Named, Plot, Table
+from reglue_bench.results.result import Measure, Result, TaskScore
+from reglue_bench.results.scores import Rates
 
 
-def per_task(runs: Sequence[Named], *, plot_id: str) -> Plot:
+def per_task(runs: Sequence[Named], *, plot_id: str, caption: str) -> Plot:
     """A dot for each agent or run with its interval, one row for each task."""
     measure, alone, of = runs[0][1].measure, len(runs) == 1, shown(runs)
     tasks = list(dict.fromkeys(task for each in of for task in each.scores))
@@ -36,7 +34,7 @@ def per_task(runs: Sequence[Named], *, plot_id: str) -> Plot:
     return Plot(
         id=plot_id,
         title=title,
-        caption=renderer_of(runs[0][1]).per_task_caption + seeds_caption(of),
+        caption=caption + seeds_caption(of),
         summary=f"{title}: {plural(len(of), 'run')}, {plural(len(tasks), 'task')}{span}.",
         figure=figure(
             [_dots(each, tasks, place, measure, of=len(of)) for place, each in enumerate(of)],
@@ -86,7 +84,7 @@ def adaptation(result: Result, before: Rates, *, plot_id: str) -> Plot:
         for rates, symbol, when in ((first, "circle-open", "before"), (last, "circle", "after"))
     ]
     rows = [[task, percent(a), percent(b)] for task, a, b in zip(tasks, first, last, strict=True)]
-    mean = (percent(before.mean_success_rate), percent(result.success.rate))
+    mean = (percent(before.mean_success_rate), percent(result.mean_success_rate))
     return Plot(
         id=plot_id,
         title="Before and after adaptation",
@@ -196,8 +194,8 @@ def _dots(
 def _hover(name: str, task: str, each: TaskScore, measure: Measure) -> str:
     whose = f"{escaped(name)}: " if name else ""
     interval = _interval(each, measure)
-    told = f"<br>95 % interval {interval}" if interval else ""
-    return f"<b>{escaped(task)}</b><br>{whose}{measure.amount(each.score)} of {each.of}{told}"
+    spread = f"<br>95 % interval {interval}" if interval else ""
+    return f"<b>{escaped(task)}</b><br>{whose}{measure.amount(each.score)} of {each.of}{spread}"
 
 
 def _interval(each: TaskScore, measure: Measure) -> str:

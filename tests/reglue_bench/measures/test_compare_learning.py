@@ -6,8 +6,9 @@ import pytest
 from scipy import stats
 
 from reglue.errors import UsageError
+from reglue_bench.measures.compare import Difference, compare, compare_all, holm
 from reglue_bench.results.result import Result
-from reglue_bench.statistics.compare import Difference, compare, compare_all, holm
+from reglue_bench.results.scores import PerformanceScore
 from tests.reglue_bench.learning_results import Learned, learned
 from tests.reglue_bench.made_results import make_result
 
@@ -17,8 +18,11 @@ def compared(one: Learned, other: Learned) -> Difference:
 
 
 def performances(result: Result) -> dict[int, float]:
-    assert result.online is not None
-    return {r.run: r.performance for r in result.online.completed if r.performance is not None}
+    return {
+        r.run: r.performance
+        for r in result.score_as(PerformanceScore).completed
+        if r.performance is not None
+    }
 
 
 def test_runs_are_paired_by_their_numbers() -> None:

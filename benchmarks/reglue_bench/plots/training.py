@@ -9,12 +9,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from reglue_bench.formatting import count, percent, plural, value
-from reglue_bench.renderers.renderer import Named
-from reglue_bench.report.plots.curves import Lines, every_run, mean_and_band, y_range
-from reglue_bench.report.plots.figures import NEUTRAL, colour, figure, value_axis
-from reglue_bench.report.views import Plot, Table
-from reglue_bench.results.result import StepCurve, TrainingScore
-from reglue_bench.statistics.training_seeds import LEAST_SEEDS
+from reglue_bench.measures.training_seeds import LEAST_SEEDS
+from reglue_bench.plots.curves import Lines, every_run, mean_and_band, y_range
+from reglue_bench.plots.figures import NEUTRAL, colour, figure, value_axis
+from reglue_bench.plots.views import Named, Plot, Table
+from reglue_bench.results.scores import StepCurve, TrainingProgress
 
 _ROWS = 20  # of a curve's table
 
@@ -77,7 +76,7 @@ def step_lines(curves: Sequence[StepCurve], measure: str) -> Lines | None:
     )
 
 
-CURVES: Mapping[str, Callable[[TrainingScore], StepCurve | None]] = {
+CURVES: Mapping[str, Callable[[TrainingProgress], StepCurve | None]] = {
     "checkpoint": lambda training: training.checkpoints,
     "training": lambda training: training.curve,
 }

@@ -9,7 +9,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from reglue.errors import UsageError
-from reglue_bench.statistics.intervals import METHOD, intervals95, over_tasks, wilson
+from reglue_bench.statistics import METHOD, intervals95, over_tasks, wilson
 
 
 def test_wilson_of_49_of_50_is_the_published_interval() -> None:

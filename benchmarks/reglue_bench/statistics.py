@@ -16,12 +16,13 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import BaseModel
 
 from reglue.errors import UsageError
-from reglue_bench.results.measure import Interval
-from reglue_bench.results.result import Intervals
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
+
+Interval: TypeAlias = tuple[float, float]
 
 Z95 = NormalDist().inv_cdf(0.975)
 
@@ -32,6 +33,14 @@ LEAST_IN_STRATUM = 10
 
 LEAST_GOALS = 5
 """Of fewer goals in all, no interval of a difference of success rates covers what it says."""
+
+
+class Intervals(BaseModel, frozen=True, extra="forbid"):
+    """95 % confidence intervals of a mean over tasks; None: too few goals or episodes."""
+
+    method: str  # how they are computed
+    mean: Interval | None  # of the mean over tasks
+    per_task: dict[str, Interval | None]  # of each task's score
 
 
 def intervals95(planned_success: Mapping[str, Sequence[float]]) -> Intervals:

@@ -11,19 +11,16 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
 from reglue.errors import UsageError
-from reglue_bench.results.measure import Interval
-from reglue_bench.results.result import Result
-from reglue_bench.statistics.intervals import FloatArray
+from reglue_bench.results.result import Result, Units
+from reglue_bench.statistics import FloatArray, Interval
 
 Goal: TypeAlias = tuple[str, int]  # task, variant
 Cell: TypeAlias = tuple[str, int, int, int]  # a goal, and two numbers that name one of its episodes
-Pairs: TypeAlias = Mapping[str, tuple[FloatArray, FloatArray]]
-"""By task, the scores of the units that two runs share, shape (units,) each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,14 +36,6 @@ class Difference:
     pairs: int  # of goals, episodes or runs, that were compared
     unlike: int  # of these
     same_plan: bool  # otherwise only cells of the same name were paired
-
-
-@dataclass(frozen=True, slots=True)
-class Units:
-    """A result, and the scores of its units, which are read once."""
-
-    result: Result
-    scores: Any  # what the measure's `pair` takes
 
 
 def compare(run: Result, reference: Result) -> Difference:

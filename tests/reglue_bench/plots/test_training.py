@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from reglue_bench import evaluate
+from reglue_bench.plots.training import step_lines, training_plots
 from reglue_bench.report.page import draw_report
-from reglue_bench.report.plots.training import step_lines, training_plots
-from reglue_bench.results.result import Result, StepCurve
+from reglue_bench.results.result import Result
+from reglue_bench.results.scores import StepCurve
 from reglue_bench.terminal.summary import training_lines
 from tests.reglue_bench.agents import Seeded
 

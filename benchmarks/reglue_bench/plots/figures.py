@@ -12,7 +12,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from reglue_bench.report.views import Figure
+from reglue_bench.plots.views import Figure
 
 AGENTS = ("#3f7fdc", "#e0833c", "#2a9d8f", "#b064c8", "#c9a227", "#d4526e", "#6c8a3f", "#8d8d99")
 SUCCESS, FAILURE, FAULT, NEUTRAL = "#2a9d8f", "#e9a178", "#3d2b26", "#8a8f98"

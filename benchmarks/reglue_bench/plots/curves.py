@@ -11,11 +11,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from reglue_bench.formatting import count, value, values
-from reglue_bench.report.plots.figures import AGENTS, OPTIONAL, escaped
+from reglue_bench.plots.figures import AGENTS, OPTIONAL, escaped
 from reglue_bench.results.learning import edges, pointwise95
-from reglue_bench.results.measure import Interval
-from reglue_bench.results.result import LearningRun, OnlineScore
-from reglue_bench.statistics.intervals import FloatArray
+from reglue_bench.results.scores import LearningRun, PerformanceScore
+from reglue_bench.statistics import FloatArray, Interval
 
 LOST = AGENTS[5]
 
@@ -61,7 +60,7 @@ class Lines:
         return f"{self.unit}s {count(first)}–{count(last)}"
 
 
-def lines_of(online: OnlineScore, of_run: Callable[[LearningRun], Sequence[float]]) -> Lines:
+def lines_of(online: PerformanceScore, of_run: Callable[[LearningRun], Sequence[float]]) -> Lines:
     """The lines of all runs."""
     if online.counted_in == "episodes":
         each = math.ceil(online.quota / _POINTS)
@@ -96,7 +95,7 @@ def mean_and_band(
     if not len(lines.whole):
         return []
     mean, intervals = lines.mean.tolist(), lines.intervals95
-    told = [f", 95 % interval {values(each)}" for each in intervals] or [""] * len(mean)
+    spreads = [f", 95 % interval {values(each)}" for each in intervals] or [""] * len(mean)
     line = go.Scatter(
         x=lines.ends,
         y=mean,
@@ -104,7 +103,7 @@ def mean_and_band(
         line={"color": colour, "width": 2.5},
         hoverinfo="text",
         hovertext=[
-            f"<b>{escaped(name)}</b><br>{lines.at(point)}: {value(each)}{told[point]}"
+            f"<b>{escaped(name)}</b><br>{lines.at(point)}: {value(each)}{spreads[point]}"
             for point, each in enumerate(mean)
         ],
     )
@@ -136,8 +135,8 @@ def y_range(of: Sequence[Lines], *, log: bool = False) -> list[float]:
     """The range of the axis: all means, and nearly all points of the runs."""
     everything = [value for each in of for line in each.everything for value in line]
     means = [each.mean for each in of if len(each.whole)]
-    drawn = np.concatenate([*means, np.quantile(everything, [0.005, 0.995])])
-    low, high = float(drawn.min()), float(drawn.max())
+    shown = np.concatenate([*means, np.quantile(everything, [0.005, 0.995])])
+    low, high = float(shown.min()), float(shown.max())
     if log:
         low, high = math.log10(low), math.log10(high)
     room = 0.05 * (high - low) or 0.5

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from reglue.errors import UsageError
-from reglue_bench.results.result import Result
-from reglue_bench.statistics.intervals import FloatArray
-from reglue_bench.statistics.training_seeds import (
+from reglue_bench.measures.training_seeds import (
     TrainingSeeds,
     compare_agents,
     interval_of,
@@ -16,6 +14,8 @@ from reglue_bench.statistics.training_seeds import (
     over_training_seeds,
     resampled,
 )
+from reglue_bench.results.result import Result
+from reglue_bench.statistics import FloatArray
 from tests.reglue_bench.made_results import Play, make_result
 
 
@@ -28,7 +28,7 @@ def summary(*rates: float) -> TrainingSeeds:
 
 
 def test_the_mean_is_over_seeds_and_tasks() -> None:
-    means = [run.success.rate for run in runs(0.6, 0.8, 0.7)]
+    means = [run.mean_success_rate for run in runs(0.6, 0.8, 0.7)]
     assert summary(0.6, 0.8, 0.7).mean == pytest.approx(np.mean(means))
     assert summary(0.6, 0.8, 0.7).rates.shape == (3, 10)
 
@@ -37,7 +37,9 @@ def test_seeds_that_differ_make_the_interval_wider_than_one_checkpoints() -> Non
     found = summary(0.4, 0.9, 0.7, 0.8, 0.6).mean_interval95
     assert found is not None
     low, high = found
-    one_low, one_high = runs(0.4, 0.9, 0.7)[2].success.interval95
+    of_one = runs(0.4, 0.9, 0.7)[2].interval95
+    assert of_one is not None
+    one_low, one_high = of_one
     assert high - low > one_high - one_low
 
 

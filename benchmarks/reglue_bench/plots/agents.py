@@ -8,12 +8,11 @@ from pathlib import Path
 
 from reglue.errors import UsageError
 from reglue_bench.formatting import plural
-from reglue_bench.renderers.renderer import Named
-from reglue_bench.report.plots.figures import SUCCESS, colour
-from reglue_bench.results.measure import TaskScore
-from reglue_bench.results.result import Result
-from reglue_bench.statistics.intervals import FloatArray
-from reglue_bench.statistics.training_seeds import bounds, over_seeds, scores_by_task
+from reglue_bench.measures.training_seeds import bounds, over_seeds, scores_by_task
+from reglue_bench.plots.figures import SUCCESS, colour
+from reglue_bench.plots.views import Named
+from reglue_bench.results.result import Result, TaskScore
+from reglue_bench.statistics import FloatArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from reglue.errors import UsageError
-from reglue_bench.results.result import Result
-from reglue_bench.statistics.compare import (
+from reglue_bench.measures.compare import (
     compare,
     compare_all,
     holm,
@@ -21,7 +20,8 @@ from reglue_bench.statistics.compare import (
     success_by_goal,
     units_of,
 )
-from reglue_bench.statistics.intervals import FloatArray
+from reglue_bench.results.result import Result
+from reglue_bench.statistics import FloatArray
 from tests.reglue_bench.made_results import Play, make_result
 
 TASKS = ("reach-v3", "push-v3")

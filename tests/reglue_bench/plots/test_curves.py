@@ -9,17 +9,17 @@ import pytest
 
 from reglue.errors import UsageError
 from reglue_bench.formatting import signed, value, values
-from reglue_bench.report.plots.curves import lines_of
+from reglue_bench.plots.curves import lines_of
 from reglue_bench.results.learning import t_interval95
-from reglue_bench.results.result import OnlineScore, Result
+from reglue_bench.results.result import Result
+from reglue_bench.results.scores import PerformanceScore
 from tests.reglue_bench.learning_results import Learned, learned
 from tests.reglue_bench.made_results import make_result
 from tests.reglue_bench.report.test_run_view import HOSTILE, read
 
 
-def score_of(result: Result) -> OnlineScore:
-    assert result.online is not None
-    return result.online
+def score_of(result: Result) -> PerformanceScore:
+    return result.score_as(PerformanceScore)
 
 
 def test_an_agent_is_told_by_its_performance_its_interval_and_how_many_runs(

@@ -9,20 +9,19 @@ import numpy as np
 import plotly.graph_objects as go
 
 from reglue_bench.formatting import percent
-from reglue_bench.renderers.renderer import Named
-from reglue_bench.report.agents import colours, groups_of
-from reglue_bench.report.pairs import pair_table, verdict
-from reglue_bench.report.plots.figures import escaped, figure, rate_axis, value_axis
-from reglue_bench.report.views import ComparisonView, Plot, SeedRow, Table
-from reglue_bench.results.measure import Measure
-from reglue_bench.statistics.compare import over_pairs
-from reglue_bench.statistics.training_seeds import (
+from reglue_bench.measures.compare import over_pairs
+from reglue_bench.measures.training_seeds import (
     LEAST_SEEDS,
     TrainingSeeds,
     compare_agents,
     over_training_seeds,
     thresholds_of,
 )
+from reglue_bench.plots.agents import colours, groups_of
+from reglue_bench.plots.figures import escaped, figure, rate_axis, value_axis
+from reglue_bench.plots.pairs import pair_table, verdict
+from reglue_bench.plots.views import ComparisonView, Named, Plot, SeedRow, Table
+from reglue_bench.results.result import Measure
 
 
 def _over_seeds(measure: Measure) -> Measure:

@@ -9,16 +9,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reglue.errors import UsageError
-from reglue_bench.results.measure import Interval
-from reglue_bench.results.result import Result
-from reglue_bench.statistics.compare import (
+from reglue_bench.measures.compare import (
     Difference,
     over_all_pairs,
     paired_goal_success,
     same_plan,
     units_of,
 )
-from reglue_bench.statistics.intervals import FloatArray, Inference, of_mean
+from reglue_bench.results.result import Result
+from reglue_bench.statistics import FloatArray, Inference, Interval, of_mean
 
 RESAMPLES = 10_000
 THRESHOLDS = 51

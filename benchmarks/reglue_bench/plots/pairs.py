@@ -8,9 +8,9 @@ from dataclasses import replace
 from itertools import combinations
 
 from reglue_bench.formatting import listed, p_value, percent, plural
-from reglue_bench.report.views import Row, Table
-from reglue_bench.results.measure import Measure
-from reglue_bench.statistics.compare import Difference
+from reglue_bench.measures.compare import Difference
+from reglue_bench.plots.views import Row, Table
+from reglue_bench.results.result import Measure
 
 Pairs = Mapping[tuple[int, int], Difference]  # later minus earlier, by their places
 
@@ -55,8 +55,8 @@ def is_beaten(found: Difference, *, by_later: bool) -> bool:
 
 def _at_most(p: float, of: int) -> str:
     """`p < 0.001`, `p = 0.012`, or of several the largest: `p ≤ 0.012`."""
-    told = p_value(p)
-    return f"p {told}" if told.startswith("<") else f"p {'=' if of == 1 else '≤'} {told}"
+    words = p_value(p)
+    return f"p {words}" if words.startswith("<") else f"p {'=' if of == 1 else '≤'} {words}"
 
 
 def compared_row(row: Row, found: Difference, of: Measure) -> Row:

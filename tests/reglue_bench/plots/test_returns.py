@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from reglue_bench import evaluate
+from reglue_bench.plots.returns import returns
 from reglue_bench.report.compare_view import comparison_view
-from reglue_bench.report.plots.returns import returns
 from reglue_bench.report.run_view import run_view
 from reglue_bench.results.result import Result
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reglue_bench.renderers.renderer import Named
-from reglue_bench.report.agents import colours, names, shown
+from reglue_bench.plots.agents import colours, names, shown
+from reglue_bench.plots.tasks import per_task
+from reglue_bench.plots.views import Named
 from reglue_bench.report.page import draw_report
-from reglue_bench.report.plots.tasks import per_task
 from reglue_bench.results.result import Result
 from tests.reglue_bench.made_results import Play, make_result
 
@@ -61,7 +61,7 @@ def test_a_task_has_a_score_for_each_agent_over_its_training_seeds() -> None:
     assert fast.scores["a"].score == pytest.approx(np.mean(of_task))
     low, high = fast.scores["a"].interval95 or (0, 0)
     assert low < fast.scores["a"].score < high
-    assert [name for _, name in per_task(runs, plot_id="p").legend] == list(LABELS)
+    assert [name for _, name in per_task(runs, plot_id="p", caption="").legend] == list(LABELS)
 
 
 def test_runs_of_training_seeds_alone_are_compared_in_a_part_that_is_folded() -> None:

@@ -10,8 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from reglue_bench.formatting import STATUSES, count, percent, points
-from reglue_bench.renderers.renderer import Named
-from reglue_bench.report.plots.figures import (
+from reglue_bench.measures.compare import goals_per_task, same_plan, success_by_goal, units_of
+from reglue_bench.plots.figures import (
     ALIKE,
     FAILURE,
     FAULT,
@@ -24,16 +24,10 @@ from reglue_bench.report.plots.figures import (
     task_axis,
     value_axis,
 )
-from reglue_bench.report.views import Figure, Plot, Table
+from reglue_bench.plots.views import Figure, Named, Plot, Table
 from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Result
-from reglue_bench.statistics.compare import (
-    goals_per_task,
-    same_plan,
-    success_by_goal,
-    units_of,
-)
-from reglue_bench.statistics.intervals import FloatArray
+from reglue_bench.statistics import FloatArray
 
 MOST_LINES = 6  # of a hover text
 

@@ -10,8 +10,7 @@ import plotly.graph_objects as go
 
 from reglue_bench.formatting import STATUSES, count, plural, value, values
 from reglue_bench.measures.performance import measured_words
-from reglue_bench.procedures.online import measured
-from reglue_bench.report.plots.curves import (
+from reglue_bench.plots.curves import (
     LOST,
     Lines,
     every_run,
@@ -19,10 +18,11 @@ from reglue_bench.report.plots.curves import (
     mean_and_band,
     y_range,
 )
-from reglue_bench.report.plots.figures import NEUTRAL, figure, task_axis, value_axis
-from reglue_bench.report.views import Figure, Plot, Table
-from reglue_bench.results.measure import Interval
-from reglue_bench.results.result import OnlineScore
+from reglue_bench.plots.figures import NEUTRAL, figure, task_axis, value_axis
+from reglue_bench.plots.views import Figure, Plot, Table
+from reglue_bench.procedures.online import measured
+from reglue_bench.results.scores import PerformanceScore
+from reglue_bench.statistics import Interval
 
 _MARGIN = {"l": 8, "r": 28, "t": 8, "b": 44}  # pixels: room for half of the last number
 _ROWS = 20  # of a curve's table
@@ -34,7 +34,7 @@ class Shown:
     """An agent in the plots."""
 
     name: str  # empty if it is alone
-    online: OnlineScore
+    score: PerformanceScore
     colour: str
 
 
@@ -43,20 +43,20 @@ def learning_plots(agents: Sequence[Shown], *, prefix: str) -> list[Plot]:
 
     `prefix` makes the plots' ids unique on the page.
     """
-    first, plots = agents[0].online, []
-    runs = [run for agent in agents for run in agent.online.runs]
+    first, plots = agents[0].score, []
+    runs = [run for agent in agents for run in agent.score.runs]
     if any(run.line for run in runs):
-        lines = [lines_of(agent.online, lambda run: run.line) for agent in agents]
+        lines = [lines_of(agent.score, lambda run: run.line) for agent in agents]
         what = "return" if first.counted_in == "episodes" else "reward per step"
         plots.append(_curves(agents, lines, what, plot_id=f"{prefix}-curve"))
     if any(len(set(run.episode_steps)) > 1 for run in runs):
-        lines = [lines_of(agent.online, lambda run: run.episode_steps) for agent in agents]
+        lines = [lines_of(agent.score, lambda run: run.episode_steps) for agent in agents]
         plots.append(_curves(agents, lines, "steps per episode", plot_id=f"{prefix}-steps"))
     return [*plots, _performances(agents, plot_id=f"{prefix}-runs")]
 
 
 def _curves(agents: Sequence[Shown], lines: Sequence[Lines], what: str, *, plot_id: str) -> Plot:
-    alone, some, online = len(agents) == 1, lines[0], agents[0].online
+    alone, some, score = len(agents) == 1, lines[0], agents[0].score
     log = what == "steps per episode" and _is_wide(lines)
     bounds = y_range(lines, log=log)
     floor = 10 ** bounds[0] if log else -math.inf  # a logarithm cannot go below
@@ -74,7 +74,7 @@ def _curves(agents: Sequence[Shown], lines: Sequence[Lines], what: str, *, plot_
             traces,
             height=360 if alone else 400,
             margin=_MARGIN,
-            shapes=_measured_part(online),
+            shapes=_measured_part(score),
             xaxis=_unit_axis(some),
             yaxis=_amount_axis(what, bounds, log=log),
             hovermode="closest",
@@ -102,7 +102,7 @@ def _legend(agents: Sequence[Shown], lines: Sequence[Lines]) -> list[tuple[str, 
         legend.append((NEUTRAL, "a run"))
     if any(of.broken for of in lines):
         legend.append((LOST, "a run that was not played to its end; not in the mean"))
-    if agents[0].online.metric != "all":
+    if agents[0].score.metric != "all":
         legend.append(("rgba(140,145,155,0.3)", "what is measured"))
     return legend
 
@@ -141,15 +141,15 @@ def _table(agents: Sequence[Shown], lines: Sequence[Lines], what: str) -> Table:
 def _performances(agents: Sequence[Shown], *, plot_id: str) -> Plot:
     traces: list[go.Box | go.Scatter] = []
     for row, agent in enumerate(agents):
-        if agent.online.completed:
-            traces.append(_performance_dots(agent.online, row=row, colour=agent.colour))
-            traces += _performance_mean(agent.online, row=row - 0.4, colour=agent.colour)
-    alone, online = len(agents) == 1, agents[0].online
-    completed = sum(len(agent.online.completed) for agent in agents)
+        if agent.score.completed:
+            traces.append(_performance_dots(agent.score, row=row, colour=agent.colour))
+            traces += _performance_mean(agent.score, row=row - 0.4, colour=agent.colour)
+    alone, score = len(agents) == 1, agents[0].score
+    completed = sum(len(agent.score.completed) for agent in agents)
     return Plot(
         id=plot_id,
         title="Every run",
-        caption=f"Each dot is a completed run's performance: {measured_words(online)}. The diamond "
+        caption=f"Each dot is a completed run's performance: {measured_words(score)}. The diamond "
         "is the mean with its 95 % t-interval, if all runs were completed.",
         summary=f"Performance of {plural(completed, 'completed run')}.",
         figure=figure(
@@ -158,7 +158,7 @@ def _performances(agents: Sequence[Shown], *, plot_id: str) -> Plot:
             xaxis=value_axis("performance"),
             yaxis=task_axis([agent.name for agent in agents]),
         ),
-        table=_run_table(online)
+        table=_run_table(score)
         if alone
         else Table(
             ["agent", "completed runs", "worst", "median", "best"],
@@ -168,16 +168,16 @@ def _performances(agents: Sequence[Shown], *, plot_id: str) -> Plot:
 
 
 def _row(agent: Shown) -> list[str]:
-    found = sorted(r.performance for r in agent.online.completed if r.performance is not None)
+    found = sorted(r.performance for r in agent.score.completed if r.performance is not None)
     if not found:
         return [agent.name, "0", "–", "–", "–"]
     middle = (found[(len(found) - 1) // 2] + found[len(found) // 2]) / 2
     return [agent.name, str(len(found)), value(found[0]), value(middle), value(found[-1])]
 
 
-def _performance_dots(online: OnlineScore, *, row: float, colour: str) -> go.Box:
+def _performance_dots(score: PerformanceScore, *, row: float, colour: str) -> go.Box:
     """A dot a completed run, around a box of the middle half."""
-    runs = online.completed
+    runs = score.completed
     return go.Box(
         x=[run.performance for run in runs],
         y=[row] * len(runs),
@@ -199,13 +199,13 @@ def _performance_dots(online: OnlineScore, *, row: float, colour: str) -> go.Box
     )
 
 
-def _performance_mean(online: OnlineScore, *, row: float, colour: str) -> list[go.Scatter]:
+def _performance_mean(score: PerformanceScore, *, row: float, colour: str) -> list[go.Scatter]:
     """The mean over runs with its interval, where all were played to their end."""
-    performance = online.performance
-    if performance is None or len(online.completed) < len(online.runs):
+    performance = score.performance
+    if performance is None or len(score.completed) < len(score.runs):
         return []
-    low, high = online.interval95 or (performance, performance)
-    told = f"<br>95 % interval {values(online.interval95)}" if online.interval95 else ""
+    low, high = score.interval95 or (performance, performance)
+    words = f"<br>95 % interval {values(score.interval95)}" if score.interval95 else ""
     mean = go.Scatter(
         x=[performance],
         y=[row],
@@ -221,16 +221,16 @@ def _performance_mean(online: OnlineScore, *, row: float, colour: str) -> list[g
             "width": 0,
         },
         hoverinfo="text",
-        hovertext=[f"<b>mean {value(performance)}</b>{told}"],
+        hovertext=[f"<b>mean {value(performance)}</b>{words}"],
     )
     return [mean]
 
 
-def _run_table(online: OnlineScore) -> Table:
-    flagged = any(run.successes for run in online.runs)
+def _run_table(score: PerformanceScore) -> Table:
+    flagged = any(run.successes for run in score.runs)
     columns = ["run", "performance", "episodes", "steps", *(["successes"] if flagged else [])]
     rows = []
-    for run in online.runs:
+    for run in score.runs:
         performance = "–" if run.performance is None else value(run.performance)
         cells = [str(run.run + 1), performance, count(run.episodes), count(run.steps)]
         cells += [count(run.successes)] if flagged else []
@@ -265,11 +265,11 @@ def _spread(points: int) -> list[int]:
     return [round(place * (points - 1) / (_ROWS - 1)) for place in range(_ROWS)]
 
 
-def _measured_part(online: OnlineScore) -> list[dict[str, object]]:
+def _measured_part(score: PerformanceScore) -> list[dict[str, object]]:
     """A shade over what is measured, where that is not all."""
-    if online.metric == "all":
+    if score.metric == "all":
         return []
     end = {"type": "rect", "layer": "below", "yref": "paper", "y0": 0, "y1": 1}
-    since = online.quota - measured(online.metric, online.quota)
+    since = score.quota - measured(score.metric, score.quota)
     shade = {"line": {"width": 0}, "fillcolor": "rgba(140,145,155,0.13)"}
-    return [{**end, **shade, "x0": since, "x1": online.quota}]
+    return [{**end, **shade, "x0": since, "x1": score.quota}]

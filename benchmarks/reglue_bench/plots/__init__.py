@@ -1,0 +1,1 @@
+"""What reports show: plots, tables and sentences about one run or several."""

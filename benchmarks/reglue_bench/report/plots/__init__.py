@@ -1,1 +1,0 @@
-"""The plots of reports: Plotly figures of one run or of several."""

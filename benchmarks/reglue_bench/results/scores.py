@@ -1,0 +1,167 @@
+"""The scores of runs, a type for each thing that they are judged by."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from reglue_bench.statistics import Interval, Intervals
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
+
+
+class Rates(_Record):
+    """Success rates, 0 to 1."""
+
+    mean_success_rate: float  # mean over tasks
+    success_rate_per_task: dict[str, float]
+
+
+class Upstream(_Record):
+    """What `metaworld.evaluation` counts in the same episodes."""
+
+    mean_success_rate: float  # mean over tasks, 0 to 1
+    mean_return: float | None  # over the episodes that count; None if there are none
+    success_rate_per_task: dict[str, float]
+
+
+class SuccessScore(_Record):
+    """Success of a frozen agent. An episode that was not played is a failure."""
+
+    kind: Literal["success"] = "success"  # which score this is
+    mean_success_rate: float  # mean of `success_rate_per_task`
+    intervals95: Intervals  # of success
+    success_rate_per_task: dict[str, float]  # over planned episodes, 0 to 1
+    completed_only: Rates  # over the episodes that were played to their end
+    before_adaptation: Rates | None = None  # if it was judged before it adapted
+    upstream: Upstream | None = None  # of runs with --estimator metaworld
+    mean_return: float | None  # as of a score of the kind `return`
+    returns_per_task: dict[str, float | None]  # as of a score of the kind `return`
+
+    @property
+    def value(self) -> float:
+        """The score."""
+        return self.mean_success_rate
+
+    @property
+    def interval95(self) -> Interval | None:
+        """The score's 95 % interval."""
+        return self.intervals95.mean
+
+
+class Success(_Record):
+    """Success beside returns that are the score, with the fields of a score of success."""
+
+    mean_success_rate: float
+    intervals95: Intervals
+    success_rate_per_task: dict[str, float]
+    completed_only: Rates
+
+
+class ReturnScore(_Record):
+    """Returns of a frozen agent."""
+
+    kind: Literal["return"] = "return"  # which score this is
+    mean_return: float | None  # mean of `returns_per_task`; None if one of them is None
+    intervals95: Intervals | None  # of returns; None if one of them is None
+    returns_per_task: dict[str, float | None]
+    """Mean over a task's goals of each goal's planned episodes. An episode that was not played to
+    its end counts as the plan's worst performance; None if there is such an episode and no worst
+    performance is known."""
+    success: Success | None  # None: the environment never reports it
+
+    @property
+    def value(self) -> float | None:
+        """The score."""
+        return self.mean_return
+
+    @property
+    def interval95(self) -> Interval | None:
+        """The score's 95 % interval; None for too few episodes or equal returns."""
+        return self.intervals95.mean if self.intervals95 else None
+
+
+class LearningRun(_Record):
+    """One independent run of an agent that learns."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    run: int  # its number, from 0
+    attempt: int = Field(alias="try")  # how often it was played before
+    status: str  # ok: played to its end; missing; or the fault that ended it
+    performance: float | None
+    """Mean of what is measured; the plan's worst performance if the agent's own fault or a crash
+    ended the run; None if the run is missing, an environment ended it, or no worst performance is
+    known."""
+    episodes: int  # that were begun
+    steps: int  # in all episodes
+    successes: int  # episodes with success; 0 if the environment never reports it
+    line: list[float]  # return of each episode; or mean reward of each bin of steps
+    episode_steps: list[int]  # of each episode; empty if runs are counted in steps
+
+
+class Curve(_Record):
+    """Means over the completed runs, point by point."""
+
+    at: list[int]  # the episode, from 1; or the last step of a bin
+    mean: list[float]  # over the completed runs
+    interval95: list[Interval]  # Student's, of each mean; empty below two runs
+
+
+class PerformanceScore(_Record):
+    """What an agent earned while it learned, over independent runs."""
+
+    kind: Literal["performance"] = "performance"  # which score this is
+    performance: float | None  # mean over all planned runs; None: see `withheld`
+    interval95: Interval | None  # Student's, over all planned runs; None below two
+    withheld: str = ""  # why there is no performance
+    counted_in: Literal["episodes", "steps"]  # what `quota` counts
+    quota: int  # how long each run is
+    metric: str  # what is measured: all, or final:N
+    fresh_agent: Literal["process", "agent_init"]  # what makes each run's agent naive
+    worst_performance: float | None = None  # of runs that were not played to their end
+    completed_only: float | None  # mean over the runs played to their end; not to be ranked
+    runs: list[LearningRun]  # all that were planned
+    curve: Curve  # of the completed runs' lines
+    episode_steps: Curve | None  # steps of each episode; None if runs are counted in steps
+
+    @property
+    def value(self) -> float | None:
+        """The score."""
+        return self.performance
+
+    @property
+    def completed(self) -> list[LearningRun]:
+        """The runs that were played to their end."""
+        return [run for run in self.runs if run.status == "ok"]
+
+    @property
+    def given_up(self) -> list[LearningRun]:
+        """The runs that the agent's own fault or a crash ended, scored as the worst."""
+        return [run for run in self.runs if run.status != "ok" and run.performance is not None]
+
+
+Score: TypeAlias = SuccessScore | ReturnScore | PerformanceScore
+
+
+class StepCurve(_Record):
+    """Episodes that were played to their end, by steps of training."""
+
+    at: list[int]  # of each point: the last step of a bin, or the steps before a checkpoint
+    episodes: list[int]  # of each point
+    mean_return: list[float | None]  # of each point's episodes; None: there are none
+    success_rate: list[float | None]  # 0 to 1; empty if the environment never reports success
+
+
+class TrainingProgress(_Record):
+    """How an agent did while it trained, before it was frozen and judged."""
+
+    steps: int  # that it was to train for, over all slots
+    steps_taken: int
+    episodes: int  # that it trained on
+    episodes_abandoned: int  # by the agent, which is no fault here; their steps count
+    curve: StepCurve  # of the episodes that it trained on, without those that were cut short
+    checkpoints: StepCurve | None  # of the fixed episodes in between; None: there are none
