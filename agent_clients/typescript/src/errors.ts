@@ -5,7 +5,7 @@
  * environment's as a benchmark program sees them (AgentFault, EnvironmentFault), a refused peer's
  * (Refused), or the connection's (Unreachable, SessionLost).
  */
-import { printable } from "./words.js";
+import { printable } from "./text.js";
 
 /** Root of the tree. What it says may hold a glue's own words. */
 export class ReglueError extends Error {

@@ -21,7 +21,7 @@ import {
   type Reply,
 } from "../wire/environment.js";
 import { bytesOf } from "../wire/tensors.js";
-import { faultWords } from "../words.js";
+import { faultText } from "../text.js";
 import type { Begun, Earned, Flags, Play, Played } from "./calls.js";
 import { type Environment, tellSpec } from "./environment.js";
 
@@ -65,7 +65,7 @@ export class EnvironmentPeer implements Peer<pb.EnvironmentCall> {
   }
 
   fault(seq: bigint, what: string): Uint8Array {
-    return encodeReply(seq, { case: "fault", value: { what: faultWords(what) } });
+    return encodeReply(seq, { case: "fault", value: { what: faultText(what) } });
   }
 
   /** What the environment throws in a Play is the fault of the slots. */

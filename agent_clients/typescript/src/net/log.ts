@@ -1,6 +1,6 @@
 /** Lines for the author on stderr: what happens to a session, and a trace of its calls. */
 import { BadAnswer, NotAnEnvironment, UsageError } from "../errors.js";
-import { printable } from "../words.js";
+import { printable } from "../text.js";
 
 /** How much a line matters; REGLUE_LOG names the least that is shown. */
 export type LogLevel = "error" | "warning" | "info";

@@ -17,7 +17,7 @@ import { Outage } from "./outage.js";
 import { pause, ReconnectWait, wasGood } from "./reconnect.js";
 import { Route, type Transport } from "./route.js";
 import { type Stream, StreamEnded } from "./stream.js";
-import { told } from "../words.js";
+import { glueText } from "../text.js";
 
 /** Answers that are remembered: as many calls may be under way at once. */
 const WINDOW = 8;
@@ -176,10 +176,10 @@ class Session<Message extends AgentCall | EnvironmentCall> {
         answerBytes: answer?.length,
         tookMs: performance.now() - began,
       });
-      if (call.case === "farewell") return told(call.value.reason);
+      if (call.case === "farewell") return glueText(call.value.reason);
       if (call.case === "refusal") {
         const { ofSeq, got, wanted } = call.value;
-        const words = `reply ${ofSeq} was refused: got ${told(got)}, wanted ${told(wanted)}`;
+        const words = `reply ${ofSeq} was refused: got ${glueText(got)}, wanted ${glueText(wanted)}`;
         this.playing.log("error", words);
       }
       this.#taken = seq;
@@ -245,7 +245,7 @@ class Session<Message extends AgentCall | EnvironmentCall> {
     } catch (error) {
       if (error instanceof StreamEnded) throw error.meaning();
       if (error instanceof BadCall || error instanceof SpecError) {
-        const what = `the glue sent what this client cannot read: ${told(error.message)}`;
+        const what = `the glue sent what this client cannot read: ${glueText(error.message)}`;
         throw new SessionLost(what, { cause: error });
       }
       if (this.playing.signal.aborted) await this.#sayInterrupted(stream);

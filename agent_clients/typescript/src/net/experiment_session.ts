@@ -5,7 +5,7 @@ import { OutOfDomain, SessionLost } from "../errors.js";
 import type { ExperimentReply } from "../gen/reglue/v1/experiment_pb.js";
 import type { Ticket } from "../gen/reglue/v1/lobby_pb.js";
 import { type Call, encodeCall, encodeHello, readReply } from "../wire/experiment.js";
-import { told } from "../words.js";
+import { glueText } from "../text.js";
 import type { JoinString } from "./join_string.js";
 import { greeting, join, refusal } from "./lobby.js";
 import { trace } from "./log.js";
@@ -19,7 +19,7 @@ const LEFT = "the program has left";
 const FAREWELL_MS = 5000; // to connect again, and for the glue to end the other sessions
 
 /** Numbers calls, and repeats each until it is answered, over as many streams as needed. */
-export class AskingSession {
+export class ExperimentSession {
   readonly #route: Route;
   readonly #outage: Outage;
   readonly #givenUp = new AbortController();
@@ -45,8 +45,8 @@ export class AskingSession {
     where: JoinString,
     playing: Playing,
     timeoutMs: number,
-  ): Promise<AskingSession> {
-    return new AskingSession(where, await join(where, playing), playing, timeoutMs);
+  ): Promise<ExperimentSession> {
+    return new ExperimentSession(where, await join(where, playing), playing, timeoutMs);
   }
 
   /**
@@ -55,7 +55,7 @@ export class AskingSession {
    * Throws OutOfDomain for a call that is too large for a message; SessionLost, Refused and the
    * signal's reason, and the session is over then.
    */
-  async ask(call: Call): Promise<ExperimentReply> {
+  async exchange(call: Call): Promise<ExperimentReply> {
     if (this.#over !== undefined) throw new SessionLost(this.#over.message, { cause: this.#over });
     const bytes = encodeCall(this.#answered + 1n, call);
     const most = this.#route.maxMessageBytes;
@@ -76,7 +76,7 @@ export class AskingSession {
 
   /** The glue's reply does not fit: the session is over. */
   lose(error: Error): SessionLost {
-    const what = `the glue sent what this client cannot read: ${told(error.message)}`;
+    const what = `the glue sent what this client cannot read: ${glueText(error.message)}`;
     this.#over = new SessionLost(what, { cause: error });
     return this.#over;
   }
@@ -149,7 +149,9 @@ export class AskingSession {
       const reply = this.#read(bytes);
       if (reply.reply.case === "farewell") {
         this.#isAdmitted = false;
-        throw new SessionLost(`the glue has ended the session: ${told(reply.reply.value.reason)}`);
+        throw new SessionLost(
+          `the glue has ended the session: ${glueText(reply.reply.value.reason)}`,
+        );
       }
       if (reply.seq === this.#answered + 1n) return { reply, size: bytes.length };
     }
