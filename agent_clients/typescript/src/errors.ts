@@ -7,7 +7,7 @@
  */
 import { printable } from "./text.js";
 
-/** Root of the tree. What it says may hold a glue's own words. */
+/** Root of the tree. Its message may contain text of the glue. */
 export class ReglueError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(printable(message), options);

@@ -1,6 +1,6 @@
 /** Texts of a glue, made safe to show to people. */
 
-const MAX_LENGTH = 4096; // characters of a glue's text that are kept
+const MAX_LENGTH = 4096; // characters of a glue's text
 
 /** Controls but for line breaks and tabs, invisible characters, marks of direction, lone surrogates. */
 const HIDDEN =

@@ -196,13 +196,13 @@ function finite({ rewards }: Earned, rows: number): ArrayLike<number> {
 function setFlags(flags: Uint8Array, earned: Earned, rows: number): void {
   const named = { terminated: 1, truncated: 2, success: 4 } as const;
   for (const name of ["terminated", "truncated", "success"] as const) {
-    const given: Flags = earned[name] ?? false;
-    if (typeof given !== "boolean" && given.length !== rows) {
+    const flag: Flags = earned[name] ?? false;
+    if (typeof flag !== "boolean" && flag.length !== rows) {
       const wanted = `${rows}, or one for all`;
-      throw new NotAnEnvironment(`envStep(): got ${given.length} of ${name}, wanted ${wanted}`);
+      throw new NotAnEnvironment(`envStep(): got ${flag.length} of ${name}, wanted ${wanted}`);
     }
     for (let row = 0; row < rows; row++) {
-      if (typeof given === "boolean" ? given : given[row]) flags[row]! |= named[name];
+      if (typeof flag === "boolean" ? flag : flag[row]) flags[row]! |= named[name];
     }
   }
 }

@@ -149,7 +149,7 @@ export class Experiment {
    * RL_start: first observations and actions. An episode in play is cut off.
    *
    * The slots play `goal` from now on, if it names one; no episode may be in play there. The agent
-   * is not told of goals, and keeps what it knows; a freeze goes on.
+   * does not learn of goals, and keeps what it knows; a freeze goes on.
    */
   async start(slots: readonly number[] = [], goal: GoalOptions = {}): Promise<Started> {
     const [places, checked] = [checkedSlots(slots), checkedGoal(goal)];
@@ -301,7 +301,7 @@ export class Experiment {
   // Half steps, for programs that change what passes between agent and environment. Rows are as
   // `slots`, and are cast to the spec's dtypes as an agent's actions are.
 
-  /** RL_env_start: env_start alone; no actions. The agent is not told. `goal` is as of `start`. */
+  /** RL_env_start: env_start alone; no actions. The agent does not notice. `goal` is as of `start`. */
   async envStart(slots: readonly number[] = [], goal: GoalOptions = {}): Promise<Started> {
     const places = checkedSlots(slots);
     const value = { slots: places, ...checkedGoal(goal) };

@@ -26,7 +26,7 @@ export class ExperimentSession {
   readonly #signal: AbortSignal; // the program is interrupted, or gives up
   #stream: Stream | undefined;
   #answered = 0n; // number of the last call whose reply has come
-  #isAdmitted = false; // by the glue, which must be told when we leave
+  #isAdmitted = false; // by the glue, which must learn when we leave
   #over: Error | undefined; // why the session is over
 
   private constructor(
@@ -58,9 +58,9 @@ export class ExperimentSession {
   async exchange(call: Call): Promise<ExperimentReply> {
     if (this.#over !== undefined) throw new SessionLost(this.#over.message, { cause: this.#over });
     const bytes = encodeCall(this.#answered + 1n, call);
-    const most = this.#route.maxMessageBytes;
-    if (bytes.length > most)
-      throw new OutOfDomain(`a call of ${bytes.length} bytes`, `at most ${most}`);
+    const maxBytes = this.#route.maxMessageBytes;
+    if (bytes.length > maxBytes)
+      throw new OutOfDomain(`a call of ${bytes.length} bytes`, `at most ${maxBytes}`);
     const began = performance.now();
     try {
       const { reply, size } = await this.#repeated(bytes, began + this.timeoutMs);

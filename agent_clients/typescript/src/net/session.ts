@@ -55,7 +55,7 @@ export interface Peer<Message extends AgentCall | EnvironmentCall> {
 /** The glue does not know the session any more: the peer may join anew. `cause` is why. */
 class Forgotten extends Error {}
 
-/** The author's own code threw `cause`; the glue and the author were told. */
+/** The author's own code threw `cause`; the glue and the author have been informed. */
 export class PeerFailed extends Error {}
 
 /** Play until the farewell; returns its reason. Throws as `connect`, and PeerFailed. */
@@ -261,9 +261,9 @@ class Session<Message extends AgentCall | EnvironmentCall> {
   }
 
   #checked(answer: Uint8Array): Uint8Array {
-    const most = this.#route.maxMessageBytes;
-    if (answer.length > most) {
-      throw new UsageError(`got an answer of ${answer.length} bytes, wanted at most ${most}`);
+    const maxBytes = this.#route.maxMessageBytes;
+    if (answer.length > maxBytes) {
+      throw new UsageError(`got an answer of ${answer.length} bytes, wanted at most ${maxBytes}`);
     }
     return answer;
   }
