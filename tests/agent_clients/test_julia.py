@@ -28,7 +28,6 @@ from tests.agent_clients.programs import (
     JULIA,
     ROOT,
     built,
-    keeps_the_rules,
     online,
     peers,
     run,
@@ -45,15 +44,6 @@ pytestmark = pytest.mark.timeout(900)  # the first test compiles the C library
 
 def test_its_own_tests_pass(libreglue: Mapping[str, str]) -> None:
     run(*JULIA, str(CLIENT / "test/runtests.jl"), environment=libreglue)
-
-
-@pytest.mark.parametrize(
-    ("role", "transport"), [("agent", "grpc"), ("environment", "grpc"), ("experiment", "unix")]
-)
-def test_it_keeps_the_rules(libreglue: Mapping[str, str], role: str, transport: str) -> None:
-    """The C library carries its messages: test_c.py shows all of it over both transports."""
-    program = shlex.join([*JULIA, str(CLIENT / f"conformance/{role}.jl")])
-    keeps_the_rules(role, program, transport, libreglue)
 
 
 def test_sarsa_in_julia_learns_to_the_bit_as_in_python(
