@@ -51,11 +51,11 @@ function routine!(@nospecialize(environment), handle, call::CEnvironmentCall, sl
     end
 end
 
-snapshot_bytes(call::CEnvironmentCall) = copied(Ptr{UInt8}(call.kept), call.kept_bytes)
+snapshot_bytes(call::CEnvironmentCall) = copied(Ptr{UInt8}(call.snapshot), call.snapshot_bytes)
 
 function keep(handle, bytes)
     bytes = Vector{UInt8}(bytes)
-    check(handle, @gc_safe ccall(symbol(:reglue_environment_keep), Cint, (Ptr{Cvoid}, Ptr{UInt8}, Csize_t),
+    check(handle, @gc_safe ccall(symbol(:reglue_environment_snapshot), Cint, (Ptr{Cvoid}, Ptr{UInt8}, Csize_t),
         handle, bytes, length(bytes)))
 end
 

@@ -194,7 +194,7 @@ struct CEnvironmentCall
     observations::Ptr{Ptr{Cvoid}}
     spec::Ptr{CSpec}
     text::Cstring
-    kept::Ptr{Cvoid}
-    kept_bytes::UInt64
+    snapshot::Ptr{Cvoid}
+    snapshot_bytes::UInt64
     seed::UInt64
 end
