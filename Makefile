@@ -74,8 +74,8 @@ fuzz: .venv/dev-is-installed ## look for messages that break a decoder, for SECO
 	[ -z "$$(command -v clang++)" ] || .ci/fuzz-cpp $(SECONDS)
 
 test-clients: .venv/dev-is-installed tidy clients onnxruntime sanitize reference ## the clients in other languages: their tests, and the protocol's rules
-	ctest --test-dir build/cpp --output-on-failure
-	ctest --test-dir build/c --output-on-failure
+	ctest --test-dir build/cpp -j $(JOBS) --output-on-failure
+	ctest --test-dir build/c -j $(JOBS) --output-on-failure
 	cd $(TYPESCRIPT) && npm run check && npm test
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations 10 tests/agent_clients
 
@@ -87,35 +87,36 @@ docker: # two that install packages would get in each other's way: check runs it
 
 clients: cpp c julia typescript ## build the clients in other languages
 
+# Sources are compiled many at a time: gRPC's headers take longer than they do.
+CMAKE := cmake -G Ninja -DREGLUE_STRICT=ON -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16
+
 cpp: ## build the C++ client
 	.ci/cpp
-	cmake -S agent_clients/cpp -B build/cpp -G Ninja -DREGLUE_STRICT=ON
+	$(CMAKE) -S agent_clients/cpp -B build/cpp
 	cmake --build build/cpp
 
-SANITIZED = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+SANITIZED := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+CLANG := CC=clang CXX=clang++ $(CMAKE) -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-g1 -DCMAKE_CXX_FLAGS_DEBUG=-g1
 sanitize: .venv/dev-is-installed ## test the C and C++ clients by clang under ASan, UBSan and TSan, in debug builds
 	.ci/cpp
 	.ci/clang
-	CC=clang CXX=clang++ cmake -S agent_clients/cpp -B build/sanitize -G Ninja -DREGLUE_STRICT=ON \
-		-DREGLUE_SANITIZE=address,undefined -DREGLUE_EXAMPLES=OFF -DCMAKE_BUILD_TYPE=Debug
+	$(CLANG) -S agent_clients/cpp -B build/sanitize -DREGLUE_SANITIZE=address,undefined -DREGLUE_EXAMPLES=OFF
 	cmake --build build/sanitize
-	ctest --test-dir build/sanitize --output-on-failure
-	CC=clang CXX=clang++ CFLAGS="$(SANITIZED)" CXXFLAGS="$(SANITIZED)" LDFLAGS="-fsanitize-link-c++-runtime -lstdc++" \
-		cmake -S agent_clients/c -B build/sanitize-c -G Ninja -DREGLUE_STRICT=ON -DCMAKE_BUILD_TYPE=Debug \
-		-Dreglue_DIR=$(CURDIR)/build/sanitize
+	ctest --test-dir build/sanitize -j $(JOBS) --output-on-failure
+	CFLAGS="$(SANITIZED)" CXXFLAGS="$(SANITIZED)" LDFLAGS="-fsanitize-link-c++-runtime -lstdc++" \
+		$(CLANG) -S agent_clients/c -B build/sanitize-c -Dreglue_DIR=$(CURDIR)/build/sanitize
 	cmake --build build/sanitize-c
-	ctest --test-dir build/sanitize-c --output-on-failure
+	ctest --test-dir build/sanitize-c -j $(JOBS) --output-on-failure
 	for role in agent environment experiment; do \
 		$(BIN)/reglue conformance $$role --cmd build/sanitize-c/conformance_$${role}_c || exit 1; done
-	CC=clang CXX=clang++ cmake -S agent_clients/cpp -B build/threads -G Ninja -DREGLUE_STRICT=ON \
-		-DREGLUE_SANITIZE=thread -DREGLUE_EXAMPLES=OFF -DCMAKE_BUILD_TYPE=Debug
+	$(CLANG) -S agent_clients/cpp -B build/threads -DREGLUE_SANITIZE=thread -DREGLUE_EXAMPLES=OFF
 	cmake --build build/threads --target reglue_tests
 	build/threads/tests/reglue_tests --gtest_brief
 
 onnxruntime: .venv/dev-is-installed ## see to ONNX Runtime for C++, which an example plays networks by
 	.ci/onnxruntime $(BIN)/python build/onnxruntime
 
-tidy: ## look for faults in the C and C++ clients with clang-tidy
+tidy: ## check the C and C++ clients with clang-tidy
 	.ci/cpp
 	.ci/clang
 	CC=clang CXX=clang++ cmake -S agent_clients/c -B build/tidy -G Ninja -DREGLUE_STRICT=ON -DCMAKE_BUILD_TYPE=Debug \
@@ -124,16 +125,16 @@ tidy: ## look for faults in the C and C++ clients with clang-tidy
 	run-clang-tidy -quiet -j $(JOBS) -p build/tidy 'agent_clients/c/(src|examples)/' agent_clients/cpp/src/
 
 c: cpp ## build the C library and its programs
-	cmake -S agent_clients/c -B build/c -G Ninja -DREGLUE_STRICT=ON -Dreglue_DIR=$(CURDIR)/build/cpp
+	$(CMAKE) -S agent_clients/c -B build/c -Dreglue_DIR=$(CURDIR)/build/cpp
 	cmake --build build/c
 
-julia: c ## see to Julia, whose client stands on the C library
+julia: c ## install Julia, whose client uses the C library
 	.ci/julia
 
 typescript: $(TYPESCRIPT)/node_modules/is-installed ## build the TypeScript client
 	cd $(TYPESCRIPT) && npm run build
 
-conformance: .venv/dev-is-installed clients ## ask every client in the tree whether it keeps the protocol's rules
+conformance: .venv/dev-is-installed clients ## check that every client in the tree follows the protocol
 	$(BIN)/reglue conformance agent --cmd "$(BIN)/reglue join reglue.conformance:ConformanceAgent"
 	$(BIN)/reglue conformance environment \
 		--cmd "$(BIN)/reglue join reglue.conformance:ConformanceEnvironment"

@@ -16,3 +16,10 @@ __all__ = ["libreglue", "postgresql", "store", "url"]
 def libreglue() -> Mapping[str, str]:
     """The environment in which Julia finds libreglue."""
     return {"REGLUE_LIBRARY": str(built("c", "reglue_c", "libreglue.so"))}
+
+
+@pytest.fixture
+def julia_finds_libreglue(libreglue: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs that the test starts inherit where the library is."""
+    for name, value in libreglue.items():
+        monkeypatch.setenv(name, value)

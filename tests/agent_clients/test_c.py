@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from env_adapters.classic.gridworld import GridWorld
-from glue_server.conformance.checks import CHECKS
 from glue_server.rpc import GlueServer
 from reglue import Agent, Cell, Discrete, Phase, TaskSpec, TensorSpec
 from reglue.client import connect
@@ -43,7 +42,6 @@ from reglue.net.join_string import Transport
 from reglue_bench import evaluate
 from tests.agent_clients.programs import (
     built,
-    keeps_the_rules,
     measures_as_python,
     peers,
     playing,
@@ -60,13 +58,6 @@ pytestmark = pytest.mark.timeout(600)  # the first test compiles the client
 
 def test_its_own_tests_pass() -> None:
     assert "PASSED" in run(str(built("c", "reglue_c_tests", "tests/reglue_c_tests")))
-
-
-@pytest.mark.parametrize("transport", ["grpc", "unix"])
-@pytest.mark.parametrize("role", CHECKS)
-def test_a_program_in_c_keeps_the_rules(role: str, transport: str) -> None:
-    name = f"conformance_{role}_c"
-    keeps_the_rules(role, str(built("c", name, name)), transport)
 
 
 def test_an_agent_of_no_abilities_has_those_that_other_clients_default_to() -> None:

@@ -9,13 +9,17 @@ import pytest
 
 from glue_server.rpc import GlueServer
 from glue_server.rpc.tls import Authority
-from tests.agent_clients.test_words import AGENTS, PATIENCE_S, started
+from tests.agent_clients.programs import LANGUAGES
+from tests.agent_clients.test_words import PATIENCE_S, started
 from tests.leftovers import nothing_left
 
-pytestmark = pytest.mark.timeout(900)  # the first test compiles clients
+pytestmark = [
+    pytest.mark.timeout(900),  # the first test compiles clients
+    pytest.mark.usefixtures("julia_finds_libreglue"),
+]
 
 
-@pytest.mark.parametrize("client", AGENTS)
+@pytest.mark.parametrize("client", LANGUAGES)
 def test_an_agent_shows_its_certificate_or_says_that_it_lacks_one(
     client: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,18 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from glue_server.conformance.checks import CHECKS
-from tests.agent_clients.programs import built, keeps_the_rules
+from tests.agent_clients.programs import built
 from tests.reglue.examples.evaluations import EVALUATIONS, plays_as_the_command
 
 pytestmark = pytest.mark.timeout(600)  # the first test compiles the client
-
-
-@pytest.mark.parametrize("transport", ["grpc", "unix"])
-@pytest.mark.parametrize("role", CHECKS)
-def test_a_program_in_cpp_keeps_the_rules(role: str, transport: str) -> None:
-    program = built("cpp", f"conformance_{role}", f"conformance/conformance_{role}")
-    keeps_the_rules(role, str(program), transport)
 
 
 @pytest.mark.parametrize("procedure", EVALUATIONS)

@@ -29,7 +29,6 @@ from tests.agent_clients.programs import (
     JULIA,
     ROOT,
     built,
-    keeps_the_rules,
     online,
     peers,
     run,
@@ -46,15 +45,6 @@ pytestmark = pytest.mark.timeout(900)  # the first test compiles the C library
 
 def test_its_own_tests_pass(libreglue: Mapping[str, str]) -> None:
     run(*JULIA, str(CLIENT / "test/runtests.jl"), environment=libreglue)
-
-
-@pytest.mark.parametrize(
-    ("role", "transport"), [("agent", "grpc"), ("environment", "grpc"), ("experiment", "unix")]
-)
-def test_it_keeps_the_rules(libreglue: Mapping[str, str], role: str, transport: str) -> None:
-    """The C library carries its messages: test_c.py shows all of it over both transports."""
-    program = shlex.join([*JULIA, str(CLIENT / f"conformance/{role}.jl")])
-    keeps_the_rules(role, program, transport, libreglue)
 
 
 def test_sarsa_in_julia_learns_to_the_bit_as_in_python(
@@ -109,6 +99,36 @@ def test_rl_benchmark_in_julia_measures_what_it_measures_in_c(libreglue: Mapping
             for each in left:
                 assert each.result(PATIENCE_S) == "the run is over: the experiment has left"
     assert float(measured[0]) == float(measured[1]) != 0
+
+
+def test_a_refused_benchmark_program_reads_of_slots_as_it_counts_them(
+    libreglue: Mapping[str, str], tmp_path: Path
+) -> None:
+    """From 1; the glue counts from 0."""
+    script = tmp_path / "refused.jl"
+    script.write_text(
+        "using Reglue\n"
+        "Reglue.main() do rl\n"
+        "    rl_init!(rl; slots = 2)\n"
+        "    for (routine!, slots) in ((rl_start!, [3]), (rl_start!, [2, 2]), (rl_step!, [2]))\n"
+        "        try\n"
+        "            routine!(rl, slots)\n"
+        "        catch error\n"
+        '            println(error.kind, " ", error.message)\n'
+        "        end\n"
+        "    end\n"
+        "end\n"
+    )
+    with ThreadPoolExecutor(2) as pool, a_hub() as (server, _):
+        left = peers(pool, server)
+        where = {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": server.tokens["experiment"]}
+        printed = run(*JULIA, str(script), environment={**libreglue, **where})
+        for each in left:
+            assert each.result(PATIENCE_S) == "the run is over: the experiment has left"
+    unknown, doubled, idle = printed.splitlines()
+    assert unknown == "OUT_OF_DOMAIN got slot 3, wanted 1 to 2"
+    assert doubled == "OUT_OF_DOMAIN got slots [2, 2], wanted each at most once"
+    assert idle.startswith("OUT_OF_ORDER got RL_step in slot 2, ")
 
 
 def test_what_an_environment_throws_is_its_slots_fault_with_its_line(

@@ -6,7 +6,6 @@ The programs are those of `reglue conformance`, which an agent tells what to cal
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -21,7 +20,7 @@ from reglue.conformance.experiment import ConformanceExperiment
 from reglue.environments.environment import Worlds
 from reglue.messages.agent import Turn
 from reglue.spec import TaskSpec
-from tests.agent_clients.programs import JULIA, ROOT, built, run, typescript
+from tests.agent_clients.programs import LANGUAGES, conformance_program, run
 from tests.glue_server.hubs import a_hub
 from tests.glue_server.playing import still
 from tests.worlds import Corridor
@@ -130,33 +129,18 @@ def at_once(agent: Instructor) -> Instructor:
     return agent
 
 
-@pytest.fixture(params=["python", "c", "cpp", "julia", "typescript"])
-def program(request: pytest.FixtureRequest) -> Sequence[str]:
-    """The conformance program of that language."""
-    match request.param:
-        case "python":
-            return (sys.executable, "-m", "reglue.conformance.experiment")
-        case "c":
-            return (str(built("c", "conformance_experiment_c", "conformance_experiment_c")),)
-        case "cpp":
-            path = "conformance/conformance_experiment"
-            return (str(built("cpp", "conformance_experiment", path)),)
-        case "julia":
-            return (*JULIA, str(ROOT / "agent_clients/julia/conformance/experiment.jl"))
-        case _:
-            return ("node", str(typescript("conformance/programs/experiment.js")))
-
-
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(
     ("kind", "table"), [(Instructor, BAD_INPUT), (Fixed, CANNOT_ADAPT)], ids=["bad input", "fixed"]
 )
 def test_a_program_is_refused_in_the_same_words_and_nothing_changes(
     kind: type[Instructor],
     table: Sequence[tuple[str, str]],
-    program: Sequence[str],
+    language: str,
     libreglue: Mapping[str, str],
 ) -> None:
     agent = kind([instruction for instruction, _ in table])
+    program = conformance_program(language, "experiment")
     with ThreadPoolExecutor(2) as pool, a_hub() as (server, _):
         for role, peer in (("agent", agent), ("environment", Worlds(CORRIDOR))):
             pool.submit(connect, peer, server.address, server.tokens[role])

@@ -19,7 +19,14 @@ from reglue.messages.agent import AgentInit, Freeze
 from reglue.messages.environment import EnvironmentInit, Play
 from reglue.net.join_string import Transport
 from tests.agent_clients.julia import NUMBERS
-from tests.agent_clients.programs import JULIA, ROOT, built, started, typescript
+from tests.agent_clients.programs import (
+    JULIA,
+    LANGUAGES,
+    built,
+    conformance_program,
+    started,
+    typescript,
+)
 from tests.leftovers import nothing_left
 from tests.waiting import until
 
@@ -28,7 +35,6 @@ pytestmark = pytest.mark.timeout(900)  # the first test compiles the clients
 PATIENCE_S = 60.0
 FOREVER_S = 10 * PATIENCE_S  # how long the glue waits for a peer whose connection broke
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
-LANGUAGES = ("python", "cpp", "c", "typescript", "julia")
 ROLES = ("agent", "environment", "experiment")
 
 # What each language plays, as a file of that name, if it needs one.
@@ -39,13 +45,6 @@ SCRIPTS = {
     "reglue.connect(RandomAgent())\n",
     ("julia", "experiment"): "using Reglue\nReglue.main(rl_init!)\n",
 }
-CONFORMING = {
-    "python": "reglue.conformance:Conformance{}",
-    "cpp": "conformance/conformance_{}",
-    "c": "conformance_{}_c",
-    "typescript": "conformance/programs/{}.js",
-    "julia": "agent_clients/julia/conformance/{}.jl",
-}
 
 
 def program(language: str, role: str, folder: Path) -> list[str]:
@@ -54,22 +53,15 @@ def program(language: str, role: str, folder: Path) -> list[str]:
     if text := SCRIPTS.get((language, role)):
         script.write_text(text)
         return [*(JULIA if language == "julia" else [sys.executable]), str(script)]
-    name = CONFORMING[language].format(role.capitalize() if language == "python" else role)
-    match language:
-        case "python":
-            return [sys.executable, "-m", "reglue", "join", name]
-        case "cpp" if role == "experiment":
+    match (language, role):
+        case ("cpp", "experiment"):
             return [str(built("cpp", "patient_experiment", "tests/patient_experiment"))]
-        case "c" if role == "experiment":
+        case ("c", "experiment"):
             return [str(built("c", "rl_benchmark", "rl_benchmark")), "1", "1"]
-        case "cpp" | "c":
-            return [str(built(language, Path(name).name, name))]
-        case "typescript" if role == "experiment":
+        case ("typescript", "experiment"):
             return ["node", str(typescript("examples/rl_benchmark.js")), "1", "1"]
-        case "typescript":
-            return ["node", str(typescript(name))]
         case _:
-            return [*JULIA, str(ROOT / name)]
+            return conformance_program(language, role)
 
 
 @contextmanager

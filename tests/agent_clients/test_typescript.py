@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from glue_server.conformance.checks import CHECKS
 from glue_server.rpc import GlueServer
 from reglue import Phase, TaskSpec, TensorSpec
 from reglue.errors import AgentFault
@@ -27,7 +26,7 @@ from reglue.messages.agent import (
     TextMessage,
     Turn,
 )
-from tests.agent_clients.programs import keeps_the_rules, started, typescript
+from tests.agent_clients.programs import started, typescript
 from tests.leftovers import nothing_left
 
 PATIENCE_S = 60.0
@@ -74,13 +73,6 @@ def program(*, leaves_with: int, **environment: str) -> str:
     )
     assert done.returncode == leaves_with, done.stderr
     return done.stderr
-
-
-@pytest.mark.parametrize("transport", ["grpc", "unix"])
-@pytest.mark.parametrize("role", CHECKS)
-def test_a_program_in_typescript_keeps_the_rules(role: str, transport: str) -> None:
-    program = typescript(f"conformance/programs/{role}.js")
-    keeps_the_rules(role, f"node {program}", transport)
 
 
 def test_nothing_in_the_environment_makes_it_trust_a_stranger() -> None:

@@ -95,6 +95,9 @@ WRONG = [
     ("rl.init(null)", "got options null, wanted an object of options by name"),
     ("rl.init({ task: null })", "got task null, wanted a string"),
     ("rl.start(null)", "got slots null, wanted a list, such as [0]"),
+    ("rl.start([], { variant: null })", "got variant null, wanted an integer from 0 to 4294967295"),
+    ("rl.episode(1, [], { task: null })", "got task null, wanted a string"),
+    ("rl.envStart([0], { variant: null })", "got variant null, wanted an integer from 0 to"),
     ("rl.step(0)", "got slots 0, wanted a list, such as [0]"),
     ("rl.episode(null)", f"got maxSteps null, wanted an integer from 0 to {2**64 - 1}"),
     *(

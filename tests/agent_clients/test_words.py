@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import subprocess
-import sys
-from collections.abc import Mapping
 
 import pytest
 
@@ -15,7 +12,7 @@ from glue_server.conformance.fault_injection import deny_joins
 from glue_server.rpc import GlueServer
 from glue_server.rpc.gateways import agent_gateway
 from reglue.errors import BadReply, printable
-from tests.agent_clients.programs import ROOT, built, typescript
+from tests.agent_clients.programs import LANGUAGES, ROOT, conformance_program
 from tests.glue_server.rpc.entries import TOKEN, KnownEntries, gateway
 from tests.leftovers import nothing_left
 from tests.waiting import until
@@ -27,56 +24,26 @@ SHORT = [case for case in CASES if "times" not in case]
 TOLD = "|".join(case["told"] for case in SHORT)
 SHOWN = "|".join(case["shown"] for case in SHORT)
 
-JULIA = ROOT / "agent_clients/julia"
-PYTHON = {
-    "agent": "-m reglue join reglue.conformance:ConformanceAgent",
-    "environment": "-m reglue join reglue.conformance:ConformanceEnvironment",
-    "experiment": "-m reglue.conformance.experiment",
-}
+ROLES = ("agent", "environment", "experiment")
 
-CLIENTS = [
-    *(("python", role) for role in PYTHON),
-    *(("cpp", role) for role in PYTHON),
-    *(("c", role) for role in PYTHON),
-    *((client, role) for client in ("julia", "typescript") for role in PYTHON),
+pytestmark = [
+    pytest.mark.timeout(900),  # the first test compiles clients
+    pytest.mark.usefixtures("julia_finds_libreglue"),
 ]
-
-AGENTS = [client for client, role in CLIENTS if role == "agent"]
-
-pytestmark = pytest.mark.timeout(900)  # the first test compiles clients
-
-
-def program(client: str, role: str) -> tuple[list[str], Mapping[str, str]]:
-    """A conformance program, and the environment that it needs."""
-    match client:
-        case "python":
-            return [sys.executable, *shlex.split(PYTHON[role])], {}
-        case "cpp":
-            name = f"conformance_{role}"
-            return [str(built("cpp", name, f"conformance/{name}"))], {}
-        case "c":
-            name = f"conformance_{role}_c"
-            return [str(built("c", name, name))], {}
-        case "julia":
-            library = {"REGLUE_LIBRARY": str(built("c", "reglue_c", "libreglue.so"))}
-            julia = ["julia", "--startup-file=no", "-O1", f"--project={JULIA}"]
-            return [*julia, str(JULIA / f"conformance/{role}.jl")], library
-        case _:
-            return ["node", str(typescript(f"conformance/programs/{role}.js"))], {}
 
 
 def started(client: str, role: str, address: str, token: str) -> subprocess.Popen[bytes]:
-    command, environment = program(client, role)
     where = {"REGLUE_ADDRESS": address, "REGLUE_TOKEN": token, "COLUMNS": "500"}
     return subprocess.Popen(
-        command,
-        env=os.environ | environment | where,
+        conformance_program(client, role),
+        env=os.environ | where,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
 
 
-@pytest.mark.parametrize(("client", "role"), CLIENTS)
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("client", LANGUAGES)
 def test_the_words_of_a_glue_that_refuses_a_client(client: str, role: str) -> None:
     with nothing_left(), GlueServer(places={role: 1}) as server:
         deny_joins(server, "UNAUTHENTICATED", TOLD)
@@ -89,7 +56,7 @@ def test_the_words_of_a_glue_that_refuses_a_client(client: str, role: str) -> No
     assert printable(said) == said
 
 
-@pytest.mark.parametrize("client", AGENTS)
+@pytest.mark.parametrize("client", LANGUAGES)
 def test_the_words_of_a_refusal_and_of_a_farewell(client: str) -> None:
     with nothing_left(), GlueServer(places={"agent": 1}) as server:
         process = started(client, "agent", server.address, server.token)
@@ -106,7 +73,7 @@ def test_the_words_of_a_refusal_and_of_a_farewell(client: str) -> None:
     assert printable(said) == said
 
 
-@pytest.mark.parametrize("client", AGENTS)
+@pytest.mark.parametrize("client", LANGUAGES)
 def test_the_words_for_an_agent_that_waits_for_its_turn(
     client: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

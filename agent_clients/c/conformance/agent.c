@@ -1,4 +1,4 @@
-/* The agent for `reglue conformance agent`: it makes every action from all that its slot was told.
+/* The agent for `reglue conformance agent`: it makes every action from everything that its slot received.
  * proto/CONFORMANCE.md describes it. */
 #define _POSIX_C_SOURCE 199309L
 
@@ -133,19 +133,19 @@ static void say_budget(const reglue_budget *budget, text *answer)
 
 static int message(agent *self, const reglue_call *call)
 {
-    const char *told = call->text;
-    if (strcmp(told, "fail") == 0) return fail(self);
+    const char *request = call->text;
+    if (strcmp(request, "fail") == 0) return fail(self);
     text answer = {0};
     text_clear(&answer);
-    if (strcmp(told, "counts") == 0) say_counts(self, &answer);
-    if (strcmp(told, "budget") == 0) say_budget(&call->budget, &answer);
-    if (strcmp(told, "spec") == 0) text_add_spec(&answer, call->spec);
-    if (strncmp(told, "echo ", 5) == 0) text_add(&answer, "%s", told + 5);
-    if (strncmp(told, "sleep ", 6) == 0) sleep_ms(atol(told + 6));
-    if (strcmp(told, "fail turn") == 0) self->must_fail = 1;
-    if (strncmp(told, "abandon ", 8) == 0) {
+    if (strcmp(request, "counts") == 0) say_counts(self, &answer);
+    if (strcmp(request, "budget") == 0) say_budget(&call->budget, &answer);
+    if (strcmp(request, "spec") == 0) text_add_spec(&answer, call->spec);
+    if (strncmp(request, "echo ", 5) == 0) text_add(&answer, "%s", request + 5);
+    if (strncmp(request, "sleep ", 6) == 0) sleep_ms(atol(request + 6));
+    if (strcmp(request, "fail turn") == 0) self->must_fail = 1;
+    if (strncmp(request, "abandon ", 8) == 0) {
         self->must_abandon = 1;
-        self->abandon = (uint32_t)strtoul(told + 8, NULL, 10);
+        self->abandon = (uint32_t)strtoul(request + 8, NULL, 10);
     }
     int rc = reglue_answer(self->session, answer.at);
     text_free(&answer);

@@ -105,9 +105,9 @@ static int step(environment *self, const reglue_environment_call *call, uint32_t
     if (!self->is_on[slot])
         return reglue_environment_fault_slot(self->session, slot, "a step without an episode");
     on->memory = take_actions(on->memory, call, row);
-    uint64_t shown = move(on, call, row);
-    call->rewards[row] = rule_real(on->memory, shown);
-    call->flags[row] = flags_of(on, rule_flag(on->memory, shown + 1));
+    uint64_t element = move(on, call, row);
+    call->rewards[row] = rule_real(on->memory, element);
+    call->flags[row] = flags_of(on, rule_flag(on->memory, element + 1));
     if (call->flags[row] & (REGLUE_FLAG_TERMINATED | REGLUE_FLAG_TRUNCATED)) self->is_on[slot] = 0;
     return fail_if_told(self, slot);
 }
@@ -136,19 +136,19 @@ static int play(environment *self, const reglue_environment_call *call)
 /* Answers with the bytes of a value behind a mark. */
 static int keep(environment *self, const char *mark, const void *value, size_t bytes)
 {
-    char kept[sizeof state_mark + sizeof(episode)];
+    char snapshot[sizeof state_mark + sizeof(episode)];
     size_t head = strlen(mark);
-    memcpy(kept, mark, head);
-    memcpy(kept + head, value, bytes);
-    return reglue_environment_keep(self->session, kept, head + bytes);
+    memcpy(snapshot, mark, head);
+    memcpy(snapshot + head, value, bytes);
+    return reglue_environment_snapshot(self->session, snapshot, head + bytes);
 }
 
 /* The value behind the mark; 0 if these are other bytes. */
 static int recall(const reglue_environment_call *call, const char *mark, void *value, size_t bytes)
 {
     size_t head = strlen(mark);
-    if (call->kept_bytes != head + bytes || memcmp(call->kept, mark, head) != 0) return 0;
-    memcpy(value, (const char *)call->kept + head, bytes);
+    if (call->snapshot_bytes != head + bytes || memcmp(call->snapshot, mark, head) != 0) return 0;
+    memcpy(value, (const char *)call->snapshot + head, bytes);
     return 1;
 }
 
@@ -170,14 +170,14 @@ static int refuse_slot(environment *self, const reglue_environment_call *call)
 static int refuse_bytes(environment *self, const reglue_environment_call *call, const char *wanted)
 {
     char got[32];
-    snprintf(got, sizeof got, "%llu bytes", (unsigned long long)call->kept_bytes);
+    snprintf(got, sizeof got, "%llu bytes", (unsigned long long)call->snapshot_bytes);
     return refuse(self, call, REGLUE_UNKNOWN_KEY, got, wanted);
 }
 
 static int set_state(environment *self, const reglue_environment_call *call)
 {
     if (!recall(call, state_mark, &self->episodes[call->slot], sizeof(episode)))
-        return refuse_bytes(self, call, "a state that this environment has kept");
+        return refuse_bytes(self, call, "a state of this environment");
     self->is_on[call->slot] = 1;
     return REGLUE_OK;
 }
@@ -185,7 +185,7 @@ static int set_state(environment *self, const reglue_environment_call *call)
 static int set_random_seed(environment *self, const reglue_environment_call *call)
 {
     if (!recall(call, seed_mark, &self->episodes[call->slot].rng, sizeof(uint32_t)))
-        return refuse_bytes(self, call, "a random seed that this environment has kept");
+        return refuse_bytes(self, call, "a random seed of this environment");
     return REGLUE_OK;
 }
 
@@ -220,16 +220,16 @@ static void sleep_ms(long ms)
     nanosleep(&time, NULL);
 }
 
-static int message(environment *self, const char *told)
+static int message(environment *self, const char *request)
 {
-    if (strcmp(told, "fail") == 0) return fail(self);
+    if (strcmp(request, "fail") == 0) return fail(self);
     text answer = {0};
     text_clear(&answer);
-    if (strncmp(told, "play\n", 5) == 0) spec_read(&self->plays, told + 5);
-    if (strncmp(told, "fail ", 5) == 0) self->failing = strtoll(told + 5, NULL, 10);
-    if (strncmp(told, "echo ", 5) == 0) text_add(&answer, "%s", told + 5);
-    if (strncmp(told, "sleep ", 6) == 0) sleep_ms(atol(told + 6));
-    if (strcmp(told, "counts") == 0) say_counts(self, &answer);
+    if (strncmp(request, "play\n", 5) == 0) spec_read(&self->plays, request + 5);
+    if (strncmp(request, "fail ", 5) == 0) self->failing = strtoll(request + 5, NULL, 10);
+    if (strncmp(request, "echo ", 5) == 0) text_add(&answer, "%s", request + 5);
+    if (strncmp(request, "sleep ", 6) == 0) sleep_ms(atol(request + 6));
+    if (strcmp(request, "counts") == 0) say_counts(self, &answer);
     int rc = reglue_environment_answer(self->session, answer.at);
     text_free(&answer);
     return rc;

@@ -247,7 +247,7 @@ REGLUE_API int reglue_connect(const reglue_options *options, reglue_session **se
  * ignored. */
 REGLUE_API void reglue_close(reglue_session *session);
 
-/** The last error, what reglue_fault was told, or the text of the glue's farewell; "" before any of them.
+/** The last error, the text of reglue_fault, or the text of the glue's farewell; "" before any of them.
  * Valid until the next call on this session; that call may be given it, such as reglue_fault. */
 REGLUE_API const char *reglue_errmsg(const reglue_session *session);
 
@@ -362,7 +362,7 @@ REGLUE_API int reglue_act(reglue_session *session, const uint32_t *abandoned, si
 REGLUE_API int reglue_answer(reglue_session *session, const char *text);
 
 /** Says that the agent failed and cannot go on, waits a few seconds for the farewell and ends the
- * session. `what` goes into the report; 4096 characters are kept. Better than just leaving.
+ * session. `what` goes into the report; at most 4096 characters. Better than to leave without a reason.
  * REGLUE_OK, REGLUE_MISUSE (the session is over already), REGLUE_USAGE. */
 REGLUE_API int reglue_fault(reglue_session *session, const char *what);
 
@@ -393,14 +393,14 @@ enum reglue_flag {
     REGLUE_FLAG_SUCCESS = 4     /**< the task's own flag, at this step */
 };
 
-/** What the glue asks of an environment. */
+/** Calls from the glue to an environment. */
 enum reglue_environment_kind {
     REGLUE_ENV_INIT = 1,            /**< env_init: begin anew; answer with reglue_environment_ready */
     REGLUE_ENV_PLAY = 2,            /**< env_step and env_start: answer with reglue_environment_played */
-    REGLUE_ENV_GET_STATE = 3,       /**< env_get_state of `slot`: answer with reglue_environment_keep */
-    REGLUE_ENV_SET_STATE = 4,       /**< env_set_state: continue `slot` from `kept`, to the bit */
-    REGLUE_ENV_GET_RANDOM_SEED = 5, /**< env_get_random_seed of `slot`: answer with reglue_environment_keep */
-    REGLUE_ENV_SET_RANDOM_SEED = 6, /**< env_set_random_seed: draw on in `slot` from `kept` */
+    REGLUE_ENV_GET_STATE = 3,       /**< env_get_state of `slot`: answer with reglue_environment_snapshot */
+    REGLUE_ENV_SET_STATE = 4,       /**< env_set_state: continue `slot` from `snapshot`, to the bit */
+    REGLUE_ENV_GET_RANDOM_SEED = 5, /**< env_get_random_seed of `slot`: answer with reglue_environment_snapshot */
+    REGLUE_ENV_SET_RANDOM_SEED = 6, /**< env_set_random_seed: continue the random numbers of `slot` from `snapshot` */
     REGLUE_ENV_STANDARDIZE = 7,     /**< env_standardize_randomness: from now on the n-th start (n = 0, 1, ...)
                                        draws from reglue_rng{seed, n, 0}; until the next init */
     REGLUE_ENV_MESSAGE = 8,         /**< env_message: `text`; answer with reglue_environment_answer */
@@ -438,10 +438,10 @@ typedef struct reglue_environment_call {
     double *rewards;             /**< `steps`, to write: of the actions, task units, unclipped, finite */
     uint8_t *flags;              /**< `steps`, to write: bits of enum reglue_flag */
     void *const *observations;   /**< spec->observation_count arrays to write */
-    const reglue_spec *spec;     /**< that was last given; NULL before */
+    const reglue_spec *spec;     /**< of the last reglue_environment_ready; NULL before */
     const char *text;            /**< of a message; else "" */
-    const void *kept;            /**< of a set: bytes that reglue_environment_keep was given */
-    uint64_t kept_bytes;
+    const void *snapshot;        /**< of a set: the bytes of an earlier reglue_environment_snapshot */
+    uint64_t snapshot_bytes;
     uint64_t seed;               /**< of a standardize, 0 to 2^63 - 1 */
 } reglue_environment_call;
 
@@ -489,8 +489,8 @@ REGLUE_API int reglue_environment_ready(reglue_environment *environment, const r
                                         const reglue_task *tasks, size_t count, uint32_t offers);
 
 /** Says, before the play is answered, that the environment failed in `slot`, which is one of the play's: its
- * episode is void, its row is ignored, and the others play on. `what` goes into the report; 4096 characters
- * are kept.
+ * episode is void, its row is ignored, and the others play on. `what` goes into the report; at most 4096
+ * characters.
  * REGLUE_OK, REGLUE_MISUSE, REGLUE_USAGE (the play does not have that slot). */
 REGLUE_API int reglue_environment_fault_slot(reglue_environment *environment, uint32_t slot,
                                              const char *what);
@@ -502,15 +502,15 @@ REGLUE_API int reglue_environment_played(reglue_environment *environment);
 /** Answers a get with `count` bytes, in a format of the environment's own that it can recognize. A state is
  * the slot's whole episode with its random generators; a random seed is the generators alone.
  * REGLUE_OK, REGLUE_MISUSE, REGLUE_USAGE (more than a message may have). */
-REGLUE_API int reglue_environment_keep(reglue_environment *environment, const void *bytes,
+REGLUE_API int reglue_environment_snapshot(reglue_environment *environment, const void *bytes,
                                        size_t count);
 
 /** Answers the message. REGLUE_OK, REGLUE_MISUSE, REGLUE_USAGE. */
 REGLUE_API int reglue_environment_answer(reglue_environment *environment, const char *text);
 
 /** Refuses the call, which is any but a play; nothing must have changed. `code` is REGLUE_OUT_OF_ORDER (a
- * get outside an episode), REGLUE_UNKNOWN_KEY (kept bytes that it did not give), REGLUE_NOT_SUPPORTED or
- * REGLUE_OUT_OF_DOMAIN; the glue is told `got` and `wanted`.
+ * get outside an episode), REGLUE_UNKNOWN_KEY (a snapshot that it did not make), REGLUE_NOT_SUPPORTED or
+ * REGLUE_OUT_OF_DOMAIN; the glue receives `got` and `wanted`.
  * REGLUE_OK, REGLUE_MISUSE, REGLUE_USAGE. */
 REGLUE_API int reglue_environment_refuse(reglue_environment *environment, int code, const char *got,
                                          const char *wanted);
@@ -573,7 +573,7 @@ REGLUE_API int reglue_rl_init(reglue_experiment *experiment, uint32_t slots, uin
 REGLUE_API int reglue_rl_num_tasks(reglue_experiment *experiment, size_t *tasks);
 
 /** A task that reglue_rl_num_tasks has counted: its name, valid until the next of these, and how many variants
- * it has, 0 to `*variants` - 1. Each pointer may be NULL. Nothing is asked of the glue. */
+ * it has, 0 to `*variants` - 1. Each pointer may be NULL. This sends nothing to the glue. */
 REGLUE_API int reglue_rl_task(reglue_experiment *experiment, size_t number, const char **name,
                               uint32_t *variants);
 
@@ -582,7 +582,7 @@ REGLUE_API int reglue_rl_start(reglue_experiment *experiment, const uint32_t *sl
                                const reglue_rows **rows);
 
 /** RL_start of a goal, which the slots play from now on: `variant` of `task`, or if `task` is NULL or empty of the
- * task that each slot plays already. No episode may be live there. The agent is not told of goals, and
+ * task that each slot plays already. No episode may be live there. The agent does not learn of goals, and
  * keeps what it knows; a freeze goes on. */
 REGLUE_API int reglue_rl_start_goal(reglue_experiment *experiment, const uint32_t *slots,
                                     size_t count, const char *task, uint32_t variant,
@@ -662,7 +662,7 @@ REGLUE_API int reglue_rl_agent_message(reglue_experiment *experiment, const char
 REGLUE_API int reglue_rl_env_message(reglue_experiment *experiment, const char *text,
                                      const char **answer);
 
-/** RL_env_start, a half step: env_start alone; no actions. The agent is not told. */
+/** RL_env_start, a half step: env_start alone; no actions. The agent does not notice. */
 REGLUE_API int reglue_rl_env_start(reglue_experiment *experiment, const uint32_t *slots,
                                    size_t count, const reglue_rows **rows);
 

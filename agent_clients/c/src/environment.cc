@@ -23,7 +23,7 @@ struct reglue_environment {
   std::string message;                        // for reglue_environment_errmsg
   std::optional<SpecView> spec;               // of the last ready
   const EnvironmentCall* open = nullptr;      // that waits for its answer
-  reglue_environment_call call{};             // that `open` is shown as
+  reglue_environment_call call{};             // the C view of `open`
   std::string text;
   std::vector<std::string> tasks;  // names of cells
   std::vector<reglue_cell> cells;
@@ -109,8 +109,8 @@ void show(reglue_environment& self) {
   call.slots = open.slots;
   call.slot = open.slot;
   call.seed = open.seed;
-  call.kept = open.kept.data();
-  call.kept_bytes = open.kept.size();
+  call.snapshot = open.snapshot.data();
+  call.snapshot_bytes = open.snapshot.size();
   if (self.spec) call.spec = self.spec->get();
   self.text = open.text;
   call.text = self.text.c_str();
@@ -143,7 +143,7 @@ int next(reglue_environment* self, const reglue_environment_call** call,
     if (!answer_by_nothing(*self)) {
       return misuse(*self,
                     "the call waits for its answer: reglue_environment_ready, "
-                    "reglue_environment_played or reglue_environment_keep comes first");
+                    "reglue_environment_played or reglue_environment_snapshot comes first");
     }
     if (limit && !self->session->wait(*limit)) return REGLUE_WAITING;
     self->open = self->session->next();
@@ -277,7 +277,7 @@ int reglue_environment_played(reglue_environment* self) {
                   [](EnvironmentSession& session) { session.played(); });
 }
 
-int reglue_environment_keep(reglue_environment* self, const void* bytes, std::size_t count) {
+int reglue_environment_snapshot(reglue_environment* self, const void* bytes, std::size_t count) {
   return answered(self, bytes || count == 0, wants_bytes,
                   "there is no state or random seed to get: reglue_environment_next comes first",
                   [&](EnvironmentSession& session) {

@@ -3,7 +3,7 @@
 namespace reglue::c {
 
 const reglue_rows* RowsView::show(const Started& started) {
-  keep(started.kept, started.slots.size());
+  keep(started.owner, started.slots.size());
   rows_.slots = started.slots.data();
   rows_.observations = pointers(observations_, started.observations);
   rows_.actions = pointers(actions_, started.actions);
@@ -11,7 +11,7 @@ const reglue_rows* RowsView::show(const Started& started) {
 }
 
 const reglue_rows* RowsView::show(const Stepped& stepped) {
-  keep(stepped.kept, stepped.slots.size());
+  keep(stepped.owner, stepped.slots.size());
   rows_.slots = stepped.slots.data();
   rows_.rewards = stepped.rewards.data();
   rows_.flags = stepped.flags.data();
@@ -21,13 +21,13 @@ const reglue_rows* RowsView::show(const Stepped& stepped) {
 }
 
 const reglue_rows* RowsView::show(const Acted& acted) {
-  keep(acted.kept, acted.actions.rows());
+  keep(acted.owner, acted.actions.rows());
   rows_.actions = pointers(actions_, acted.actions);
   return &rows_;
 }
 
-void RowsView::keep(const std::shared_ptr<const void>& kept, std::size_t rows) {
-  kept_ = kept;
+void RowsView::keep(const std::shared_ptr<const void>& owner, std::size_t rows) {
+  owner_ = owner;
   rows_ = {};
   rows_.count = static_cast<std::uint32_t>(rows);
 }

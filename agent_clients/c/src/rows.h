@@ -9,7 +9,7 @@
 
 namespace reglue::c {
 
-/// Keeps the last answer that it was shown.
+/// A C view of the last answer, which it keeps alive.
 class RowsView {
  public:
   const reglue_rows* show(const Started& started);
@@ -19,11 +19,11 @@ class RowsView {
  private:
   using Tensors = BasicTensors<const std::byte>;
 
-  /// Clears the view, and keeps `kept` alive.
-  void keep(const std::shared_ptr<const void>& kept, std::size_t rows);
+  /// Clears the view, and keeps `owner` alive.
+  void keep(const std::shared_ptr<const void>& owner, std::size_t rows);
   const void* const* pointers(std::vector<const void*>& to, const Tensors& tensors);
 
-  std::shared_ptr<const void> kept_;
+  std::shared_ptr<const void> owner_;
   std::vector<const void*> observations_, actions_;
   reglue_rows rows_{};
 };

@@ -24,7 +24,7 @@ struct reglue_session {
   std::string message;                // for reglue_errmsg
   std::optional<SpecView> spec;       // of the last init
   const AgentCall* open = nullptr;    // that waits for its answer
-  reglue_call call{};                 // that `open` is shown as
+  reglue_call call{};                 // the C view of `open`
   std::string text;
   std::vector<const void*> observations;
   std::vector<void*> actions;
@@ -50,17 +50,17 @@ int misuse(reglue_session& session, const char* what) {
 }
 
 reglue_budget budget_of(const reglue::Budget& budget) {
-  reglue_budget shown{};
+  reglue_budget limits{};
   const auto show = [&](std::uint64_t& left_us, const std::optional<std::uint64_t>& given,
                         std::uint32_t bit) {
     left_us = given.value_or(0);
-    if (given) shown.limited |= bit;
+    if (given) limits.limited |= bit;
   };
-  show(shown.step_us, budget.step_us, REGLUE_STEP_LIMITED);
-  show(shown.bank_us, budget.bank_us, REGLUE_BANK_LIMITED);
-  show(shown.adapt_us, budget.adapt_us, REGLUE_ADAPT_LIMITED);
-  show(shown.run_us, budget.run_us, REGLUE_RUN_LIMITED);
-  return shown;
+  show(limits.step_us, budget.step_us, REGLUE_STEP_LIMITED);
+  show(limits.bank_us, budget.bank_us, REGLUE_BANK_LIMITED);
+  show(limits.adapt_us, budget.adapt_us, REGLUE_ADAPT_LIMITED);
+  show(limits.run_us, budget.run_us, REGLUE_RUN_LIMITED);
+  return limits;
 }
 
 void show_turn(reglue_session& session, const reglue::Turn& turn) {

@@ -60,7 +60,7 @@ static void play(reglue_environment *env, const reglue_environment_call *call)
 
 static void get_state(reglue_environment *env)
 {
-    expect(REGLUE_USAGE, reglue_environment_keep(env, NULL, 1), env, "got NULL");
+    expect(REGLUE_USAGE, reglue_environment_snapshot(env, NULL, 1), env, "got NULL");
     expect(REGLUE_USAGE, reglue_environment_refuse(env, REGLUE_BUSY, "", ""), env, "got code 15");
     expect(REGLUE_OK, reglue_environment_refuse(env, REGLUE_OUT_OF_ORDER, "no episode", "a start"), env, "");
 }
@@ -71,7 +71,7 @@ static void carry_out(reglue_environment *env, const reglue_environment_call *ca
     case REGLUE_ENV_INIT: init(env); break;
     case REGLUE_ENV_PLAY: play(env, call); break;
     case REGLUE_ENV_GET_STATE: get_state(env); break;
-    default: expect(REGLUE_MISUSE, reglue_environment_keep(env, "", 0), env, "no state"); return;
+    default: expect(REGLUE_MISUSE, reglue_environment_snapshot(env, "", 0), env, "no state"); return;
     }
     expect(REGLUE_MISUSE, reglue_environment_played(env), env, "no play to answer");
 }

@@ -38,6 +38,7 @@ add_custom_command(
 list(APPEND code ${made}.grpc.pb.cc)
 
 add_library(reglue_proto OBJECT ${code})
+set_target_properties(reglue_proto PROPERTIES UNITY_BUILD OFF) # each file has a `schemas` of its own
 add_custom_target(reglue_proto_code DEPENDS ${code}) # not compiled, for `make tidy`
 add_dependencies(reglue_proto reglue_proto_code)
 target_compile_features(reglue_proto PUBLIC cxx_std_17)

@@ -1,5 +1,5 @@
-// The agent for `reglue conformance agent`: it makes every action from all that its slot was told.
-// proto/CONFORMANCE.md describes it.
+// The agent for `reglue conformance agent`: it makes every action from everything that its slot
+// received. proto/CONFORMANCE.md describes it.
 #include <vector>
 
 #include "reglue/reglue.h"

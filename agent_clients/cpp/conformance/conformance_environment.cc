@@ -24,7 +24,7 @@ constexpr char kState[] = "state", kRng[] = "rng";
 
 /// A value's bytes behind a mark, and back. Throws UnknownKey for other bytes.
 template <class Value>
-std::string kept(const char* mark, const Value& value) {
+std::string snapshot_of(const char* mark, const Value& value) {
   return mark + std::string(reinterpret_cast<const char*>(&value), sizeof value);
 }
 template <class Value>
@@ -32,7 +32,7 @@ Value recalled(const char* mark, const std::string& bytes) {
   const std::size_t head = std::strlen(mark);
   if (bytes.size() != head + sizeof(Value) || bytes.compare(0, head, mark) != 0) {
     throw UnknownKey(std::to_string(bytes.size()) + " bytes",
-                     std::string("a ") + mark + " that this environment has kept");
+                     std::string("a ") + mark + " of this environment");
   }
   Value value;
   std::memcpy(&value, bytes.data() + head, sizeof value);
@@ -91,9 +91,9 @@ class ConformanceEnvironment : public Environment {
       Episode& episode = on(slots[row], "env_step");
       Memory memory(episode.memory);
       memory.take_row(actions, row);
-      const std::uint32_t shown = move(episode, memory, earned.observations, row);
-      earned.rewards[row] = make_real(Memory(episode.memory), shown);
-      const bool success = make_flag(Memory(episode.memory), shown + 1);
+      const std::uint32_t element = move(episode, memory, earned.observations, row);
+      earned.rewards[row] = make_real(Memory(episode.memory), element);
+      const bool success = make_flag(Memory(episode.memory), element + 1);
       earned.flags[row] = stepped(episode, success);
       if (earned.flags[row] & (Terminated | Truncated)) episodes_.erase(slots[row]);
       fail_if_told(slots[row], earned.faults);
@@ -103,7 +103,7 @@ class ConformanceEnvironment : public Environment {
   std::string env_get_state(std::uint32_t slot) override {
     const Episode& episode = on(slot, "env_get_state");
     commands_.count("get_state");
-    return kept(kState, episode);
+    return snapshot_of(kState, episode);
   }
 
   void env_set_state(std::uint32_t slot, const std::string& state) override {
@@ -114,7 +114,7 @@ class ConformanceEnvironment : public Environment {
   std::string env_get_random_seed(std::uint32_t slot) override {
     const Episode& episode = on(slot, "env_get_random_seed");
     commands_.count("get_random_seed");
-    return kept(kRng, episode.rng);
+    return snapshot_of(kRng, episode.rng);
   }
 
   void env_set_random_seed(std::uint32_t slot, const std::string& seed) override {

@@ -1,4 +1,4 @@
-// What conformance programs report and are told, as words.
+// Reports and instructions of conformance programs, as text.
 #pragma once
 
 #include <string>

@@ -52,10 +52,10 @@ void read_answers(const std::string& bytes, const std::shared_ptr<const TaskSpec
       return Reply{message, task};
     };
     const auto kind = reply().message->reply_case();
-    const Slots asked{0, 1};
-    if (kind == v1::ExperimentReply::kStarted) attempt([&] { started(reply(), asked, acts); });
-    if (kind == v1::ExperimentReply::kStepped) attempt([&] { stepped(reply(), asked, acts); });
-    if (kind == v1::ExperimentReply::kActed) attempt([&] { acted(reply(), asked); });
+    const Slots requested{0, 1};
+    if (kind == v1::ExperimentReply::kStarted) attempt([&] { started(reply(), requested, acts); });
+    if (kind == v1::ExperimentReply::kStepped) attempt([&] { stepped(reply(), requested, acts); });
+    if (kind == v1::ExperimentReply::kActed) attempt([&] { acted(reply(), requested); });
     attempt([&] { check_answer(*reply().message, v1::ExperimentReply::kDone); });
   }
 }

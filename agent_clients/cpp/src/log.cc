@@ -14,11 +14,6 @@ namespace {
 
 constexpr const char* kLevels[] = {"error", "warning", "info"};
 
-std::string from_environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
 void write_line(const std::string& line) {
   std::cerr << timestamp(std::chrono::system_clock::now()) + " reglue " + line + "\n" << std::flush;
 }
@@ -28,7 +23,7 @@ void write_line(const std::string& line) {
 Log::Log(const Options& options) : most_(wanted()), to_(options.log) {}
 
 Log::Level Log::wanted() {
-  const std::string level = from_environment("REGLUE_LOG");
+  const std::string level = environment_variable("REGLUE_LOG");
   if (level.empty() || level == "warning") return Level::Warning;
   if (level == "error") return Level::Error;
   if (level == "info") return Level::Info;
@@ -42,7 +37,7 @@ void Log::write(Level level, const std::string& line) const {
 }
 
 Trace::Trace() {
-  const std::string wanted = from_environment("REGLUE_TRACE");
+  const std::string wanted = environment_variable("REGLUE_TRACE");
   if (!wanted.empty() && wanted != "0" && wanted != "1") {
     throw UsageError("got REGLUE_TRACE=" + wanted + ", wanted 1 or 0");
   }

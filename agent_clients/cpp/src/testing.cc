@@ -9,8 +9,8 @@
 namespace reglue::testing {
 
 FilledRows observations(const TaskSpec& spec, std::size_t rows) {
-  const auto kept = std::make_shared<const TaskSpec>(spec);
-  return {kept, kept->observations, rows};
+  const auto shared_spec = std::make_shared<const TaskSpec>(spec);
+  return {shared_spec, shared_spec->observations, rows};
 }
 
 void agent_init(Agent& agent, const TaskSpec& spec, const Budget& budget) {

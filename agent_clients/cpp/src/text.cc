@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <iterator>
 
 #include "reglue/errors.h"
@@ -56,6 +57,11 @@ bool is_hidden(std::string_view character) {
 
 }  // namespace
 
+std::string environment_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
     const std::size_t bytes = character(text);
@@ -76,19 +82,19 @@ std::string clean(std::string_view text, std::size_t most) {
 }
 
 std::string printable(std::string_view text) {
-  std::string shown;
+  std::string result;
   while (!text.empty()) {
     const std::size_t bytes = character(text);
     if (bytes == 0) {
-      shown += '?';
+      result += '?';
     } else if (!is_hidden(text.substr(0, bytes))) {
-      shown += text.substr(0, bytes);
+      result += text.substr(0, bytes);
     }
     text.remove_prefix(bytes ? bytes : 1);
   }
-  return shown;
+  return result;
 }
 
-std::string told(std::string_view text) { return printable(clean(text, kMostFaultCharacters)); }
+std::string glue_text(std::string_view text) { return printable(clean(text, kMaxFaultCharacters)); }
 
 }  // namespace reglue

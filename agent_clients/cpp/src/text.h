@@ -1,4 +1,4 @@
-// Texts: what protobuf takes, and what people may see.
+// Texts that protobuf accepts, and texts that are safe to show.
 #pragma once
 
 #include <cstddef>
@@ -7,16 +7,19 @@
 
 namespace reglue {
 
-inline constexpr std::size_t kMostFaultCharacters = 4096;
+inline constexpr std::size_t kMaxFaultCharacters = 4096;
 inline constexpr const char* kNoStdException = "something that is no std::exception was thrown";
 
-/// Whether it is UTF-8.
+/// The environment's variable of that name; empty if it is not set.
+std::string environment_variable(const char* name);
+
+/// Whether `text` is UTF-8.
 bool is_utf8(std::string_view text);
 
 /// The first `most` characters; bytes that are no UTF-8 become `?`.
 std::string clean(std::string_view text, std::size_t most);
 
-/// What a glue says, as it may be shown: printable(), of its first kMostFaultCharacters.
-std::string told(std::string_view text);
+/// The first kMaxFaultCharacters of a glue's text, as printable() shows them.
+std::string glue_text(std::string_view text);
 
 }  // namespace reglue

@@ -32,7 +32,7 @@ TensorSpec tensor(std::string name, std::vector<std::uint32_t> shape) {
   return {std::move(name), Dtype::Float64, std::move(shape), Box{}};
 }
 
-class GoalsTest : public testing::Test {
+class GoalsTest : public ::testing::Test {
  protected:
   GoalsTest() { init({tensor("observation", {3}), tensor("desired_goal", {2})}, 3); }
 

@@ -56,20 +56,21 @@ TEST(JoinString, EntriesComeInAnyOrder) {
   EXPECT_TRUE(join_string.authority.empty());
 }
 
-class BadJoinString : public testing::TestWithParam<std::string> {};
+class BadJoinString : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(BadJoinString, IsRefused) { EXPECT_THROW(parse_join_string(GetParam()), UsageError); }
 
 INSTANTIATE_TEST_SUITE_P(All, BadJoinString,
-                         testing::Values("http://host:1", "reglue://host", "reglue://host:0",
-                                         "reglue://host:65536", "reglue://:1", "reglue://a b:1",
-                                         "reglue://host:1?", "reglue://host:1?ca=",
-                                         "reglue://host:1?ca=AAAA", "reglue://host:1?ca=!",
-                                         "reglue://host:1?token", "reglue://host:1?token=a&token=b",
-                                         "reglue://host:1?later=1", "reglue://host:1?token=%4",
-                                         "reglue://host:1?token=%zz", "reglue://host:1?token=a#b",
-                                         "reglue://2001:db8::7:1", "reglue://[]:1",
-                                         vector().substr(0, 200), "reglue://host:1/path"));
+                         ::testing::Values("http://host:1", "reglue://host", "reglue://host:0",
+                                           "reglue://host:65536", "reglue://:1", "reglue://a b:1",
+                                           "reglue://host:1?",
+                                           "reglue://host:1?ca=", "reglue://host:1?ca=AAAA",
+                                           "reglue://host:1?ca=!", "reglue://host:1?token",
+                                           "reglue://host:1?token=a&token=b",
+                                           "reglue://host:1?later=1", "reglue://host:1?token=%4",
+                                           "reglue://host:1?token=%zz", "reglue://host:1?token=a#b",
+                                           "reglue://2001:db8::7:1", "reglue://[]:1",
+                                           vector().substr(0, 200), "reglue://host:1/path"));
 
 TEST(JoinString, NoMessageRepeatsAToken) {
   const std::string token = "nv0FQqLDsyS1ze8dM3xkXIw7TQGfZ4Jb";
@@ -118,7 +119,8 @@ TEST(JoinString, NoAddressIsRefused) {
 TEST(JoinString, AnAuthorityComesFromAFileOfEitherKind) {
   const std::string der = parse_join_string(vector()).authority;
   for (const std::string& content : {der, to_pem(der), der + der, to_pem(der) + to_pem(der)}) {
-    const std::string path = testing::TempDir() + "reglue-authority-" + std::to_string(::getpid());
+    const std::string path =
+        ::testing::TempDir() + "reglue-authority-" + std::to_string(::getpid());
     std::ofstream(path, std::ios::binary) << content;
     Options options = at("127.0.0.1:1");
     options.ca = path;
@@ -168,7 +170,7 @@ std::string pem_of(EVP_PKEY* key, const char* passphrase = nullptr) {
 
 /// What own_certificate() holds, or says, of a file with that content.
 std::string own_certificate_in(const std::string& held) {
-  const std::string path = testing::TempDir() + "reglue-own-" + std::to_string(::getpid());
+  const std::string path = ::testing::TempDir() + "reglue-own-" + std::to_string(::getpid());
   std::ofstream(path, std::ios::binary) << held;
   setenv("REGLUE_CERT", path.c_str(), 1);
   std::string said;

@@ -56,13 +56,13 @@ TEST(Spec, ASizeOfZeroMakesAnEmptyTensor) {
   EXPECT_EQ(spec.observations[0].row_bytes(), 0U);
 }
 
-class BadSpec : public testing::TestWithParam<std::string> {};
+class BadSpec : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(BadSpec, IsRefused) { EXPECT_THROW(decode_spec(message_of(GetParam())), SpecError); }
 
 INSTANTIATE_TEST_SUITE_P(
     All, BadSpec,
-    testing::Values(
+    ::testing::Values(
         "", kAction, observation("name: 'o' box {}"), observation("name: 'o' dtype: DTYPE_FLOAT32"),
         observation("dtype: DTYPE_FLOAT32 box {}"), observation("name: 'o' dtype: 99 box {}"),
         observation("name: 'o' dtype: DTYPE_INT8 shape: 4294967295 shape: 4294967295 "

@@ -90,7 +90,7 @@ struct Bad {
   Dtype dtype;
   double number;
 };
-class NumberThatDoesNotFit : public testing::TestWithParam<Bad> {};
+class NumberThatDoesNotFit : public ::testing::TestWithParam<Bad> {};
 
 TEST_P(NumberThatDoesNotFit, IsNotWrappedAround) {
   Written written({tensor(GetParam().dtype)});
@@ -100,10 +100,10 @@ TEST_P(NumberThatDoesNotFit, IsNotWrappedAround) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, NumberThatDoesNotFit,
-    testing::Values(Bad{Dtype::Bool, 2}, Bad{Dtype::UInt8, 256}, Bad{Dtype::UInt8, -1},
-                    Bad{Dtype::Int8, 128}, Bad{Dtype::Int8, -129}, Bad{Dtype::Int8, 0.5},
-                    Bad{Dtype::Int16, NAN}, Bad{Dtype::UInt64, std::ldexp(1.0, 64)},
-                    Bad{Dtype::Int64, std::ldexp(1.0, 63)}, Bad{Dtype::Int64, INFINITY}));
+    ::testing::Values(Bad{Dtype::Bool, 2}, Bad{Dtype::UInt8, 256}, Bad{Dtype::UInt8, -1},
+                      Bad{Dtype::Int8, 128}, Bad{Dtype::Int8, -129}, Bad{Dtype::Int8, 0.5},
+                      Bad{Dtype::Int16, NAN}, Bad{Dtype::UInt64, std::ldexp(1.0, 64)},
+                      Bad{Dtype::Int64, std::ldexp(1.0, 63)}, Bad{Dtype::Int64, INFINITY}));
 
 TEST(Rows, TheLeastAndGreatestWholeNumbersFit) {
   Written written({tensor(Dtype::Int8), tensor(Dtype::Int64)});

@@ -48,7 +48,7 @@ TEST(Words, OfAGlueAreCutAndLoseWhatTerminalsObey) {
   for (const auto& each : cases()) {
     const std::string words = repeated(each["told"], each.value("times", 1));
     const std::string shown = repeated(each["shown"], each.value("shown_times", 1));
-    EXPECT_EQ(told(words), shown) << each["what"];
+    EXPECT_EQ(glue_text(words), shown) << each["what"];
     EXPECT_EQ(StreamEnded(words).what(), shown) << each["what"];
   }
 }

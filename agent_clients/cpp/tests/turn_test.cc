@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMost = 1 << 20;
 
-class TurnBytes : public testing::Test {
+class TurnBytes : public ::testing::Test {
  protected:
   TurnBytes() {
     v1::TaskSpec message;

@@ -14,7 +14,7 @@
 namespace reglue {
 namespace {
 
-class UnixSocketFrames : public testing::Test {
+class UnixSocketFrames : public ::testing::Test {
  protected:
   UnixSocketFrames() {
     int ends[2];
@@ -111,7 +111,7 @@ TEST(UnixSocketPath, KeepsItsLastTwoPartsWhereAnotherFolderIsNamed) {
 }
 
 TEST(UnixSocketPath, OfAnotherServiceIsNone) {
-  const std::string folder = testing::TempDir() + "reglue-" + std::to_string(::getpid());
+  const std::string folder = ::testing::TempDir() + "reglue-" + std::to_string(::getpid());
   ASSERT_EQ(::mkdir(folder.c_str(), 0700), 0);
   const std::string path = folder + "/agent";
   EXPECT_EQ(foreign(path), "");  // not there: connect() tells

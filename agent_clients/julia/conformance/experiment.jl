@@ -22,12 +22,15 @@ function attempt(program::Program, instruction)
     try
         return something(carry_out(program, instruction), "")
     catch error
-        error isa RoutineRefused && return "refused $(error.kind) $(error.message)"
-        error isa AgentFault && return "agent fault $(error.message)"
-        error isa EnvironmentFault && return "environment fault $(error.message)"
+        error isa RoutineRefused && return "refused $(error.kind) $(as_the_glue(error.message, Reglue.REFUSED_SLOTS))"
+        error isa AgentFault && return "agent fault $(as_the_glue(error.message, Reglue.FAILED_SLOTS))"
+        error isa EnvironmentFault && return "environment fault $(as_the_glue(error.message, Reglue.FAILED_SLOTS))"
         rethrow()
     end
 end
+
+"The message with slots counted from 0."
+as_the_glue(message, pattern) = Reglue.shift_slots(message, pattern, -1)
 
 "What was seen, in words, or nothing."
 function carry_out(program::Program, instruction)

@@ -50,6 +50,8 @@ include("agent_calls.jl")
 include("environment_calls.jl")
 include("rows.jl")
 include("experiment.jl")
+include("routines.jl")
+include("half_steps.jl")
 include("connect.jl")
 include("precompile.jl")
 

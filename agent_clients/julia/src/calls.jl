@@ -21,24 +21,24 @@ tensor_specs(memory::Ptr{CTensor}, count) = TensorSpec[tensor_spec(unsafe_load(m
 
 function tensor_spec(tensor::CTensor)
     # Row-major there, column-major here: the axes reverse, and every element stays in place.
-    shape = Tuple(Int.(reverse(kept(tensor.shape, tensor.axes))))
+    shape = Tuple(Int.(reverse(copied(tensor.shape, tensor.axes))))
     return TensorSpec{DTYPES[tensor.dtype],length(shape)}(unsafe_string(tensor.name), shape, domain(tensor))
 end
 
 function domain(tensor::CTensor)
-    tensor.domain == 1 && return Box(kept(tensor.low, tensor.lows), kept(tensor.high, tensor.highs))
+    tensor.domain == 1 && return Box(copied(tensor.low, tensor.lows), copied(tensor.high, tensor.highs))
     tensor.domain == 2 && return Discrete(unsafe_load(tensor.n), tensor.start)
-    tensor.domain == 3 && return MultiDiscrete(kept(tensor.n, tensor.ns))
+    tensor.domain == 3 && return MultiDiscrete(copied(tensor.n, tensor.ns))
     return MultiBinary()
 end
 
 function turn(call::CCall, task::TypedSpec, is_shared::Bool)
     phase, goals = Phase(call.phase), task.goals
     return Turn(
-        Ends(slots(call.end_slots, call.ends), kept(Ptr{EndKind}(call.end_kinds), call.ends), phase, goals),
-        Steps(slots(call.step_slots, call.steps), kept(call.step_flags, call.steps), phase, goals),
-        Starts(slots(call.start_slots, call.starts), kept(call.start_seeds, call.starts), phase, goals),
-        kept(call.rewards, call.ends + call.steps),
+        Ends(slots(call.end_slots, call.ends), copied(Ptr{EndKind}(call.end_kinds), call.ends), phase, goals),
+        Steps(slots(call.step_slots, call.steps), copied(call.step_flags, call.steps), phase, goals),
+        Starts(slots(call.start_slots, call.starts), copied(call.start_seeds, call.starts), phase, goals),
+        copied(call.rewards, call.ends + call.steps),
         task,
         call.observations,
         call.actions,
@@ -55,4 +55,4 @@ end
 slots(memory::Ptr{UInt32}, count::Integer) = Int[Int(unsafe_load(memory, i)) + 1 for i in 1:count]
 
 "A copy of small things, which an agent may keep."
-kept(memory::Ptr{T}, count::Integer) where {T} = T[unsafe_load(memory, i) for i in 1:count]
+copied(memory::Ptr{T}, count::Integer) where {T} = T[unsafe_load(memory, i) for i in 1:count]

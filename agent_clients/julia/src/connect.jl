@@ -17,7 +17,7 @@ Play the agent or the environment until the glue says farewell; returns its word
 A connection that breaks is made again as long as the glue allows, and every call is carried out once.
 
 Throws `Unreachable`, `Refused`, `SessionLost`, `UsageError`, and whatever the agent or environment throws: that is
-printed to stderr with its stack trace, then told to the glue, then thrown.
+printed to stderr with its stack trace, then sent to the glue, then thrown.
 """
 connect(player::Union{Agent,Environment}; options...) = play_session(player, Ref(false); options...)
 
@@ -29,7 +29,7 @@ connect(player::Union{Agent,Environment}; options...) = play_session(player, Ref
 A whole program: play a session as [`Reglue.connect`](@ref), or that of an [`Experiment`](@ref), and leave the process
 when it is over. What went wrong is said on stderr, once. Exit codes are those of `reglue join`: 0 after a farewell, 1
 if the agent, environment or program failed or the glue went away, 2 for wrong usage and if the glue refused, 130 after
-Ctrl-C and 143 after SIGTERM, of which the glue is told; with `handle_signals = false` SIGTERM does what Julia does.
+Ctrl-C and 143 after SIGTERM, which the glue learns of; with `handle_signals = false` SIGTERM does what Julia does.
 """
 main(player::Union{Agent,Environment}; handle_signals = true, options...) =
     leave(has_failed -> say(play_session(player, has_failed; options...)), handle_signals)
@@ -37,7 +37,7 @@ main(player::Union{Agent,Environment}; handle_signals = true, options...) =
 main(program; handle_signals = true, options...) = leave(_ -> Experiment(program; options...), handle_signals)
 
 function leave(@nospecialize(session), handle_signals)
-    Base.exit_on_sigint(false)  # Ctrl-C is thrown, and the glue is told before the process ends
+    Base.exit_on_sigint(false)  # Ctrl-C is thrown, and the glue hears of it before the process ends
     has_failed = Ref(false)
     code = try
         handle_signals && handle_termination()

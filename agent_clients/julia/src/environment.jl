@@ -58,7 +58,7 @@ struct Earned{O<:ShownObservations}
     rewards::Vector{Float64}  # of the actions, task units, unclipped, finite
     terminated::Vector{Bool}  # the task ended
     truncated::Vector{Bool}  # time ran out
-    success::Vector{Bool}  # the task's own flag, at this step; agents are not told
+    success::Vector{Bool}  # the task's own flag, at this step; agents do not see it
     observations::O
     faults::Dict{Int,String}
 end

@@ -14,15 +14,15 @@ offers(environment::T) where {T<:Environment} =
     UInt32(16) * !tells_success(environment)
 
 "Returns the task."
-function answer!(@nospecialize(environment::Environment), handle, call::Ptr{Cvoid}, @nospecialize(task))
-    told = unsafe_load(Ptr{CEnvironmentCall}(call))
-    if told.kind == ENV_PLAY
-        play!(environment, handle, told, task)
+function answer!(@nospecialize(environment::Environment), handle, memory::Ptr{Cvoid}, @nospecialize(task))
+    call = unsafe_load(Ptr{CEnvironmentCall}(memory))
+    if call.kind == ENV_PLAY
+        play!(environment, handle, call, task)
         return task
     end
     try
-        told.kind == ENV_INIT && return init!(environment, handle, Int(told.slots))
-        routine!(environment, handle, told, Int(told.slot) + 1)
+        call.kind == ENV_INIT && return init!(environment, handle, Int(call.slots))
+        routine!(environment, handle, call, Int(call.slot) + 1)
     catch error
         error isa RoutineRefused || rethrow()
         refuse!(handle, error)
@@ -38,24 +38,24 @@ function init!(@nospecialize(environment), handle, slots)
 end
 
 "The next `reglue_environment_next` answers routines that return nothing."
-function routine!(@nospecialize(environment), handle, told::CEnvironmentCall, slot)
-    told.kind == ENV_GET_STATE && return keep(handle, env_get_state(environment, slot))
-    told.kind == ENV_SET_STATE && return env_set_state!(environment, slot, kept_bytes(told))
-    told.kind == ENV_GET_RANDOM_SEED && return keep(handle, env_get_random_seed(environment, slot))
-    told.kind == ENV_SET_RANDOM_SEED && return env_set_random_seed!(environment, slot, kept_bytes(told))
-    told.kind == ENV_STANDARDIZE && return env_standardize_randomness!(environment, told.seed)
-    told.kind == ENV_CLEANUP && return env_cleanup!(environment)
-    if told.kind == ENV_MESSAGE
-        answer = text_of("the answer of env_message", env_message(environment, unsafe_string(told.text)))
+function routine!(@nospecialize(environment), handle, call::CEnvironmentCall, slot)
+    call.kind == ENV_GET_STATE && return keep(handle, env_get_state(environment, slot))
+    call.kind == ENV_SET_STATE && return env_set_state!(environment, slot, snapshot_bytes(call))
+    call.kind == ENV_GET_RANDOM_SEED && return keep(handle, env_get_random_seed(environment, slot))
+    call.kind == ENV_SET_RANDOM_SEED && return env_set_random_seed!(environment, slot, snapshot_bytes(call))
+    call.kind == ENV_STANDARDIZE && return env_standardize_randomness!(environment, call.seed)
+    call.kind == ENV_CLEANUP && return env_cleanup!(environment)
+    if call.kind == ENV_MESSAGE
+        answer = text_of("the answer of env_message", env_message(environment, unsafe_string(call.text)))
         check(handle, @gc_safe ccall(symbol(:reglue_environment_answer), Cint, (Ptr{Cvoid}, Cstring), handle, answer))
     end
 end
 
-kept_bytes(told::CEnvironmentCall) = kept(Ptr{UInt8}(told.kept), told.kept_bytes)
+snapshot_bytes(call::CEnvironmentCall) = copied(Ptr{UInt8}(call.snapshot), call.snapshot_bytes)
 
 function keep(handle, bytes)
     bytes = Vector{UInt8}(bytes)
-    check(handle, @gc_safe ccall(symbol(:reglue_environment_keep), Cint, (Ptr{Cvoid}, Ptr{UInt8}, Csize_t),
+    check(handle, @gc_safe ccall(symbol(:reglue_environment_snapshot), Cint, (Ptr{Cvoid}, Ptr{UInt8}, Csize_t),
         handle, bytes, length(bytes)))
 end
 
@@ -71,12 +71,12 @@ function refuse!(handle, refused::RoutineRefused)
 end
 
 "Steps, then starts. What the environment throws fails all slots of the exchange; the session goes on."
-function play!(@nospecialize(environment), handle, told::CEnvironmentCall, task::TypedSpec)
-    stepping, starting = slots(told.step_slots, told.steps), slots(told.start_slots, told.starts)
+function play!(@nospecialize(environment), handle, call::CEnvironmentCall, task::TypedSpec)
+    stepping, starting = slots(call.step_slots, call.steps), slots(call.start_slots, call.starts)
     faults = Dict{Int,String}()
     try
-        isempty(stepping) || step!(environment, told, task, stepping, faults)
-        isempty(starting) || start!(environment, told, task, starting, faults)
+        isempty(stepping) || step!(environment, call, task, stepping, faults)
+        isempty(starting) || start!(environment, call, task, starting, faults)
         check_faults(faults, [stepping; starting])
     catch error
         error isa InterruptException && rethrow()
@@ -100,60 +100,60 @@ function check_faults(faults, slots)
     end
 end
 
-function step!(@nospecialize(environment), told, task::TypedSpec, slots, faults)
+function step!(@nospecialize(environment), call, task::TypedSpec, slots, faults)
     many = length(slots)
     is_shared = zero_copy(environment)
-    shown = ShownObservations(task.observation_names, rows_at(task.observations, told.observations, 0, many, is_shared))
+    shown = ShownObservations(task.observation_names, rows_at(task.observations, call.observations, 0, many, is_shared))
     earned = Earned(zeros(many), fill(false, many), fill(false, many), fill(false, many), shown, faults)
-    actions = ChosenActions(task.action_names, rows_at(task.actions, told.actions, 0, many, is_shared))
+    actions = ChosenActions(task.action_names, rows_at(task.actions, call.actions, 0, many, is_shared))
     env_step!(environment, earned, actions, slots)
-    write_rows!(told.observations, 0, many, task.observations, shown.arrays)
+    write_rows!(call.observations, 0, many, task.observations, shown.arrays)
     for i in 1:many
-        unsafe_store!(told.rewards, earned.rewards[i], i)
+        unsafe_store!(call.rewards, earned.rewards[i], i)
         flags = earned.terminated[i] | earned.truncated[i] << 1 | earned.success[i] << 2
-        unsafe_store!(told.flags, flags % UInt8, i)
+        unsafe_store!(call.flags, flags % UInt8, i)
     end
 end
 
-function start!(@nospecialize(environment), told, task::TypedSpec, slots, faults)
-    shown = rows_at(task.observations, told.observations, told.steps, told.starts, zero_copy(environment))
+function start!(@nospecialize(environment), call, task::TypedSpec, slots, faults)
+    shown = rows_at(task.observations, call.observations, call.steps, call.starts, zero_copy(environment))
     begun = Begun(ShownObservations(task.observation_names, shown), faults)
-    cells = Cell[cell(unsafe_load(told.cells, i)) for i in 1:told.starts]
+    cells = Cell[cell(unsafe_load(call.cells, i)) for i in 1:call.starts]
     env_start!(environment, begun, Cells(slots, cells))
-    write_rows!(told.observations, told.steps, told.starts, task.observations, shown)
+    write_rows!(call.observations, call.steps, call.starts, task.observations, shown)
 end
 
-cell(told::CCell) =
-    Cell(unsafe_string(told.task), told.variant, told.seed, told.repeat, Phase(told.phase), told.steps)
+cell(from::CCell) =
+    Cell(unsafe_string(from.task), from.variant, from.seed, from.repeat, Phase(from.phase), from.steps)
 
 # A spec as the library reads it.
 
 function give_spec(handle, spec::TaskSpec, tasks, offers)
-    kept = Any[]  # what pointers point to
-    observations, actions = c_tensors(spec.observations, kept), c_tensors(spec.actions, kept)
+    roots = Any[]  # what pointers point to
+    observations, actions = c_tensors(spec.observations, roots), c_tensors(spec.actions, roots)
     names = String[text_of("a task's name", name) for (name, _) in tasks]
     variants = UInt32[whole(UInt32, "variants", many; least = 1) for (_, many) in tasks]
     extra = text_of("extra", spec.extra)
-    GC.@preserve kept observations actions names extra begin
-        told = CSpec(
+    GC.@preserve roots observations actions names extra begin
+        c_spec = CSpec(
             pointer(observations), pointer(actions), length(observations), length(actions), spec.reward_range...,
             spec.discount, whole(UInt32, "horizon", spec.horizon), 0, spec.continuing, spec.rewards_in_evaluation,
             c_text(extra),
         )
         offered = CTask[CTask(c_text(name), many, 0) for (name, many) in zip(names, variants)]
         check(handle, @gc_safe ccall(symbol(:reglue_environment_ready), Cint,
-            (Ptr{Cvoid}, Ref{CSpec}, Ptr{CTask}, Csize_t, UInt32), handle, told, offered, length(offered), offers))
+            (Ptr{Cvoid}, Ref{CSpec}, Ptr{CTask}, Csize_t, UInt32), handle, c_spec, offered, length(offered), offers))
     end
 end
 
-c_tensors(specs, kept) = CTensor[c_tensor(spec, kept) for spec in specs]
+c_tensors(specs, roots) = CTensor[c_tensor(spec, roots) for spec in specs]
 
-function c_tensor(spec::TensorSpec, kept)
+function c_tensor(spec::TensorSpec, roots)
     dtype = findfirst(isequal(eltype(spec)), DTYPES)
     dtype === nothing && throw(UsageError("got elements of $(eltype(spec)) for \"$(spec.name)\", wanted one of $DTYPES"))
     name, shape = text_of("a tensor's name", spec.name), UInt32[whole(UInt32, "size", each) for each in reverse(size(spec))]
     kind, low, high, n, start = parts(spec.domain)
-    push!(kept, name, shape, low, high, n)
+    push!(roots, name, shape, low, high, n)
     return CTensor(
         c_text(name), pointer(shape), length(shape), dtype, kind, 0, 0, 0,
         pointer(low), length(low), pointer(high), length(high), pointer(n), length(n), start,

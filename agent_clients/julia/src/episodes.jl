@@ -96,16 +96,16 @@ Base.setindex!(row::ActionRow, value, places::Int...) = used(row).array[places..
 
 # `action[] = …` is all of it; `action .= …` broadcasts.
 function Base.setindex!(row::ActionRow, values)
-    given = size(values)
-    given == size(row) || prod(given) == length(row) == 1 || throw(wrong_size(row, given))
+    got = size(values)
+    got == size(row) || prod(got) == length(row) == 1 || throw(wrong_size(row, got))
     return write!(used(row), values)
 end
 
 Base.Broadcast.materialize!(to::ActionRow, values) = write!(used(to), values)
 Base.Broadcast.materialize!(to::ActionRow, values::Base.Broadcast.Broadcasted) = write!(used(to), values)
 
-wrong_size(row::ActionRow, given) =
-    UsageError("got values of size $given for \"$(row.name)\", wanted $(described(row.array))")
+wrong_size(row::ActionRow, got) =
+    UsageError("got values of size $got for \"$(row.name)\", wanted $(described(row.array))")
 
 check_used(row::ActionRow, routine) = row.is_used || throw(UsageError(
     "got no action from $routine, wanted \"$(row.name)\" of `action` written, $(described(row.array)), as in " *

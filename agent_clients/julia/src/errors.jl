@@ -53,7 +53,7 @@ struct SessionLost <: ReglueError
     message::String
 end
 
-# What is wrong with a number or a text, before the library is given it.
+# Checks of numbers and texts before they go to the library.
 
 "Whether that type can hold the value as it is."
 holds(::Type{T}, value) where {T} = false

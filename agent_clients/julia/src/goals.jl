@@ -3,8 +3,8 @@
 """
     Goals
 
-What was seen of goals, by slot. Every part of a [`Turn`](@ref) has the session's, `starts.goals`: an agent may keep
-it, for [`get_goal`](@ref) in routines that are given no part.
+The newest goal of each slot. Every part of a [`Turn`](@ref) has the session's, `starts.goals`: an agent may keep
+it, for [`get_goal`](@ref) in routines without such an argument.
 """
 struct Goals
     spec::TaskSpec
@@ -23,8 +23,8 @@ end
     get_goal(part, slot) -> Dict{String,Array}
 
 The newest goal that was seen in `slot`, by the names of its tensors: copies, each of `size(spec)`. `part` is what
-[`agent_start!`](@ref), [`agent_step!`](@ref) or [`agent_end!`](@ref) is given last, a [`Turn`](@ref), or
-[`Goals`](@ref) that were kept. Where a slot ends and starts in one turn, its goal is the start's.
+[`agent_start!`](@ref), [`agent_step!`](@ref) or [`agent_end!`](@ref) takes last, a [`Turn`](@ref), or
+a stored [`Goals`](@ref). Where a slot ends and starts in one turn, its goal is the start's.
 
 Tensors of goals are called `desired_goal`, or end so, as `state_desired_goal`. Throws UsageError where the task shows
 none, where nothing was seen in that slot yet, and for a slot that there is not.

@@ -29,8 +29,8 @@ function Joining(
 )
     haskey(TRANSPORTS, transport) ||
         throw(UsageError("got transport :$transport, wanted :auto, :grpc or :unix"))
-    given = (address = address, token = token, ca = ca, tls_name = tls_name, name = name)
-    texts = map((option, text) -> text === nothing ? nothing : text_of(string(option), text), keys(given), values(given))
+    named = (address = address, token = token, ca = ca, tls_name = tls_name, name = name)
+    texts = map((option, text) -> text === nothing ? nothing : text_of(string(option), text), keys(named), values(named))
     return Joining(texts, connect_timeout_s, TRANSPORTS[transport])
 end
 
@@ -71,8 +71,20 @@ function error_of(code, words)
     kind == :UNREACHABLE && return Unreachable(words)
     kind in (:REFUSED, :WRONG_TOKEN, :WRONG_VERSION, :WRONG_TLS, :BUSY) && return Refused(kind, words)
     kind == :LOST && return SessionLost(words)
-    kind == :AGENT_FAULT && return AgentFault(words)
-    kind == :ENVIRONMENT_FAULT && return EnvironmentFault(words)
-    kind in REFUSALS && return RoutineRefused(kind, words)
+    kind == :AGENT_FAULT && return AgentFault(shift_slots(words, FAILED_SLOTS, 1))
+    kind == :ENVIRONMENT_FAULT && return EnvironmentFault(shift_slots(words, FAILED_SLOTS, 1))
+    kind in REFUSALS && return RoutineRefused(kind, shift_slots(words, REFUSED_SLOTS, 1))
     return UsageError(words)
 end
+
+# The glue counts slots from 0, Julia from 1.
+
+"How the glue names slots, and the range that they must be in, where it refuses a routine."
+const REFUSED_SLOTS = r"\bslot \d+(, wanted \d+ to \d+)?|\bslots \[[\d, ]*\]"
+
+"How the glue names slots that failed; what else a fault says is the agent's or the environment's own text."
+const FAILED_SLOTS = r"^slot \d+(?=: | is lost: )|^the agent gave up its episode in slots \[[\d, ]*\]"m
+
+"`text`, with `by` added to every number in what matches `pattern`."
+shift_slots(text, pattern, by) =
+    replace(text, pattern => part -> replace(part, r"\d+" => number -> string(parse(Int, number) + by)))

@@ -59,16 +59,16 @@ goes on. Between entering and leaving, only the call itself runs, with arguments
 """
 macro gc_safe(call)
     address, result, types, arguments = call.args[2], call.args[3], call.args[4].args, call.args[5:end]
-    kept, given = [gensym(:kept) for _ in arguments], [gensym(:given) for _ in arguments]
-    keep = [:($to = Base.cconvert($(esc(type)), $(esc(from)))) for (to, type, from) in zip(kept, types, arguments)]
-    give = [:($to = Base.unsafe_convert($(esc(type)), $from)) for (to, type, from) in zip(given, types, kept)]
+    roots, values = [gensym(:root) for _ in arguments], [gensym(:value) for _ in arguments]
+    convert = [:($to = Base.cconvert($(esc(type)), $(esc(from)))) for (to, type, from) in zip(roots, types, arguments)]
+    unwrap = [:($to = Base.unsafe_convert($(esc(type)), $from)) for (to, type, from) in zip(values, types, roots)]
     return quote
         address = $(esc(address))
-        $(keep...)
-        GC.@preserve $(kept...) begin
-            $(give...)
+        $(convert...)
+        GC.@preserve $(roots...) begin
+            $(unwrap...)
             state = ccall(:jl_gc_safe_enter, Int8, ())
-            code = ccall(address, $(esc(result)), ($(map(esc, types)...),), $(given...))
+            code = ccall(address, $(esc(result)), ($(map(esc, types)...),), $(values...))
             ccall(:jl_gc_safe_leave, Cvoid, (Int8,), state)
         end
         code
@@ -194,7 +194,7 @@ struct CEnvironmentCall
     observations::Ptr{Ptr{Cvoid}}
     spec::Ptr{CSpec}
     text::Cstring
-    kept::Ptr{Cvoid}
-    kept_bytes::UInt64
+    snapshot::Ptr{Cvoid}
+    snapshot_bytes::UInt64
     seed::UInt64
 end

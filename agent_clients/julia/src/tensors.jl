@@ -112,8 +112,8 @@ Base.Broadcast.materialize!(to::Written, values::Base.Broadcast.Broadcasted) = w
 
 function write!(to, values)
     values = Base.Broadcast.broadcastable(values)
-    given = map(length, axes(values))
-    fits(given, size(to.array)) || throw(wrong_size(to, given))
+    got = map(length, axes(values))
+    fits(got, size(to.array)) || throw(wrong_size(to, got))
     return Base.Broadcast.materialize!(to.array, Base.Broadcast.broadcasted(value -> element(to, value), values))
 end
 
@@ -128,12 +128,12 @@ end
 "Whether values of that size broadcast to an array of the other."
 fits(::Tuple{}, ::Tuple{}) = true
 fits(::Tuple{}, ::Tuple) = true
-fits(given::Tuple, ::Tuple{}) = all(isequal(1), given)
-fits(given::Tuple, wanted::Tuple) =
-    (given[1] == 1 || given[1] == wanted[1]) && fits(Base.tail(given), Base.tail(wanted))
+fits(got::Tuple, ::Tuple{}) = all(isequal(1), got)
+fits(got::Tuple, wanted::Tuple) =
+    (got[1] == 1 || got[1] == wanted[1]) && fits(Base.tail(got), Base.tail(wanted))
 
-wrong_size(to, given) = UsageError(
-    "got values of size $given for \"$(to.name)\", wanted $(described(to.array)), whose last axis is that of " *
+wrong_size(to, got) = UsageError(
+    "got values of size $got for \"$(to.name)\", wanted $(described(to.array)), whose last axis is that of " *
     "slots, or a size that broadcasts to it",
 )
 

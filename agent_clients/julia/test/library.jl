@@ -26,6 +26,22 @@
         @test words(UsageError, () -> Experiment(; address = "127.0.0.1:1", connect_timeout_s = 0.001, timeout_s = 0)) ==
               "got timeout_s 0, wanted 0.001 to 1e9"
     end
+    @testset "the glue's slots are counted from 1, and nothing else is" begin
+        error_of(code, text) = Reglue.error_of(Cint(code), text).message  # codes of reglue.h
+        out_of_order, out_of_domain, agent_fault, environment_fault = 31, 34, 40, 41
+        @test error_of(out_of_domain, "got slot 5, wanted 0 to 2") == "got slot 6, wanted 1 to 3"
+        @test error_of(out_of_domain, "got slots [0, 9], wanted each at most once") ==
+              "got slots [1, 10], wanted each at most once"
+        @test error_of(out_of_domain, "got seed 5, wanted 0 to 2") == "got seed 5, wanted 0 to 2"
+        @test error_of(out_of_order, "got RL_step in slot 0, which has no episode, wanted RL_start first") ==
+              "got RL_step in slot 1, which has no episode, wanted RL_start first"
+        @test error_of(environment_fault, "slot 0: it broke in slot 7\nslot 2: 3 to 4") ==
+              "slot 1: it broke in slot 7\nslot 3: 3 to 4"
+        @test error_of(environment_fault, "slot 4 is lost: it broke") == "slot 5 is lost: it broke"
+        @test error_of(agent_fault, "the agent gave up its episode in slots [0, 1]") ==
+              "the agent gave up its episode in slots [1, 2]"
+        @test error_of(agent_fault, "KeyError in slot 0") == "KeyError in slot 0"
+    end
     @testset "an experiment may be closed twice" begin
         rl = Experiment(Reglue.Handle("reglue_experiment_", C_NULL), nothing)
         @test close(rl) === close(rl) === nothing

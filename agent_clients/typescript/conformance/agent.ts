@@ -16,7 +16,7 @@ import { answer } from "./commands.js";
 import { bytesOf, elements, fold, START } from "./rule.js";
 import { budgetWords, parted, specWords } from "./words.js";
 
-/** Every action is a function of all that its slot was ever told. */
+/** Every action is a function of everything that its slot ever received. */
 export class ConformanceAgent extends Agent {
   readonly counts = {
     init: 0,

@@ -79,14 +79,14 @@ export class ConformanceEnvironment extends Environment {
   override envStart({ slots, cells }: Cells): Begun {
     this.counts.start += slots.length;
     slots.forEach((slot, row) => this.#episodes.set(slot, begun(this.#numbered(cells[row]!))));
-    const { observations } = this.#shown(slots, []);
+    const { observations } = this.#observations(slots, []);
     return { observations, faults: this.#faults(slots) };
   }
 
   override envStep(actions: Arrays, slots: Uint32Array): Earned {
     this.counts.step += slots.length;
     const taken = this.spec.actions.map(({ name }) => actions[name]!);
-    const { observations, rewards, success } = this.#shown(slots, taken);
+    const { observations, rewards, success } = this.#observations(slots, taken);
     const [terminated, truncated]: [boolean[], boolean[]] = [[], []];
     slots.forEach((slot, row) => {
       const episode = this.#on(slot, "env_step");
@@ -106,7 +106,7 @@ export class ConformanceEnvironment extends Environment {
   }
 
   override envSetState(slot: number, state: Uint8Array): void {
-    this.#episodes.set(slot, kept(STATE, state) as Episode);
+    this.#episodes.set(slot, unmarked(STATE, state) as Episode);
     this.counts.set_state++;
   }
 
@@ -118,7 +118,7 @@ export class ConformanceEnvironment extends Environment {
 
   override envSetRandomSeed(slot: number, seed: Uint8Array): void {
     const episode = this.#on(slot, "env_set_random_seed");
-    episode.rng = kept(RANDOM, seed) as number;
+    episode.rng = unmarked(RANDOM, seed) as number;
     this.counts.set_random_seed++;
   }
 
@@ -154,7 +154,7 @@ export class ConformanceEnvironment extends Environment {
   }
 
   /** The slots' memories take in their rows and their rng; what they show then. */
-  #shown(slots: Uint32Array, taken: readonly Rows[]) {
+  #observations(slots: Uint32Array, taken: readonly Rows[]) {
     const memories = Array.from(slots, (slot, row) => {
       const episode = this.#on(slot, "env_step");
       for (const rows of taken) episode.memory = fold(episode.memory, bytesOf(rows.row(row)));
@@ -174,7 +174,7 @@ export class ConformanceEnvironment extends Environment {
     };
   }
 
-  /** The slot that was told to fail, if it plays now. */
+  /** The slot that must fail, if it plays now. */
   #faults(slots: Uint32Array): ReadonlyMap<number, string> {
     const failing = this.#failing;
     if (failing === undefined || !slots.includes(failing)) return new Map();
@@ -202,11 +202,11 @@ function begun({ task, variant, phase, steps, seed, repeat }: Cell): Episode {
   };
 }
 
-/** What was kept behind a mark. Throws UnknownKey for other bytes. */
-function kept(mark: string, bytes: Uint8Array): unknown {
+/** The value behind a mark. Throws UnknownKey for other bytes. */
+function unmarked(mark: string, bytes: Uint8Array): unknown {
   const text = Buffer.from(bytes).toString();
   if (!text.startsWith(mark)) {
-    throw new UnknownKey(`${bytes.length} bytes`, `a ${mark}that this environment has kept`);
+    throw new UnknownKey(`${bytes.length} bytes`, `a ${mark}of this environment`);
   }
   return JSON.parse(text.slice(mark.length));
 }

@@ -84,7 +84,7 @@ class Corridor extends Environment {
     if (cell === undefined || cell >= LENGTH || steps === undefined || steps > MOST_STEPS) {
       throw new UnknownKey(`${state.length} bytes`, "a state that this environment gave");
     }
-    this.#walks.set(slot, { cell, steps, rng: kept(state.subarray(STATE_BYTES)) });
+    this.#walks.set(slot, { cell, steps, rng: restoredRng(state.subarray(STATE_BYTES)) });
   }
 
   override envGetRandomSeed(slot: number): Uint8Array {
@@ -92,7 +92,7 @@ class Corridor extends Environment {
   }
 
   override envSetRandomSeed(slot: number, seed: Uint8Array): void {
-    this.#on(slot, "env_set_random_seed").rng = kept(seed);
+    this.#on(slot, "env_set_random_seed").rng = restoredRng(seed);
   }
 
   override envStandardizeRandomness(seed: bigint): void {
@@ -123,7 +123,7 @@ function discrete(n: bigint) {
 }
 
 /** A generator's state. Throws UnknownKey. */
-function kept(bytes: Uint8Array): Rng {
+function restoredRng(bytes: Uint8Array): Rng {
   try {
     return Rng.fromBytes(bytes);
   } catch {

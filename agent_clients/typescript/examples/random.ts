@@ -14,12 +14,12 @@ class RandomAgent extends EpisodeAgent {
   override newEpisode(seed: bigint): AgentEpisode {
     const rng = new Rng(seed);
     const act = (): Record<string, number[]> =>
-      Object.fromEntries(this.spec.actions.map((tensor) => [tensor.name, drawn(tensor, rng)]));
+      Object.fromEntries(this.spec.actions.map((tensor) => [tensor.name, sample(tensor, rng)]));
     return { start: act, step: act };
   }
 }
 
-function drawn(tensor: TensorSpec, rng: Rng): number[] {
+function sample(tensor: TensorSpec, rng: Rng): number[] {
   return Array.from({ length: tensor.size }, (_, element) => draw(tensor, element, rng));
 }
 

@@ -29,7 +29,7 @@ const FAINTEST = 0.01; // a trace below it is forgotten: it would cost more than
 /** What all episodes share: one linear value function. */
 class Sarsa extends EpisodeAgent {
   tilings!: Tilings;
-  first = 0; // the least action
+  first = 0; // the smallest action
   weights: Map<number, number>[] = []; // by action: feature -> weight
   isFrozen = false;
 

@@ -19,9 +19,9 @@ export class Tilings {
     readonly tiles: number,
   ) {
     const all = Array.from({ length: tilings }, (_, tiling) => tiling);
-    this.#sides = Array.from(low, (least, d) => ({
-      low: least,
-      scale: tiles / (high[d]! - least), // tiles a unit
+    this.#sides = Array.from(low, (min, d) => ({
+      low: min,
+      scale: tiles / (high[d]! - min), // tiles a unit
       // In direction d tiling t is moved by t/tilings times 1, 3, 5, …: odd numbers keep the
       // tilings from lying along a diagonal (page 220, after Miller and Glanz 1996).
       moves: all.map((tiling) => ((tiling * (2 * d + 1)) % tilings) / tilings),

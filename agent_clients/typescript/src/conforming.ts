@@ -28,7 +28,7 @@ export interface Part {
 /** What the rows are called, and the error of rows that do not fit. */
 export interface Kind {
   readonly noun: "action" | "observation";
-  /** What is asked where there is no answer at all. */
+  /** The question to ask where there is no answer at all. */
   readonly whereAre: string;
   readonly misfit: (what: string, got: string, wanted: string) => Error;
 }
@@ -44,7 +44,7 @@ export function copied(answer: Answer): Answer {
 }
 
 /**
- * Elements of each tensor, in their order. They may be the author's own array.
+ * Elements of each tensor, in their order. They may be the author's array.
  *
  * Throws the kind's error for other names, for a wrong count of numbers, and for integers that do
  * not fit their dtype.
@@ -126,8 +126,8 @@ function fitting(
   const [got, shape] = [shapeOf(values), [rows, ...tensor.shape]];
   const hasRows = values instanceof Rows || got?.length !== 1; // else numbers one after another
   if (got === undefined || (hasRows && !isSameOrder(got, shape))) {
-    const told = got === undefined ? "rows of different lengths" : `shape [${got.join()}]`;
-    throw misfit(what, told, `[${shape.join()}]: one row a slot`);
+    const shapes = got === undefined ? "rows of different lengths" : `shape [${got.join()}]`;
+    throw misfit(what, shapes, `[${shape.join()}]: one row a slot`);
   }
   const type = elementsType(tensor.dtype);
   if (given instanceof type && tensor.dtype !== "bool") return given;

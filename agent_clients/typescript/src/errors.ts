@@ -5,9 +5,9 @@
  * environment's as a benchmark program sees them (AgentFault, EnvironmentFault), a refused peer's
  * (Refused), or the connection's (Unreachable, SessionLost).
  */
-import { printable } from "./words.js";
+import { printable } from "./text.js";
 
-/** Root of the tree. What it says may hold a glue's own words. */
+/** Root of the tree. Its message may contain text of the glue. */
 export class ReglueError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(printable(message), options);

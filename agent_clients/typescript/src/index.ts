@@ -27,12 +27,8 @@ export {
 } from "./environments/calls.js";
 export { Environment } from "./environments/environment.js";
 export * from "./errors.js";
-export {
-  Experiment,
-  type ExperimentOptions,
-  type GoalOptions,
-  type InitOptions,
-} from "./experiments/experiment.js";
+export { Experiment } from "./experiments/experiment.js";
+export type { ExperimentOptions, GoalOptions, InitOptions } from "./experiments/options.js";
 export { type Started, type Stepped, type Trajectory } from "./experiments/results.js";
 export { type LogLevel } from "./net/log.js";
 export { type ConnectOptions } from "./net/options.js";

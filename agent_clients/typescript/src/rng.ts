@@ -18,7 +18,7 @@ const POSITION_BYTES = 24;
 /** Four words of 64 bits. */
 export type Block = readonly [bigint, bigint, bigint, bigint];
 
-/** The random numbers of one episode, drawn one after another. */
+/** The sequence of random numbers of one episode. */
 export class Rng {
   readonly #seed: bigint;
   readonly #episode: bigint;
@@ -30,7 +30,7 @@ export class Rng {
     for (const [what, number] of Object.entries({ seed, episode, drawn })) {
       if (typeof number !== "bigint" || number < 0n || number >= WORDS) {
         throw new UsageError(
-          `got ${what} ${shown(number)}, wanted a bigint from 0n to 2n**64n - 1n`,
+          `got ${what} ${literal(number)}, wanted a bigint from 0n to 2n**64n - 1n`,
         );
       }
     }
@@ -54,14 +54,15 @@ export class Rng {
 
   /** A uniform integer from 0 to n - 1; n is 1 to 2⁵³, else UsageError. */
   below(n: number): number {
-    if (!Number.isSafeInteger(n)) throw new UsageError(`got n ${shown(n)}, wanted 1 to 2**53 - 1`);
+    if (!Number.isSafeInteger(n))
+      throw new UsageError(`got n ${literal(n)}, wanted 1 to 2**53 - 1`);
     return Number(this.wideBelow(BigInt(n)));
   }
 
   /** A uniform integer from 0 to n - 1; n is 1 to 2⁶⁴, else UsageError. */
   wideBelow(n: bigint): bigint {
     if (typeof n !== "bigint" || n < 1n || n > WORDS) {
-      throw new UsageError(`got n ${shown(n)}, wanted a bigint from 1n to 2n**64n`);
+      throw new UsageError(`got n ${literal(n)}, wanted a bigint from 1n to 2n**64n`);
     }
     const rejected = WORDS % n;
     for (;;) {
@@ -90,7 +91,7 @@ export class Rng {
 }
 
 /** As it is written in code. */
-function shown(number: unknown): string {
+function literal(number: unknown): string {
   return `${String(number)}${typeof number === "bigint" ? "n" : ""}`;
 }
 

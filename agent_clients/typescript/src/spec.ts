@@ -192,8 +192,8 @@ function checkLength(
 
 /** Allocates nothing of the tensor's size. */
 function checkBounds(name: string, low: readonly number[], high: readonly number[]): void {
-  const isCrossed = (least: number, i: number) => least > (high.length === 1 ? high[0]! : high[i]!);
-  const isAbove = (most: number) => low[0]! > most;
+  const isCrossed = (min: number, i: number) => min > (high.length === 1 ? high[0]! : high[i]!);
+  const isAbove = (max: number) => low[0]! > max;
   const crossed = low.length === 1 ? high.some(isAbove) : high.length > 0 && low.some(isCrossed);
   if (crossed || low.some(Number.isNaN) || high.some(Number.isNaN)) {
     throw new SpecError(`${name}: a lower bound is not below its upper one`);

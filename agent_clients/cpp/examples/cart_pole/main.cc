@@ -33,8 +33,7 @@ std::string to_bytes(const Episode& episode) {
 /// Throws reglue::UnknownKey for what no episode can be in.
 Episode from_bytes(const std::string& bytes) {
   const std::size_t mark = std::strlen(kMark), rng = 24, steps = sizeof Episode::steps;
-  const reglue::UnknownKey unknown(std::to_string(bytes.size()) + " bytes",
-                                   "a state that cart_pole has kept");
+  const reglue::UnknownKey unknown(std::to_string(bytes.size()) + " bytes", "a state of cart_pole");
   if (bytes.size() != mark + rng + steps + sizeof(Motion) || bytes.rfind(kMark, 0) != 0) {
     throw unknown;
   }

@@ -15,7 +15,7 @@ namespace reglue {
 
 /// What an agent tells the glue when it connects.
 struct AgentTraits {
-  std::string name;             ///< for reports, 200 characters are kept; empty: the class's
+  std::string name;             ///< for reports, at most 200 characters; empty: the class's
   std::uint32_t max_slots = 0;  ///< most slots that it plays at once; 0: any number
   bool partial_turns = false;   ///< true if a turn may leave live slots out
   bool adapts = false;          ///< true if it answers adapt_begin and adapt
@@ -27,7 +27,7 @@ class REGLUE_API Agent {
  public:
   virtual ~Agent() = default;
 
-  /// What it tells the glue; asked once, before it connects.
+  /// What the agent can do; the session reads it once, before it connects.
   virtual AgentTraits traits() const { return {}; }
 
   /// Forget everything learned before.

@@ -21,7 +21,7 @@ REGLUE_API std::string connect(Agent& agent, Options options = {});
 /// connect(Agent&, Options) for main(): errors go to stderr. Takes `[ADDRESS [TOKEN]]` and
 /// `--transport auto|grpc|unix` from the command line. Returns the exit code: 0 after a farewell or
 /// a stop, 1 if the agent failed or the glue was lost or cannot be reached, 2 for wrong usage or if
-/// the glue refuses, 130 after SIGINT (Ctrl-C) and 143 after SIGTERM, of which the glue is told;
+/// the glue refuses, 130 after SIGINT (Ctrl-C) and 143 after SIGTERM, which the glue learns of;
 /// see Options::handle_signals. A signal waits while a routine computes, and the second one does
 /// not.
 REGLUE_API int run_agent(Agent& agent, int argc, char** argv, Options options = {});

@@ -36,7 +36,7 @@ struct Task {
 
 /// What an environment tells the glue.
 struct EnvironmentTraits {
-  std::string name = "environment";  ///< for people; 200 characters are kept
+  std::string name = "environment";  ///< for people; at most 200 characters
   std::uint32_t max_slots = 0;  ///< most slots that it plays at once; 0: any number
   std::vector<Task> tasks{{"task", 1}};  ///< at least one; the first is what RL_start plays
   bool restores = false;  ///< true if it has env_get_state() and env_set_state()
@@ -81,13 +81,13 @@ struct Earned {
 
 /// Arguments are valid until a routine returns. If env_start() or env_step() throws, all slots of
 /// the exchange have failed. If another routine throws RoutineRefused (OutOfOrder, UnknownKey,
-/// NotSupported, OutOfDomain), the glue is told, and nothing must have changed; any other
+/// NotSupported, OutOfDomain), the glue gets the refusal, and nothing must have changed; any other
 /// exception ends the session.
 class REGLUE_API Environment {
  public:
   virtual ~Environment() = default;
 
-  /// What it tells the glue; asked when it connects and before each env_init().
+  /// What the environment can do; the session reads it when it connects and before each env_init().
   virtual EnvironmentTraits traits() const { return {}; }
 
   /// Begin anew; returns what there is to play. No slot has an episode then, and randomness is

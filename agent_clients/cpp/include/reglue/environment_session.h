@@ -36,7 +36,7 @@ namespace reglue {
 
 /// One call. What it points to is valid until it is answered; the spec, until the next ready().
 struct EnvironmentCall {
-  /// Which routine is asked for.
+  /// Which routine the glue calls.
   enum class Kind {
     Init,
     Play,
@@ -56,7 +56,7 @@ struct EnvironmentCall {
   Span<const std::uint32_t> step_slots;  ///< of Play
   Cells cells;  ///< of Play: what begins
   std::uint32_t slot = 0;  ///< of the four of states and random seeds
-  std::string_view kept;  ///< of SetState and SetRandomSeed
+  std::string_view snapshot;  ///< of SetState and SetRandomSeed
   std::uint64_t seed = 0;  ///< of StandardizeRandomness
   std::string_view text;  ///< of Message
   const TaskSpec* spec = nullptr;  ///< of the last ready(); null before it
@@ -73,7 +73,7 @@ struct Outcome {
 /// For one thread at a time. Connects at the first next().
 class REGLUE_API EnvironmentSession {
  public:
-  /// `name` is for people, 200 characters are kept; options.name goes first. `max_slots` is how
+  /// `name` is for people, at most 200 characters; options.name goes first. `max_slots` is how
   /// many slots it plays at once, 0 for any number. Throws UsageError for an invalid address or
   /// authority.
   EnvironmentSession(const Options& options, const std::string& name, std::uint32_t max_slots);
@@ -112,7 +112,7 @@ class REGLUE_API EnvironmentSession {
   /// Answers any call but Play: nothing has changed. Throws UsageError for Play.
   void refuse(const RoutineRefused& refused);
 
-  /// Says that the environment cannot go on (4096 characters are kept), waits some seconds for the
+  /// Says that the environment cannot go on (at most 4096 characters), waits some seconds for the
   /// glue's farewell, and ends the session.
   void fault(std::string_view what);
 

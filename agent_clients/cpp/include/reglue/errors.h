@@ -19,10 +19,10 @@ namespace reglue {
 /// of direction; line breaks and tabs stay. Bytes that are not UTF-8 become `?`.
 REGLUE_API std::string printable(std::string_view text);
 
-/// Root of the tree. What it says may hold a glue's own words.
+/// Root of the tree. Its text may contain text of the glue.
 class REGLUE_API Error : public std::runtime_error {
  public:
-  /// `what` is kept as printable() shows it.
+  /// Stores `what` as printable() shows it.
   explicit Error(const std::string& what) : std::runtime_error(printable(what)) {}
 };
 
@@ -151,7 +151,7 @@ class REGLUE_API Unreachable : public Error {
   using Error::Error;
 };
 
-// The program's own will.
+// A stop by the program.
 
 /// Options::stop has become true in a routine of Experiment, or a signal has come that
 /// HandledSignals handles; the session is over.

@@ -43,7 +43,7 @@ struct Started {
   Span<const std::uint32_t> slots;
   Observations observations;
   ChosenActions actions;  ///< no tensors after rl_env_start()
-  std::shared_ptr<const void> kept;
+  std::shared_ptr<const void> owner;
 };
 
 /// What a step earned; one row a slot. It and its copies own what they view.
@@ -53,13 +53,13 @@ struct Stepped {
   Observations observations;
   Span<const std::uint8_t> flags;  ///< bits of EpisodeFlag
   ChosenActions actions;  ///< zeros where the episode is over; no tensors after rl_env_step()
-  std::shared_ptr<const void> kept;
+  std::shared_ptr<const void> owner;
 };
 
 /// What an agent chose in a half step; one row a slot. It owns what it views.
 struct Acted {
   ChosenActions actions;
-  std::shared_ptr<const void> kept;
+  std::shared_ptr<const void> owner;
 };
 
 /// Rows to fill in for half steps, zeros at first. Copies share the rows.
@@ -78,13 +78,13 @@ class REGLUE_API FilledRows {
   const BasicTensors<std::byte>& tensors() const { return written_; }
 
   /// To be read, as routines take them.
-  operator const BasicTensors<const std::byte>&() const { return shown_; }  // NOLINT: implicit
+  operator const BasicTensors<const std::byte>&() const { return view_; }  // NOLINT: implicit
 
  private:
   std::shared_ptr<const TaskSpec> spec_;
   std::shared_ptr<std::byte[]> bytes_;
   BasicTensors<std::byte> written_;
-  BasicTensors<const std::byte> shown_;
+  BasicTensors<const std::byte> view_;
 };
 
 /// An episode as RL-Glue 1.0's RL_episode returns it: o0, a0, r1, o1, a1, …, rT, without the
@@ -133,7 +133,7 @@ class REGLUE_API Experiment {
   std::vector<Task> rl_tasks();
 
   /// RL_start: first observations and actions. A live episode is cut off. The slots play `goal`
-  /// from now on, if it names one; no episode may be live there. The agent is not told of goals,
+  /// from now on, if it names one; no episode may be live there. The agent does not learn of goals,
   /// and keeps what it knows; a freeze goes on.
   Started rl_start(const Slots& slots = {}, const Goal& goal = {});
 
@@ -205,7 +205,8 @@ class REGLUE_API Experiment {
   /// Likewise of each observation tensor.
   FilledRows new_observations(std::size_t rows) const;
 
-  /// RL_env_start: env_start alone; no actions. The agent is not told. `goal` is as of rl_start().
+  /// RL_env_start: env_start alone; no actions. The agent does not notice. `goal` is as of
+  /// rl_start().
   Started rl_env_start(const Slots& slots = {}, const Goal& goal = {});
   /// RL_env_step: env_step alone, with these actions; no next ones.
   Stepped rl_env_step(const ChosenActions& actions, const Slots& slots = {0});

@@ -35,7 +35,8 @@ struct Options {
   std::function<bool()> stop;
 
   /// Whether run_agent() and its like handle SIGINT and SIGTERM, unless the program has set
-  /// handlers before: the glue is told, and the exit code is 130 or 143. connect() handles none.
+  /// handlers before: the glue learns of it, and the exit code is 130 or 143. connect() handles
+  /// none.
   bool handle_signals = true;
 };
 

@@ -15,7 +15,7 @@
 
 namespace reglue {
 
-/// The random numbers of one episode, drawn one after another.
+/// The sequence of random numbers of one episode.
 class REGLUE_API Rng {
  public:
   /// The first `drawn` words are skipped.

@@ -25,7 +25,7 @@ namespace reglue {
 
 /// One call. What it points to is valid until it is answered; the spec, until the next Init.
 struct AgentCall {
-  /// Which routine is asked for.
+  /// Which routine the glue calls.
   enum class Kind { Init, Turn, Freeze, AdaptBegin, Adapt, Message, Cleanup };
 
   Kind kind = Kind::Init;
@@ -74,7 +74,7 @@ class REGLUE_API AgentSession {
   /// Answers Message. Throws UsageError for others.
   void reply_message(std::string_view text);
 
-  /// Says that the agent cannot go on (4096 characters are kept), waits some seconds for the
+  /// Says that the agent cannot go on (at most 4096 characters), waits some seconds for the
   /// glue's farewell, and ends the session.
   void fault(std::string_view what);
 

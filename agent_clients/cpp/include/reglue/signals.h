@@ -11,7 +11,7 @@
 namespace reglue {
 
 /// While it lives, SIGINT and SIGTERM end what waits, in all of the process's sessions, and the
-/// glue is told "interrupted"; the second signal ends the process at once. A signal that the
+/// glue receives "interrupted"; the second signal ends the process at once. A signal that the
 /// program handles or ignores by itself is left alone. run_agent(), run_environment() and
 /// run_experiment() have one, unless Options::handle_signals is false.
 class REGLUE_API HandledSignals {

@@ -20,11 +20,11 @@ namespace {
 }
 
 [[noreturn]] void throw_no_goal(const TaskSpec& spec) {
-  std::string shown;
+  std::string names;
   for (const TensorSpec& tensor : spec.observations) {
-    shown += (shown.empty() ? "" : ", ") + tensor.name;
+    names += (names.empty() ? "" : ", ") + tensor.name;
   }
-  throw UsageError("got a task that shows " + shown + ", wanted a tensor called desired_goal");
+  throw UsageError("got a task that shows " + names + ", wanted a tensor called desired_goal");
 }
 
 }  // namespace

@@ -25,9 +25,9 @@ void EnvironmentCalls::routine(const EnvironmentCall& call) {
     case Kind::GetRandomSeed: return codec_.keep(environment_.env_get_random_seed(call.slot));
     case Kind::Message:
       return codec_.reply_message(environment_.env_message(std::string(call.text)));
-    case Kind::SetState: environment_.env_set_state(call.slot, std::string(call.kept)); break;
+    case Kind::SetState: environment_.env_set_state(call.slot, std::string(call.snapshot)); break;
     case Kind::SetRandomSeed:
-      environment_.env_set_random_seed(call.slot, std::string(call.kept));
+      environment_.env_set_random_seed(call.slot, std::string(call.snapshot));
       break;
     case Kind::StandardizeRandomness: environment_.env_standardize_randomness(call.seed); break;
     default: environment_.env_cleanup();

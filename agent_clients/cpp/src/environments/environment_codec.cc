@@ -19,8 +19,8 @@ v1::RefusalCode code_of(const RoutineRefused& refused) {
 
 void write_refusal(const RoutineRefused& refused, v1::Refusal& refusal) {
   refusal.set_code(code_of(refused));
-  refusal.set_got(clean(refused.got, kMostFaultCharacters));
-  refusal.set_wanted(clean(refused.wanted, kMostFaultCharacters));
+  refusal.set_got(clean(refused.got, kMaxFaultCharacters));
+  refusal.set_wanted(clean(refused.wanted, kMaxFaultCharacters));
 }
 
 /// Throws NotSupported.
@@ -116,7 +116,7 @@ bool EnvironmentCodec::read(v1::EnvironmentCall& message, v1::EnvironmentReply& 
     case v1::EnvironmentCall::kSetState:
       call_.kind = Kind::SetState;
       call_.slot = message.set_state().slot();
-      call_.kept = message.set_state().snapshot();
+      call_.snapshot = message.set_state().snapshot();
       break;
     case v1::EnvironmentCall::kGetRandomSeed:
       call_.kind = Kind::GetRandomSeed;
@@ -125,7 +125,7 @@ bool EnvironmentCodec::read(v1::EnvironmentCall& message, v1::EnvironmentReply& 
     case v1::EnvironmentCall::kSetRandomSeed:
       call_.kind = Kind::SetRandomSeed;
       call_.slot = message.set_random_seed().slot();
-      call_.kept = message.set_random_seed().snapshot();
+      call_.snapshot = message.set_random_seed().snapshot();
       break;
     case v1::EnvironmentCall::kStandardizeRandomness:
       call_.kind = Kind::StandardizeRandomness;
@@ -220,19 +220,19 @@ void EnvironmentCodec::ready(TaskSpec spec, const EnvironmentTraits& traits) {
   traits_ = traits;
   has_spec_ = true;
   call_.spec = &spec_;
-  v1::EnvironmentReady& told = *answer.mutable_ready();
-  told.Clear();
-  encode_spec(spec_, *told.mutable_spec());
+  v1::EnvironmentReady& ready = *answer.mutable_ready();
+  ready.Clear();
+  encode_spec(spec_, *ready.mutable_spec());
   for (const Task& task : traits.tasks) {
-    v1::EnvironmentTask& each = *told.add_tasks();
+    v1::EnvironmentTask& each = *ready.add_tasks();
     each.set_name(task.name);
     each.set_variants(task.variants);
   }
-  told.set_restores(traits.restores);
-  told.set_portable(traits.portable);
-  told.set_seeds(traits.seeds);
-  told.set_standardizes(traits.standardizes);
-  told.set_tells_no_success(!traits.tells_success);
+  ready.set_restores(traits.restores);
+  ready.set_portable(traits.portable);
+  ready.set_seeds(traits.seeds);
+  ready.set_standardizes(traits.standardizes);
+  ready.set_tells_no_success(!traits.tells_success);
 }
 
 Outcome& EnvironmentCodec::outcome() {
@@ -241,15 +241,15 @@ Outcome& EnvironmentCodec::outcome() {
 }
 
 void EnvironmentCodec::played() {
-  v1::Played& told = *reply(call_.kind == Kind::Play, "played").mutable_played();
-  told.mutable_rewards()->assign(reinterpret_cast<const char*>(rewards_.data()),
-                                 rewards_.size() * sizeof(double));
-  told.mutable_flags()->assign(flags_.begin(), flags_.end());
-  told.clear_faults();
+  v1::Played& ready = *reply(call_.kind == Kind::Play, "played").mutable_played();
+  ready.mutable_rewards()->assign(reinterpret_cast<const char*>(rewards_.data()),
+                                  rewards_.size() * sizeof(double));
+  ready.mutable_flags()->assign(flags_.begin(), flags_.end());
+  ready.clear_faults();
   for (const auto& [slot, what] : faults_) {
-    v1::SlotFault& fault = *told.add_faults();
+    v1::SlotFault& fault = *ready.add_faults();
     fault.set_slot(slot);
-    fault.set_what(clean(what, kMostFaultCharacters));
+    fault.set_what(clean(what, kMaxFaultCharacters));
   }
 }
 

@@ -304,15 +304,15 @@ FilledRows::FilledRows(std::shared_ptr<const TaskSpec> spec, const std::vector<T
   for (const TensorSpec& tensor : tensors) bytes += padded_bytes(tensor, rows);
   bytes_ = std::shared_ptr<std::byte[]>(new std::byte[bytes]());
   std::vector<BasicRows<std::byte>> written;
-  std::vector<BasicRows<const std::byte>> shown;
+  std::vector<BasicRows<const std::byte>> view;
   std::byte* at = bytes_.get();
   for (const TensorSpec& tensor : tensors) {
     written.emplace_back(tensor, at, rows);
-    shown.emplace_back(tensor, at, rows);
+    view.emplace_back(tensor, at, rows);
     at += padded_bytes(tensor, rows);
   }
   written_ = {std::move(written), rows};
-  shown_ = {std::move(shown), rows};
+  view_ = {std::move(view), rows};
 }
 
 namespace {

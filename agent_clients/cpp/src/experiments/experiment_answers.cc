@@ -16,7 +16,7 @@ std::string code_name(v1::RefusalCode code) {
 }
 
 [[noreturn]] void throw_refused(const v1::Refusal& refusal) {
-  const std::string got = told(refusal.got()), wanted = told(refusal.wanted());
+  const std::string got = glue_text(refusal.got()), wanted = glue_text(refusal.wanted());
   switch (refusal.code()) {
     case v1::REFUSAL_CODE_OUT_OF_ORDER: throw OutOfOrder(got, wanted);
     case v1::REFUSAL_CODE_UNKNOWN_KEY: throw UnknownKey(got, wanted);
@@ -26,12 +26,12 @@ std::string code_name(v1::RefusalCode code) {
   }
 }
 
-/// The slots of an answer. Throws BadReply unless there are as many as were asked, if any were.
+/// The slots of an answer. Throws BadReply unless there are as many as were requested, if any were.
 template <class Message>
-Span<const std::uint32_t> slots_of(const Message& message, const Slots& asked) {
+Span<const std::uint32_t> slots_of(const Message& message, const Slots& requested) {
   const auto rows = static_cast<std::size_t>(message.slots_size());
-  if (!asked.empty() && rows != asked.size()) {
-    throw BadReply("WRONG_SIZE", std::to_string(rows) + " slots", std::to_string(asked.size()));
+  if (!requested.empty() && rows != requested.size()) {
+    throw BadReply("WRONG_SIZE", std::to_string(rows) + " slots", std::to_string(requested.size()));
   }
   return {message.slots().data(), rows};
 }
@@ -51,7 +51,7 @@ const TaskSpec& spec_of(const Reply& reply) {
   return *reply.spec;
 }
 
-std::shared_ptr<const void> kept(Reply reply) {
+std::shared_ptr<const void> owner_of(Reply reply) {
   return std::make_shared<const Reply>(std::move(reply));
 }
 
@@ -60,9 +60,9 @@ std::shared_ptr<const void> kept(Reply reply) {
 void check_answer(const v1::ExperimentReply& reply, v1::ExperimentReply::ReplyCase wanted) {
   switch (reply.reply_case()) {
     case v1::ExperimentReply::kRefusal: throw_refused(reply.refusal());
-    case v1::ExperimentReply::kAgentFault: throw AgentFault(told(reply.agent_fault().what()));
+    case v1::ExperimentReply::kAgentFault: throw AgentFault(glue_text(reply.agent_fault().what()));
     case v1::ExperimentReply::kEnvironmentFault:
-      throw EnvironmentFault(told(reply.environment_fault().what()));
+      throw EnvironmentFault(glue_text(reply.environment_fault().what()));
     default: break;
   }
   if (reply.reply_case() == wanted) return;
@@ -70,38 +70,38 @@ void check_answer(const v1::ExperimentReply& reply, v1::ExperimentReply::ReplyCa
                  "one of kind " + std::to_string(wanted));
 }
 
-Started started(Reply reply, const Slots& asked, bool acts) {
+Started started(Reply reply, const Slots& requested, bool acts) {
   const TaskSpec& spec = spec_of(reply);
   v1::Started& message = *reply.message->mutable_started();
   Started started;
-  started.slots = slots_of(message, asked);
+  started.slots = slots_of(message, requested);
   const std::size_t rows = started.slots.size();
   started.observations = view(spec.observations, *message.mutable_observations(), rows);
   if (acts) started.actions = view(spec.actions, *message.mutable_actions(), rows);
-  started.kept = kept(std::move(reply));
+  started.owner = owner_of(std::move(reply));
   return started;
 }
 
-Stepped stepped(Reply reply, const Slots& asked, bool acts) {
+Stepped stepped(Reply reply, const Slots& requested, bool acts) {
   const TaskSpec& spec = spec_of(reply);
   v1::Stepped& message = *reply.message->mutable_stepped();
   Stepped stepped;
-  stepped.slots = slots_of(message, asked);
+  stepped.slots = slots_of(message, requested);
   const std::size_t rows = stepped.slots.size();
   stepped.rewards = view(rewards_spec(), *message.mutable_rewards(), rows).as<double>();
   stepped.observations = view(spec.observations, *message.mutable_observations(), rows);
   stepped.flags = flags_of(message.flags(), rows);
   if (acts) stepped.actions = view(spec.actions, *message.mutable_actions(), rows);
-  stepped.kept = kept(std::move(reply));
+  stepped.owner = owner_of(std::move(reply));
   return stepped;
 }
 
-Acted acted(Reply reply, const Slots& asked) {
+Acted acted(Reply reply, const Slots& requested) {
   const TaskSpec& spec = spec_of(reply);
   v1::Acted& message = *reply.message->mutable_acted();
-  const std::size_t rows = slots_of(message, asked).size();
+  const std::size_t rows = slots_of(message, requested).size();
   Acted acted{view(spec.actions, *message.mutable_actions(), rows), nullptr};
-  acted.kept = kept(std::move(reply));
+  acted.owner = owner_of(std::move(reply));
   return acted;
 }
 

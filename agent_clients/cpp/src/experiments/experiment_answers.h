@@ -21,10 +21,10 @@ void check_answer(const v1::ExperimentReply& reply, v1::ExperimentReply::ReplyCa
 
 // All throw BadReply for a malformed reply.
 
-/// To a routine of the slots `asked`; `acts` says whether the agent chose actions.
-Started started(Reply reply, const Slots& asked, bool acts);
-Stepped stepped(Reply reply, const Slots& asked, bool acts);
-Acted acted(Reply reply, const Slots& asked);
+/// To a routine of the slots `requested`; `acts` says whether the agent chose actions.
+Started started(Reply reply, const Slots& requested, bool acts);
+Stepped stepped(Reply reply, const Slots& requested, bool acts);
+Acted acted(Reply reply, const Slots& requested);
 
 /// Whether all episodes ended by themselves.
 bool all_ended(const v1::EpisodePlayed& played);

@@ -97,7 +97,7 @@ void ExperimentSession::leave() {
 }
 
 void ExperimentSession::lose(const std::string& why) {
-  over_ = "the glue sent what this client cannot read: " + told(why);
+  over_ = "the glue sent what this client cannot read: " + glue_text(why);
   throw SessionLost(over_);
 }
 
@@ -124,7 +124,7 @@ void ExperimentSession::receive(std::uint64_t seq, v1::ExperimentReply& reply,
     }
     if (reply.has_farewell()) {
       is_admitted_ = false;
-      throw SessionLost("the glue has ended the session: " + told(reply.farewell().reason()));
+      throw SessionLost("the glue has ended the session: " + glue_text(reply.farewell().reason()));
     }
   } while (reply.seq() != seq);
 }

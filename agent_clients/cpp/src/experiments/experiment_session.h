@@ -58,7 +58,7 @@ class ExperimentSession {
   Route route_;
   std::unique_ptr<Stream> stream_;
   std::uint64_t answered_ = 0;  // number of the last call whose reply has come
-  bool is_admitted_ = false;      // by the glue, which must be told when we leave
+  bool is_admitted_ = false;      // by the glue, which must learn when we leave
   std::string over_;            // why the session is over; empty while it is not
 };
 

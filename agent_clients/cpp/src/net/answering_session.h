@@ -92,7 +92,7 @@ class AnsweringSession {
   /// The glue's message does not fit: the session is over. Throws SessionLost.
   [[noreturn]] void lose(const std::string& why) {
     end();
-    throw SessionLost("the glue sent what this client cannot read: " + told(why));
+    throw SessionLost("the glue sent what this client cannot read: " + glue_text(why));
   }
 
  private:
@@ -208,14 +208,14 @@ bool AnsweringSession<Wire>::receive(const Deadline& until) {
     if (call_.seq() <= taken_) {
       if (const Reply* answer = answers_.find(call_.seq())) stream_->send(*answer, std::nullopt);
     } else if (call_.has_farewell()) {
-      farewell_ = told(call_.farewell().reason());
+      farewell_ = glue_text(call_.farewell().reason());
       has_farewell_ = true;
       end();
       return true;
     } else if (call_.has_refusal()) {
       const auto& refusal = call_.refusal();
       log_.error("reply " + std::to_string(refusal.of_seq()) + " was refused: got " +
-                 told(refusal.got()) + ", wanted " + told(refusal.wanted()));
+                 glue_text(refusal.got()) + ", wanted " + glue_text(refusal.wanted()));
       taken_ = call_.seq();
     } else {
       has_call_ = true;
@@ -287,7 +287,7 @@ void AnsweringSession<Wire>::say_fault(std::uint64_t seq, std::string_view what,
   try {
     Reply reply;
     reply.set_seq(seq);
-    reply.mutable_fault()->set_what(clean(what, kMostFaultCharacters));
+    reply.mutable_fault()->set_what(clean(what, kMaxFaultCharacters));
     if (is_interrupted(what)) {
       stream_->send_last(reply, Clock::now() + kArrives);
       return end();

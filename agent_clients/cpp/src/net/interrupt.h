@@ -34,8 +34,8 @@ inline std::chrono::milliseconds limited(std::chrono::milliseconds limit) {
   return std::clamp(limit, kNone, kYear);
 }
 
-/// What stop(), Options::stop and signals have asked for. A signal handler can wake no wait of
-/// gRPC's, so every wait looks here twenty times a second.
+/// Whether stop(), Options::stop or a signal has requested a stop. A signal handler can wake no
+/// wait of gRPC's, so every wait looks here twenty times a second.
 class Interrupt {
  public:
   /// Also where `given` is true, if there is one.

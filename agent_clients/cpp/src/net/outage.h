@@ -1,4 +1,4 @@
-// A lost connection, as people are told of it.
+// A lost connection, as the log reports it.
 #pragma once
 
 #include <chrono>

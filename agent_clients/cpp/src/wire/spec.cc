@@ -12,25 +12,25 @@ namespace {
 constexpr std::size_t kMostElements = 64 << 20;  // of a row: a hub's largest message
 constexpr std::size_t kMostAxes = 63;
 
-struct Kind {
+struct DtypeTraits {
   const char* name;
   std::size_t size;
-  bool is_whole;
+  bool is_integer;
 };
-constexpr std::array<Kind, 12> kKinds{{{"", 0, false},
-                                       {"bool", 1, false},
-                                       {"uint8", 1, true},
-                                       {"uint16", 2, true},
-                                       {"uint32", 4, true},
-                                       {"uint64", 8, true},
-                                       {"int8", 1, true},
-                                       {"int16", 2, true},
-                                       {"int32", 4, true},
-                                       {"int64", 8, true},
-                                       {"float32", 4, false},
-                                       {"float64", 8, false}}};
+constexpr std::array<DtypeTraits, 12> kDtypes{{{"", 0, false},
+                                               {"bool", 1, false},
+                                               {"uint8", 1, true},
+                                               {"uint16", 2, true},
+                                               {"uint32", 4, true},
+                                               {"uint64", 8, true},
+                                               {"int8", 1, true},
+                                               {"int16", 2, true},
+                                               {"int32", 4, true},
+                                               {"int64", 8, true},
+                                               {"float32", 4, false},
+                                               {"float64", 8, false}}};
 
-const Kind& kind(Dtype dtype) { return kKinds.at(static_cast<std::size_t>(dtype)); }
+const DtypeTraits& traits(Dtype dtype) { return kDtypes.at(static_cast<std::size_t>(dtype)); }
 
 std::string words(const std::vector<std::uint32_t>& shape) {
   std::string text = "[";
@@ -61,7 +61,7 @@ void check_length(const TensorSpec& tensor, const char* what, std::size_t got, b
 }
 
 void check_whole(const TensorSpec& tensor, const char* what, bool is_legal) {
-  if (is_legal && kind(tensor.dtype).is_whole) return;
+  if (is_legal && traits(tensor.dtype).is_integer) return;
   throw SpecError(tensor.name + ": " + what + " needs n >= 1 and an integer dtype, got " +
                   name_of(tensor.dtype));
 }
@@ -113,9 +113,9 @@ double bound(const std::vector<double>& bounds, std::size_t element, double miss
 
 }  // namespace
 
-const char* name_of(Dtype dtype) { return kind(dtype).name; }
+const char* name_of(Dtype dtype) { return traits(dtype).name; }
 
-std::size_t size_of(Dtype dtype) { return kind(dtype).size; }
+std::size_t size_of(Dtype dtype) { return traits(dtype).size; }
 
 std::size_t TensorSpec::size() const {
   std::size_t elements = 1;

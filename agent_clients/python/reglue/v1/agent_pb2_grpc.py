@@ -49,8 +49,8 @@ class AgentServiceServicer(object):
     def Session(self, request_iterator, context):
         """One session. The agent's first reply is AgentHello; every later reply answers the call
         whose `seq` it repeats. A refused hello ends the stream with a status whose message is
-        the reason: UNAUTHENTICATED (no such ticket), INVALID_ARGUMENT (the first message is no
-        hello), FAILED_PRECONDITION (protocol version), ALREADY_EXISTS (the run has its agent
+        the reason: UNAUTHENTICATED (no such ticket), INVALID_ARGUMENT (the first message is not
+        a hello), FAILED_PRECONDITION (protocol version), ALREADY_EXISTS (the run has its agent
         already), DEADLINE_EXCEEDED (no hello in time).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -19,9 +19,9 @@ import {
   type Turn,
   UNLIMITED,
 } from "./calls.js";
-import { type Goals, SeenGoals, shownGoals } from "./goals.js";
+import { type Goals, SeenGoals, goalsOf } from "./goals.js";
 
-/** Writes what an agent is told. */
+/** Sets what an agent knows of its task. */
 interface Tell {
   task(agent: Agent, spec: TaskSpec): void;
   turn(agent: Agent, turn: Turn): void;
@@ -50,7 +50,7 @@ export abstract class Agent {
     tell = {
       task(agent, spec) {
         agent.#spec = spec;
-        agent.#goals = shownGoals(spec);
+        agent.#goals = goalsOf(spec);
       },
       turn(agent, turn) {
         agent.#phase = turn.phase;
@@ -118,8 +118,8 @@ export abstract class Agent {
    */
   getGoal(slot: number): Arrays {
     if (this.#goals === undefined) {
-      const shown = this.spec.observations.map(({ name }) => name).join(", ");
-      throw new UsageError(`got a task that shows ${shown}, wanted a tensor called desired_goal`);
+      const names = this.spec.observations.map(({ name }) => name).join(", ");
+      throw new UsageError(`got a task that shows ${names}, wanted a tensor called desired_goal`);
     }
     return this.#goals.of(slot);
   }

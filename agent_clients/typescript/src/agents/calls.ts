@@ -33,7 +33,7 @@ export interface Steps {
   readonly flags: Uint8Array;
 }
 
-/** Episodes that begin: slots and, for each, a seed for the agent's own random numbers. */
+/** Episodes that begin: slots and, for each, a seed for the agent's random numbers. */
 export interface Starts {
   readonly slots: Uint32Array;
   readonly seeds: BigUint64Array;

@@ -27,7 +27,7 @@ export interface AgentEpisode {
 export abstract class EpisodeAgent extends Agent {
   readonly #episodes = new Map<number, AgentEpisode>(); // by slot
 
-  /** Makes what plays the episode that begins. `seed` is of its own random numbers. */
+  /** Makes what plays the episode that begins. `seed` is for its random numbers. */
   abstract newEpisode(seed: bigint): AgentEpisode;
 
   override async agentStart(observations: Arrays, { slots, seeds }: Starts): Promise<Chosen> {

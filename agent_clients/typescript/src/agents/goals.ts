@@ -55,7 +55,7 @@ export class SeenGoals implements Goals {
 }
 
 /** The goals of a task; undefined if it shows none. */
-export function shownGoals({ observations, slots }: TaskSpec): SeenGoals | undefined {
+export function goalsOf({ observations, slots }: TaskSpec): SeenGoals | undefined {
   const tensors = observations.filter(({ name }) => isGoal(name));
   return tensors.length > 0 ? new SeenGoals(tensors, slots) : undefined;
 }

@@ -55,7 +55,7 @@ export interface Earned extends Begun {
   readonly terminated?: Flags;
   /** Time ran out; false by default. */
   readonly truncated?: Flags;
-  /** The task's own flag, which agents are not told; false by default. */
+  /** The task's success flag, which agents do not see; false by default. */
   readonly success?: Flags;
 }
 

@@ -21,7 +21,7 @@ import {
   type Reply,
 } from "../wire/environment.js";
 import { bytesOf } from "../wire/tensors.js";
-import { faultWords } from "../words.js";
+import { faultText } from "../text.js";
 import type { Begun, Earned, Flags, Play, Played } from "./calls.js";
 import { type Environment, tellSpec } from "./environment.js";
 
@@ -65,7 +65,7 @@ export class EnvironmentPeer implements Peer<pb.EnvironmentCall> {
   }
 
   fault(seq: bigint, what: string): Uint8Array {
-    return encodeReply(seq, { case: "fault", value: { what: faultWords(what) } });
+    return encodeReply(seq, { case: "fault", value: { what: faultText(what) } });
   }
 
   /** What the environment throws in a Play is the fault of the slots. */
@@ -196,13 +196,13 @@ function finite({ rewards }: Earned, rows: number): ArrayLike<number> {
 function setFlags(flags: Uint8Array, earned: Earned, rows: number): void {
   const named = { terminated: 1, truncated: 2, success: 4 } as const;
   for (const name of ["terminated", "truncated", "success"] as const) {
-    const given: Flags = earned[name] ?? false;
-    if (typeof given !== "boolean" && given.length !== rows) {
+    const flag: Flags = earned[name] ?? false;
+    if (typeof flag !== "boolean" && flag.length !== rows) {
       const wanted = `${rows}, or one for all`;
-      throw new NotAnEnvironment(`envStep(): got ${given.length} of ${name}, wanted ${wanted}`);
+      throw new NotAnEnvironment(`envStep(): got ${flag.length} of ${name}, wanted ${wanted}`);
     }
     for (let row = 0; row < rows; row++) {
-      if (typeof given === "boolean" ? given : given[row]) flags[row]! |= named[name];
+      if (typeof flag === "boolean" ? flag : flag[row]) flags[row]! |= named[name];
     }
   }
 }

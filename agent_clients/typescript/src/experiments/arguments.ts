@@ -1,22 +1,28 @@
 /** A routine's arguments, checked before any call is sent. All throw OutOfDomain. */
 import { OutOfDomain } from "../errors.js";
+import type { GoalOptions } from "./options.js";
 
-export const MOST_UINT32 = 2n ** 32n - 1n;
-export const MOST_UINT64 = 2n ** 64n - 1n;
-export const MOST_SEED = 2n ** 63n - 1n;
+export const MAX_UINT32 = 2n ** 32n - 1n;
+export const MAX_UINT64 = 2n ** 64n - 1n;
+export const MAX_SEED = 2n ** 63n - 1n;
 
-/** An integer from `least` to `most`. */
-export function checked(what: string, number: number | bigint, most: bigint, least = 0n): bigint {
+/** An integer from `min` to `max`. */
+export function checkedInteger(
+  what: string,
+  number: number | bigint,
+  max: bigint,
+  min = 0n,
+): bigint {
   const isInteger = typeof number === "bigint" || Number.isSafeInteger(number);
-  if (!isInteger || number < least || number > most) {
-    throw new OutOfDomain(`${what} ${String(number)}`, `an integer from ${least} to ${most}`);
+  if (!isInteger || number < min || number > max) {
+    throw new OutOfDomain(`${what} ${String(number)}`, `an integer from ${min} to ${max}`);
   }
   return BigInt(number);
 }
 
 /** The number of a slot; the glue checks that there is one. */
 export function checkedSlot(slot: number): number {
-  return Number(checked("slot", slot, MOST_UINT32));
+  return Number(checkedInteger("slot", slot, MAX_UINT32));
 }
 
 /** The numbers of slots, a copy. */
@@ -43,9 +49,21 @@ export function checkedText(what: string, text: string): string {
 }
 
 /** Options, by name. */
-export function checkedNamed<Options>(options: Options): Options {
+export function checkedObject<Options>(options: Options): Options {
   if (typeof options === "object" && options !== null) return options;
   throw new OutOfDomain(`options ${String(options)}`, "an object of options by name");
+}
+
+/** The field of a start's goal; none if it names none. */
+export function checkedGoal(options: GoalOptions): { goal?: { task: string; variant: number } } {
+  const { task, variant } = checkedObject(options);
+  if (task === undefined && variant === undefined) return {};
+  return {
+    goal: {
+      task: checkedText("task", task === undefined ? "" : task),
+      variant: Number(checkedInteger("variant", variant === undefined ? 0 : variant, MAX_UINT32)),
+    },
+  };
 }
 
 function isList(list: unknown): list is ArrayLike<unknown> {

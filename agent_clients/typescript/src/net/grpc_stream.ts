@@ -6,7 +6,7 @@ import type { JoinString } from "./join_string.js";
 import { openClient, type PeerKind, refusal } from "./lobby.js";
 import type { Log } from "./log.js";
 import { Stream, StreamEnded } from "./stream.js";
-import { told } from "../words.js";
+import { glueText } from "../text.js";
 
 /** A call that is under way. */
 export class CallStream extends Stream {
@@ -31,7 +31,7 @@ export class CallStream extends Stream {
     );
     this.#call.on("metadata", (headers: Metadata) => {
       this.opened();
-      for (const note of headers.get("reglue-note-bin")) log("warning", told(note.toString()));
+      for (const note of headers.get("reglue-note-bin")) log("warning", glueText(note.toString()));
     });
     this.#call.on("readable", () => this.changed());
     this.#call.on("error", () => {}); // its status tells

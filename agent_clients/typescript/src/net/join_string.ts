@@ -16,8 +16,8 @@ export interface JoinString {
   readonly tlsName: string;
 }
 
-/** What may be given besides an address; it overrides the join string. */
-export interface Given {
+/** Options besides the address; they override the join string. */
+export interface JoinOptions {
   /** host:port or a join string; REGLUE_ADDRESS by default. */
   readonly address?: string | undefined;
   /** By default the join string's, else REGLUE_TOKEN. */
@@ -38,17 +38,17 @@ const LONGEST_SHOWN = 20; // characters of a part: a token that a glue makes has
  *
  * Address and token default to REGLUE_ADDRESS and REGLUE_TOKEN. Throws UsageError.
  */
-export function joinString(given: Given): JoinString {
-  const address = (given.address || process.env["REGLUE_ADDRESS"] || "").trim();
+export function joinString(options: JoinOptions): JoinString {
+  const address = (options.address || process.env["REGLUE_ADDRESS"] || "").trim();
   if (address === "") {
     throw new UsageError("no address: give host:port or a join string, or set REGLUE_ADDRESS");
   }
   const said = address.includes("://") ? parsed(address) : plain(address);
   const whole = {
     address: said.address,
-    token: given.token ?? (said.token || process.env["REGLUE_TOKEN"] || ""),
-    authority: given.ca === undefined ? said.authority : readAuthority(given.ca),
-    tlsName: given.tlsName ?? said.tlsName,
+    token: options.token ?? (said.token || process.env["REGLUE_TOKEN"] || ""),
+    authority: options.ca === undefined ? said.authority : readAuthority(options.ca),
+    tlsName: options.tlsName ?? said.tlsName,
   };
   if (whole.tlsName !== "" && whole.authority.length === 0) {
     const got = `got TLS name ${whole.tlsName} and no authority to trust`;
@@ -61,7 +61,7 @@ export function joinString(given: Given): JoinString {
 export function splitAddress(address: string): { host: string; port: number } {
   const [, host, port] = /^(.*):(\d+)$/s.exec(address) ?? [];
   if (host === undefined || !HOST.test(host) || Number(port) > LAST_PORT) {
-    const got = shown(address);
+    const got = withoutSecrets(address);
     throw new UsageError(`got address ${got}, wanted host:port such as 127.0.0.1:4096`);
   }
   if (Number(port) === 0) {
@@ -79,7 +79,7 @@ function plain(address: string): JoinString {
 function parsed(text: string): JoinString {
   const [, address, query] = /^reglue:\/\/([^/?#]*)\/?(?:\?([^#]*))?$/i.exec(text) ?? [];
   if (address === undefined || query === "") {
-    throw new UsageError(`got join string ${shown(text)}, wanted ${FORM}`);
+    throw new UsageError(`got join string ${withoutSecrets(text)}, wanted ${FORM}`);
   }
   const pairs = (query?.split("&") ?? []).map(pair);
   const entries = new Map(pairs);
@@ -117,12 +117,12 @@ function decoded(text: string): Uint8Array {
 }
 
 /** The part of a string that an error may repeat: at most its host, as it may hold a token. */
-function shown(text: string): string {
+function withoutSecrets(text: string): string {
   const colon = text.lastIndexOf("://");
   const scheme = colon < 0 ? "" : `${part(text.slice(0, colon))}://`;
   const host = text.slice(colon < 0 ? 0 : colon + 3).split(/[?#/&=]/, 1)[0]!;
-  const told = scheme + part(host.slice(host.lastIndexOf("@") + 1));
-  return told.length === text.length ? told : `${told}…`;
+  const visible = scheme + part(host.slice(host.lastIndexOf("@") + 1));
+  return visible.length === text.length ? visible : `${visible}…`;
 }
 
 /** The text, or its beginning if it may be a token. */
@@ -140,7 +140,7 @@ const SEQUENCE = 0x30; // the tag that a certificate in DER begins with
  * Returns DER; of several certificates, one after another. Throws UsageError.
  */
 export function readAuthority(source: string | Uint8Array): Uint8Array {
-  const what = typeof source === "string" ? source : "what was given as authority";
+  const what = typeof source === "string" ? source : "the certificate authority";
   const content = Buffer.from(typeof source === "string" ? contentOf(source) : source);
   const blocks = [...content.toString("latin1").matchAll(PEM)].map(([, body]) =>
     Buffer.from(body!, "base64"),
@@ -186,14 +186,14 @@ export function ownCertificate(): string {
 
 /** The certificates, one after another; at least one. */
 function splitDer(der: Uint8Array): Uint8Array[] {
-  const found: Uint8Array[] = [];
-  for (let rest = der; rest.length > 0 || found.length === 0;) {
+  const certificates: Uint8Array[] = [];
+  for (let rest = der; rest.length > 0 || certificates.length === 0;) {
     const size = sizeOf(rest);
     if (size > rest.length) throw new RangeError(`got ${rest.length} bytes, wanted ${size}`);
-    found.push(rest.subarray(0, size));
+    certificates.push(rest.subarray(0, size));
     rest = rest.subarray(size);
   }
-  return found;
+  return certificates;
 }
 
 /** Bytes of the first element, its header included. */

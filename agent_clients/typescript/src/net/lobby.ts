@@ -19,7 +19,7 @@ import type { Log } from "./log.js";
 import { backoff, pause } from "./reconnect.js";
 import { tlsTrouble } from "./tls_diagnosis.js";
 import { PROTOCOL_MAJOR, PROTOCOL_MINOR, SDK } from "../version.js";
-import { told } from "../words.js";
+import { glueText } from "../text.js";
 
 /** Largest message of a hub, in either direction, bytes. */
 export const HUB_MESSAGE_BYTES = 64 * 1024 * 1024;
@@ -31,7 +31,7 @@ const HANDSHAKE_MS = 2000; // of the handshake that explains a failure
 
 /** The error of a glue that refused the peer, in its words; undefined for other codes. */
 export function refusal(code: number | undefined, why: string): ReglueError | undefined {
-  const words = told(why);
+  const words = glueText(why);
   switch (code) {
     case status.UNAUTHENTICATED:
       return new WrongToken(words);
@@ -165,10 +165,10 @@ function unreachable(
 ): ReglueError {
   const within = `at ${where.address} within ${connectTimeoutMs / 1000} s`;
   if (error.code === status.RESOURCE_EXHAUSTED) {
-    return new Busy(`the glue took nobody ${within}: ${told(error.details)}`);
+    return new Busy(`the glue took nobody ${within}: ${glueText(error.details)}`);
   }
   return new Unreachable(
-    `no glue answered ${within}; is it running, and is the address right? (${told(error.details)})`,
+    `no glue answered ${within}; is it running, and is the address right? (${glueText(error.details)})`,
   );
 }
 

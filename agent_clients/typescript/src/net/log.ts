@@ -1,8 +1,8 @@
 /** Lines for the author on stderr: what happens to a session, and a trace of its calls. */
 import { BadAnswer, NotAnEnvironment, UsageError } from "../errors.js";
-import { printable } from "../words.js";
+import { printable } from "../text.js";
 
-/** How much a line matters; REGLUE_LOG names the least that is shown. */
+/** How much a line matters; REGLUE_LOG names the lowest level that is written. */
 export type LogLevel = "error" | "warning" | "info";
 
 /** Says something to the author. */
@@ -16,9 +16,9 @@ const LEVELS: readonly string[] = ["error", "warning", "info"] satisfies LogLeve
  * Throws UsageError for another REGLUE_LOG, and for a REGLUE_TRACE that is neither 0 nor 1.
  */
 export function openLog(sink: (words: string, level: LogLevel) => void = toStderr): Log {
-  const shown = process.env["REGLUE_LOG"] || "warning";
-  const most = LEVELS.indexOf(shown);
-  if (most < 0) throw new UsageError(`got REGLUE_LOG=${shown}, wanted error, warning or info`);
+  const minimum = process.env["REGLUE_LOG"] || "warning";
+  const most = LEVELS.indexOf(minimum);
+  if (most < 0) throw new UsageError(`got REGLUE_LOG=${minimum}, wanted error, warning or info`);
   const traced = process.env["REGLUE_TRACE"] || "0";
   if (!["0", "1"].includes(traced)) {
     throw new UsageError(`got REGLUE_TRACE=${traced}, wanted 1 or 0`);

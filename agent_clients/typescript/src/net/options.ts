@@ -2,7 +2,7 @@
 import { endianness } from "node:os";
 
 import { UsageError } from "../errors.js";
-import { type Given, type JoinString, joinString } from "./join_string.js";
+import { type JoinOptions, type JoinString, joinString } from "./join_string.js";
 import type { PeerKind } from "./lobby.js";
 import { type LogLevel, openLog } from "./log.js";
 import { TRANSPORTS, type Transport } from "./route.js";
@@ -20,7 +20,7 @@ const KINDS = {
 } as const satisfies { [option in keyof ConnectOptions]: string };
 
 /** Where to join, and as what. Every option has a default. */
-export interface ConnectOptions extends Given {
+export interface ConnectOptions extends JoinOptions {
   /** The peer's name, for people; by default its class's. */
   readonly name?: string | undefined;
   /** How long to wait for a glue that is not up, seconds; 60 by default. */
@@ -28,7 +28,7 @@ export interface ConnectOptions extends Given {
   /** `unix` or `grpc` alone; `auto` is a Unix socket if it can be opened, else gRPC. */
   readonly transport?: Transport | undefined;
   /**
-   * Aborting it interrupts the session: the glue is told, and its reason is thrown. A routine that
+   * Aborting it interrupts the session: the glue learns of it, and the reason is thrown. A routine that
    * awaits something is not waited for.
    */
   readonly signal?: AbortSignal | undefined;
@@ -66,7 +66,7 @@ export function checkedOptions(
   return { where: joinString(options), playing };
 }
 
-/** What is given is of the right kind. A message repeats no value: it may be a token. */
+/** Checks the types of options. A message repeats no value: it may be a token. */
 function checkKinds(options: ConnectOptions): void {
   if (typeof options !== "object" || options === null) {
     throw new UsageError(`got options ${String(options)}, wanted an object of options by name`);
@@ -80,8 +80,8 @@ function checkKinds(options: ConnectOptions): void {
   check("signal", signal, signal instanceof AbortSignal, "an AbortSignal");
 }
 
-function check(option: string, given: unknown, isRight: boolean, wanted: string): void {
-  if (given === undefined || isRight) return;
-  const got = given === null ? "null" : `of type ${typeof given}`;
+function check(option: string, value: unknown, isRight: boolean, wanted: string): void {
+  if (value === undefined || isRight) return;
+  const got = value === null ? "null" : `of type ${typeof value}`;
   throw new UsageError(`got ${option} ${got}, wanted ${wanted}, or nothing`);
 }

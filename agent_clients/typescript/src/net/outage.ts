@@ -1,4 +1,4 @@
-/** A lost connection, as people are told of it. */
+/** A lost connection, as the log reports it. */
 import type { Log } from "./log.js";
 
 /** Logs one line when the connection is lost and one when it is back, however many tries are between. */

@@ -11,7 +11,7 @@ import type { JoinString } from "./join_string.js";
 import { HUB_MESSAGE_BYTES, type PeerKind, unixSocketProof } from "./lobby.js";
 import type { Log } from "./log.js";
 import { type Stream, StreamEnded } from "./stream.js";
-import { told } from "../words.js";
+import { glueText } from "../text.js";
 import { foreign, LONGEST_PATH, openSocket, pathHere, UnixSocketStream } from "./unix_socket.js";
 
 /** `unix` or `grpc` alone; `auto` is a Unix socket if one can be opened, else gRPC. */
@@ -81,7 +81,7 @@ export class Route {
       } catch (error) {
         if (!(error instanceof NoUnixSocket)) throw error;
         if (transport === "unix") throw lacking(error, isBack);
-        const why = told(error.message);
+        const why = glueText(error.message);
         log("info", `messages travel over gRPC, as there is no Unix socket: ${why}`);
       }
     }

@@ -17,7 +17,7 @@ import { Outage } from "./outage.js";
 import { pause, ReconnectWait, wasGood } from "./reconnect.js";
 import { Route, type Transport } from "./route.js";
 import { type Stream, StreamEnded } from "./stream.js";
-import { told } from "../words.js";
+import { glueText } from "../text.js";
 
 /** Answers that are remembered: as many calls may be under way at once. */
 const WINDOW = 8;
@@ -55,7 +55,7 @@ export interface Peer<Message extends AgentCall | EnvironmentCall> {
 /** The glue does not know the session any more: the peer may join anew. `cause` is why. */
 class Forgotten extends Error {}
 
-/** The author's own code threw `cause`; the glue and the author were told. */
+/** The author's own code threw `cause`; the glue and the author have been informed. */
 export class PeerFailed extends Error {}
 
 /** Play until the farewell; returns its reason. Throws as `connect`, and PeerFailed. */
@@ -176,10 +176,10 @@ class Session<Message extends AgentCall | EnvironmentCall> {
         answerBytes: answer?.length,
         tookMs: performance.now() - began,
       });
-      if (call.case === "farewell") return told(call.value.reason);
+      if (call.case === "farewell") return glueText(call.value.reason);
       if (call.case === "refusal") {
         const { ofSeq, got, wanted } = call.value;
-        const words = `reply ${ofSeq} was refused: got ${told(got)}, wanted ${told(wanted)}`;
+        const words = `reply ${ofSeq} was refused: got ${glueText(got)}, wanted ${glueText(wanted)}`;
         this.playing.log("error", words);
       }
       this.#taken = seq;
@@ -245,7 +245,7 @@ class Session<Message extends AgentCall | EnvironmentCall> {
     } catch (error) {
       if (error instanceof StreamEnded) throw error.meaning();
       if (error instanceof BadCall || error instanceof SpecError) {
-        const what = `the glue sent what this client cannot read: ${told(error.message)}`;
+        const what = `the glue sent what this client cannot read: ${glueText(error.message)}`;
         throw new SessionLost(what, { cause: error });
       }
       if (this.playing.signal.aborted) await this.#sayInterrupted(stream);
@@ -261,9 +261,9 @@ class Session<Message extends AgentCall | EnvironmentCall> {
   }
 
   #checked(answer: Uint8Array): Uint8Array {
-    const most = this.#route.maxMessageBytes;
-    if (answer.length > most) {
-      throw new UsageError(`got an answer of ${answer.length} bytes, wanted at most ${most}`);
+    const maxBytes = this.#route.maxMessageBytes;
+    if (answer.length > maxBytes) {
+      throw new UsageError(`got an answer of ${answer.length} bytes, wanted at most ${maxBytes}`);
     }
     return answer;
   }

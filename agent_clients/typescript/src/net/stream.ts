@@ -1,7 +1,7 @@
 /** One stream of a session, as the session uses it: gRPC's, or a Unix socket. */
 import { type ReglueError, SessionLost } from "../errors.js";
 import { refusal } from "./lobby.js";
-import { told } from "../words.js";
+import { glueText } from "../text.js";
 
 /** The stream ended: why, in words that may be the glue's, and gRPC's status if there is one. */
 export class StreamEnded extends Error {
@@ -9,7 +9,7 @@ export class StreamEnded extends Error {
     why: string,
     readonly code?: number,
   ) {
-    super(told(why));
+    super(glueText(why));
   }
 
   /** The refusal's error, or SessionLost. */

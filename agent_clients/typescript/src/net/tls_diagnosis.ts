@@ -36,7 +36,7 @@ export async function tlsTrouble(
   // just now does not do so twice.
   if (outcome === "shut") outcome = await shakeHands(where, timeoutMs);
   if (outcome === "shut") return ofOurs(where);
-  if (outcome instanceof Error) return told(outcome, where);
+  if (outcome instanceof Error) return wrongTls(outcome, where);
   if (isTls || outcome !== "done") return undefined;
   const wanted = "give its whole join string, or the certificate of its authority (ca)";
   return new WrongTls(`the glue at ${where.address} speaks TLS: ${wanted}`);
@@ -83,7 +83,7 @@ function shakeHands(where: JoinString, timeoutMs: number): Promise<Outcome> {
 }
 
 /** The reason of a failed handshake. */
-function told(error: NodeJS.ErrnoException, where: JoinString): WrongTls | undefined {
+function wrongTls(error: NodeJS.ErrnoException, where: JoinString): WrongTls | undefined {
   const code = error.code ?? "";
   const whose = `the certificate of the glue at ${where.address}`;
   if (CUT_OFF.test(code)) return undefined; // the glue may come back

@@ -70,13 +70,13 @@ export function openSocket(path: string, timeoutMs: number): Promise<Socket> {
 /** Frames over a socket, which it owns. */
 export class UnixSocketStream extends Stream {
   readonly #socket: Socket;
-  #most: number; // bytes of a message
+  #maxMessageBytes: number; // bytes of a message
   #length: number | undefined; // of the message whose header was taken
 
   constructor(socket: Socket, maxMessageBytes: number) {
     super();
     this.#socket = socket;
-    this.#most = maxMessageBytes;
+    this.#maxMessageBytes = maxMessageBytes;
     socket.on("readable", () => this.changed());
     socket.on("error", (error) => this.ended(gone(error.message)));
     socket.on("end", () => this.ended(gone("its end of the Unix socket is closed")));
@@ -85,7 +85,7 @@ export class UnixSocketStream extends Stream {
 
   /** From now on messages may be that large. */
   allow(maxMessageBytes: number): void {
-    this.#most = maxMessageBytes;
+    this.#maxMessageBytes = maxMessageBytes;
   }
 
   override send(message: Uint8Array): void {
@@ -112,8 +112,8 @@ export class UnixSocketStream extends Stream {
   protected override take(): Uint8Array | undefined {
     this.#length ??= this.#read(HEADER)?.readUInt32LE();
     if (this.#length === undefined) return undefined;
-    if (this.#length > this.#most) {
-      const got = `a message of ${this.#length} bytes, wanted at most ${this.#most}`;
+    if (this.#length > this.#maxMessageBytes) {
+      const got = `a message of ${this.#length} bytes, wanted at most ${this.#maxMessageBytes}`;
       this.#socket.destroy();
       throw gone(`got ${got}`);
     }

@@ -5,7 +5,7 @@ import { type Budget, type Call, type Reply, UNLIMITED } from "../agents/calls.j
 import { BadCall } from "../errors.js";
 import * as pb from "../gen/reglue/v1/agent_pb.js";
 import type { TaskSpec } from "../spec.js";
-import { faultWords } from "../words.js";
+import { faultText } from "../text.js";
 import { decodeSpec } from "./specs.js";
 import { bytesOf } from "./tensors.js";
 import { decodeTurn } from "./turns.js";
@@ -72,7 +72,7 @@ export function encodeReply(seq: bigint, reply: Reply): Uint8Array {
 
 /** The bytes that say what failed during call `seq`; 0: of the agent's own accord. */
 export function encodeFault(seq: bigint, what: string): Uint8Array {
-  return encode({ seq, reply: { case: "fault", value: { what: faultWords(what) } } });
+  return encode({ seq, reply: { case: "fault", value: { what: faultText(what) } } });
 }
 
 function encode(reply: Parameters<typeof create<typeof pb.AgentReplySchema>>[1] & {}): Uint8Array {

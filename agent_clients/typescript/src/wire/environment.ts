@@ -6,7 +6,7 @@ import { BadCall, type RoutineRefused } from "../errors.js";
 import * as pb from "../gen/reglue/v1/environment_pb.js";
 import { RefusalCode } from "../gen/reglue/v1/session_pb.js";
 import type { Arrays, TaskSpec } from "../spec.js";
-import { faultWords } from "../words.js";
+import { faultText } from "../text.js";
 import { encodeSpec } from "./specs.js";
 import { bytesOf, decodeArrays } from "./tensors.js";
 import { checkCount, decodePhase, decodeSlots } from "./turns.js";
@@ -91,7 +91,7 @@ export function encodeReply(seq: bigint, reply: Reply): Uint8Array {
         rewards: bytesOf(rewards),
         observations: [...observations],
         flags,
-        faults: [...faults].map(([slot, what]) => ({ slot, what: faultWords(what) })),
+        faults: [...faults].map(([slot, what]) => ({ slot, what: faultText(what) })),
       };
       return encode(seq, { case: "played", value });
     }
@@ -101,8 +101,8 @@ export function encodeReply(seq: bigint, reply: Reply): Uint8Array {
       const value = {
         ofSeq,
         code,
-        got: faultWords(refused.got),
-        wanted: faultWords(refused.wanted),
+        got: faultText(refused.got),
+        wanted: faultText(refused.wanted),
       };
       return encode(seq, { case: "refusal", value });
     }

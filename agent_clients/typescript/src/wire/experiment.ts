@@ -35,17 +35,17 @@ export function readReply(bytes: Uint8Array): pb.ExperimentReply {
   }
 }
 
-// All throw BadCall for a reply that does not fit. `asked` are the slots of the call; none: all.
+// All throw BadCall for a reply that does not fit. `requested` are the slots of the call; none: all.
 // `acts` says whether the agent chose actions.
 
 /** Of RL_start and RL_env_start. */
 export function decodeStarted(
   message: pb.Started,
   spec: TaskSpec,
-  asked: readonly number[],
+  requested: readonly number[],
   acts: boolean,
 ): Started {
-  const slots = slotsOf(message.slots, asked);
+  const slots = slotsOf(message.slots, requested);
   return {
     slots,
     observations: decodeArrays(spec.observations, message.observations, slots.length),
@@ -57,10 +57,10 @@ export function decodeStarted(
 export function decodeStepped(
   message: pb.Stepped,
   spec: TaskSpec,
-  asked: readonly number[],
+  requested: readonly number[],
   acts: boolean,
 ): Stepped {
-  const slots = slotsOf(message.slots, asked);
+  const slots = slotsOf(message.slots, requested);
   const has = (bit: number) => Array.from(message.flags, (flags) => (flags & bit) !== 0);
   checkFlags(message.flags, slots.length);
   return {
@@ -75,8 +75,12 @@ export function decodeStepped(
 }
 
 /** Of RL_agent_start and RL_agent_step. */
-export function decodeActed(message: pb.Acted, spec: TaskSpec, asked: readonly number[]): Arrays {
-  const slots = slotsOf(message.slots, asked);
+export function decodeActed(
+  message: pb.Acted,
+  spec: TaskSpec,
+  requested: readonly number[],
+): Arrays {
+  const slots = slotsOf(message.slots, requested);
   return actionsOf(message.actions, spec, slots.length, true);
 }
 
@@ -86,9 +90,9 @@ export function decodeEnded({ slots, flags }: pb.EpisodePlayed): boolean {
   return flags.every((each) => (each & (StepFlag.TERMINATED | StepFlag.TRUNCATED)) !== 0);
 }
 
-function slotsOf(slots: readonly number[], asked: readonly number[]): Uint32Array {
-  if (asked.length > 0 && slots.length !== asked.length) {
-    throw new BadCall(`${slots.length} slots`, `${asked.length}`);
+function slotsOf(slots: readonly number[], requested: readonly number[]): Uint32Array {
+  if (requested.length > 0 && slots.length !== requested.length) {
+    throw new BadCall(`${slots.length} slots`, `${requested.length}`);
   }
   return Uint32Array.from(slots);
 }

@@ -7,13 +7,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <memory>
 #include <sstream>
 #include <vector>
 
+#include "net/join/openssl_deleter.h"
 #include "reglue/errors.h"
 #include "text.h"
 
@@ -24,7 +24,7 @@ namespace {
 constexpr std::string_view kScheme = "reglue://";
 constexpr std::string_view kForm = "reglue://HOST:PORT?ca=…&name=…&token=…";
 
-using Entries = std::map<std::string, std::string>;
+using Query = std::map<std::string, std::string>;
 
 /// `text`, or its beginning if it may be a token.
 std::string part(std::string_view text) {
@@ -34,19 +34,14 @@ std::string part(std::string_view text) {
 }
 
 /// The part of a string that an error may repeat: at most its host, as it may hold a token.
-std::string shown(std::string_view text) {
+std::string without_secrets(std::string_view text) {
   const std::size_t colon = text.rfind("://");
   const std::string_view scheme = text.substr(0, colon == text.npos ? 0 : colon);
   std::string_view host = text.substr(colon == text.npos ? 0 : colon + 3);
   host = host.substr(0, host.find_first_of("?#/&="));
   host = host.substr(host.rfind('@') == host.npos ? 0 : host.rfind('@') + 1);
-  const std::string told = part(scheme) + (colon == text.npos ? "" : "://") + part(host);
-  return "'" + told + (told.size() == text.size() ? "'" : "...'");
-}
-
-std::string from_environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
+  const std::string visible = part(scheme) + (colon == text.npos ? "" : "://") + part(host);
+  return "'" + visible + (visible.size() == text.size() ? "'" : "...'");
 }
 
 std::string trimmed(std::string_view text) {
@@ -59,14 +54,14 @@ std::string trimmed(std::string_view text) {
 /// `address`, if it is valid.
 std::string dialled(std::string_view address) {
   if (split_address(address).second == 0) {
-    throw UsageError("got address " + shown(address) +
+    throw UsageError("got address " + without_secrets(address) +
                      ", wanted the port that the glue listens on");
   }
   return std::string(address);
 }
 
 [[noreturn]] void throw_no_join_string(std::string_view text) {
-  throw UsageError("got join string " + shown(text) + ", wanted " + std::string(kForm));
+  throw UsageError("got join string " + without_secrets(text) + ", wanted " + std::string(kForm));
 }
 
 int digit(char c, int base) {
@@ -92,8 +87,8 @@ std::string unquoted(std::string_view text, std::string_view whole) {
   return plain;
 }
 
-Entries entries_of(std::string_view query, std::string_view whole) {
-  Entries entries;
+Query query_of(std::string_view query, std::string_view whole) {
+  Query entries;
   while (!query.empty()) {
     const std::string_view pair = query.substr(0, query.find('&'));
     query.remove_prefix(std::min(pair.size() + 1, query.size()));
@@ -102,7 +97,7 @@ Entries entries_of(std::string_view query, std::string_view whole) {
     const std::string name = unquoted(pair.substr(0, equals), whole);
     const bool is_known = name == "ca" || name == "name" || name == "token";
     if (!is_known || !entries.emplace(name, unquoted(pair.substr(equals + 1), whole)).second) {
-      throw UsageError("got a join string with " + shown(name) +
+      throw UsageError("got a join string with " + without_secrets(name) +
                        ", wanted ca, name and token, each once");
     }
   }
@@ -133,7 +128,7 @@ std::string decoded(std::string_view text) {
 
 JoinString join_string_of(const Options& options) {
   const std::string address =
-      trimmed(options.address.empty() ? from_environment("REGLUE_ADDRESS") : options.address);
+      trimmed(options.address.empty() ? environment_variable("REGLUE_ADDRESS") : options.address);
   if (address.empty()) {
     throw UsageError("no address: give host:port or a join string, or set REGLUE_ADDRESS");
   }
@@ -144,12 +139,12 @@ JoinString join_string_of(const Options& options) {
     whole.address = dialled(address);
   }
   if (!options.token.empty()) whole.token = options.token;
-  if (whole.token.empty()) whole.token = from_environment("REGLUE_TOKEN");
+  if (whole.token.empty()) whole.token = environment_variable("REGLUE_TOKEN");
   if (!is_utf8(whole.token)) throw UsageError("got a token that is no UTF-8, wanted UTF-8");
   if (!options.ca.empty()) whole.authority = read_authority(options.ca);
   if (!options.tls_name.empty()) whole.tls_name = options.tls_name;
   if (!whole.tls_name.empty() && whole.authority.empty()) {
-    throw UsageError("got TLS name " + shown(whole.tls_name) +
+    throw UsageError("got TLS name " + without_secrets(whole.tls_name) +
                      " and no authority to trust: give the whole join string, or the "
                      "authority's certificate (Options::ca)");
   }
@@ -165,7 +160,7 @@ JoinString parse_join_string(std::string_view text) {
   const std::string_view query = mark == rest.npos ? "" : rest.substr(mark + 1);
   const bool is_cut = mark != rest.npos && query.empty();  // the missing part may be the authority
   if (is_cut || rest.find('#') != rest.npos) throw_no_join_string(text);
-  const Entries entries = entries_of(query, text);
+  const Query entries = query_of(query, text);
   JoinString join_string{dialled(place), "", "", ""};
   for (const auto& [name, value] : entries) {
     if (name == "token") join_string.token = value;
@@ -190,20 +185,16 @@ std::pair<std::string, std::uint16_t> split_address(std::string_view address) {
   const bool is_host = !inner.empty() && inner.find_first_of(" \t\r\n/?#@[]") == inner.npos &&
                        (inner.find(':') != inner.npos) == is_bracketed;
   if (!is_port || !is_host) {
-    throw UsageError("got address " + shown(address) + ", wanted host:port such as 127.0.0.1:4096");
+    throw UsageError("got address " + without_secrets(address) +
+                     ", wanted host:port such as 127.0.0.1:4096");
   }
   return {std::string(host), port};
 }
 
 namespace {
 
-struct Free {
-  void operator()(X509* certificate) const { X509_free(certificate); }
-  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
-  void operator()(BIO* bio) const { BIO_free(bio); }
-};
-using Certificate = std::unique_ptr<X509, Free>;
-using Bio = std::unique_ptr<BIO, Free>;
+using Certificate = OpensslPtr<X509>;
+using Bio = OpensslPtr<BIO>;
 
 /// The certificates, one after another; none if there are other bytes.
 std::vector<Certificate> parsed(const std::string& der) {
@@ -240,14 +231,14 @@ std::string from_pem(const std::string& pem) {
   return der;
 }
 
-/// Whether the key is that of the first certificate. Nobody is asked for a passphrase.
+/// Whether the key is that of the first certificate. It does not prompt for a passphrase.
 bool is_certificate_with_key(const std::string& pem) {
   const auto no_passphrase = [](char*, int, int, void*) { return -1; };
   const int size = static_cast<int>(pem.size());
   const Bio certificates(BIO_new_mem_buf(pem.data(), size));
   const Bio keys(BIO_new_mem_buf(pem.data(), size));
   const Certificate certificate(PEM_read_bio_X509(certificates.get(), nullptr, nullptr, nullptr));
-  const std::unique_ptr<EVP_PKEY, Free> key(
+  const OpensslPtr<EVP_PKEY> key(
       PEM_read_bio_PrivateKey(keys.get(), nullptr, no_passphrase, nullptr));
   const bool fits = certificate && key && X509_check_private_key(certificate.get(), key.get()) == 1;
   ERR_clear_error();
@@ -267,7 +258,7 @@ std::string read_authority(const std::string& path) {
 }
 
 OwnCertificate own_certificate() {
-  const std::string path = from_environment("REGLUE_CERT");
+  const std::string path = environment_variable("REGLUE_CERT");
   if (path.empty()) return {};
   std::ifstream file(path, std::ios::binary);
   std::ostringstream content;

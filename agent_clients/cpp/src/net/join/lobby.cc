@@ -71,7 +71,7 @@ std::string seconds(std::chrono::milliseconds time) {
                                     std::chrono::milliseconds connect_timeout) {
   if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) {
     throw Busy("the glue at " + join_string.address + " took nobody within " +
-               seconds(connect_timeout) + ": " + told(status.error_message()));
+               seconds(connect_timeout) + ": " + glue_text(status.error_message()));
   }
   throw Unreachable("no glue answered at " + join_string.address + " within " +
                     seconds(connect_timeout) + "; is it running, and is the address right?");

@@ -12,21 +12,12 @@
 #include <memory>
 
 #include "net/join/join_string.h"
+#include "net/join/openssl_deleter.h"
 #include "reglue/errors.h"
 
 namespace reglue {
 
 namespace {
-
-struct Free {
-  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
-  void operator()(SSL* tls) const { SSL_free(tls); }
-  void operator()(BIO* bio) const { BIO_free(bio); }
-  void operator()(X509* certificate) const { X509_free(certificate); }
-  void operator()(addrinfo* addresses) const { freeaddrinfo(addresses); }
-};
-template <class T>
-using Owned = std::unique_ptr<T, Free>;
 
 class Socket {
  public:
@@ -75,7 +66,7 @@ Socket dialled(const std::string& host, std::uint16_t port, Clock::time_point un
   if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &found) != 0) {
     return Socket(-1);
   }
-  const Owned<addrinfo> addresses(found);
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, freeaddrinfo);
   for (const addrinfo* each = found; each; each = each->ai_next) {
     Socket socket(::socket(each->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (socket.fd() < 0) continue;
@@ -92,8 +83,8 @@ Socket dialled(const std::string& host, std::uint16_t port, Clock::time_point un
 }
 
 /// A TLS session like gRPC's; without an authority to trust it checks no certificate.
-Owned<SSL> session(SSL_CTX* context, const JoinString& join_string, const std::string& name,
-                   int fd) {
+OpensslPtr<SSL> session(SSL_CTX* context, const JoinString& join_string, const std::string& name,
+                        int fd) {
   static constexpr unsigned char kH2[] = {2, 'h', '2'};
   SSL_CTX_set_alpn_protos(context, kH2, sizeof kH2);
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
@@ -102,13 +93,13 @@ Owned<SSL> session(SSL_CTX* context, const JoinString& join_string, const std::s
     SSL_CTX_use_PrivateKey_file(context, own.path.c_str(), SSL_FILETYPE_PEM);
     ERR_clear_error();
   }
-  Owned<SSL> tls(SSL_new(context));
+  OpensslPtr<SSL> tls(SSL_new(context));
   SSL_set_tlsext_host_name(tls.get(), name.c_str());
   SSL_set_fd(tls.get(), fd);
   if (join_string.authority.empty()) return tls;
   const std::string pem = to_pem(join_string.authority);
-  const Owned<BIO> bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-  while (const Owned<X509> next{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)}) {
+  const OpensslPtr<BIO> bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  while (const OpensslPtr<X509> next{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)}) {
     X509_STORE_add_cert(SSL_CTX_get_cert_store(context), next.get());
   }
   ERR_clear_error();
@@ -209,8 +200,8 @@ bool is_shut_after_handshake(const JoinString& join_string, Clock::time_point un
   const Socket socket = dialled(host, port, until);
   if (socket.fd() < 0) return false;
   const NoBrokenPipe no_broken_pipe;
-  const Owned<SSL_CTX> context(SSL_CTX_new(TLS_client_method()));
-  const Owned<SSL> tls = session(context.get(), join_string, name, socket.fd());
+  const OpensslPtr<SSL_CTX> context(SSL_CTX_new(TLS_client_method()));
+  const OpensslPtr<SSL> tls = session(context.get(), join_string, name, socket.fd());
   switch (shake(tls.get(), socket.fd(), until)) {
     case Outcome::Bad: throw_handshake(tls.get(), join_string, name); return false;
     case Outcome::Good:

@@ -147,7 +147,7 @@ void GrpcStream::show_note() const {
   const auto& headers = call_->context.GetServerInitialMetadata();
   const auto note = headers.find("reglue-note-bin");
   if (note != headers.end() && log_) {
-    log_->warning(told({note->second.data(), note->second.size()}));
+    log_->warning(glue_text({note->second.data(), note->second.size()}));
   }
 }
 

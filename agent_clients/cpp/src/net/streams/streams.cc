@@ -108,7 +108,8 @@ std::unique_ptr<Stream> Route::open(const google::protobuf::MessageLite& hello,
         throw UsageError("got transport unix, wanted auto or grpc: " + no.why);
       }
       if (transport == Transport::Unix) throw StreamEnded(no.why + " (transport unix)");
-      if (log) log->info("messages travel over gRPC, as there is no Unix socket: " + told(no.why));
+      if (log)
+        log->info("messages travel over gRPC, as there is no Unix socket: " + glue_text(no.why));
     }
   }
   return std::make_unique<GrpcStream>(*this, hello);

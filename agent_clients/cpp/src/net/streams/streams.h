@@ -25,7 +25,7 @@ namespace reglue {
 class StreamEnded : public std::runtime_error {
  public:
   explicit StreamEnded(const std::string& why, grpc::StatusCode code = grpc::StatusCode::OK)
-      : std::runtime_error(told(why)), code(code) {}
+      : std::runtime_error(glue_text(why)), code(code) {}
 
   /// Whether the glue refused the peer.
   bool is_refusal() const;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { SessionLost } from "../src/errors.js";
 import { StreamEnded } from "../src/net/stream.js";
-import { printable, told } from "../src/words.js";
+import { printable, glueText } from "../src/text.js";
 import { file } from "./pages.js";
 
 interface Case {
@@ -22,7 +22,7 @@ for (const { what, ...each } of CASES) {
   const shown = each.shown.repeat(each.shown_times ?? 1);
 
   test(`a glue's words are cut and lose what terminals obey: ${what}`, () => {
-    assert.equal(told(words), shown);
+    assert.equal(glueText(words), shown);
     assert.equal(new StreamEnded(words).meaning().message, shown);
   });
 

@@ -11,24 +11,24 @@ import {
 } from "../errors.js";
 import type { ExperimentReply } from "../gen/reglue/v1/experiment_pb.js";
 import { type Refusal, RefusalCode } from "../gen/reglue/v1/session_pb.js";
-import { told } from "../words.js";
+import { glueText } from "../text.js";
 
 /** The reply's error; undefined if the routine was carried out. */
-export function thrownBy(reply: ExperimentReply["reply"]): ReglueError | undefined {
+export function errorOf(reply: ExperimentReply["reply"]): ReglueError | undefined {
   switch (reply.case) {
     case "refusal":
       return refused(reply.value);
     case "agentFault":
-      return new AgentFault(told(reply.value.what));
+      return new AgentFault(glueText(reply.value.what));
     case "environmentFault":
-      return new EnvironmentFault(told(reply.value.what));
+      return new EnvironmentFault(glueText(reply.value.what));
     default:
       return undefined;
   }
 }
 
 function refused(refusal: Refusal): RoutineRefused {
-  const [got, wanted] = [told(refusal.got), told(refusal.wanted)];
+  const [got, wanted] = [glueText(refusal.got), glueText(refusal.wanted)];
   switch (refusal.code) {
     case RefusalCode.OUT_OF_ORDER:
       return new OutOfOrder(got, wanted);

@@ -5,7 +5,7 @@ import { OutOfDomain, SessionLost } from "../errors.js";
 import type { ExperimentReply } from "../gen/reglue/v1/experiment_pb.js";
 import type { Ticket } from "../gen/reglue/v1/lobby_pb.js";
 import { type Call, encodeCall, encodeHello, readReply } from "../wire/experiment.js";
-import { told } from "../words.js";
+import { glueText } from "../text.js";
 import type { JoinString } from "./join_string.js";
 import { greeting, join, refusal } from "./lobby.js";
 import { trace } from "./log.js";
@@ -19,14 +19,14 @@ const LEFT = "the program has left";
 const FAREWELL_MS = 5000; // to connect again, and for the glue to end the other sessions
 
 /** Numbers calls, and repeats each until it is answered, over as many streams as needed. */
-export class AskingSession {
+export class ExperimentSession {
   readonly #route: Route;
   readonly #outage: Outage;
   readonly #givenUp = new AbortController();
   readonly #signal: AbortSignal; // the program is interrupted, or gives up
   #stream: Stream | undefined;
   #answered = 0n; // number of the last call whose reply has come
-  #isAdmitted = false; // by the glue, which must be told when we leave
+  #isAdmitted = false; // by the glue, which must learn when we leave
   #over: Error | undefined; // why the session is over
 
   private constructor(
@@ -45,8 +45,8 @@ export class AskingSession {
     where: JoinString,
     playing: Playing,
     timeoutMs: number,
-  ): Promise<AskingSession> {
-    return new AskingSession(where, await join(where, playing), playing, timeoutMs);
+  ): Promise<ExperimentSession> {
+    return new ExperimentSession(where, await join(where, playing), playing, timeoutMs);
   }
 
   /**
@@ -55,12 +55,12 @@ export class AskingSession {
    * Throws OutOfDomain for a call that is too large for a message; SessionLost, Refused and the
    * signal's reason, and the session is over then.
    */
-  async ask(call: Call): Promise<ExperimentReply> {
+  async exchange(call: Call): Promise<ExperimentReply> {
     if (this.#over !== undefined) throw new SessionLost(this.#over.message, { cause: this.#over });
     const bytes = encodeCall(this.#answered + 1n, call);
-    const most = this.#route.maxMessageBytes;
-    if (bytes.length > most)
-      throw new OutOfDomain(`a call of ${bytes.length} bytes`, `at most ${most}`);
+    const maxBytes = this.#route.maxMessageBytes;
+    if (bytes.length > maxBytes)
+      throw new OutOfDomain(`a call of ${bytes.length} bytes`, `at most ${maxBytes}`);
     const began = performance.now();
     try {
       const { reply, size } = await this.#repeated(bytes, began + this.timeoutMs);
@@ -76,7 +76,7 @@ export class AskingSession {
 
   /** The glue's reply does not fit: the session is over. */
   lose(error: Error): SessionLost {
-    const what = `the glue sent what this client cannot read: ${told(error.message)}`;
+    const what = `the glue sent what this client cannot read: ${glueText(error.message)}`;
     this.#over = new SessionLost(what, { cause: error });
     return this.#over;
   }
@@ -149,7 +149,9 @@ export class AskingSession {
       const reply = this.#read(bytes);
       if (reply.reply.case === "farewell") {
         this.#isAdmitted = false;
-        throw new SessionLost(`the glue has ended the session: ${told(reply.reply.value.reason)}`);
+        throw new SessionLost(
+          `the glue has ended the session: ${glueText(reply.reply.value.reason)}`,
+        );
       }
       if (reply.seq === this.#answered + 1n) return { reply, size: bytes.length };
     }
