@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -29,7 +28,7 @@ from glue_server.commands.command import got_and_wanted
 from glue_server.processes.sandbox import SandboxName
 from glue_server.routines.seeds import check_secret
 from glue_server.timeouts import Timeouts
-from reglue.errors import BadArgument, UnknownName, UsageError, setting
+from reglue.errors import BadArgument, UnknownName, setting
 from reglue.net.join_string import Transport
 
 Count = Annotated[int, Field(ge=1)]
@@ -661,18 +660,6 @@ def read_settings(**fields: object) -> Settings:
         return Settings.model_validate(fields)
     except ValidationError as error:
         raise BadArgument("; ".join(_words(each) for each in error.errors())) from error
-
-
-@contextmanager
-def as_keys(place: str, names: Collection[str]) -> Iterator[None]:
-    """Has UsageErrors about settings that a file holds show them as its keys, and name the file."""
-    try:
-        yield
-    except UsageError as error:
-        if error.settings.isdisjoint(names):
-            raise
-        kind = BadArgument if isinstance(error, BadArgument) else UsageError
-        raise kind(f"{place}: {error.with_keys(names)}") from error
 
 
 def _words(problem: object) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, model_validator
 
 from glue_server.commands.command import got_and_wanted
-from reglue.errors import BadArgument, UnknownName, UsageError, flag
+from reglue.errors import UnknownName, UsageError, flag, settings_of
 from reglue.tools.loading import parsed
 from reglue_bench.planning.toml_file import TomlFile
 from reglue_bench.settings import (
@@ -112,10 +112,11 @@ def read_bakeoff(path: Path, hosting: Mapping[str, object]) -> list[Entrant]:
     about = _benchmark(path, file.benchmark)
     folder = path.resolve().parent
     given = {**about, **hosting, "directory": str(folder)}
-    return [
-        _entrant(path, name, table, {**given, "hidden": _files_of_others(path, name, file)})
-        for name, table in file.agents.items()
-    ]
+    with settings_of(f"{path}: [benchmark]", about.keys() - hosting.keys()):
+        return [
+            _entrant(path, name, table, {**given, "hidden": _files_of_others(path, name, file)})
+            for name, table in file.agents.items()
+        ]
 
 
 def _files_of_others(path: Path, name: str, file: _File) -> list[Path]:
@@ -176,11 +177,8 @@ def _entrant(path: Path, name: str, table: _Agent, about: dict[str, Any]) -> Ent
         "label": name if table.label is None else table.label,
         "training_seed": table.training_seed,
     }
-    try:
+    with settings_of(f"{path}: [agents.{name}]", own):  # flags may not go with keys of the file
         settings = read_settings(**about | own)
-    except UsageError as error:  # flags that do not go with keys of the file
-        kind = BadArgument if isinstance(error, BadArgument) else UsageError
-        raise kind(f"{path}: [agents.{name}]: {error.with_keys(own)}") from error
     return Entrant(name, settings, *_token(path, name, table), plays_without=tuple(without))
 
 

@@ -13,7 +13,7 @@ from typer import Argument, Exit, Option
 
 from glue_server.commands.command import FAULTS, INTERRUPTED, OK, Command
 from glue_server.console import console
-from reglue.errors import UsageError
+from reglue.errors import UsageError, settings_of
 from reglue_bench.bakeoff import REPORT, Bakeoff, Entrant, read_bakeoff
 from reglue_bench.bakeoff.bakeoff import is_interrupted
 from reglue_bench.bakeoff.file import BENCHMARK
@@ -25,7 +25,7 @@ from reglue_bench.report.frames import first_frames
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.result import Result
 from reglue_bench.runs.observer import Observer
-from reglue_bench.settings import ListenSettings, SecuritySettings, as_keys
+from reglue_bench.settings import ListenSettings, SecuritySettings
 from reglue_bench.terminal.progress import Lines, watcher
 from reglue_bench.terminal.summary import notes
 
@@ -130,7 +130,7 @@ def bakeoff(
     shown = console(stderr=json)
     screen = Screen(shown, entrants, together=at_once > 1)
     with Bakeoff(entrants, folder, screen.say, at_once=at_once) as played:
-        with as_keys(f"{file}: [benchmark]", BENCHMARK - asked.keys()):
+        with settings_of(f"{file}: [benchmark]", BENCHMARK - asked.keys()):
             played.prepare(watcher(screen.console), resume=resume is not None)
         results = played.play(screen)
     code = _conclude(screen, folder, results, of=len(entrants) - len(played.refused), json=json)

@@ -42,12 +42,12 @@ from pydantic import (
 from env_adapters import Suite, SuiteName
 from env_adapters.fitting.fit import Fit
 from env_adapters.suites import suite_name
-from reglue.errors import UnknownName, UsageError, setting
+from reglue.errors import UnknownName, UsageError, setting, settings_of
 from reglue_bench.planning.toml_file import TomlFile
 from reglue_bench.plans.keys import goal_key
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import ANY_PROCEDURE, PROCEDURES, parameter_names, parameter_settings
-from reglue_bench.settings import Settings, as_keys
+from reglue_bench.settings import Settings
 
 COMPOSED = "env_adapters.composed:Composed"
 
@@ -145,8 +145,8 @@ class Custom:
 
     @contextmanager
     def told(self) -> Iterator[None]:
-        """Has errors about settings that are the file's name its keys, not the flags."""
-        with as_keys(str(self.file.path), self._unasked):
+        """Errors about settings that the file holds name its keys, not the flags."""
+        with settings_of(str(self.file.path), self._unasked):
             yield
 
 

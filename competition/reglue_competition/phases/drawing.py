@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
-from reglue.errors import UsageError
+from reglue.errors import UsageError, settings_of
 from reglue.spec import TaskSpec
 from reglue_bench.planning.file import read_custom
 from reglue_bench.planning.names import BenchmarkName, is_custom
@@ -17,7 +17,7 @@ from reglue_bench.plans.keys import cell_key
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.procedures.procedure import shows_tasks
-from reglue_bench.settings import AGENT_WAIT, Settings, as_keys, read_settings
+from reglue_bench.settings import AGENT_WAIT, Settings, read_settings
 from reglue_competition.definition import BenchmarkEntry, Definition, PhaseDefinition
 from reglue_competition.phases.code import code_sha256
 from reglue_competition.phases.secrets import Secrets
@@ -85,7 +85,7 @@ def _drawn(
 ) -> Drawn:
     entry = phase.benchmarks[number]
     place = f"phase {phase.name}, benchmark {number + 1} ({entry.benchmark})"
-    with as_keys(place, entry.options):
+    with settings_of(place, entry.options):
         settings = _settings(definition, entry, secret, folder)
         plan = make_plan(settings)
         spec = suite_of(plan, settings).build().spec
