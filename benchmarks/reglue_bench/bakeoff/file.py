@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, model_validator
 
-from glue_server.commands.command import got_and_wanted
+from glue_server.host_settings import got_and_wanted
 from reglue.errors import UnknownName, UsageError, flag, settings_of
 from reglue.tools.loading import parsed
 from reglue_bench.planning.toml_file import TomlFile

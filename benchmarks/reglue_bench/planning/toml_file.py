@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from env_adapters.environment_configs.lines import line_of
 from env_adapters.environment_configs.values import inside
-from glue_server.commands.command import got_and_wanted
+from glue_server.host_settings import got_and_wanted
 from reglue.errors import UnknownName, UsageError
 
 Place: TypeAlias = tuple[str | int, ...]

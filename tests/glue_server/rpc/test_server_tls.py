@@ -7,14 +7,14 @@ import sys
 
 import pytest
 
-from glue_server.commands.options import server_tls
+from glue_server.host_settings import HostSettings
+from glue_server.rpc.server_tls import server_tls
 from reglue.errors import UsageError
 
 
 def tls_for(listen: str, *, tls: bool = False, insecure: bool = False) -> bool:
     """Whether a server there speaks TLS."""
-    said = server_tls(listen, "", tls=tls, cert=None, key=None, ca=None, insecure=insecure)
-    return said is not None
+    return server_tls(HostSettings(listen=listen, tls=tls, insecure=insecure)) is not None
 
 
 @pytest.mark.parametrize("listen", ["127.0.0.1:0", "127.1.2.3:80", "localhost:0", "[::1]:0"])
