@@ -19,6 +19,7 @@ from reglue.errors import (
 from reglue.tools.loading import check_guarded
 from reglue_bench.engines.server import RunServer
 from reglue_bench.options import AgentOptions
+from reglue_bench.plan_settings import PlanSettings
 from reglue_bench.planning.declared import Declared
 from reglue_bench.planning.names import BenchmarkName
 from reglue_bench.planning.resolve import make_plan
@@ -32,7 +33,7 @@ from reglue_bench.runs.observer import NullObserver, Observer
 from reglue_bench.runs.run import Request, Retry, begin, check_same
 from reglue_bench.runs.trust import check_resumable
 from reglue_bench.scored_runs import carry_out
-from reglue_bench.settings import PlanSettings, Settings, read_settings
+from reglue_bench.settings import Settings, read_settings
 
 _OF_PLANS = {*PlanSettings.model_fields, "secret", "directory"}
 """Settings that a plan is made of."""

@@ -15,15 +15,9 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, model_va
 from glue_server.host_settings import got_and_wanted
 from reglue.errors import UnknownName, UsageError, flag, settings_of
 from reglue.tools.loading import parsed
+from reglue_bench.plan_settings import PlanSettings
 from reglue_bench.planning.toml_file import TomlFile
-from reglue_bench.settings import (
-    AGENT_WAIT,
-    LOCAL,
-    ExecutionSettings,
-    PlanSettings,
-    Settings,
-    read_settings,
-)
+from reglue_bench.settings import AGENT_WAIT, LOCAL, ExecutionSettings, Settings, read_settings
 
 BENCHMARK = {"name", *ExecutionSettings.model_fields, *PlanSettings.model_fields} - {"benchmark"}
 """Keys of the table [benchmark]."""

@@ -19,10 +19,11 @@ from reglue_bench.bakeoff.seeds import holds_seeds, seeded, seeded_before
 from reglue_bench.cli.arguments import AsJson, TrustCode, print_document
 from reglue_bench.evaluation import plan_and_start
 from reglue_bench.evaluation import resume as resume_run
+from reglue_bench.plan_settings import TRAINING_PANEL
 from reglue_bench.planning.names import is_custom
 from reglue_bench.results.result import Result
 from reglue_bench.runs.run import Retry
-from reglue_bench.settings import TRAINING_PANEL, AgentSettings, Settings, read_settings
+from reglue_bench.settings import AgentSettings, Settings, read_settings
 from reglue_bench.terminal.progress import watcher
 from reglue_bench.terminal.summary import print_summary
 

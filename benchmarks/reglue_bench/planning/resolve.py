@@ -15,6 +15,7 @@ from env_adapters.metaworld import TaskSet, task_set
 from env_adapters.suites import META_WORLD, suite_name
 from reglue.errors import UsageError, setting
 from reglue.wire.sizes import most_slots
+from reglue_bench.plan_settings import MetaWorldSettings, ToldSettings
 from reglue_bench.planning.declared import Declared
 from reglue_bench.planning.file import Custom, custom_suite, read_custom
 from reglue_bench.planning.names import BenchmarkName, is_custom
@@ -30,7 +31,7 @@ from reglue_bench.procedures import (
     procedure_of,
 )
 from reglue_bench.procedures.procedure import Procedure, chosen
-from reglue_bench.settings import MetaWorldSettings, Settings, ToldSettings
+from reglue_bench.settings import Settings
 
 DEFAULT_SLOTS = 10
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from env_adapters.registry import Registry
+from reglue_bench.plan_settings import ToldSettings
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures.drawn import DrawnMetaLearning, DrawnMultiTask
 from reglue_bench.procedures.evaluate import Evaluate
@@ -14,7 +15,7 @@ from reglue_bench.procedures.multi_task import MultiTask
 from reglue_bench.procedures.online import Online
 from reglue_bench.procedures.procedure import Agents, Procedure, Todo, Todos, own
 from reglue_bench.procedures.training import Training
-from reglue_bench.settings import Settings, ToldSettings
+from reglue_bench.settings import Settings
 
 __all__ = [
     "ANY_PROCEDURE",

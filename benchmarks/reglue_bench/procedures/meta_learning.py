@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from glue_server import EpisodeRunner, Order, Outcome
 from reglue.errors import AgentFault, UsageError, setting
 from reglue.messages.agent import Phase
+from reglue_bench.plan_settings import MetaLearningSettings
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.procedure import (
     Agents,
@@ -30,7 +31,7 @@ from reglue_bench.procedures.procedure import (
     own,
 )
 from reglue_bench.procedures.queues import shuffled
-from reglue_bench.settings import MetaLearningSettings, Settings
+from reglue_bench.settings import Settings
 
 DEFAULT_META_BATCH = 20
 

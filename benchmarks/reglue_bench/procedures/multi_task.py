@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from glue_server import Order
 from reglue.errors import UsageError, setting
 from reglue.messages.agent import Phase
+from reglue_bench.plan_settings import MultiTaskSettings
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.procedure import (
     Agents,
@@ -31,7 +32,7 @@ from reglue_bench.procedures.procedure import (
     shows_tasks,
 )
 from reglue_bench.procedures.queues import ByTask, Queue, Shuffled
-from reglue_bench.settings import MultiTaskSettings, Settings
+from reglue_bench.settings import Settings
 
 MOST_EPISODES = 10_000_000
 """Of a plan: each takes some bytes of memory before the first is played."""

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from glue_server import Order, Outcome
 from reglue.errors import AgentFault, UsageError, setting
 from reglue.messages.agent import Phase
+from reglue_bench.plan_settings import OnlineSettings
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.procedure import (
     Agents,
@@ -32,7 +33,7 @@ from reglue_bench.procedures.procedure import (
     secret_order,
 )
 from reglue_bench.procedures.queues import shuffled
-from reglue_bench.settings import OnlineSettings, Settings
+from reglue_bench.settings import Settings
 
 DEFAULT_RUNS = 30
 DEFAULT_EPISODES = 200

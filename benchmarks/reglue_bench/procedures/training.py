@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel
 
 from reglue.errors import AgentFault, UsageError, setting
+from reglue_bench.plan_settings import TrainingSettings
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.procedure import (
     Agents,
@@ -33,7 +34,7 @@ from reglue_bench.procedures.procedure import (
 )
 from reglue_bench.procedures.training_cells import TrainingCells
 from reglue_bench.procedures.training_run import TrainingRun
-from reglue_bench.settings import Settings, TrainingSettings
+from reglue_bench.settings import Settings
 
 EVALUATED_BY = "evaluated_by"
 """The parameter that names the procedure that judges."""

@@ -12,11 +12,12 @@ from pydantic import BaseModel, ValidationError
 from env_adapters.metaworld import task_set
 from reglue.errors import UnknownName, UsageError, settings_of
 from reglue.net.join_string import split_address
+from reglue_bench.plan_settings import PlanSettings
 from reglue_bench.planning.file import Custom, read_custom
 from reglue_bench.planning.names import BenchmarkName, is_custom
 from reglue_bench.planning.resolve import check_settings
 from reglue_bench.planning.toml_file import Place, TomlFile, path_of
-from reglue_bench.settings import PlanSettings, Settings
+from reglue_bench.settings import Settings
 from reglue_competition.definition.models import (
     Bars,
     BenchmarkEntry,

@@ -11,11 +11,12 @@ from typing import Any
 from env_adapters.suites import FAMILIES
 from reglue.errors import flag
 from reglue.wire.specs import spec_to_bytes
+from reglue_bench.plan_settings import PlanSettings
 from reglue_bench.planning.names import BenchmarkName, is_custom
 from reglue_bench.planning.resolve import suite_of
 from reglue_bench.procedures import parameter_settings
 from reglue_bench.runs.trust import foreign_suite
-from reglue_bench.settings import PlanSettings, Settings
+from reglue_bench.settings import Settings
 from reglue_competition.phases import Drawn
 
 STAND_IN = "stand_in.py"
