@@ -97,6 +97,11 @@ class AgentSettings(SettingsGroup):
             _AGENT,
         ),
     ] = None
+
+
+class SandboxSettings(SettingsGroup):
+    """What the agent's program may touch."""
+
     sandbox: Annotated[
         SandboxName | None,
         flag(
@@ -236,7 +241,14 @@ class SecuritySettings(AccessSettings):
     token: Annotated[str | None, token_flag("--token", "agent", "REGLUE_TOKEN")] = None
 
 
-class Settings(SecuritySettings, HostSettings, ExecutionSettings, AgentSettings, PlanSettings):
+class Settings(
+    SecuritySettings,
+    HostSettings,
+    ExecutionSettings,
+    SandboxSettings,
+    AgentSettings,
+    PlanSettings,
+):
     """All that a run is asked for."""
 
     directory: str = Field(default_factory=os.getcwd)  # what relative paths are relative to

@@ -14,16 +14,17 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from pydantic import JsonValue
 
 from reglue_bench import options
-from reglue_bench.settings import AgentSettings, Settings
+from reglue_bench.settings import AgentSettings, SandboxSettings, Settings
 
 FILE = Path(options.__file__)
 
 ARGUMENTS = {"benchmark", "agent", "hidden", "poisons"}
 """Arguments of their own, and what only a bake-off and a rehearsal say."""
 
-OF_STARTED_AGENTS = {*AgentSettings.model_fields, "connect_timeout", "token", "directory"} - {
-    "label",
-    "training_seed",
+OF_STARTED_AGENTS = {
+    *AgentSettings.model_fields.keys() - {"label", "training_seed"},
+    *SandboxSettings.model_fields,
+    *("connect_timeout", "token", "directory"),
 }
 
 SOURCE = '''\

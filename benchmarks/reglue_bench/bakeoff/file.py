@@ -10,14 +10,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
 from glue_server.host_settings import got_and_wanted
 from reglue.errors import UnknownName, UsageError, flag, settings_of
 from reglue.tools.loading import parsed
 from reglue_bench.plan_settings import PlanSettings
 from reglue_bench.planning.toml_file import TomlFile
-from reglue_bench.settings import AGENT_WAIT, LOCAL, ExecutionSettings, Settings, read_settings
+from reglue_bench.settings import (
+    AGENT_WAIT,
+    LOCAL,
+    AgentSettings,
+    ExecutionSettings,
+    Settings,
+    read_settings,
+)
 
 BENCHMARK = {"name", *ExecutionSettings.model_fields, *PlanSettings.model_fields} - {"benchmark"}
 """Keys of the table [benchmark]."""
@@ -50,20 +57,17 @@ class Entrant:
         return self.settings.agent == AGENT_WAIT
 
 
-class _Agent(BaseModel):
+class _Agent(AgentSettings):
     """A table `[agents.NAME]`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(strict=True)
 
-    agent: str | None = None
-    agent_cmd: str | None = None
-    wait: bool = False
-    agent_args: dict[str, str | bool | int | float] = {}
-    agent_env: list[str] = []
-    label: str | None = None
-    training_seed: int | None = None
-    token_env: str | None = None
-    token_file: str | None = None
+    agent_args: dict[str, str | bool | int | float] = Field(default_factory=dict)  # type: ignore[assignment] # TOML's types
+    """Keywords of the agent's constructor."""
+
+    wait: bool = False  # for an agent that connects by itself
+    token_env: str | None = None  # the environment variable that holds the token of one that waits
+    token_file: str | None = None  # or the file
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -163,13 +167,10 @@ def _entrant(path: Path, name: str, table: _Agent, about: dict[str, Any]) -> Ent
         f"{flag(key)} {about[key]}" for key in sorted(copied) if about[key] not in (LOCAL, 1)
     ]
     about = {key: value for key, value in about.items() if key not in copied}
-    own = {
+    own = table.model_dump(include=set(AgentSettings.model_fields)) | {
         "agent": AGENT_WAIT if table.wait else table.agent,
-        "agent_cmd": table.agent_cmd,
         "agent_args": {key: _word(value) for key, value in table.agent_args.items()},
-        "agent_env": table.agent_env,
         "label": name if table.label is None else table.label,
-        "training_seed": table.training_seed,
     }
     with settings_of(f"{path}: [agents.{name}]", own):  # flags may not go with keys of the file
         settings = read_settings(**about | own)

@@ -1,15 +1,21 @@
-"""Flags that several commands have."""
+"""What several commands share: flags, the document on stdout, a run's folder and exit code."""
 
 from __future__ import annotations
 
 import os
+import secrets
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Annotated, TextIO, TypeAlias
 
 from typer import Context, Option
+
+from glue_server.commands.command import FAULTS, INTERRUPTED, OK
+from reglue_bench.results.result import Result
 
 TrustCode: TypeAlias = Annotated[
     bool,
@@ -22,10 +28,10 @@ TrustCode: TypeAlias = Annotated[
 ]
 
 
-def _keep_stdout(context: Context, asked: bool) -> bool:
-    if asked:
-        context.with_resource(_kept_stdout())
-    return asked
+def _keep_stdout(context: Context, wanted: bool) -> bool:
+    if wanted:
+        context.with_resource(_stdout_for_the_document())
+    return wanted
 
 
 AsJson: TypeAlias = Annotated[
@@ -48,7 +54,7 @@ _STDOUT: ContextVar[TextIO | None] = ContextVar("_STDOUT", default=None)
 
 
 @contextmanager
-def _kept_stdout() -> Iterator[None]:
+def _stdout_for_the_document() -> Iterator[None]:
     """Keep stdout for the document: what is printed, also by child processes, goes to stderr."""
     sys.stdout.flush()
     own = os.dup(1)
@@ -60,3 +66,16 @@ def _kept_stdout() -> Iterator[None]:
         finally:
             _STDOUT.reset(token)
             os.dup2(own, 1)
+
+
+def new_folder(name: str) -> Path:
+    """A run's in `runs`, named by the time; another for each that begins in the same second."""
+    begun = time.strftime("%Y%m%d-%H%M%S")
+    return Path("runs") / f"{name}-{begun}-{secrets.token_hex(3)}"
+
+
+def exit_code(result: Result) -> int:
+    """0 every planned cell was played; 1 not all, or with faults; 130 interrupted."""
+    if result.ended_early is not None and result.ended_early.status == "interrupted":
+        return INTERRUPTED
+    return OK if result.complete and not result.faults else FAULTS

@@ -14,35 +14,27 @@ from typer import Argument, Exit, Option
 from glue_server.commands.command import FAULTS, INTERRUPTED, OK, Command
 from glue_server.commands.flags import takes
 from glue_server.console import console
-from glue_server.host_settings import ListenSettings
+from glue_server.host_settings import HostSettings
 from reglue.errors import UsageError, settings_of
 from reglue_bench.bakeoff import REPORT, Bakeoff, Entrant, read_bakeoff
 from reglue_bench.bakeoff.bakeoff import is_interrupted
 from reglue_bench.bakeoff.file import BENCHMARK
 from reglue_bench.bakeoff.table import comparison_table
-from reglue_bench.cli.arguments import AsJson, print_document
-from reglue_bench.cli.bench import exit_code, new_folder
+from reglue_bench.cli.arguments import AsJson, exit_code, new_folder, print_document
 from reglue_bench.report.agents import names
 from reglue_bench.report.frames import first_frames
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.result import Result
 from reglue_bench.runs.observer import Observer
-from reglue_bench.settings import SecuritySettings, Settings
+from reglue_bench.settings import SandboxSettings, Settings
 from reglue_bench.terminal.progress import Lines, watcher
 from reglue_bench.terminal.summary import notes
 
 _FLAGS = [
-    "engine",
-    "environments",
-    "processes",
-    "connect_timeout",
-    "sandbox",
-    "sandbox_image",
-    "sandbox_read",
-] + [
-    name
-    for name in (*ListenSettings.model_fields, *SecuritySettings.model_fields)
-    if name != "token"  # each agent has its own
+    *("engine", "environments", "processes", "connect_timeout"),
+    *SandboxSettings.model_fields,
+    *HostSettings.model_fields,  # without `token`: each agent has its own
+    "secret",
 ]
 
 

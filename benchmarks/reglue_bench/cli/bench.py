@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-import secrets
-import time
 from pathlib import Path
 from typing import Annotated, Any
 
 from rich.console import Console
 from typer import Argument, Exit, Option
 
-from glue_server.commands.command import FAULTS, INTERRUPTED, OK, Command
+from glue_server.commands.command import Command
 from glue_server.commands.flags import takes
 from glue_server.console import console
 from reglue.errors import UsageError
 from reglue_bench.bakeoff.seeds import holds_seeds, seeded, seeded_before
-from reglue_bench.cli.arguments import AsJson, TrustCode, print_document
+from reglue_bench.cli.arguments import AsJson, TrustCode, exit_code, new_folder, print_document
+from reglue_bench.cli.training_seeds import play_seeds
 from reglue_bench.evaluation import plan_and_start
 from reglue_bench.evaluation import resume as resume_run
 from reglue_bench.plan_settings import TRAINING_PANEL
@@ -144,13 +143,6 @@ def bench(
     raise Exit(exit_code(result))
 
 
-def exit_code(result: Result) -> int:
-    """0 every planned cell was played; 1 not all, or with faults; 130 interrupted."""
-    if result.ended_early is not None and result.ended_early.status == "interrupted":
-        return INTERRUPTED
-    return OK if result.complete and not result.faults else FAULTS
-
-
 main = Command(bench)
 
 
@@ -163,8 +155,6 @@ def _play_seeds(
     count: int | None,
     at_once: int,
 ) -> int:
-    from reglue_bench.cli.training_seeds import play_seeds  # which needs this module
-
     if resume is None:
         assert count is not None
         settings = _settings(flags)
@@ -192,12 +182,6 @@ def _start(flags: dict[str, Any], out: Path | None, shown: Console) -> tuple[Pat
     watching.say(f"loading {settings.benchmark} and its environments")  # which takes seconds
     folder = out or new_folder(_name(settings))
     return folder, plan_and_start(folder, settings, watching)
-
-
-def new_folder(name: str) -> Path:
-    """A run's in `runs`, named by the time; another for each that begins in the same second."""
-    begun = time.strftime("%Y%m%d-%H%M%S")
-    return Path("runs") / f"{name}-{begun}-{secrets.token_hex(3)}"
 
 
 def _name(settings: Settings) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from reglue_bench.cli.bench import new_folder
+from reglue_bench.cli.arguments import new_folder
 from reglue_bench.results.result import read_result
 from reglue_bench.runs.ledger import Ledger
 from tests.reglue_bench.agents import Seeded
