@@ -198,8 +198,8 @@ def got_and_wanted(problem: Any) -> str:
     """What pydantic found in a value: `got 3, wanted a valid string`; our own words stay."""
     message, got = str(problem["msg"]).partition(", unable to parse")[0], problem["input"]
     match problem["type"]:
-        case "value_error":
-            return message.removeprefix("Value error, ")
+        case "value_error":  # not as text: it may name settings
+            return str(problem["ctx"]["error"].args[0])
         case "dict_type" | "model_type":
             return f"got {got!r}, wanted a table"
     wanted = re.sub(r"^Input should be (?=greater|less)", "a number ", message)

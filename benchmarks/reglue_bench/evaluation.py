@@ -27,6 +27,7 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.results.episodes import in_temporary_folder
 from reglue_bench.results.result import Result
 from reglue_bench.results.success import brief_cause
+from reglue_bench.run_folder import remove_logs
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.objects import opened
 from reglue_bench.runs.observer import NullObserver, Observer
@@ -187,14 +188,15 @@ def plan_and_start(
 def start(folder: Path, request: Request, watcher: Observer) -> Result:
     """Begin a run in `folder` and play it. Raises RunExists.
 
-    Also raises UsageError where it turns out that it cannot be played as asked (no such
-    agent, a taken port); the folder then holds no run, unless a unit was played before.
+    Also raises UsageError where the settings turn out to be impossible (no such agent, a taken
+    port); nothing is left in the folder then, unless a unit was played before.
     """
     with begin(folder, request) as ledger:
         try:
             return carry_out(folder, ledger, request, watcher)
         except UsageError:
             if next(ledger.rows(), None) is None:
+                remove_logs(folder)
                 ledger.forget()
             raise
 

@@ -23,6 +23,7 @@ from reglue_bench.planning.names import BenchmarkName
 from reglue_bench.planning.resolve import make_plan
 from reglue_bench.procedures.procedure import chosen
 from reglue_bench.results.result import Result
+from reglue_bench.run_folder import remove_logs
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.notes import Ending
 from reglue_bench.runs.observer import Observer
@@ -220,6 +221,7 @@ class Bakeoff:
                 return carry_out(folder, ledger, request, watcher)
             except UsageError as error:  # its program does not start, say
                 if next(ledger.rows(), None) is None:
+                    remove_logs(folder)
                     ledger.forget()
                     raise
                 return conclude(folder, ledger, Ending(status="not_played", what=str(error)))
