@@ -74,7 +74,7 @@ def evaluate(
         resume: Continue the run in `out`.
         raise_faults: Raise if the agent or the environment failed in an episode, when all is
             played and scored. False returns the result, whose text names the faults.
-        watcher: Is told how the run goes.
+        watcher: Receives the progress of the run.
         options: The flags of `reglue bench` with underscores, see Settings.
 
     Returns: The score. After Ctrl-C its `ended_early` says so.

@@ -194,8 +194,8 @@ class MetaWorldSettings(SettingsGroup):
     ] = False
 
 
-class ToldSettings(SettingsGroup):
-    """What agents are told while they are judged."""
+class HiddenSettings(SettingsGroup):
+    """What is hidden from agents while they are judged."""
 
     hide_rewards: Annotated[
         bool | None,
@@ -223,7 +223,7 @@ class PlanSettings(
     MetaLearningSettings,
     TrainingSettings,
     MultiTaskSettings,
-    ToldSettings,
+    HiddenSettings,
 ):
     """What is played: in the plan. None leaves the choice to the benchmark."""
 

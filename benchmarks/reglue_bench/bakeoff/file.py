@@ -1,4 +1,4 @@
-"""`bakeoff.toml`: what is played, and by whom."""
+"""`bakeoff.toml` defines what is played, and by which agents."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class Entrant:
 
     name: str  # of its table, and of its run's folder
     settings: Settings  # of its run
-    token: str | None = None  # what it must show, where it dials in; None: one is made
-    token_from: str = ""  # where the token was found, for people
+    token: str | None = None  # its secret, if it connects by itself; None: one is made
+    token_from: str = ""  # where the token comes from, for people
     own_seeds: str | None = None  # keys its random seeds; None: its name
     plays_without: tuple[str, ...] = ()  # flags that only agents that are started here can have
 
@@ -53,7 +53,7 @@ class Entrant:
 
     @property
     def waits(self) -> bool:
-        """Whether it dials in by itself."""
+        """Whether it connects by itself."""
         return self.settings.agent == AGENT_WAIT
 
 
@@ -150,8 +150,8 @@ def _benchmark(path: Path, table: dict[str, JsonValue]) -> dict[str, JsonValue]:
     try:
         Settings.model_validate(about, strict=True)
     except ValidationError as error:
-        told = [{**each, "loc": ("benchmark", *each["loc"])} for each in error.errors()]
-        raise UsageError("; ".join(_words(path, each) for each in told)) from error
+        problems = [{**each, "loc": ("benchmark", *each["loc"])} for each in error.errors()]
+        raise UsageError("; ".join(_words(path, each) for each in problems)) from error
     return about
 
 

@@ -155,7 +155,7 @@ class Screen:
         self.console.print(Rule(Text(title), align="left"))
         return watcher(self.console)
 
-    def told(self, entrant: Entrant, result: Result) -> None:
+    def run_ended(self, entrant: Entrant, result: Result) -> None:
         """What a reader of its score has to know."""
         for line in notes(result):
             self.say(f"{entrant.name}: {line}" if self._together else line)

@@ -11,9 +11,9 @@ from reglue_bench.procedures.registry import (
     ANY_PROCEDURE,
     PROCEDURES,
     TRAINING,
-    named,
     parameter_names,
     parameter_settings,
+    procedure_names,
     procedure_of,
 )
 from reglue_bench.procedures.training import Training
@@ -31,8 +31,8 @@ __all__ = [
     "Todo",
     "Todos",
     "Training",
-    "named",
     "parameter_names",
     "parameter_settings",
+    "procedure_names",
     "procedure_of",
 ]

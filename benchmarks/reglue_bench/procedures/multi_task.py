@@ -26,8 +26,8 @@ from reglue_bench.procedures.procedure import (
     Record,
     Todo,
     Watch,
-    chosen,
-    own,
+    or_default,
+    plan_parameters,
     secret_order,
     shows_tasks,
 )
@@ -56,7 +56,7 @@ class MultiTask(Procedure):
     @classmethod
     def parameters(cls, settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:
         """One episode for each goal, as Meta-World's documentation has it. Raises UsageError."""
-        episodes = chosen(settings.num_episodes, max(variants.values()))
+        episodes = or_default(settings.num_episodes, max(variants.values()))
         if len(variants) * episodes > MOST_EPISODES:
             raise UsageError(
                 f"got a plan of {len(variants)} tasks × {episodes} episodes, wanted at most "
@@ -79,7 +79,7 @@ class MultiTask(Procedure):
     @classmethod
     def of(cls, plan: Plan) -> Self:
         """Of all goals."""
-        given = own(cls.settings, plan)
+        given = plan_parameters(cls.settings, plan)
         return cls(plan.variants, shows_tasks=shows_tasks(plan), order_key=order_key(plan), **given)
 
     def __init__(

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from env_adapters.registry import Registry
-from reglue_bench.plan_settings import ToldSettings
+from reglue_bench.plan_settings import HiddenSettings
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures.drawn import DrawnMetaLearning, DrawnMultiTask
 from reglue_bench.procedures.evaluate import Evaluate
 from reglue_bench.procedures.meta_learning import MetaLearning
 from reglue_bench.procedures.multi_task import MultiTask
 from reglue_bench.procedures.online import Online
-from reglue_bench.procedures.procedure import Procedure, own
+from reglue_bench.procedures.procedure import Procedure, plan_parameters
 from reglue_bench.settings import Settings
 
 PROCEDURES: Registry[type[Procedure]] = Registry(
@@ -32,7 +32,7 @@ PROCEDURES: Registry[type[Procedure]] = Registry(
 TRAINING = "training"
 """The procedure that trains agents first; `--train-steps` chooses it, and no name does."""
 
-ANY_PROCEDURE = ("worst_performance", *ToldSettings.model_fields)
+ANY_PROCEDURE = ("worst_performance", *HiddenSettings.model_fields)
 """Parameters that a plan may have whatever its procedure."""
 
 _DRAWN: Mapping[str, type[Procedure]] = {
@@ -42,8 +42,8 @@ _DRAWN: Mapping[str, type[Procedure]] = {
 """Those that play a plan with `--estimator metaworld`."""
 
 
-def named() -> list[str]:
-    """Those that benchmarks are called by, as in PROCEDURE:ENVIRONMENT."""
+def procedure_names() -> list[str]:
+    """The procedures that a benchmark's name may have, as in PROCEDURE:ENVIRONMENT."""
     return [name for name in PROCEDURES if name != TRAINING]
 
 
@@ -55,7 +55,7 @@ def parameter_names(name: str) -> tuple[str, ...]:
 
 def parameter_settings(plan: Plan) -> dict[str, Any]:
     """The settings that give a plan its procedure's parameters, by their names."""
-    found = own(PROCEDURES[plan.procedure].settings, plan)
+    found = plan_parameters(PROCEDURES[plan.procedure].settings, plan)
     return (
         {"procedure_args": found} if "procedure_args" in parameter_names(plan.procedure) else found
     )

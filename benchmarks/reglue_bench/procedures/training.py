@@ -32,8 +32,8 @@ from reglue_bench.procedures.procedure import (
     Todo,
     Todos,
     Watch,
-    chosen,
-    own,
+    or_default,
+    plan_parameters,
     shows_tasks,
 )
 from reglue_bench.procedures.registry import PROCEDURES, procedure_of
@@ -89,7 +89,7 @@ class Training(Procedure):
             raise UsageError(
                 f"got {setting('eval_every', every)}, wanted at most the {steps} steps of training"
             )
-        episodes = chosen(settings.eval_episodes, max(DEFAULT_EVAL_EPISODES, len(variants)))
+        episodes = or_default(settings.eval_episodes, max(DEFAULT_EVAL_EPISODES, len(variants)))
         if (steps // every + 1) * episodes > MOST_CHECKPOINT_EPISODES:
             raise UsageError(
                 f"got {steps // every + 1} checkpoints × {episodes} episodes, wanted at most "
@@ -111,7 +111,7 @@ class Training(Procedure):
     @classmethod
     def of(cls, plan: Plan) -> Self:
         """Of the judge's plan, and of the goals that are trained on."""
-        given = own(cls.settings, plan)
+        given = plan_parameters(cls.settings, plan)
         return cls(
             procedure_of(evaluation_of(plan)),
             cells=training_cells(plan),
@@ -266,7 +266,7 @@ def training_cells(plan: Plan, *, slots: int | None = None) -> TrainingCells:
     judge = evaluation_of(plan) if EVALUATED_BY in plan.parameters else plan
     return TrainingCells(
         plan.variants if plan.training is None else plan.training.variants,
-        chosen(slots, plan.slots),
+        or_default(slots, plan.slots),
         bytes.fromhex(plan.training_key),
         shows_tasks=shows_tasks(plan),
         trial=sum(procedure_of(judge).training_trial) or 1,
