@@ -8,9 +8,9 @@ from typing import Any
 from env_adapters.registry import Registry
 from reglue_bench.plan_settings import HiddenSettings
 from reglue_bench.plans.plan import Plan
-from reglue_bench.procedures.drawn import DrawnMetaLearning, DrawnMultiTask
 from reglue_bench.procedures.evaluate import Evaluate
 from reglue_bench.procedures.meta_learning import MetaLearning
+from reglue_bench.procedures.metaworld_sampling import SampledMetaLearning, SampledMultiTask
 from reglue_bench.procedures.multi_task import MultiTask
 from reglue_bench.procedures.online import Online
 from reglue_bench.procedures.procedure import Procedure, plan_parameters
@@ -35,9 +35,9 @@ TRAINING = "training"
 ANY_PROCEDURE = ("worst_performance", *HiddenSettings.model_fields)
 """Parameters that a plan may have whatever its procedure."""
 
-_DRAWN: Mapping[str, type[Procedure]] = {
-    "multi-task": DrawnMultiTask,
-    "meta-learning": DrawnMetaLearning,
+_SAMPLED: Mapping[str, type[Procedure]] = {
+    "multi-task": SampledMultiTask,
+    "meta-learning": SampledMetaLearning,
 }
 """Those that play a plan with `--estimator metaworld`."""
 
@@ -64,5 +64,5 @@ def parameter_settings(plan: Plan) -> dict[str, Any]:
 def procedure_of(plan: Plan) -> Procedure:
     """The procedure that plays a plan."""
     if plan.estimator == "metaworld":
-        return _DRAWN[plan.procedure].of(plan)
+        return _SAMPLED[plan.procedure].of(plan)
     return PROCEDURES[plan.procedure].of(plan)

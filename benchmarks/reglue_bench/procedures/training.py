@@ -22,7 +22,7 @@ from reglue.errors import AgentFault, EnvironmentFault, UsageError, setting
 from reglue.messages.agent import Phase
 from reglue_bench.plan_settings import TrainingSettings
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
-from reglue_bench.procedures.kept_outcomes import InOrder, KeptOutcomes
+from reglue_bench.procedures.compact_outcomes import CompactOutcomes, InOrder
 from reglue_bench.procedures.procedure import (
     Agents,
     Begin,
@@ -285,7 +285,7 @@ class TrainingRun:
         self._begun = [0] * procedure.width  # training episodes
         self._without_a_step = 0  # training episodes in a row
         self._found: dict[int, Outcome] = {}  # what was judged, by k
-        self._kept = KeptOutcomes(self._ordered)  # all else
+        self._kept = CompactOutcomes(self._ordered)  # all else
 
     def play(self, glue: EpisodeRunner, agents: Agents) -> None:
         """Train, freeze, judge. Raises AgentFault, EnvironmentFault."""

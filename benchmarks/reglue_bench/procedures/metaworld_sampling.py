@@ -22,7 +22,7 @@ from reglue_bench.procedures.multi_task import MultiTask, order_key
 from reglue_bench.procedures.procedure import plan_parameters, shows_tasks
 
 
-class Drawn(ABC):
+class MetaWorldSampling(ABC):
     """What upstream's score asks of a procedure that plays upstream's draws."""
 
     @property
@@ -35,7 +35,7 @@ class Drawn(ABC):
         """The evaluation of a unit's cell, and upstream's sub-environment that plays it."""
 
 
-class DrawnMultiTask(Drawn, MultiTask):
+class SampledMultiTask(MetaWorldSampling, MultiTask):
     """Episode n of a task plays the goal of its n-th draw, with replacement."""
 
     scored_by: ClassVar[str] = "as-upstream"
@@ -81,7 +81,7 @@ class DrawnMultiTask(Drawn, MultiTask):
         return 0, self._tasks.index(cell.task)
 
 
-class DrawnMetaLearning(Drawn, MetaLearning):
+class SampledMetaLearning(MetaWorldSampling, MetaLearning):
     """A slot is a sub-environment: it cycles through its own share of a task's goals.
 
     Sub-environment j of m has every m-th goal from j, shuffled anew for each cycle.
