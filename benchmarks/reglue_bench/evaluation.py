@@ -19,6 +19,7 @@ from reglue.errors import (
 from reglue.tools.loading import check_guarded
 from reglue_bench.engines.server import RunServer
 from reglue_bench.options import AgentOptions
+from reglue_bench.plan_settings import PlanSettings
 from reglue_bench.planning.declared import Declared
 from reglue_bench.planning.names import BenchmarkName
 from reglue_bench.planning.resolve import make_plan
@@ -26,13 +27,14 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.results.read_run import in_temporary_folder
 from reglue_bench.results.result import Result
 from reglue_bench.results.success import brief_cause
+from reglue_bench.run_folder import remove_logs
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.objects import opened
 from reglue_bench.runs.observer import NullObserver, Observer
 from reglue_bench.runs.run import Request, Retry, begin, check_same
 from reglue_bench.runs.trust import check_resumable
 from reglue_bench.scored_runs import carry_out
-from reglue_bench.settings import PlanSettings, Settings, read_settings
+from reglue_bench.settings import Settings, read_settings
 
 _OF_PLANS = {*PlanSettings.model_fields, "secret", "directory"}
 """Settings that a plan is made of."""
@@ -72,7 +74,7 @@ def evaluate(
         resume: Continue the run in `out`.
         raise_faults: Raise if the agent or the environment failed in an episode, when all is
             played and scored. False returns the result, whose text names the faults.
-        watcher: Is told how the run goes.
+        watcher: Receives the progress of the run.
         options: The flags of `reglue bench` with underscores, see Settings.
 
     Returns: The score. After Ctrl-C its `ended_early` says so.
@@ -186,14 +188,15 @@ def plan_and_start(
 def start(folder: Path, request: Request, watcher: Observer) -> Result:
     """Begin a run in `folder` and play it. Raises RunExists.
 
-    Also raises UsageError where it turns out that it cannot be played as asked (no such
-    agent, a taken port); the folder then holds no run, unless a unit was played before.
+    Also raises UsageError where the settings turn out to be impossible (no such agent, a taken
+    port); nothing is left in the folder then, unless a unit was played before.
     """
     with begin(folder, request) as ledger:
         try:
             return carry_out(folder, ledger, request, watcher)
         except UsageError:
             if next(ledger.rows(), None) is None:
+                remove_logs(folder)
                 ledger.forget()
             raise
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-_LEAST, _LEAST_SHARE = 3, 0.05  # that time left is told from: one episode says nothing
-_ROUGH_FROM_S = 20.0  # from when it is told roughly, of a smaller share
+_LEAST, _LEAST_SHARE = 3, 0.05  # episodes, and share of them, from which the time left is estimated
+_ROUGH_FROM_S = 20.0  # from here on a smaller share gives a rough estimate
 _BARS = "▁▂▃▄▅▆▇█"
 
 STATUSES = {
@@ -31,8 +31,8 @@ def percent(rate: float) -> str:
 
 def points(difference: float) -> str:
     """A difference of rates in percentage points: `0.021` is `+2.1`."""
-    text = _hundredths(difference)
-    return text if text == "0.0" or difference < 0 else f"+{text}"
+    figure = _hundredths(difference)
+    return figure if figure == "0.0" or difference < 0 else f"+{figure}"
 
 
 def percents(interval: tuple[float, float]) -> str:

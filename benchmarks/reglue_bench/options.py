@@ -1,7 +1,7 @@
-"""The settings as keywords with types: of `evaluate`, and of `Evaluator`.
+"""The settings as keywords with types, of `evaluate` and of `Evaluator`.
 
-A test compares them with Settings, which says what each means. What is read as JSON may be any
-mapping here, a list any sequence, and a path a string.
+Generated from `settings.Settings`, which says what each means: do not edit. A mapping may stand
+for a table, any sequence for a list, and a string for a path.
 """
 
 from __future__ import annotations
@@ -12,10 +12,16 @@ from typing import Literal, TypedDict
 
 
 class Options(TypedDict, total=False):
-    """Of any evaluation. None leaves the choice to the benchmark."""
+    """Keywords of every evaluation. None leaves the choice to the benchmark."""
 
-    agents: int | None
+    hide_rewards: bool | None
+    hide_success_ends: bool | None
     num_episodes: int | None
+    episode_limit: int | None
+    agents: int | None
+    train_steps: int | None
+    eval_every: int | None
+    eval_episodes: int | None
     num_evals: int | None
     adaptation_steps: int | None
     adaptation_episodes: int | None
@@ -25,11 +31,7 @@ class Options(TypedDict, total=False):
     runs: int | None
     episodes: int | None
     steps: int | None
-    episode_limit: int | None
     metric: str | None
-    train_steps: int | None
-    eval_every: int | None
-    eval_episodes: int | None
     split: Literal["train", "test"] | None
     estimator: Literal["goals", "metaworld"]
     episode_horizon: int
@@ -43,10 +45,13 @@ class Options(TypedDict, total=False):
     environment_args: Mapping[str, object]
     procedure_args: Mapping[str, object]
     worst_performance: float | None
-    hide_rewards: bool | None
-    hide_success_ends: bool | None
     label: str | None
     training_seed: int | None
+    first_step_timeout: float
+    step_timeout: float
+    environment_timeout: float
+    bank: float
+    run_budget: float | None
     workers: int | None
     engine: str
     environments: str
@@ -54,30 +59,25 @@ class Options(TypedDict, total=False):
     record: bool
     keep_rewards: bool
     repeat_check: bool
-    first_step_timeout: float
-    step_timeout: float
-    environment_timeout: float
-    bank: float
     turn_every: float
     late: Literal["fault", "default-action"]
     adapt_budget: float | None
-    run_budget: float | None
     listen: str
     advertise: str | None
     reconnect_window: float
     transport: Literal["auto", "grpc", "unix"]
     open_unix_socket: bool
-    secret: str | None
     environment_token: str | None
     tls: bool
     insecure: bool
     tls_cert: str | Path | None
     tls_key: str | Path | None
     ca: str | Path | None
+    secret: str | None
 
 
 class AgentOptions(Options, total=False):
-    """Besides, of agents that Reglue starts or waits for."""
+    """Keywords for agents that Reglue starts or waits for."""
 
     agent_cmd: str | None
     agent_args: Mapping[str, str]

@@ -117,7 +117,7 @@ def _faults(result: Result, rows: Sequence[Row]) -> list[Check]:
     if result.agent.name == "nobody":
         checks = []
     else:
-        checks = [Check(True, f"{result.agent.name} joined and was told the task")]
+        checks = [Check(True, f"{result.agent.name} joined and received the task")]
     if result.ended_early is not None:
         checks.append(Check(False, f"{result.ended_early.status}: {result.ended_early.what}"))
     details = Counter((row.status, row.detail) for row in rows if row.status != "ok")
@@ -144,24 +144,24 @@ def _played(result: Result, rows: Sequence[Row]) -> str:
 
 def _repeatable(first: _Played, again: _Played, settings: Settings) -> list[Check]:
     """Whether the runs are the same; if they are not, by whom."""
-    told = [Check(None, line) for line in not_repeatable(first.result)]
+    remarks = [Check(None, line) for line in not_repeatable(first.result)]
     differ = _differing(first, again)
     if not differ:
-        return [Check(True, "a second run gave the same episodes to the bit"), *told]
+        return [Check(True, "a second run gave the same episodes to the bit"), *remarks]
     what = "a second run gave other episodes"
     found = {each.who: each for each in first.result.repeats}
     environment, agent = found.get("environment"), found.get("agent")
     if environment and environment.repeatable and differ[0] is not None:
         environment = _repeated(first.ledger, differ[0], settings) or environment
-        told += [Check(None, blame(environment))] * (not environment.repeatable)
+        remarks += [Check(None, blame(environment))] * (not environment.repeatable)
     if environment is None or environment.repeatable is None:
-        return [*told, Check(None, f"{what}, because of the environment or the agent")]
+        return [*remarks, Check(None, f"{what}, because of the environment or the agent")]
     if not environment.repeatable:
-        return [*told, Check(None, f"{what}: the environment is not repeatable")]
+        return [*remarks, Check(None, f"{what}: the environment is not repeatable")]
     if agent and agent.repeatable is False:
-        return [*told, Check(None, f"{what}: the agent is not repeatable")]
+        return [*remarks, Check(None, f"{what}: the agent is not repeatable")]
     return [
-        *told,
+        *remarks,
         Check(
             None,
             f"not repeatable, because of the agent: {what}, and the environment plays the same "

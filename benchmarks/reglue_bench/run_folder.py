@@ -1,5 +1,7 @@
 """The names of the files in a run's folder."""
 
+from pathlib import Path
+
 LEDGER = "ledger.sqlite"
 """The plan, and a row for each episode."""
 
@@ -11,3 +13,10 @@ AGENT_LOG = "agent.log"
 
 WORKER_LOG = "workers.log"
 """What environments printed in processes of their own."""
+
+
+def remove_logs(folder: Path) -> None:
+    """Remove what programs printed, where nothing was played."""
+    for pattern in (AGENT_LOG, "agent-*.log", WORKER_LOG):
+        for log in folder.glob(pattern):
+            log.unlink()

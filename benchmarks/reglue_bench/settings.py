@@ -7,82 +7,39 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    JsonValue,
-    ValidationError,
-    model_validator,
+from pydantic import AfterValidator, Field, model_validator
+
+from glue_server.host_settings import (
+    HOSTING,
+    LIMITS,
+    AccessSettings,
+    Amount,
+    Count,
+    HostSettings,
+    Seconds,
+    SettingsGroup,
+    TimeSettings,
+    flag,
+    limit,
+    read,
+    token_flag,
 )
-from typer import Option
-
-from glue_server.commands import options as hosting
-from glue_server.commands.command import got_and_wanted
 from glue_server.processes.sandbox import SandboxName
 from glue_server.routines.seeds import check_secret
 from glue_server.timeouts import Timeouts
-from reglue.errors import BadArgument, UnknownName, UsageError, setting
-from reglue.net.join_string import Transport
-
-Count = Annotated[int, Field(ge=1)]
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+from reglue.errors import setting
+from reglue_bench.plan_settings import PLAY, TOLD, PlanSettings
 
 AGENT_WAIT = "wait"
 LOCAL = "local"
 
-_PLAY = "What is played"
-_TOLD = "What agents are told"
-_META_WORLD = "Meta-World (MT…, ML…)"
-_META_LEARNING = "Meta-learning (ML…, meta-learning:…)"
-_ONLINE = "Learning online (online:…)"
-TRAINING_PANEL = "Training, then judging (--train-steps)"
 _AGENT = "The agent, and its reports"
 _RECORDING = "What is recorded"
 _SANDBOX = "What the agent's program may touch"
-_LIMITS = "Time limits (an agent that exceeds one fails)"
-
-
-def _flag(
-    text: str,
-    panel: str | None = None,
-    *names: str,
-    metavar: str | None = None,
-    envvar: str | None = None,
-) -> Any:
-    """The flag of a setting; without a panel it is one of those that most people need."""
-    return Option(
-        *names,
-        help=text,
-        rich_help_panel=panel,
-        metavar=metavar,
-        envvar=envvar,
-        show_envvar=False,
-    )
-
-
-def _steps(text: str) -> Any:
-    """A flag that takes 1e6 too."""
-    return Option(
-        help=text, rich_help_panel=TRAINING_PANEL, metavar="STEPS", parser=str, show_envvar=False
-    )
-
-
-def _whole(given: object) -> object:
-    """`"1e6"` as 1000000; what is no integer stays, and is refused."""
-    if isinstance(given, str):
-        with suppress(ValueError, OverflowError):
-            number = float(given)
-            return int(given) if given.isdecimal() else int(number) if number % 1 == 0 else given
-    return given
 
 
 def _engine(given: str) -> str:
@@ -92,260 +49,14 @@ def _engine(given: str) -> str:
 
 
 Engine = Annotated[str, AfterValidator(_engine)]
-StepCount = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=2**53)]
 
 
-def _limit(text: str) -> Any:
-    return _flag(text, _LIMITS, metavar="SECONDS")
-
-
-def _as(option: Any) -> Any:
-    """The flag that `reglue glue` has too."""
-    return get_args(option)[1]
-
-
-class _Group(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-Agents = Annotated[
-    Count | None,
-    _flag(
-        "copies of the agent: of N each plays every N-th episode (ML: wave), so rows depend on N "
-        "(default 1)",
-        _PLAY,
-    ),
-]
-
-
-class MultiTaskSettings(_Group):
-    """Parameters of multi-task benchmarks and of evaluations; online ones have a limit, too."""
-
-    num_episodes: Annotated[
-        Count | None,
-        _flag("episodes of each task (default: evaluate 100, MT one for each goal, 50)"),
-    ] = None
-    episode_limit: Count | None = None
-    agents: Agents = None
-
-
-class MetaLearningSettings(_Group):
-    """Parameters of meta-learning benchmarks."""
-
-    num_evals: Annotated[
-        Count | None, _flag("waves (default: until every goal has been played)", _META_LEARNING)
-    ] = None
-    adaptation_steps: Annotated[
-        Annotated[int, Field(ge=0)] | None,
-        _flag("adapt() calls in each trial (default 1; may be 0)", _META_LEARNING),
-    ] = None
-    adaptation_episodes: Annotated[
-        Count | None, _flag("episodes before each adapt() (default 10)", _META_LEARNING)
-    ] = None
-    evaluation_episodes: Annotated[
-        Count | None, _flag("judged episodes in each trial (default 3)", _META_LEARNING)
-    ] = None
-    meta_batch_size: Annotated[
-        Count | None, _flag("trials played at once (default 20)", _META_LEARNING)
-    ] = None
-    evaluate_before_adaptation: Annotated[
-        bool | None,
-        _flag(
-            "also judge each trial before it adapts",
-            _META_LEARNING,
-            "--evaluate-before-adaptation",
-        ),
-    ] = None
-    agents: Agents = None
-
-
-class OnlineSettings(_Group):
-    """Parameters of online benchmarks."""
-
-    runs: Annotated[
-        Count | None,
-        _flag("online: independent runs, each with an untrained agent (default 30)"),
-    ] = None
-    episodes: Annotated[Count | None, _flag("online: episodes in each run (default 200)")] = None
-    steps: Annotated[
-        Count | None,
-        _flag(
-            "steps in each run, instead of --episodes: for continuing tasks, or one long episode",
-            _ONLINE,
-        ),
-    ] = None
-    episode_limit: Annotated[
-        Count | None,
-        _flag(
-            "steps after which an episode is cut off; the agent is not told that it ended "
-            "(RL_episode's limit; default online 10,000,000, else 100,000 where the "
-            "environment has no limit)",
-            _ONLINE,
-        ),
-    ] = None
-    metric: Annotated[
-        str | None,
-        _flag(
-            "a run's performance: its mean return over all episodes (default) or over the last "
-            "N; with --steps, its mean reward per step",
-            _ONLINE,
-            metavar="all|final:N",
-        ),
-    ] = None
-
-
-class TrainingSettings(_Group):
-    """Parameters of runs that train the agent before they judge it."""
-
-    train_steps: Annotated[
-        StepCount | None,
-        _steps(
-            "train the agent first, for so many environment steps over all slots (1e6 is 1000000), "
-            "on the benchmark's training goals; then it is frozen and judged, by the same process"
-        ),
-    ] = None
-    eval_every: Annotated[
-        StepCount | None,
-        _steps(
-            "steps of training after which fixed episodes are played without learning, again and "
-            "again: a curve of performance over steps (default: none are)"
-        ),
-    ] = None
-    eval_episodes: Annotated[
-        Count | None,
-        _flag("episodes played each time (default 10, and one of each task)", TRAINING_PANEL),
-    ] = None
-
-
-class MetaWorldSettings(_Group):
-    """What Meta-World's own benchmarks take besides."""
-
-    split: Annotated[
-        Literal["train", "test"] | None,
-        _flag("which tasks and goals are played (default: MT train, ML test)", _META_WORLD),
-    ] = None
-    estimator: Annotated[
-        Literal["goals", "metaworld"],
-        _flag(
-            "goals: plays every goal equally often (default); metaworld: draws goals as "
-            "Meta-World's vector environments do, and adds its score",
-            _META_WORLD,
-        ),
-    ] = "goals"
-    episode_horizon: Annotated[
-        Count, _flag("steps to truncation, at most 500 (default)", _META_WORLD)
-    ] = 500
-    one_hot: Annotated[
-        bool | None,
-        _flag("append the task's one-hot (default: MT with several tasks)", _META_WORLD),
-    ] = None
-    goal_visible: Annotated[
-        bool | None,
-        _flag(
-            "show the goal's position (default: MT yes, ML no; showing it in ML marks the result)",
-            _META_WORLD,
-            "--goal-visible/--goal-hidden",
-        ),
-    ] = None
-    recurrent_info: Annotated[
-        bool,
-        _flag(
-            "append the last action, reward and end flag (recurrent_info_in_obs)",
-            _META_WORLD,
-            "--recurrent-info",
-        ),
-    ] = False
-    observation_dtype: Annotated[
-        Literal["float64", "float32"],
-        _flag("dtype of observations (default float64)", _META_WORLD),
-    ] = "float64"
-    reveal_tasks: Annotated[
-        bool,
-        _flag("add a tensor `task`; this marks the result", _META_WORLD, "--reveal-tasks"),
-    ] = False
-
-
-class ToldSettings(_Group):
-    """What agents are told while they are judged."""
-
-    hide_rewards: Annotated[
-        bool | None,
-        _flag(
-            "tell agents no rewards while they are judged, nor their range (Meta-World's get none "
-            "anyway; online agents learn from them)",
-            _TOLD,
-            "--hide-rewards",
-        ),
-    ] = None
-    hide_success_ends: Annotated[
-        bool | None,
-        _flag(
-            "play judged episodes on after a success, to the environment's own end or the limit, "
-            "so that agents do not learn of it (evaluate and online always do)",
-            _TOLD,
-            "--hide-success-ends",
-        ),
-    ] = None
-
-
-class PlanSettings(
-    MetaWorldSettings,
-    OnlineSettings,
-    MetaLearningSettings,
-    TrainingSettings,
-    MultiTaskSettings,
-    ToldSettings,
-):
-    """What is played: in the plan. None leaves the choice to the benchmark."""
-
-    benchmark: str
-    seed: Annotated[
-        Annotated[int, Field(ge=0)] | None,
-        _flag("seed of the goals and of all randomness (default 0)"),
-    ] = None
-    slots: Annotated[
-        Count | None,
-        _flag(
-            "episodes that the agent plays at once (default 10, or as many as fit into a message; "
-            "MT up to 500; ML the meta-batch; online 1)",
-            _PLAY,
-        ),
-    ] = None
-    environment_args: Annotated[
-        dict[str, JsonValue],
-        _flag(
-            "keyword of the environment in PROCEDURE:ENVIRONMENT; repeat for more",
-            _PLAY,
-            "--environment-arg",
-            metavar="KEY=VALUE",
-        ),
-    ] = {}
-    procedure_args: Annotated[
-        dict[str, JsonValue],
-        _flag(
-            "parameter of a procedure that another package brings; repeat for more",
-            _PLAY,
-            "--procedure-arg",
-            metavar="KEY=VALUE",
-        ),
-    ] = {}
-    worst_performance: Annotated[
-        Annotated[float, Field(allow_inf_nan=False)] | None,
-        _flag(
-            "performance of a run, or return of a judged episode, that the agent failed or gave up "
-            "(default: the least that the environment's rewards allow; if that is unknown there is "
-            "no score)",
-            _PLAY,
-        ),
-    ] = None
-
-
-class AgentSettings(_Group):
+class AgentSettings(SettingsGroup):
     """Who plays."""
 
     agent: Annotated[
         str | None,
-        _flag(
+        flag(
             "file.py:Class, package.module:Class, file.py:function, an example (random, expert, "
             "reach_adapt), or `wait` for one that connects by itself. A function of one required "
             "parameter, a batch of observations, returns actions; one of none, an agent"
@@ -353,7 +64,7 @@ class AgentSettings(_Group):
     ] = None
     agent_cmd: Annotated[
         str | None,
-        _flag(
+        flag(
             "start any program that connects, with REGLUE_ADDRESS and REGLUE_TOKEN in its "
             "environment",
             _AGENT,
@@ -361,7 +72,7 @@ class AgentSettings(_Group):
     ] = None
     agent_args: Annotated[
         dict[str, str],
-        _flag(
+        flag(
             "keyword of the agent's constructor; repeat for more. The file that `checkpoint=` "
             "names is hashed into the result",
             None,
@@ -371,24 +82,29 @@ class AgentSettings(_Group):
     ] = {}
     agent_env: Annotated[
         list[str],
-        _flag(
+        flag(
             "an environment variable to pass to the agent's program; repeat for more. It gets no "
             "others, except PATH, HOME, language, threads, GPUs and the like",
             _AGENT,
             metavar="NAME",
         ),
     ] = []
-    label: Annotated[str | None, _flag("the agent's name in reports", _AGENT)] = None
+    label: Annotated[str | None, flag("the agent's name in reports", _AGENT)] = None
     training_seed: Annotated[
         int | None,
-        _flag(
+        flag(
             "training seed of this checkpoint: reports combine the runs of one label over them",
             _AGENT,
         ),
     ] = None
+
+
+class SandboxSettings(SettingsGroup):
+    """What the agent's program may touch."""
+
     sandbox: Annotated[
         SandboxName | None,
-        _flag(
+        flag(
             "bubblewrap: the program sees the system, its folder and the files that it is given, "
             "writes only to its home, and has no network but the glue (unless over gRPC); user: "
             "it runs as a user who owns nothing (needs root), and only file permissions hide "
@@ -399,7 +115,7 @@ class AgentSettings(_Group):
     ] = None
     sandbox_image: Annotated[
         str | None,
-        _flag(
+        flag(
             "the container's image, with the agent's program and Reglue's SDK",
             _SANDBOX,
             metavar="IMAGE",
@@ -407,7 +123,7 @@ class AgentSettings(_Group):
     ] = None
     sandbox_read: Annotated[
         list[Path],
-        _flag(
+        flag(
             "another file or folder that the program may read in bubblewrap or a "
             "container; repeat for more",
             _SANDBOX,
@@ -418,47 +134,47 @@ class AgentSettings(_Group):
     poisons: bool = False  # its client overwrites observations that are no longer the agent's
 
 
-class ExecutionSettings(_Group):
+class ExecutionSettings(TimeSettings):
     """How it is carried out: not in the plan, as rows do not depend on it."""
 
     workers: Annotated[
         Annotated[int, Field(ge=0)] | None,
-        _flag(
+        flag(
             "environment processes (default: one for each core, online 0). With 0 environments run "
             "in this process, and only Ctrl-C ends one that hangs"
         ),
     ] = None
     engine: Annotated[
         Engine,
-        _flag(
+        flag(
             "where agents play: local, processes of this machine; ray, on the Ray cluster that "
             "this machine is a node of; ray://HOST:PORT, on another (extra `ray`)",
-            _PLAY,
+            PLAY,
             metavar="local|ray|ray://HOST:PORT",
         ),
     ] = LOCAL
     environments: Annotated[
         Engine,
-        _flag(
+        flag(
             "where the environments of an agent that stays here are: local, processes of this "
             "machine; ray or ray://HOST:PORT, on that Ray cluster, from where they connect "
             "(--listen, --advertise)",
-            _PLAY,
+            PLAY,
             metavar="local|ray|ray://HOST:PORT",
         ),
     ] = LOCAL
     processes: Annotated[
         Count | None,
-        _flag(
+        flag(
             "processes that play at once, each with an agent and environments of its own (default: "
             "one for each core, of all nodes with --engine ray, where there are several agents: "
             "online, or with --agents N)",
-            _PLAY,
+            PLAY,
         ),
     ] = None
     record: Annotated[
         bool,
-        _flag(
+        flag(
             "record what the agent sees and does as a Minari dataset, dataset/ in the run's "
             "folder (extra `datasets`)",
             _RECORDING,
@@ -467,7 +183,7 @@ class ExecutionSettings(_Group):
     ] = False
     keep_rewards: Annotated[
         bool,
-        _flag(
+        flag(
             "keep the reward of each judged step, so that a replay that differs names the first "
             "such step (online: always)",
             _RECORDING,
@@ -476,92 +192,63 @@ class ExecutionSettings(_Group):
     ] = False
     repeat_check: Annotated[
         bool,
-        _flag(
+        flag(
             "at the end of the run replay a short episode from its recorded actions, and repeat a "
-            "frozen agent's first turns; report a difference (default: yes)",
+            "frozen agent's first turns; report a difference",
             _RECORDING,
             "--repeat-check/--no-repeat-check",
         ),
     ] = True
-    connect_timeout: Annotated[
-        Seconds, _limit("for the agent, or the environment, to connect (300)")
-    ] = 300.0
-    first_step_timeout: Annotated[Seconds, _limit("for init, adapt and the first turn (300)")] = (
+    connect_timeout: Annotated[Seconds, limit("for the agent, or the environment, to connect")] = (
         300.0
     )
-    step_timeout: Annotated[Seconds, _limit("for every other turn (60)")] = 60.0
-    environment_timeout: Annotated[
-        Seconds, _limit("for each call of environments, in workers or connected (300)")
-    ] = 300.0
-    bank: Annotated[
-        Amount,
-        _limit("that slow turns may use beyond --step-timeout, in all (0; online: in each run)"),
-    ] = 0.0
     turn_every: Annotated[
         Amount,
-        _flag(
+        flag(
             "send turns only at multiples of so many seconds after the agent's last answer, which "
-            "hides how long the environment took for less; no time of the agent's (0: at once)",
-            _TOLD,
+            "hides smaller differences in the environment's time; the wait does not count as the "
+            "agent's time. 0 sends turns at once",
+            TOLD,
             metavar="SECONDS",
         ),
     ] = 0.0
     late: Annotated[
         Literal["fault", "default-action"],
-        _flag(
-            "what a turn costs whose time is up, with what the bank holds: the agent (fault, the "
-            "default), or a default action in each of its slots, until it owes eight answers",
-            _LIMITS,
+        flag(
+            "what happens when a turn's time is up and the bank is empty. fault: the agent has "
+            "failed; default-action: each slot of the turn plays a default action, until the agent "
+            "owes eight answers",
+            LIMITS,
         ),
     ] = "fault"
     adapt_budget: Annotated[
-        Seconds | None, _limit("that adapting may take in each wave (default: no limit)")
-    ] = None
-    run_budget: Annotated[
-        Seconds | None,
-        _limit("that an agent may take in all (default: no limit; online: in each run)"),
+        Seconds | None, limit("that adapting may take in each wave (default: no limit)")
     ] = None
 
 
-class ListenSettings(_Group):
-    """Where agents and environments connect."""
-
-    listen: Annotated[
-        str,
-        _flag(
-            "where agents and environments connect (default 127.0.0.1, any port)",
-            hosting.PANEL,
-            metavar="HOST:PORT",
-        ),
-    ] = "127.0.0.1:0"
-    advertise: hosting.Advertise = None
-    reconnect_window: Annotated[Amount, _as(hosting.ReconnectWindow)] = hosting.RECONNECT_WINDOW_S
-    transport: Annotated[Transport, _as(hosting.TransportOption)] = "auto"
-    open_unix_socket: Annotated[bool, _as(hosting.OpenUnixSocket)] = False
-
-
-class SecuritySettings(_Group):
+class SecuritySettings(AccessSettings):
     """Secrets and TLS. A run's folder keeps none of it: resuming needs it again."""
 
     secret: Annotated[
         str | None,
-        _flag(
+        flag(
             "keys goals, cells, start seeds and the order of play (default: they follow from "
             "--seed). Give one when you host agents of others; better in $REGLUE_SECRET",
-            hosting.PANEL,
+            HOSTING,
             envvar="REGLUE_SECRET",
         ),
     ] = None
-    token: hosting.Token = None  # the agent's; None makes one
-    environment_token: hosting.EnvironmentToken = None
-    tls: Annotated[bool, _as(hosting.Tls)] = False
-    insecure: Annotated[bool, _as(hosting.Insecure)] = False
-    tls_cert: hosting.TlsCert = None
-    tls_key: hosting.TlsKey = None
-    ca: hosting.Ca = None
+    token: Annotated[str | None, token_flag("--token", "agent", "REGLUE_TOKEN")] = None
 
 
-class Settings(SecuritySettings, ListenSettings, ExecutionSettings, AgentSettings, PlanSettings):
+class Settings(
+    SecuritySettings,
+    HostSettings,
+    ExecutionSettings,
+    SandboxSettings,
+    AgentSettings,
+    PlanSettings,
+):
     """All that a run is asked for."""
 
     directory: str = Field(default_factory=os.getcwd)  # what relative paths are relative to
@@ -632,13 +319,9 @@ class Settings(SecuritySettings, ListenSettings, ExecutionSettings, AgentSetting
     @property
     def timeouts(self) -> Timeouts:
         """How long the glue waits."""
-        return Timeouts(
-            first_step_s=self.first_step_timeout,
-            step_s=self.step_timeout,
-            environment_s=self.environment_timeout,
-            bank_s=self.bank,
+        return replace(
+            super().timeouts,
             adapt_s=self.adapt_budget,
-            run_s=self.run_budget,
             turn_every_s=self.turn_every,
             plays_defaults=self.late == "default-action",
         )
@@ -655,27 +338,4 @@ class Settings(SecuritySettings, ListenSettings, ExecutionSettings, AgentSetting
 
 def read_settings(**fields: object) -> Settings:
     """Settings from fields. Raises BadArgument that names the setting, what it got and wants."""
-    for name in fields.keys() - Settings.model_fields.keys():
-        raise UnknownName("setting", name, Settings.model_fields)
-    try:
-        return Settings.model_validate(fields)
-    except ValidationError as error:
-        raise BadArgument("; ".join(_words(each) for each in error.errors())) from error
-
-
-@contextmanager
-def as_keys(place: str, names: Collection[str]) -> Iterator[None]:
-    """Has UsageErrors about settings that a file holds show them as its keys, and name the file."""
-    try:
-        yield
-    except UsageError as error:
-        if error.settings.isdisjoint(names):
-            raise
-        kind = BadArgument if isinstance(error, BadArgument) else UsageError
-        raise kind(f"{place}: {error.with_keys(names)}") from error
-
-
-def _words(problem: object) -> str:
-    assert isinstance(problem, dict)
-    place = f"{setting(str(problem['loc'][0]))}: " if problem["loc"] else ""
-    return f"{place}{got_and_wanted(problem)}"
+    return read(Settings, **fields)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +11,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperCommand
 
+from glue_server.host_settings import got_and_wanted
 from glue_server.processes.interrupts import interrupt
 from reglue.errors import ReglueError, UsageError, is_interrupt, printable
 
@@ -103,20 +103,3 @@ def _app(**more: Any) -> typer.Typer:
     return typer.Typer(
         add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False, **more
     )
-
-
-def got_and_wanted(problem: Any) -> str:
-    """What pydantic found in a value: `got 3, wanted a valid string`; our own words stay."""
-    message, got = str(problem["msg"]).partition(", unable to parse")[0], problem["input"]
-    match problem["type"]:
-        case "value_error":
-            return message.removeprefix("Value error, ")
-        case "dict_type" | "model_type":
-            return f"got {got!r}, wanted a table"
-    wanted = re.sub(r"^Input should be (?=greater|less)", "a number ", message)
-    if wanted == message and not message.startswith(_WANTED):
-        return f"got {got!r}: {message}"
-    return f"got {got!r}, wanted {wanted.removeprefix(_WANTED)}"
-
-
-_WANTED = "Input should be "  # pydantic's words

@@ -110,7 +110,7 @@ def conformance(
             )
             for number in range(jobs if cmd else 1)
         ]
-        verdicts = run_checks(checks, harnesses, lambda verdict: _tell(screen, verdict, width))
+        verdicts = run_checks(checks, harnesses, lambda verdict: _print(screen, verdict, width))
     passed = sum(verdict.passed for verdict in verdicts)
     screen.print(f"{passed} of {len(verdicts)} checks passed", highlight=False)
     if json_ is not None:
@@ -152,7 +152,7 @@ def _clients(cmd: str | None, log_file: Path, screen: Console) -> Clients:
     return AwaitedClients(announce)
 
 
-def _tell(screen: Console, verdict: Verdict, width: int) -> None:
+def _print(screen: Console, verdict: Verdict, width: int) -> None:
     """Print a line of the table, and below it what went wrong."""
     mark = Text("✓", "green") if verdict.passed else Text("✗", "red")
     line = f" {verdict.name:<{width}} {verdict.duration_s:6.2f} s  {verdict.wanted}"
@@ -162,11 +162,11 @@ def _tell(screen: Console, verdict: Verdict, width: int) -> None:
 
 
 def _write(file: Path, role: str, sdk: str, verdicts: Sequence[Verdict]) -> None:
-    told = {
+    results = {
         "role": role,
         "sdk": sdk,
         "protocol": f"{PROTOCOL_MAJOR}.{PROTOCOL_MINOR}",
         "passed": all(verdict.passed for verdict in verdicts),
         "checks": [asdict(verdict) for verdict in verdicts],
     }
-    file.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    file.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -3,30 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
-from typer import Option
+from pydantic import Field
 
 from glue_server.commands.command import Command
-from glue_server.commands.options import (
-    RECONNECT_WINDOW_S,
-    Advertise,
-    AgentToken,
-    Ca,
-    EnvironmentToken,
-    ExperimentToken,
-    Insecure,
-    OpenUnixSocket,
-    ReconnectWindow,
-    Secret,
-    Tls,
-    TlsCert,
-    TlsKey,
-    TransportOption,
-    option,
-    server_tls,
-)
+from glue_server.commands.flags import takes
 from glue_server.console import say
+from glue_server.host_settings import HOSTING, HostSettings, TimeSettings, flag, read, token_flag
 from glue_server.peers.hub import ROLES, Hub
 from glue_server.peers.run_process import RunSettings, told_tls
 from glue_server.peers.run_processes import RunProcesses, host_of, read_ports
@@ -35,87 +19,71 @@ from glue_server.routines.seeds import check_secret
 from glue_server.rpc import GlueServer
 from glue_server.rpc.gateways.run_gateway import GatewayServer
 from glue_server.rpc.server import Listener
-from glue_server.timeouts import Timeouts
-from reglue.errors import UsageError
+from glue_server.rpc.server_tls import server_tls
+from reglue.errors import UsageError, setting
 
 _PLACES = 128  # peers of each role; the glue refuses more
-_HOW = "Runs"
+_RUNS = "Runs"
 
 
-def glue(
+class HubSettings(TimeSettings, HostSettings):
+    """Settings of `reglue glue`."""
+
     listen: Annotated[
-        str, Option(metavar="HOST:PORT", help="address that peers connect to; port 0 takes any")
-    ] = "127.0.0.1:4096",
+        str, flag("address that peers connect to; port 0 takes any", metavar="HOST:PORT")
+    ] = "127.0.0.1:4096"
     runs: Annotated[
-        int, Option(min=0, help="exit after so many runs (default: serve until Ctrl-C)")
-    ] = 0,
-    agent_token: AgentToken = None,
-    environment_token: EnvironmentToken = None,
-    experiment_token: ExperimentToken = None,
-    advertise: Advertise = None,
-    tls: Tls = None,
-    insecure: Insecure = None,
-    tls_cert: TlsCert = None,
-    tls_key: TlsKey = None,
-    ca: Ca = None,
-    reconnect_window: ReconnectWindow = None,
-    transport: TransportOption = None,
-    open_unix_socket: OpenUnixSocket = None,
-    secret: Secret = None,
+        Annotated[int, Field(ge=0)], flag("exit after so many runs; 0 serves until Ctrl-C")
+    ] = 0
+    agent_token: Annotated[
+        str | None, token_flag("--agent-token", "agent", "REGLUE_AGENT_TOKEN")
+    ] = None
+    experiment_token: Annotated[
+        str | None, token_flag("--experiment-token", "experiment", "REGLUE_EXPERIMENT_TOKEN")
+    ] = None
+    secret: Annotated[
+        str | None,
+        flag(
+            "derive the seeds of episodes and agents from this (default: from the program's seed, "
+            "which an agent may guess); better in $REGLUE_SECRET",
+            HOSTING,
+            envvar="REGLUE_SECRET",
+        ),
+    ] = None
     reflection: Annotated[
         bool,
-        Option(
-            "--reflection",
-            help="show services and messages to tools such as grpcurl, to anybody who reaches the "
+        flag(
+            "show services and messages to tools such as grpcurl, to anybody who reaches the "
             "port (needs the extra `reflection`)",
+            None,
+            "--reflection",
         ),
-    ] = False,
+    ] = False
     run_ports: Annotated[
         str | None,
-        option(
+        flag(
             "run each run in its own process, at one of these ports, to which peers are "
             "redirected; a crash then ends one run only",
-            panel=_HOW,
+            _RUNS,
             metavar="FIRST-LAST",
         ),
-    ] = None,
+    ] = None
     run_processes: Annotated[
         bool,
-        option(
-            "run each run in its own process, all through this one port",
-            "--run-processes",
-            panel=_HOW,
+        flag(
+            "run each run in its own process, all through this one port", _RUNS, "--run-processes"
         ),
-    ] = False,
-    step_timeout: Annotated[
-        float,
-        option("seconds for each turn of an agent after the first", panel=_HOW, min=0.001),
-    ] = 60.0,
-    first_step_timeout: Annotated[
-        float,
-        option("seconds for an agent's init and first turn", panel=_HOW, min=0.001),
-    ] = 300.0,
-    bank: Annotated[
-        float,
-        option(
-            "seconds that slow turns may use beyond --step-timeout, in each run",
-            panel=_HOW,
-            min=0.0,
-        ),
-    ] = 0.0,
-    run_budget: Annotated[
-        float | None,
-        option(
-            "seconds that an agent's turns may take in a run, in all (default: no limit)",
-            panel=_HOW,
-            min=0.001,
-        ),
-    ] = None,
-    environment_timeout: Annotated[
-        float,
-        option("seconds for each call of an environment", panel=_HOW, min=0.001),
-    ] = 300.0,
-) -> None:
+    ] = False
+
+    @property
+    def tokens(self) -> dict[str, str]:
+        """The tokens that were given, by role."""
+        values = (self.agent_token, self.environment_token, self.experiment_token)
+        return {role: token for role, token in zip(ROLES, values, strict=True) if token}
+
+
+@takes(HubSettings, ["listen", "runs", "reflection", *HubSettings.model_fields])
+def glue(*, flags: dict[str, Any]) -> None:
     """Serve agents, environments and benchmark programs.
 
     Peers connect in any order and from any language. An agent, an environment and a program
@@ -128,79 +96,74 @@ def glue(
 
     Exit codes: 0 all runs are over; 1 the glue failed; 2 wrong usage; 130 interrupted.
     """
-    timeouts = Timeouts(
-        first_step_s=first_step_timeout,
-        step_s=step_timeout,
-        environment_s=environment_timeout,
-        bank_s=bank,
-        run_s=run_budget,
-    )
-    check_secret(secret)
-    secure = server_tls(
-        listen,
-        advertise or "",
-        tls=bool(tls),
-        cert=tls_cert,
-        key=tls_key,
-        ca=ca,
-        insecure=bool(insecure),
-    )
-    values = (agent_token, environment_token, experiment_token)
-    tokens = {role: token for role, token in zip(ROLES, values, strict=True) if token}
-    reconnect_window_s = RECONNECT_WINDOW_S if reconnect_window is None else reconnect_window
-    if run_ports is not None or run_processes:
-        if reflection:
-            raise UsageError(
-                "--reflection shows a hub of one process: omit --run-ports and --run-processes"
-            )
-        if runs:
-            raise UsageError(
-                "--runs counts runs of this process: omit --run-ports and --run-processes"
-            )
-        ports = None if run_ports is None else read_ports(run_ports)
-        settings = RunSettings(
-            reconnect_window_s=reconnect_window_s,
-            transport=transport or "auto",
-            open_unix_socket=bool(open_unix_socket),
-            timeouts=asdict(timeouts),
-            secret=secret,
-            tls=told_tls(secure) if ports and secure else None,  # else peers come through us
-        )
-        begin = RunProcesses(
-            settings, host=host_of(listen), public_host=host_of(advertise or listen), ports=ports
-        )
-        gateway = GatewayServer(
-            listen,
-            tokens=tokens,
-            tls=secure,
-            advertise=advertise or "",
-            begin=begin,
-            most=begin.most,
-        )
-        try:
-            say_how_to_join(gateway)
-            wait_for_interrupt()
-        finally:
-            with uninterrupted(then_raise=False):
-                gateway.close()
+    settings = read(HubSettings, **flags)
+    check_secret(settings.secret)
+    if settings.run_ports is not None or settings.run_processes:
+        _serve_in_processes(settings)
+    else:
+        _serve(settings)
+
+
+def _serve(settings: HubSettings) -> None:
+    """Play all runs in this process."""
     server = GlueServer(
-        listen,
-        token=tokens,
-        tls=secure,
-        advertise=advertise or "",
+        settings.listen,
+        token=settings.tokens,
+        tls=server_tls(settings),
+        advertise=settings.advertise or "",
         places=dict.fromkeys(ROLES, _PLACES),
-        reconnect_window_s=reconnect_window_s,
-        transport=transport or "auto",
-        open_unix_socket=bool(open_unix_socket),
-        reflection=reflection,
+        reconnect_window_s=settings.reconnect_window,
+        transport=settings.transport,
+        open_unix_socket=settings.open_unix_socket,
+        reflection=settings.reflection,
     )
-    hub = Hub(server, timeouts=timeouts, announce=say, secret=secret)
+    hub = Hub(server, timeouts=settings.timeouts, announce=say, secret=settings.secret)
     try:
         say_how_to_join(server)
-        hub.serve(runs=runs)
+        hub.serve(runs=settings.runs)
     finally:
         with uninterrupted(then_raise=False), server:
             hub.close()
+
+
+def _serve_in_processes(settings: HubSettings) -> None:
+    """Play each run in a process of its own, until Ctrl-C."""
+    if settings.reflection or settings.runs:
+        name = "reflection" if settings.reflection else "runs"
+        raise UsageError(
+            f"{setting(name)} is for a hub of one process: omit {setting('run_ports')} and "
+            f"{setting('run_processes')}"
+        )
+    tls = server_tls(settings)
+    ports = None if settings.run_ports is None else read_ports(settings.run_ports)
+    of_runs = RunSettings(
+        reconnect_window_s=settings.reconnect_window,
+        transport=settings.transport,
+        open_unix_socket=settings.open_unix_socket,
+        timeouts=asdict(settings.timeouts),
+        secret=settings.secret,
+        tls=told_tls(tls) if ports and tls else None,  # else peers come through us
+    )
+    begin = RunProcesses(
+        of_runs,
+        host=host_of(settings.listen),
+        public_host=host_of(settings.advertise or settings.listen),
+        ports=ports,
+    )
+    gateway = GatewayServer(
+        settings.listen,
+        tokens=settings.tokens,
+        tls=tls,
+        advertise=settings.advertise or "",
+        begin=begin,
+        most=begin.most,
+    )
+    try:
+        say_how_to_join(gateway)
+        wait_for_interrupt()
+    finally:
+        with uninterrupted(then_raise=False):
+            gateway.close()
 
 
 def say_how_to_join(server: Listener) -> None:

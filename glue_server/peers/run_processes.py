@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from glue_server.peers.run_process import RunSettings
 from glue_server.processes.channel import ChannelProcess
 from glue_server.processes.frames import read_frame, write_frame
-from reglue.errors import UsageError
+from reglue.errors import UsageError, setting
 from reglue.net.join_string import JoinString, join_string, split_address
 
 _START_S = 60.0  # how long a run's process may take to listen
@@ -110,7 +110,7 @@ def read_ports(text: str) -> range:
     found = re.fullmatch(r"(\d+)-(\d+)", text)
     first, last = (int(number) for number in found.groups()) if found else (0, 0)
     if not 0 < first <= last < 2**16:
-        raise UsageError(f"got --run-ports {text}, wanted FIRST-LAST such as 4097-4112")
+        raise UsageError(f"got {setting('run_ports', text)}, wanted FIRST-LAST such as 4097-4112")
     return range(first, last + 1)
 
 

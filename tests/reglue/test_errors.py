@@ -19,6 +19,7 @@ from reglue.errors import (
     ReglueError,
     UsageError,
     setting,
+    settings_of,
 )
 from reglue.net.join_string import join_string
 
@@ -56,8 +57,16 @@ def test_a_setting_is_a_keyword_a_flag_or_a_key() -> None:
     assert str(error) == "got train_steps=9 with agent_args: omit it"
     assert error.with_flags() == "got --train-steps 9 with --agent-arg: omit it"
     assert error.settings == {"train_steps", "agent_args"}
-    mixed = UsageError(f"it.toml: {error.with_keys({'train_steps'})}")
-    assert mixed.with_flags() == "it.toml: got train_steps = 9 with --agent-arg: omit it"
+    with pytest.raises(UsageError) as mixed, settings_of("it.toml", {"train_steps", "seed"}):
+        raise error
+    assert mixed.value is error
+    assert error.with_flags() == "it.toml: got train_steps = 9 with --agent-arg: omit it"
+    with pytest.raises(UsageError), settings_of("far.toml", {"train_steps", "agent_args"}):
+        raise error
+    assert str(error) == "far.toml: it.toml: got train_steps = 9 with agent_args: omit it"
+    with pytest.raises(UsageError), settings_of("other.toml", {"agent_args"}):
+        raise error
+    assert "other.toml" not in str(error)
     assert str(MissingExtra(setting("engine", "ray"), "ray", "x")).startswith("engine=ray needs x")
 
 

@@ -56,7 +56,7 @@ class Quiet:
     def watcher(self, entrant: Entrant) -> Observer:
         return NullObserver()
 
-    def told(self, entrant: Entrant, result: Result) -> None:
+    def run_ended(self, entrant: Entrant, result: Result) -> None:
         pass
 
 

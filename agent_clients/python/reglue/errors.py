@@ -11,7 +11,9 @@ from __future__ import annotations
 import difflib
 import re
 import reprlib
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
 
 _SETTING = re.compile("\ue000(\\w+)(?: ([^\ue001]*))?\ue001")
 """What `setting` writes, between two characters of private use."""
@@ -21,9 +23,24 @@ def setting(name: str, value: object = None) -> str:
     """A setting in the message of an error, with a value that it got or may get.
 
     `str(error)` shows the keyword, `num_episodes=3`; a command shows the flag, `--num-episodes 3`;
-    and a file's settings are keys, `num_episodes = 3`.
+    and a setting that a file holds is a key, `num_episodes = 3`: see `settings_of`.
     """
     return f"\ue000{name}\ue001" if value is None else f"\ue000{name} {value}\ue001"
+
+
+@contextmanager
+def settings_of(place: str, names: Collection[str]) -> Iterator[None]:
+    """Within the block these settings are keys of `place`: a file, or a table in it.
+
+    A UsageError that names one of them shows it as a key, and its message begins with the place.
+    """
+    try:
+        yield
+    except UsageError as error:
+        held = error.settings.intersection(names).difference(*error.keys.values())
+        if held:
+            error.keys = {place: held, **error.keys}
+        raise
 
 
 def flag(name: str) -> str:
@@ -35,32 +52,31 @@ def flag(name: str) -> str:
 class ReglueError(Exception):
     """Root of the tree."""
 
+    keys: Mapping[str, Collection[str]] = MappingProxyType({})
+    """The settings in the message that files hold, by the file: the outermost first."""
+
     def __str__(self) -> str:
         """The message, in which settings are keywords."""
-        return _SETTING.sub(lambda found: "=".join(_parts(found)), super().__str__())
+        return self._worded(lambda name: name, "=")
 
     def with_flags(self) -> str:
         """The message, in which settings are flags."""
-        return _SETTING.sub(
-            lambda found: " ".join([flag(found[1]), *_parts(found)[1:]]), super().__str__()
-        )
+        return self._worded(flag, " ")
 
     @property
     def settings(self) -> set[str]:
         """The names of the settings in the message."""
         return {found[1] for found in _SETTING.finditer(super().__str__())}
 
-    def with_keys(self, names: Collection[str]) -> str:
-        """The message for another error, in which these settings are a file's keys."""
-        return _SETTING.sub(
-            lambda found: " = ".join(_parts(found)) if found[1] in names else found[0],
-            super().__str__(),
-        )
+    def _worded(self, word: Callable[[str], str], equals: str) -> str:
+        in_files = {name for names in self.keys.values() for name in names}
 
+        def worded(found: re.Match[str]) -> str:
+            name, value = found.groups()
+            shown, sign = (name, " = ") if name in in_files else (word(name), equals)
+            return shown if value is None else f"{shown}{sign}{value}"
 
-def _parts(found: re.Match[str]) -> list[str]:
-    """The name, and the value if there is one."""
-    return [each for each in found.groups() if each is not None]
+        return ": ".join([*self.keys, _SETTING.sub(worded, super().__str__())])
 
 
 def brief(value: object) -> str:

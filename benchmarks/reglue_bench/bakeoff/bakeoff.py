@@ -21,8 +21,9 @@ from reglue_bench.engines.server import RunServer, listen
 from reglue_bench.planning.declared import Declared, check_declared
 from reglue_bench.planning.names import BenchmarkName
 from reglue_bench.planning.resolve import make_plan
-from reglue_bench.procedures.procedure import chosen
+from reglue_bench.procedures.procedure import or_default
 from reglue_bench.results.result import Result
+from reglue_bench.run_folder import remove_logs
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.notes import Ending
 from reglue_bench.runs.observer import Observer
@@ -43,7 +44,7 @@ class Audience(Protocol):
     def watcher(self, entrant: Entrant) -> Observer:
         """The observer of an agent's run, which is about to play."""
 
-    def told(self, entrant: Entrant, result: Result) -> None:
+    def run_ended(self, entrant: Entrant, result: Result) -> None:
         """An agent's run is over."""
 
 
@@ -64,8 +65,8 @@ class Bakeoff:
     ) -> None:
         """Their runs are in `folder`, and `at_once` of them are played at the same time.
 
-        `say` is told how to join, and what else people must know. Raises UsageError where
-        one cannot listen, or two agents have one token, and for what cannot be played so.
+        `say` receives join instructions and warnings. Raises UsageError if the server cannot
+        listen, two agents have one token, or the settings cannot be played this way.
         """
         asked = entrants[0].settings
         waits = BenchmarkName.parse(asked.benchmark).waits
@@ -198,7 +199,7 @@ class Bakeoff:
             self.refused[entrant.name] = error
             self._say(f"{entrant.name} has no run: {error}")
             return None
-        audience.told(entrant, result)
+        audience.run_ended(entrant, result)
         return result
 
     def _carry_out(
@@ -220,6 +221,7 @@ class Bakeoff:
                 return carry_out(folder, ledger, request, watcher)
             except UsageError as error:  # its program does not start, say
                 if next(ledger.rows(), None) is None:
+                    remove_logs(folder)
                     ledger.forget()
                     raise
                 return conclude(folder, ledger, Ending(status="not_played", what=str(error)))
@@ -297,7 +299,10 @@ def _sharing(entrant: Entrant, runs: int) -> Entrant:
             f"got {setting('workers', 0)} and {setting('at_once')}: environments of "
             f"one process are played one run after another; give {setting('workers', 1)}"
         )
-    share = {"workers": chosen(workers, max(1, cores() // runs)), "processes": chosen(processes, 1)}
+    share = {
+        "workers": or_default(workers, max(1, cores() // runs)),
+        "processes": or_default(processes, 1),
+    }
     return replace(entrant, settings=entrant.settings.model_copy(update=share))
 
 

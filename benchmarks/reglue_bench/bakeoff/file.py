@@ -1,4 +1,4 @@
-"""`bakeoff.toml`: what is played, and by whom."""
+"""`bakeoff.toml` defines what is played, and by which agents."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
-from glue_server.commands.command import got_and_wanted
-from reglue.errors import BadArgument, UnknownName, UsageError, flag
+from glue_server.host_settings import got_and_wanted
+from reglue.errors import UnknownName, UsageError, flag, settings_of
 from reglue.tools.loading import parsed
+from reglue_bench.plan_settings import PlanSettings
 from reglue_bench.planning.toml_file import TomlFile
 from reglue_bench.settings import (
     AGENT_WAIT,
     LOCAL,
+    AgentSettings,
     ExecutionSettings,
-    PlanSettings,
     Settings,
     read_settings,
 )
@@ -40,8 +41,8 @@ class Entrant:
 
     name: str  # of its table, and of its run's folder
     settings: Settings  # of its run
-    token: str | None = None  # what it must show, where it dials in; None: one is made
-    token_from: str = ""  # where the token was found, for people
+    token: str | None = None  # its secret, if it connects by itself; None: one is made
+    token_from: str = ""  # where the token comes from, for people
     own_seeds: str | None = None  # keys its random seeds; None: its name
     plays_without: tuple[str, ...] = ()  # flags that only agents that are started here can have
 
@@ -52,24 +53,21 @@ class Entrant:
 
     @property
     def waits(self) -> bool:
-        """Whether it dials in by itself."""
+        """Whether it connects by itself."""
         return self.settings.agent == AGENT_WAIT
 
 
-class _Agent(BaseModel):
+class _Agent(AgentSettings):
     """A table `[agents.NAME]`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(strict=True)
 
-    agent: str | None = None
-    agent_cmd: str | None = None
-    wait: bool = False
-    agent_args: dict[str, str | bool | int | float] = {}
-    agent_env: list[str] = []
-    label: str | None = None
-    training_seed: int | None = None
-    token_env: str | None = None
-    token_file: str | None = None
+    agent_args: dict[str, str | bool | int | float] = Field(default_factory=dict)  # type: ignore[assignment] # TOML's types
+    """Keywords of the agent's constructor."""
+
+    wait: bool = False  # for an agent that connects by itself
+    token_env: str | None = None  # the environment variable that holds the token of one that waits
+    token_file: str | None = None  # or the file
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -112,10 +110,11 @@ def read_bakeoff(path: Path, hosting: Mapping[str, object]) -> list[Entrant]:
     about = _benchmark(path, file.benchmark)
     folder = path.resolve().parent
     given = {**about, **hosting, "directory": str(folder)}
-    return [
-        _entrant(path, name, table, {**given, "hidden": _files_of_others(path, name, file)})
-        for name, table in file.agents.items()
-    ]
+    with settings_of(f"{path}: [benchmark]", about.keys() - hosting.keys()):
+        return [
+            _entrant(path, name, table, {**given, "hidden": _files_of_others(path, name, file)})
+            for name, table in file.agents.items()
+        ]
 
 
 def _files_of_others(path: Path, name: str, file: _File) -> list[Path]:
@@ -151,8 +150,8 @@ def _benchmark(path: Path, table: dict[str, JsonValue]) -> dict[str, JsonValue]:
     try:
         Settings.model_validate(about, strict=True)
     except ValidationError as error:
-        told = [{**each, "loc": ("benchmark", *each["loc"])} for each in error.errors()]
-        raise UsageError("; ".join(_words(path, each) for each in told)) from error
+        problems = [{**each, "loc": ("benchmark", *each["loc"])} for each in error.errors()]
+        raise UsageError("; ".join(_words(path, each) for each in problems)) from error
     return about
 
 
@@ -168,19 +167,13 @@ def _entrant(path: Path, name: str, table: _Agent, about: dict[str, Any]) -> Ent
         f"{flag(key)} {about[key]}" for key in sorted(copied) if about[key] not in (LOCAL, 1)
     ]
     about = {key: value for key, value in about.items() if key not in copied}
-    own = {
+    own = table.model_dump(include=set(AgentSettings.model_fields)) | {
         "agent": AGENT_WAIT if table.wait else table.agent,
-        "agent_cmd": table.agent_cmd,
         "agent_args": {key: _word(value) for key, value in table.agent_args.items()},
-        "agent_env": table.agent_env,
         "label": name if table.label is None else table.label,
-        "training_seed": table.training_seed,
     }
-    try:
+    with settings_of(f"{path}: [agents.{name}]", own):  # flags may not go with keys of the file
         settings = read_settings(**about | own)
-    except UsageError as error:  # flags that do not go with keys of the file
-        kind = BadArgument if isinstance(error, BadArgument) else UsageError
-        raise kind(f"{path}: [agents.{name}]: {error.with_keys(own)}") from error
     return Entrant(name, settings, *_token(path, name, table), plays_without=tuple(without))
 
 

@@ -1,22 +1,21 @@
-"""Flags of the commands, made from the settings, and words that hold more than one thing."""
+"""What several commands share: flags, the document on stdout, a run's folder and exit code."""
 
 from __future__ import annotations
 
-import inspect
 import os
+import secrets
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
-from functools import wraps
-from typing import Annotated, Any, TextIO, TypeAlias, get_origin, get_type_hints
+from pathlib import Path
+from typing import Annotated, TextIO, TypeAlias
 
 from typer import Context, Option
-from typer.models import OptionInfo
 
-from reglue.tools.join import pairs
-from reglue.tools.loading import parsed
-from reglue_bench.settings import Settings
+from glue_server.commands.command import FAULTS, INTERRUPTED, OK
+from reglue_bench.results.result import Result
 
 TrustCode: TypeAlias = Annotated[
     bool,
@@ -29,10 +28,10 @@ TrustCode: TypeAlias = Annotated[
 ]
 
 
-def _keep_stdout(context: Context, asked: bool) -> bool:
-    if asked:
-        context.with_resource(_kept_stdout())
-    return asked
+def _keep_stdout(context: Context, wanted: bool) -> bool:
+    if wanted:
+        context.with_resource(_stdout_for_the_document())
+    return wanted
 
 
 AsJson: TypeAlias = Annotated[
@@ -55,7 +54,7 @@ _STDOUT: ContextVar[TextIO | None] = ContextVar("_STDOUT", default=None)
 
 
 @contextmanager
-def _kept_stdout() -> Iterator[None]:
+def _stdout_for_the_document() -> Iterator[None]:
     """Keep stdout for the document: what is printed, also by child processes, goes to stderr."""
     sys.stdout.flush()
     own = os.dup(1)
@@ -69,64 +68,14 @@ def _kept_stdout() -> Iterator[None]:
             os.dup2(own, 1)
 
 
-def takes(settings: Iterable[str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Decorates a command: it takes a flag for each of these settings that has one.
-
-    The command's parameter `asked` gets those that were given, by the settings' names; the
-    flags stand where it does.
-    """
-    flags = {name: flag for name in settings if (flag := _flag(name)) is not None}
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        @wraps(command)
-        def run(**given: Any) -> None:
-            words = {name: given.pop(name) for name in flags}
-            asked = {
-                name: _READ.get(name, _as_is)(value)
-                for name, value in words.items()
-                if value not in (None, [])
-            }
-            command(**given, asked=asked)
-
-        own = inspect.signature(command, eval_str=True).parameters.values()
-        shown = [each for one in own for each in (flags.values() if one.name == "asked" else [one])]
-        run.__signature__ = inspect.Signature(  # type: ignore[attr-defined] # Typer reads it
-            [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in shown]
-        )
-        run.__annotations__ = {each.name: each.annotation for each in shown}
-        return run
-
-    return decorate
+def new_folder(name: str) -> Path:
+    """A run's in `runs`, named by the time; another for each that begins in the same second."""
+    begun = time.strftime("%Y%m%d-%H%M%S")
+    return Path("runs") / f"{name}-{begun}-{secrets.token_hex(3)}"
 
 
-def json_arguments(words: Sequence[str], option: str) -> dict[str, Any]:
-    """`KEY=VALUE` words as a dict; a value that reads as JSON is that, any other a string.
-
-    Raises UsageError for a word without `=`.
-    """
-    return {key: parsed(value) for key, value in pairs(words, option).items()}
-
-
-def _flag(name: str) -> inspect.Parameter | None:
-    """The parameter of a setting; None where it is no flag. Not given, it is None."""
-    for option in Settings.model_fields[name].metadata:
-        if isinstance(option, OptionInfo):
-            words = list[str] if get_origin(_HINTS[name]) is dict else _HINTS[name]
-            annotation: Any = Annotated[words | None, option]
-            return inspect.Parameter(
-                name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
-            )
-    return None
-
-
-def _as_is(value: Any) -> Any:
-    return value
-
-
-_HINTS = get_type_hints(Settings)  # without what is Annotated
-
-_READ: Mapping[str, Callable[[Any], Any]] = {
-    "agent_args": pairs,
-    "environment_args": lambda words: json_arguments(words, "--environment-arg"),
-    "procedure_args": lambda words: json_arguments(words, "--procedure-arg"),
-}
+def exit_code(result: Result) -> int:
+    """0 every planned cell was played; 1 not all, or with faults; 130 interrupted."""
+    if result.ended_early is not None and result.ended_early.status == "interrupted":
+        return INTERRUPTED
+    return OK if result.complete and not result.faults else FAULTS

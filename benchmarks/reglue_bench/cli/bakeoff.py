@@ -12,43 +12,37 @@ from rich.text import Text
 from typer import Argument, Exit, Option
 
 from glue_server.commands.command import FAULTS, INTERRUPTED, OK, Command
+from glue_server.commands.flags import takes
 from glue_server.console import console
-from reglue.errors import UsageError
+from glue_server.host_settings import HostSettings
+from reglue.errors import UsageError, settings_of
 from reglue_bench.bakeoff import REPORT, Bakeoff, Entrant, read_bakeoff
 from reglue_bench.bakeoff.bakeoff import is_interrupted
 from reglue_bench.bakeoff.file import BENCHMARK
 from reglue_bench.bakeoff.table import comparison_table
-from reglue_bench.cli.arguments import AsJson, print_document, takes
-from reglue_bench.cli.bench import exit_code, new_folder
+from reglue_bench.cli.arguments import AsJson, exit_code, new_folder, print_document
 from reglue_bench.plots.agents import names
 from reglue_bench.report.frames import first_frames
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.result import Result
 from reglue_bench.runs.observer import Observer
-from reglue_bench.settings import ListenSettings, SecuritySettings, as_keys
+from reglue_bench.settings import SandboxSettings, Settings
 from reglue_bench.terminal.progress import Lines, watcher
 from reglue_bench.terminal.summary import notes
 
 _FLAGS = [
-    "engine",
-    "environments",
-    "processes",
-    "connect_timeout",
-    "sandbox",
-    "sandbox_image",
-    "sandbox_read",
-] + [
-    name
-    for name in (*ListenSettings.model_fields, *SecuritySettings.model_fields)
-    if name != "token"  # each agent has its own
+    *("engine", "environments", "processes", "connect_timeout"),
+    *SandboxSettings.model_fields,
+    *HostSettings.model_fields,  # without `token`: each agent has its own
+    "secret",
 ]
 
 
-@takes(_FLAGS)
+@takes(Settings, _FLAGS)
 def bakeoff(
     file: Annotated[Path, Argument(metavar="BAKEOFF.TOML", help="the benchmark and the agents")],
     *,
-    asked: dict[str, Any],
+    flags: dict[str, Any],
     out: Annotated[
         Path | None,
         Option(help="a folder for a run of each agent and report.html (default: new in runs/)"),
@@ -125,12 +119,12 @@ def bakeoff(
     """
     if resume and out:
         raise UsageError("--resume names the folder already: omit --out")
-    entrants = read_bakeoff(file, asked)
+    entrants = read_bakeoff(file, flags)
     folder = resume or out or new_folder(file.stem)
     shown = console(stderr=json)
     screen = Screen(shown, entrants, together=at_once > 1)
     with Bakeoff(entrants, folder, screen.say, at_once=at_once) as played:
-        with as_keys(f"{file}: [benchmark]", BENCHMARK - asked.keys()):
+        with settings_of(f"{file}: [benchmark]", BENCHMARK - flags.keys()):
             played.prepare(watcher(screen.console), resume=resume is not None)
         results = played.play(screen)
     code = _conclude(screen, folder, results, of=len(entrants) - len(played.refused), json=json)
@@ -161,7 +155,7 @@ class Screen:
         self.console.print(Rule(Text(title), align="left"))
         return watcher(self.console)
 
-    def told(self, entrant: Entrant, result: Result) -> None:
+    def run_ended(self, entrant: Entrant, result: Result) -> None:
         """What a reader of its score has to know."""
         for line in notes(result):
             self.say(f"{entrant.name}: {line}" if self._together else line)

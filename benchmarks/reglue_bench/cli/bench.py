@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import re
-import secrets
-import time
 from pathlib import Path
 from typing import Annotated, Any
 
 from rich.console import Console
 from typer import Argument, Exit, Option
 
-from glue_server.commands.command import FAULTS, INTERRUPTED, OK, Command
+from glue_server.commands.command import Command
+from glue_server.commands.flags import takes
 from glue_server.console import console
 from reglue.errors import UsageError
 from reglue_bench.bakeoff.seeds import holds_seeds, seeded, seeded_before
-from reglue_bench.cli.arguments import AsJson, TrustCode, print_document, takes
+from reglue_bench.cli.arguments import AsJson, TrustCode, exit_code, new_folder, print_document
+from reglue_bench.cli.training_seeds import play_seeds
 from reglue_bench.evaluation import plan_and_start
 from reglue_bench.evaluation import resume as resume_run
+from reglue_bench.plan_settings import TRAINING_PANEL
 from reglue_bench.planning.names import is_custom
 from reglue_bench.results.result import Result
 from reglue_bench.runs.run import Retry
-from reglue_bench.settings import TRAINING_PANEL, AgentSettings, Settings, read_settings
+from reglue_bench.settings import AgentSettings, Settings, read_settings
 from reglue_bench.terminal.progress import watcher
 from reglue_bench.terminal.summary import print_summary
 
 
-@takes([*AgentSettings.model_fields, *Settings.model_fields])
+@takes(Settings, [*AgentSettings.model_fields, *Settings.model_fields])
 def bench(
     benchmark: Annotated[
         str | None,
@@ -37,7 +38,7 @@ def bench(
         ),
     ] = None,
     *,
-    asked: dict[str, Any],
+    flags: dict[str, Any],
     out: Annotated[
         Path | None, Option(help="folder of the run (default: a new one in runs/)")
     ] = None,
@@ -104,13 +105,13 @@ def bench(
     retry: Retry = "all" if retry_faults else "environment" if retry_environment_faults else "none"
     retry_flag = "--retry-faults" if retry_faults else "--retry-environment-faults"
     if benchmark is not None:
-        asked["benchmark"] = benchmark
+        flags["benchmark"] = benchmark
     if training_seeds is not None or (resume is not None and holds_seeds(resume)):
         if json or retry != "none":
             given = "--json" if json else retry_flag
             raise UsageError(f"{given} is for a single run: give it with --resume FOLDER/seed-N")
         raise Exit(
-            _play_seeds(asked, out, resume, shown, count=training_seeds, at_once=at_once or 1)
+            _play_seeds(flags, out, resume, shown, count=training_seeds, at_once=at_once or 1)
         )
     if at_once is not None:
         raise UsageError("--at-once goes with --training-seeds N")
@@ -123,13 +124,13 @@ def bench(
             watcher(shown),
             retry_faults=retry,
             trust_code=trust_code,
-            **asked,
+            **flags,
         )
     else:
         if trust_code or retry != "none":
             given = "--trust-code" if trust_code else retry_flag
             raise UsageError(f"{given} goes with --resume FOLDER")
-        folder, result = _start(asked, out, shown)
+        folder, result = _start(flags, out, shown)
     print_summary(shown, result)
     shown.print(
         f"{folder / 'result.json'}; `reglue report {folder}` draws it",
@@ -142,18 +143,11 @@ def bench(
     raise Exit(exit_code(result))
 
 
-def exit_code(result: Result) -> int:
-    """0 every planned cell was played; 1 not all, or with faults; 130 interrupted."""
-    if result.ended_early is not None and result.ended_early.status == "interrupted":
-        return INTERRUPTED
-    return OK if result.complete and not result.faults else FAULTS
-
-
 main = Command(bench)
 
 
 def _play_seeds(
-    asked: dict[str, Any],
+    flags: dict[str, Any],
     out: Path | None,
     resume: Path | None,
     shown: Console,
@@ -161,41 +155,33 @@ def _play_seeds(
     count: int | None,
     at_once: int,
 ) -> int:
-    from reglue_bench.cli.training_seeds import play_seeds  # which needs this module
-
     if resume is None:
         assert count is not None
-        settings = _settings(asked)
+        settings = _settings(flags)
         entrants = seeded(settings, count)
         folder = out or new_folder(_name(settings))
     else:
         if out is not None or count is not None:
             given = "--out" if count is None else "--training-seeds"
             raise UsageError(f"--resume names the runs already: omit {given}")
-        folder, entrants = resume, seeded_before(resume, asked)
+        folder, entrants = resume, seeded_before(resume, flags)
     return play_seeds(entrants, folder, shown, at_once=at_once, resume=resume is not None)
 
 
-def _settings(asked: dict[str, Any]) -> Settings:
-    if "benchmark" not in asked:
+def _settings(flags: dict[str, Any]) -> Settings:
+    if "benchmark" not in flags:
         raise UsageError("no benchmark: give one of `reglue benchmarks`, or --resume FOLDER")
-    if not asked.get("agent") and not asked.get("agent_cmd"):
+    if not flags.get("agent") and not flags.get("agent_cmd"):
         raise UsageError("no agent: give --agent NAME, --agent-cmd PROGRAM, or --agent wait")
-    return read_settings(**asked)
+    return read_settings(**flags)
 
 
-def _start(asked: dict[str, Any], out: Path | None, shown: Console) -> tuple[Path, Result]:
-    settings = _settings(asked)
+def _start(flags: dict[str, Any], out: Path | None, shown: Console) -> tuple[Path, Result]:
+    settings = _settings(flags)
     watching = watcher(shown)
     watching.say(f"loading {settings.benchmark} and its environments")  # which takes seconds
     folder = out or new_folder(_name(settings))
     return folder, plan_and_start(folder, settings, watching)
-
-
-def new_folder(name: str) -> Path:
-    """A run's in `runs`, named by the time; another for each that begins in the same second."""
-    begun = time.strftime("%Y%m%d-%H%M%S")
-    return Path("runs") / f"{name}-{begun}-{secrets.token_hex(3)}"
 
 
 def _name(settings: Settings) -> str:

@@ -24,7 +24,7 @@ from reglue_bench.cli.arguments import AsJson, print_document
 from reglue_bench.planning.file import described
 from reglue_bench.planning.names import META_WORLD, BenchmarkName, is_custom
 from reglue_bench.planning.resolve import make_plan, resolve, suite_of
-from reglue_bench.procedures import PROCEDURES, named
+from reglue_bench.procedures import PROCEDURES, procedure_names
 from reglue_bench.procedures.meta_learning import GOALS
 from reglue_bench.settings import read_settings
 
@@ -76,7 +76,7 @@ def _names() -> dict[str, Any]:
     """Of benchmarks, how they are played, and of families of environments."""
     return {
         "benchmarks": {form: META_WORLD[form[:2]] for form in catalogue()},
-        "procedures": named(),
+        "procedures": procedure_names(),
         "environments": {family.form(prefix): family.about for prefix, family in _families()},
     }
 
@@ -124,7 +124,7 @@ def _environments() -> Table:
 def _procedures() -> Table:
     table = _described_names("procedures", "procedure")
     for name, procedure in PROCEDURES.loaded().items():
-        if name in named():
+        if name in procedure_names():
             table.add_row(name, procedure.about)
     return table
 

@@ -159,10 +159,10 @@ def _check_known(source: Source, tasks: Sequence[str]) -> None:
 
 
 def _is_wanted(tasks: Sequence[str], successful: bool, episode: Episode) -> bool:
-    told = episode.organiser
-    if told is None or not (tasks or successful):
+    facts = episode.organiser
+    if facts is None or not (tasks or successful):
         return True
-    return (not tasks or told["task"] in tasks) and (not successful or bool(told["success"]))
+    return (not tasks or facts["task"] in tasks) and (not successful or bool(facts["success"]))
 
 
 def _table(found: Summary) -> Table:

@@ -9,9 +9,10 @@ from typing import Annotated, Any
 from typer import Argument, Exit
 
 from glue_server.commands.command import FAULTS, OK, Command
+from glue_server.commands.flags import takes
 from glue_server.console import console
 from reglue.errors import UsageError
-from reglue_bench.cli.arguments import AsJson, print_document, takes
+from reglue_bench.cli.arguments import AsJson, print_document
 from reglue_bench.rehearsal import rehearse
 from reglue_bench.settings import AgentSettings, Settings, read_settings
 from reglue_bench.terminal.progress import watcher
@@ -23,13 +24,13 @@ _LIMITS = {"connect_timeout": 60.0, "first_step_timeout": 120.0}
 """Seconds: shorter than those of a run."""
 
 
-@takes([*AgentSettings.model_fields, *Settings.model_fields])
+@takes(Settings, [*AgentSettings.model_fields, *Settings.model_fields])
 def try_(
     benchmark: Annotated[
         str, Argument(help="what the agent will be judged on, as in `reglue bench`")
     ] = "MT10",
     *,
-    asked: dict[str, Any],
+    flags: dict[str, Any],
     json: AsJson = False,
 ) -> None:
     """Rehearse a run: play a few short episodes, and say what would fail.
@@ -43,10 +44,10 @@ def try_(
 
     Exit codes: 0 ready; 1 the run would fail; 2 wrong usage; 130 interrupted.
     """
-    if not asked.get("agent") and not asked.get("agent_cmd"):
+    if not flags.get("agent") and not flags.get("agent_cmd"):
         raise UsageError("no agent: give --agent NAME, or --agent-cmd PROGRAM")
     shown = console(stderr=json)
-    settings = read_settings(**{"benchmark": benchmark, **_LIMITS, **asked})
+    settings = read_settings(**{"benchmark": benchmark, **_LIMITS, **flags})
     checks = rehearse(settings, watcher(shown))
     for check in checks:
         shown.print(MARKS[check.passed], end=" ")

@@ -14,7 +14,7 @@ from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.keys import PUBLIC
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import PROCEDURES
-from reglue_bench.procedures.procedure import chosen
+from reglue_bench.procedures.procedure import or_default
 from reglue_bench.run_folder import WORKER_LOG
 from reglue_bench.settings import Settings
 
@@ -57,7 +57,7 @@ def environment_of(
     `folder` is the run's, for what workers print. Where a secret hides the cells, environments are
     in processes of their own: what an agent brings about there, such as a crash, ends no run.
     """
-    workers = chosen(settings.workers, PROCEDURES[plan.procedure].workers)
+    workers = or_default(settings.workers, PROCEDURES[plan.procedure].workers)
     if workers == 0 and plan.cells != PUBLIC:
         workers = 1  # an agent of others could end this process by its environment's
     return make_environment(

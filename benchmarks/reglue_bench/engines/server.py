@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Self
 
 from glue_server import EnvironmentCalls
-from glue_server.commands.options import server_tls
 from glue_server.peers.hosts import ListenOptions, PeerSource, ServedEnvironment, how_to_join
 from glue_server.processes.interrupts import uninterrupted
 from reglue.errors import EnvironmentFault, UsageError, setting
@@ -168,22 +167,14 @@ def listen(
 ) -> GlueServer:
     """A server as the settings say. Raises UsageError if it cannot listen."""
     from glue_server.rpc import GlueServer
+    from glue_server.rpc.server_tls import server_tls
 
-    advertise = settings.advertise or ""
     tokens = {"agent": settings.token, "environment": settings.environment_token}
     return GlueServer(
         settings.listen,
         token={role: token for role, token in tokens.items() if token},
-        tls=server_tls(
-            settings.listen,
-            advertise,
-            tls=settings.tls,
-            cert=settings.tls_cert,
-            key=settings.tls_key,
-            ca=settings.ca,
-            insecure=settings.insecure,
-        ),
-        advertise=advertise,
+        tls=server_tls(settings),
+        advertise=settings.advertise or "",
         places=places,
         reconnect_window_s=reconnect_window_s,
         transport=settings.transport,

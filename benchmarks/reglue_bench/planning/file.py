@@ -42,12 +42,12 @@ from pydantic import (
 from env_adapters import Suite, SuiteName
 from env_adapters.fitting import Fit
 from env_adapters.suites import suite_name
-from reglue.errors import UnknownName, UsageError, setting
+from reglue.errors import UnknownName, UsageError, setting, settings_of
 from reglue_bench.planning.toml_file import TomlFile
 from reglue_bench.plans.keys import goal_key
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import ANY_PROCEDURE, PROCEDURES, parameter_names, parameter_settings
-from reglue_bench.settings import Settings, as_keys
+from reglue_bench.settings import Settings
 
 COMPOSED = "env_adapters.composed:Composed"
 
@@ -118,7 +118,7 @@ class Custom:
     file: TomlFile
     about: Benchmark
     settings: Settings  # those that were given, and the file's where none was
-    _unasked: frozenset[str]  # settings that were not given, so that they are the file's
+    _from_file: frozenset[str]  # settings that were not given, so that they are the file's
 
     @property
     def name(self) -> str:
@@ -144,9 +144,9 @@ class Custom:
         return "tasks" if self.about.sees is None else "sees"
 
     @contextmanager
-    def told(self) -> Iterator[None]:
-        """Has errors about settings that are the file's name its keys, not the flags."""
-        with as_keys(str(self.file.path), self._unasked):
+    def errors_name_keys(self) -> Iterator[None]:
+        """Errors about settings that the file holds name its keys, not the flags."""
+        with settings_of(str(self.file.path), self._from_file):
             yield
 
 
@@ -159,13 +159,13 @@ def read_custom(path: Path, given: Settings) -> Custom:
     about = _checked(file)
     _check_split(path, about, given)
     keys = (*_SETTINGS, *parameter_names(about.procedure))
-    unasked = frozenset(key for key in keys if getattr(given, key) in (None, {}))
-    held = {key: value for key, value in about.settings.items() if key in unasked}
+    from_file = frozenset(key for key in keys if getattr(given, key) in (None, {}))
+    held = {key: value for key, value in about.settings.items() if key in from_file}
     if given.steps:  # which replace the episodes, as a run is counted in one of them
         held.pop("episodes", None)
     if given.episodes:
         held.pop("steps", None)
-    return Custom(file, about, given.model_copy(update=held), unasked)
+    return Custom(file, about, given.model_copy(update=held), from_file)
 
 
 def custom_suite(custom: Custom) -> SuiteName:

@@ -8,7 +8,7 @@ from typing import Self
 from env_adapters.metaworld import catalogue
 from env_adapters.suites import environments_like, is_known
 from reglue.errors import UnknownName, UsageError
-from reglue_bench.procedures import PROCEDURES, TRAINING, named
+from reglue_bench.procedures import PROCEDURES, TRAINING, procedure_names
 
 SUFFIX = ".toml"
 
@@ -71,7 +71,7 @@ def _metaworld_procedure(name: str) -> str:
 
 def _unknown(name: str) -> UsageError:
     def ways(environment: str) -> str:
-        return " or ".join(f"{procedure}:{environment}" for procedure in named())
+        return " or ".join(f"{procedure}:{environment}" for procedure in procedure_names())
 
     if is_known(name):
         return UsageError(f"{name} is an environment; say how it is played: {ways(name)}")
@@ -83,6 +83,6 @@ def _unknown(name: str) -> UsageError:
     known = [
         *catalogue(),
         "online:mountain-car",
-        *(f"{each}:ENVIRONMENT" for each in named()),
+        *(f"{each}:ENVIRONMENT" for each in procedure_names()),
     ]
     return UnknownName("benchmark", name, [*known, "file.toml"])

@@ -15,6 +15,7 @@ from env_adapters.metaworld import TaskSet, task_set
 from env_adapters.suites import META_WORLD, suite_name
 from reglue.errors import UsageError, setting
 from reglue.wire.sizes import most_slots
+from reglue_bench.plan_settings import HiddenSettings, MetaWorldSettings
 from reglue_bench.planning.declared import Declared
 from reglue_bench.planning.file import Custom, custom_suite, read_custom
 from reglue_bench.planning.names import BenchmarkName, is_custom
@@ -29,8 +30,8 @@ from reglue_bench.procedures import (
     parameter_settings,
     procedure_of,
 )
-from reglue_bench.procedures.procedure import Procedure, chosen
-from reglue_bench.settings import MetaWorldSettings, Settings, ToldSettings
+from reglue_bench.procedures.procedure import Procedure, or_default
+from reglue_bench.settings import Settings
 
 DEFAULT_SLOTS = 10
 
@@ -56,8 +57,8 @@ class Resolved:
     tells_success: bool
     most_slots: int  # that fit into a message
     counts_steps: bool = False  # its cells need the run's steps
-    told: Mapping[str, Parameter] = field(default_factory=dict)  # parameters that it adds
-    privileged: tuple[str, ...] = ()  # what agents are told that the benchmark hides
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)  # that it adds to the plan
+    privileged: tuple[str, ...] = ()  # what agents see that the benchmark hides
     changed: Mapping[str, Any] = field(default_factory=dict)  # of what the name means
 
 
@@ -74,7 +75,7 @@ def make_plan(
     if is_custom(name.name):
         custom = read_custom(Path(settings.directory) / name.name, settings)
         settings, procedure, called = custom.settings, custom.about.procedure, custom.name
-    with custom.told() if custom else nullcontext():
+    with custom.errors_name_keys() if custom else nullcontext():
         check_settings(settings, name, procedure)
         found = (
             _declared(settings, procedure, declare)
@@ -87,7 +88,7 @@ def make_plan(
     if settings.train_steps is None:
         return plan
     goals = None
-    if found.told.get("split") == "test":
+    if found.parameters.get("split") == "test":
         settings = settings.model_copy(update={"split": "train"})
         custom = custom and replace(custom, settings=settings)
         trained = resolve(settings, name, custom, drawing)
@@ -103,18 +104,18 @@ def resolve(
 ) -> Resolved:
     """The environments that a benchmark plays, which are made here. Raises UsageError."""
     folder = Path(settings.directory)
-    told: dict[str, Parameter] = {}
+    parameters: dict[str, Parameter] = {}
     privileged: tuple[str, ...] = ()
     arguments = changed = settings.environment_args
     if custom is not None:
         suite, folder = custom_suite(custom), custom.file.path.parent
         changed = custom.changes
         if settings.split is not None:
-            told["split"] = settings.split
+            parameters["split"] = settings.split
     else:
         if name.is_metaworld:
             tasks = task_set(name.name, settings.split)
-            told["split"], arguments = tasks.split, _metaworld_arguments(settings, tasks)
+            parameters["split"], arguments = tasks.split, _metaworld_arguments(settings, tasks)
             privileged, changed = _privileged(settings, tasks), _metaworld_changes(settings)
         key, named = goal_key(settings.secret), name.environment or name.name
         suite = suite_name(named, arguments, key, folder=folder, on_goals_drawn=drawing)
@@ -129,7 +130,7 @@ def resolve(
         tells_success=getattr(made, "tells_success", True),
         most_slots=max(1, most_slots(made.spec)),
         counts_steps=getattr(made, "counts_steps", False),
-        told=told,
+        parameters=parameters,
         privileged=privileged,
         changed=changed,
     )
@@ -167,11 +168,11 @@ def _plan(
         benchmark=called,
         procedure=procedure,
         parameters={
-            **found.told,
+            **found.parameters,
             **own,
             **{name: value for name, value in shown.items() if name != "goals"},
         },
-        seed=chosen(settings.seed, 0),
+        seed=or_default(settings.seed, 0),
         slots=procedure_type.slots(settings, most),
         suite=found.suite,
         variants=dict(found.variants),
@@ -216,7 +217,7 @@ def _hidden(settings: Settings, procedure: type[Procedure]) -> dict[str, Paramet
             "in "
             "observations: give one of them"
         )
-    return {name: True for name in ToldSettings.model_fields if getattr(settings, name)}
+    return {name: True for name in HiddenSettings.model_fields if getattr(settings, name)}
 
 
 def _declared(settings: Settings, procedure: str, declare: Declare | None) -> Resolved:
@@ -237,17 +238,17 @@ def _declared(settings: Settings, procedure: str, declare: Declare | None) -> Re
         continuing=declared.continuing,
         tells_success=declared.tells_success,
         most_slots=DEFAULT_SLOTS,  # it was started with the plan's
-        told={"environment": declared.name},
+        parameters={"environment": declared.name},
     )
 
 
 def _metaworld_arguments(settings: Settings, tasks: TaskSet) -> dict[str, Any]:
     several = tasks.family == "MT" and len(tasks.tasks) > 1
     return {
-        "seed": chosen(settings.seed, 0),
+        "seed": or_default(settings.seed, 0),
         "split": settings.split,
-        "goal_visible": chosen(settings.goal_visible, tasks.goal_visible),
-        "one_hot": chosen(settings.one_hot, several),
+        "goal_visible": or_default(settings.goal_visible, tasks.goal_visible),
+        "one_hot": or_default(settings.one_hot, several),
         "recurrent_info": settings.recurrent_info,
         "horizon": settings.episode_horizon,
         "observation_dtype": settings.observation_dtype,
@@ -266,12 +267,12 @@ def _metaworld_changes(settings: Settings) -> dict[str, Any]:
 
 
 def _privileged(settings: Settings, tasks: TaskSet) -> tuple[str, ...]:
-    told = []
+    shown = []
     if settings.reveal_tasks or (settings.one_hot and tasks.family == "ML"):
-        told.append("tasks")
+        shown.append("tasks")
     if settings.goal_visible and not tasks.goal_visible:
-        told.append("goals")
-    return tuple(told)
+        shown.append("goals")
+    return tuple(shown)
 
 
 def check_settings(settings: Settings, name: BenchmarkName, procedure: str) -> None:
@@ -330,7 +331,7 @@ def _check_playable(
     procedure_type = PROCEDURES[procedure]
     if found.continuing and not own.keys() & procedure_type.endless.keys():
         raise UsageError(
-            f"{found.told.get('environment', called)} is a continuing task, one episode that "
+            f"{found.parameters.get('environment', called)} is a continuing task, one episode that "
             f"never ends: give {setting('steps', 'N')} (online benchmarks), which is how long a "
             "run is"
         )

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from env_adapters.environment_configs.lines import line_of
 from env_adapters.environment_configs.values import inside
-from glue_server.commands.command import got_and_wanted
+from glue_server.host_settings import got_and_wanted
 from reglue.errors import UnknownName, UsageError
 
 Place: TypeAlias = tuple[str | int, ...]
@@ -23,7 +23,7 @@ Place: TypeAlias = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class TomlFile:
-    """One that was read."""
+    """A TOML file that has been read."""
 
     path: Path
     text: str
@@ -42,8 +42,8 @@ class TomlFile:
 
     def error(self, place: str, words: object) -> UsageError:
         """A mistake at a key, such as `tasks.reach.variants`, in a table, or in all of it."""
-        told = f"{place}: {words}" if place else words
-        return UsageError(f"{self.path}:{line_of(self.text, place)}: {told}")
+        where = f"{place}: " if place else ""
+        return UsageError(f"{self.path}:{line_of(self.text, place)}: {where}{words}")
 
     def errors(
         self,
@@ -56,11 +56,11 @@ class TomlFile:
 
         `known` are the keys of a table that has no others.
         """
-        found = problems.errors()
-        # One that has a mistake within it is said to be none at all, too.
-        first = [each for each in found if not any(_is_within(other, each) for other in found)]
-        told = (self._error((*within, *each["loc"]), each, known) for each in first)
-        return UsageError("; ".join(map(str, told)))
+        reported = problems.errors()
+        # pydantic also reports the table around a mistake.
+        first = [each for each in reported if not any(_is_within(o, each) for o in reported)]
+        errors = (self._error((*within, *each["loc"]), each, known) for each in first)
+        return UsageError("; ".join(map(str, errors)))
 
     @contextmanager
     def at(self, place: str) -> Iterator[None]:

@@ -88,7 +88,7 @@ class Plan:
 
     @property
     def tells_success(self) -> bool:
-        """Whether success is told: as its score, or beside the returns."""
+        """Whether the environment reports success: as the score, or beside the returns."""
         return bool(self.parameters.get("tells_success", not self.is_by_return))
 
     @property
@@ -239,8 +239,8 @@ def title_of(name: str, parameters: Mapping[str, Any], arguments: Mapping[str, A
     An environment that connects by itself is named: `online:wait (environment = Maze)`.
     """
     connected = {key: value for key, value in parameters.items() if key == "environment"}
-    told = {**connected, **arguments}
-    words = [f"{key} = {_brief(value)}" for key, value in sorted(told.items())]
+    shown = {**connected, **arguments}
+    words = [f"{key} = {_brief(value)}" for key, value in sorted(shown.items())]
     more = len(words) - _MOST_ARGUMENTS
     if more > 0:
         words = [*words[:_MOST_ARGUMENTS], f"and {more} more"]

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from env_adapters.registry import Registry
-from reglue_bench.plans.plan import Plan
-from reglue_bench.procedures.drawn import DrawnMetaLearning, DrawnMultiTask
 from reglue_bench.procedures.evaluate import Evaluate
 from reglue_bench.procedures.meta_learning import MetaLearning
 from reglue_bench.procedures.multi_task import MultiTask
 from reglue_bench.procedures.online import Online
-from reglue_bench.procedures.procedure import Agents, Procedure, Todo, Todos, own
+from reglue_bench.procedures.procedure import Agents, Procedure, Todo, Todos
+from reglue_bench.procedures.registry import (
+    ANY_PROCEDURE,
+    PROCEDURES,
+    TRAINING,
+    parameter_names,
+    parameter_settings,
+    procedure_names,
+    procedure_of,
+)
 from reglue_bench.procedures.training import Training
-from reglue_bench.settings import Settings, ToldSettings
 
 __all__ = [
     "ANY_PROCEDURE",
@@ -29,59 +31,8 @@ __all__ = [
     "Todo",
     "Todos",
     "Training",
-    "named",
     "parameter_names",
     "parameter_settings",
+    "procedure_names",
     "procedure_of",
 ]
-
-PROCEDURES: Registry[type[Procedure]] = Registry(
-    "procedure",
-    "reglue.procedures",
-    {
-        "evaluate": Evaluate,
-        "multi-task": MultiTask,
-        "meta-learning": MetaLearning,
-        "online": Online,
-        "training": Training,
-    },
-    Procedure,
-)
-
-TRAINING = "training"
-"""The procedure that trains agents first; `--train-steps` chooses it, and no name does."""
-
-ANY_PROCEDURE = ("worst_performance", *ToldSettings.model_fields)
-"""Parameters that a plan may have whatever its procedure."""
-
-_DRAWN: Mapping[str, type[Procedure]] = {
-    "multi-task": DrawnMultiTask,
-    "meta-learning": DrawnMetaLearning,
-}
-"""Those that play a plan with `--estimator metaworld`."""
-
-
-def named() -> list[str]:
-    """Those that benchmarks are called by, as in PROCEDURE:ENVIRONMENT."""
-    return [name for name in PROCEDURES if name != TRAINING]
-
-
-def parameter_names(name: str) -> tuple[str, ...]:
-    """The settings that are a procedure's parameters. Raises as PROCEDURES."""
-    names = tuple(PROCEDURES[name].settings.model_fields)
-    return names if set(names) <= set(Settings.model_fields) else ("procedure_args",)
-
-
-def parameter_settings(plan: Plan) -> dict[str, Any]:
-    """The settings that give a plan its procedure's parameters, by their names."""
-    found = own(PROCEDURES[plan.procedure].settings, plan)
-    return (
-        {"procedure_args": found} if "procedure_args" in parameter_names(plan.procedure) else found
-    )
-
-
-def procedure_of(plan: Plan) -> Procedure:
-    """The procedure that plays a plan."""
-    if plan.estimator == "metaworld":
-        return _DRAWN[plan.procedure].of(plan)
-    return PROCEDURES[plan.procedure].of(plan)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from reglue.errors import UsageError, setting
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.multi_task import MultiTask
-from reglue_bench.procedures.procedure import chosen
+from reglue_bench.procedures.procedure import or_default
 from reglue_bench.settings import Settings
 
 DEFAULT_EPISODES = 100
@@ -37,9 +37,9 @@ class Evaluate(MultiTask):
     def parameters(cls, settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:
         """100 episodes of each task, or one for each variant if there are more."""
         most = max(DEFAULT_EPISODES, *variants.values())
-        episodes = chosen(settings.num_episodes, most)
+        episodes = or_default(settings.num_episodes, most)
         asked = settings.model_copy(update={"num_episodes": episodes})
-        last = chosen(settings.seed, 0) + episodes - 1
+        last = or_default(settings.seed, 0) + episodes - 1
         if last >= _SEEDS and settings.secret is None:
             raise UsageError(
                 f"got {setting('seed', settings.seed)} and {episodes} episodes, whose last is "

@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from glue_server import EpisodeRunner, Order, Outcome
 from reglue.errors import AgentFault, UsageError, setting
 from reglue.messages.agent import Phase
+from reglue_bench.plan_settings import MetaLearningSettings
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.procedure import (
     Agents,
@@ -26,11 +27,11 @@ from reglue_bench.procedures.procedure import (
     Record,
     Todo,
     Watch,
-    chosen,
-    own,
+    or_default,
+    plan_parameters,
 )
 from reglue_bench.procedures.queues import shuffled
-from reglue_bench.settings import MetaLearningSettings, Settings
+from reglue_bench.settings import Settings
 
 DEFAULT_META_BATCH = 20
 
@@ -64,21 +65,21 @@ class MetaLearning(Procedure):
     @classmethod
     def parameters(cls, settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:
         """Meta-World's defaults, and enough waves to play every goal once."""
-        batch = chosen(settings.meta_batch_size, DEFAULT_META_BATCH)
+        batch = or_default(settings.meta_batch_size, DEFAULT_META_BATCH)
         return {
-            "num_evals": chosen(settings.num_evals, -(-len(trials(variants)) // batch)),
-            "adaptation_steps": chosen(settings.adaptation_steps, 1),
-            "adaptation_episodes": chosen(settings.adaptation_episodes, 10),
-            "evaluation_episodes": chosen(settings.evaluation_episodes, 3),
+            "num_evals": or_default(settings.num_evals, -(-len(trials(variants)) // batch)),
+            "adaptation_steps": or_default(settings.adaptation_steps, 1),
+            "adaptation_episodes": or_default(settings.adaptation_episodes, 10),
+            "evaluation_episodes": or_default(settings.evaluation_episodes, 3),
             "meta_batch_size": batch,
-            "evaluate_before_adaptation": chosen(settings.evaluate_before_adaptation, False),
+            "evaluate_before_adaptation": or_default(settings.evaluate_before_adaptation, False),
             **({} if settings.agents is None else {"agents": settings.agents}),
         }
 
     @classmethod
     def slots(cls, settings: Settings, _default: int) -> int:
         """One for each trial of a wave."""
-        batch = chosen(settings.meta_batch_size, DEFAULT_META_BATCH)
+        batch = or_default(settings.meta_batch_size, DEFAULT_META_BATCH)
         if settings.slots not in (None, batch):
             raise UsageError(
                 f"got {setting('slots', settings.slots)}: a meta-learner plays a slot for each "
@@ -96,7 +97,7 @@ class MetaLearning(Procedure):
     def of(cls, plan: Plan) -> Self:
         """Of all goals."""
         key = bytes.fromhex(plan.order_key)
-        return cls(plan.variants, order_key=key, **own(cls.settings, plan))
+        return cls(plan.variants, order_key=key, **plan_parameters(cls.settings, plan))
 
     def __init__(  # noqa: PLR0913 - Meta-World's parameters
         self,

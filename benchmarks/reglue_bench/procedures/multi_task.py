@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from glue_server import Order
 from reglue.errors import UsageError, setting
 from reglue.messages.agent import Phase
+from reglue_bench.plan_settings import MultiTaskSettings
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.procedure import (
     Agents,
@@ -25,13 +26,13 @@ from reglue_bench.procedures.procedure import (
     Record,
     Todo,
     Watch,
-    chosen,
-    own,
+    or_default,
+    plan_parameters,
     secret_order,
     shows_tasks,
 )
 from reglue_bench.procedures.queues import ByTask, Queue, Shuffled
-from reglue_bench.settings import MultiTaskSettings, Settings
+from reglue_bench.settings import Settings
 
 MOST_EPISODES = 10_000_000
 """Of a plan: each takes some bytes of memory before the first is played."""
@@ -55,7 +56,7 @@ class MultiTask(Procedure):
     @classmethod
     def parameters(cls, settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:
         """One episode for each goal, as Meta-World's documentation has it. Raises UsageError."""
-        episodes = chosen(settings.num_episodes, max(variants.values()))
+        episodes = or_default(settings.num_episodes, max(variants.values()))
         if len(variants) * episodes > MOST_EPISODES:
             raise UsageError(
                 f"got a plan of {len(variants)} tasks × {episodes} episodes, wanted at most "
@@ -78,7 +79,7 @@ class MultiTask(Procedure):
     @classmethod
     def of(cls, plan: Plan) -> Self:
         """Of all goals."""
-        given = own(cls.settings, plan)
+        given = plan_parameters(cls.settings, plan)
         return cls(plan.variants, shows_tasks=shows_tasks(plan), order_key=order_key(plan), **given)
 
     def __init__(

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from glue_server import Order, Outcome
 from reglue.errors import AgentFault, UsageError, setting
 from reglue.messages.agent import Phase
+from reglue_bench.plan_settings import OnlineSettings
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.procedure import (
     Agents,
@@ -27,12 +28,12 @@ from reglue_bench.procedures.procedure import (
     Record,
     Todo,
     Watch,
-    chosen,
-    own,
+    or_default,
+    plan_parameters,
     secret_order,
 )
 from reglue_bench.procedures.queues import shuffled
-from reglue_bench.settings import OnlineSettings, Settings
+from reglue_bench.settings import Settings
 
 DEFAULT_RUNS = 30
 DEFAULT_EPISODES = 200
@@ -73,13 +74,13 @@ class Online(Procedure):
             raise UsageError(
                 f"got {setting('episodes')} and {setting('steps')}; a run is counted in one of them"
             )
-        quota = settings.steps or chosen(settings.episodes, DEFAULT_EPISODES)
-        metric = chosen(settings.metric, "all")
+        quota = settings.steps or or_default(settings.episodes, DEFAULT_EPISODES)
+        metric = or_default(settings.metric, "all")
         measured(metric, quota)  # raises UsageError
         return {
-            "runs": chosen(settings.runs, DEFAULT_RUNS),
+            "runs": or_default(settings.runs, DEFAULT_RUNS),
             "steps" if settings.steps else "episodes": quota,
-            "episode_limit": chosen(settings.episode_limit, EPISODE_LIMIT),
+            "episode_limit": or_default(settings.episode_limit, EPISODE_LIMIT),
             "metric": metric,
         }
 
@@ -102,7 +103,9 @@ class Online(Procedure):
     @classmethod
     def of(cls, plan: Plan) -> Self:
         """Of all variants."""
-        return cls(plan.variants, order_key=secret_order(plan), **own(cls.settings, plan))
+        return cls(
+            plan.variants, order_key=secret_order(plan), **plan_parameters(cls.settings, plan)
+        )
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ from reglue_bench.plans.keys import PUBLIC
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.settings import Settings
 
-_Given = TypeVar("_Given")
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class Procedure(ABC):
 
         Raises UsageError for a number that it cannot play.
         """
-        return chosen(settings.slots, default)
+        return or_default(settings.slots, default)
 
     @classmethod
     def without_horizon(cls) -> dict[str, Parameter]:
@@ -266,13 +266,13 @@ class Procedure(ABC):
         """
 
 
-def chosen(given: _Given | None, default: _Given) -> _Given:
-    """What was given, or the default."""
-    return default if given is None else given
+def or_default(value: _Value | None, default: _Value) -> _Value:
+    """The value, or the default if it is None."""
+    return default if value is None else value
 
 
-def own(settings: type[BaseModel], plan: Plan) -> dict[str, Any]:
-    """A procedure's parameters in a plan, as keywords.
+def plan_parameters(settings: type[BaseModel], plan: Plan) -> dict[str, Any]:
+    """The parameters of a procedure in a plan, as keywords; `settings` names them.
 
     Raises BadArgument if they are not as its settings say: a plan may be a stranger's.
     """

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reglue_bench.plans.plan import PlanCell
-from reglue_bench.procedures.drawn import Drawn
+from reglue_bench.procedures.metaworld_sampling import MetaWorldSampling
 from reglue_bench.procedures.procedure import Procedure
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import SuccessScore, Upstream
@@ -26,7 +26,7 @@ from reglue_bench.runs.ledger import Row
 
 def score_as_upstream(procedure: Procedure, played: Played) -> Result:
     """The result of a run of upstream's draws, with upstream's score."""
-    assert isinstance(procedure, Drawn), procedure
+    assert isinstance(procedure, MetaWorldSampling), procedure
     evaluations: dict[int, list[Judged]] = {}
     for unit, cell, row in planned(procedure, played.rows()):
         if cell.phase == "evaluate":

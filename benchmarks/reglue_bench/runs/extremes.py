@@ -37,7 +37,7 @@ from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.keys import cell_key
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
-from reglue_bench.procedures.procedure import chosen
+from reglue_bench.procedures.procedure import or_default
 from reglue_bench.settings import Settings
 
 STEPS = 10
@@ -74,7 +74,7 @@ def failures(plan: Plan, settings: Settings, folder: Path) -> list[Failure]:
     environment = make_environment(
         suite_of(plan, settings),
         1,
-        workers=min(1, chosen(settings.workers, 1)),
+        workers=min(1, or_default(settings.workers, 1)),
         log_file=folder / "extremes.log",
         timeout_s=settings.environment_timeout,
     )

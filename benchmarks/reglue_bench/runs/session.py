@@ -41,7 +41,7 @@ from reglue_bench.planning.declared import check_declared, is_remote
 from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import PlanCell
 from reglue_bench.procedures import Procedure, Todo, Todos, procedure_of
-from reglue_bench.procedures.procedure import chosen
+from reglue_bench.procedures.procedure import or_default
 from reglue_bench.run_folder import AGENT_LOG
 from reglue_bench.runs.ledger import ENVIRONMENTS, ISOLATION, MACHINE, Begun, Ledger, Totals
 from reglue_bench.runs.notes import Ending, Repeat
@@ -172,7 +172,7 @@ class Session:
         own = {
             "listen": "127.0.0.1:0",
             "advertise": None,
-            "workers": chosen(asked.workers, chosen(procedure.workers, share)),
+            "workers": or_default(asked.workers, or_default(procedure.workers, share)),
         }
         told = ShardTold(
             settings=asked.model_copy(update=own).model_dump(mode="json"),

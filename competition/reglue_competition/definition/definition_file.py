@@ -10,13 +10,14 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ValidationError
 
 from env_adapters.metaworld import task_set
-from reglue.errors import UnknownName, UsageError
+from reglue.errors import UnknownName, UsageError, settings_of
 from reglue.net.join_string import split_address
+from reglue_bench.plan_settings import PlanSettings
 from reglue_bench.planning.file import Custom, read_custom
 from reglue_bench.planning.names import BenchmarkName, is_custom
 from reglue_bench.planning.resolve import check_settings
 from reglue_bench.planning.toml_file import Place, TomlFile, path_of
-from reglue_bench.settings import PlanSettings, Settings, as_keys
+from reglue_bench.settings import Settings
 from reglue_competition.definition.models import (
     Bars,
     BenchmarkEntry,
@@ -121,7 +122,7 @@ def _check_entry(file: TomlFile, place: Place, entry: BenchmarkEntry, whole: Def
             custom = read_custom(file.path.parent / name.name, settings)
             _check_custom(custom)
             settings, procedure = custom.settings, custom.about.procedure
-        with as_keys(entry.benchmark, OPTIONS):
+        with settings_of(entry.benchmark, OPTIONS):
             check_settings(settings, name, procedure)
 
 

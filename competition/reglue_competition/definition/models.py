@@ -17,7 +17,7 @@ from pydantic import (
     model_validator,
 )
 
-from reglue_bench.settings import Amount, Count, Seconds
+from glue_server.host_settings import Amount, Count, Seconds
 
 PhaseKind: TypeAlias = Literal["practice", "public", "private"]
 PhaseState: TypeAlias = Literal["planned", "open", "closed"]

@@ -17,11 +17,12 @@ from reglue.errors import StorageFailed, UsageError, flag
 from reglue.wire.specs import spec_to_bytes
 from reglue_bench.kit.language import LANGUAGES
 from reglue_bench.kit.writing import nothing_of_it_if_it_fails, write_project
+from reglue_bench.plan_settings import PlanSettings
 from reglue_bench.planning.names import BenchmarkName, is_custom
 from reglue_bench.planning.resolve import suite_of
 from reglue_bench.procedures import parameter_settings
 from reglue_bench.runs.trust import foreign_suite
-from reglue_bench.settings import PlanSettings, Settings
+from reglue_bench.settings import Settings
 from reglue_competition.definition import Definition, PhaseDefinition
 from reglue_competition.phases import PlannedBenchmark, plan_phase
 

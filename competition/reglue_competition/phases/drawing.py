@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
-from reglue.errors import UsageError
+from reglue.errors import UsageError, settings_of
 from reglue.spec import TaskSpec
 from reglue_bench.planning.file import read_custom
 from reglue_bench.planning.names import BenchmarkName, is_custom
@@ -24,7 +24,7 @@ from reglue_bench.procedures import PROCEDURES, procedure_of
 from reglue_bench.procedures.online import EPISODE_LIMIT
 from reglue_bench.procedures.procedure import Procedure, shows_tasks
 from reglue_bench.runs.trust import foreign_suite
-from reglue_bench.settings import AGENT_WAIT, Settings, as_keys, read_settings
+from reglue_bench.settings import AGENT_WAIT, Settings, read_settings
 from reglue_competition.definition import BenchmarkEntry, Definition, PhaseDefinition, PlayLimits
 from reglue_competition.phases.secrets import Secrets
 
@@ -139,7 +139,7 @@ def _plan_benchmark(
 ) -> PlannedBenchmark:
     entry = phase.benchmarks[number]
     place = f"phase {phase.name}, benchmark {number + 1} ({entry.benchmark})"
-    with as_keys(place, entry.options):
+    with settings_of(place, entry.options):
         settings = _settings(definition, entry, secret, folder)
         plan = make_plan(settings)
         spec = suite_of(plan, settings).build().spec

@@ -27,12 +27,13 @@ from reglue.errors import (
     printable,
 )
 from reglue.wire.specs import spec_to_bytes
+from reglue_bench.plan_settings import TrainingSettings
 from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import PROCEDURES, TRAINING
 from reglue_bench.replay import Recorded, Replay
 from reglue_bench.replay.recorded import changes_since, check_is_here
-from reglue_bench.settings import TrainingSettings, read_settings
+from reglue_bench.settings import read_settings
 from reglue_competition.phases.drawing import code_sha256
 from reglue_competition.transcript.contents import Episode, Header, PlannedCells, read_content
 from reglue_competition.transcript.framing import Place, RecordReader

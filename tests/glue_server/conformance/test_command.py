@@ -93,22 +93,6 @@ def test_only_some_checks_can_be_asked() -> None:
     assert "3 of 3 checks passed" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["nobody"], "nobody"),
-        (["agent", "--only", "nothing"], "no check is called 'nothing'"),
-        (["agent", "--cmd", "/nowhere/at-all"], "cannot be started"),
-        (["agent", "--listen", "nowhere"], "--listen"),
-        (["agent", "--listen", "127.0.0.1:99999"], "--listen"),
-    ],
-)
-def test_wrong_usage_leaves_with_2(arguments: list[str], words: str) -> None:
-    done = conformance(*arguments)
-    assert done.returncode == 2, done.stdout
-    assert words in done.stderr
-
-
 def test_a_port_that_is_taken_is_wrong_usage() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from reglue_bench.cli.bench import new_folder
+from reglue_bench.cli.arguments import new_folder
 from reglue_bench.results.result import read_result
 from reglue_bench.results.scores import PerformanceScore
 from reglue_bench.runs.ledger import Ledger
@@ -99,48 +99,6 @@ def test_bench_leaves_with_1_when_the_agent_failed(tmp_path: Path) -> None:
     assert "PARTIAL: 1 agent_error, 1 missing" in done.stdout
     assert "1 × agent_error: KeyError: 'weights'" in done.stdout
     assert "a [/b] name on MT1:reach-v3" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["MT11", "--agent", "random"], "did you mean MT10"),
-        (["MT1:reech-v3", "--agent", "random"], "did you mean reach-v3"),
-        (["MT10"], "no agent"),
-        (["--agent", "random"], "no benchmark"),
-        (["MT10", "--agent", "random", "--agent-cmd", "true"], "not both"),
-        (["MT1:reach-v3", "--agent", "random", "--num-evals", "2"], "meta-learning"),
-        (["ML1:reach-v3", "--agent", "random", "--slots", "3"], "--meta-batch-size 3"),
-        (["MT1:reach-v3", "--agent", "random", "--slots", "0"], "--slots"),
-        (["MT1:reach-v3", "--agent", "random", "--episode-horizon", "501"], "wanted 1 to 500"),
-        (["MT1:reach-v3", "--agent", "random", "--split", "test"], "wanted train"),
-        (["MT1:reach-v3", "--agent", "random", "--agent-arg", "x"], "key=value"),
-        (["MT1:reach-v3", "--agent", "wait", "--listen", "nowhere"], "wanted host:port"),
-        (["MT1:reach-v3", "--agent", "wait", "--sandbox", "user"], "must isolate it"),
-        (["MT1:reach-v3", "--agent-cmd", "/no/such/program"], "cannot be started"),
-        (["MT1:reach-v3", "--agent", "random", "--retry-faults"], "goes with --resume"),
-        (["--resume", "nowhere"], "there is no folder nowhere"),
-        (["MT1:reach-v3", "--agent", "exprt"], "did you mean expert"),
-        (["MT1:reach-v3", "--agent", "nothing.py:Nobody"], "no file nothing.py"),
-        (["MT1:reach-v3", "--agent-cmd", "'open"], "--agent-cmd"),
-        (["MT1:reach-v3", "--agent", "random", "--out", "/dev/null/x"], "cannot be made"),
-        (["MT10", "--no-such-flag"], "no-such-flag"),
-        (["online:mountain-cart", "--agent", "random"], "did you mean mountain-car"),
-        (["CartPole-v1", "--agent", "random"], "online:gymnasium:CartPole-v1"),
-        (["online:CartPole-v1", "--agent", "random"], "did you mean gymnasium:CartPole-v1"),
-        (["reach-v3", "--agent", "random"], "did you mean the environment MT1:reach-v3"),
-        (["online:mountain-car", "--agent", "random", "--environment-arg", "x"], "key=value"),
-        (["online:access-control", "--agent", "random", "--episodes", "3"], "give --steps N"),
-    ],
-)
-def test_wrong_usage_is_explained_and_leaves_with_2(
-    say: Say, tmp_path: Path, arguments: list[str], words: str
-) -> None:
-    done = say("bench", *arguments, folder=tmp_path)
-    assert done.returncode == 2
-    assert words in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not [*tmp_path.rglob("ledger.sqlite")]
 
 
 def test_a_folder_that_holds_a_run_is_left_as_it_is(tmp_path: Path) -> None:
@@ -397,9 +355,3 @@ def test_a_run_that_is_named_twice_is_drawn_once(say: Say, tmp_path: Path) -> No
     said, page = done.stdout.splitlines()
     assert said == "a run that is given twice is drawn once"
     assert "Compared with" not in (tmp_path / page).read_text()
-
-
-def test_report_of_a_folder_without_a_result_says_what_to_do(say: Say, tmp_path: Path) -> None:
-    done = say("report", str(tmp_path))
-    assert done.returncode == 2
-    assert "neither a ledger nor a result.json" in done.stderr

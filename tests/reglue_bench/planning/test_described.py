@@ -115,21 +115,3 @@ def test_what_a_file_holds_is_listed(tmp_path: Path, capsys: pytest.CaptureFixtu
     out = capsys.readouterr().out
     assert "stand" in out
     assert "observation" in out
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["--describe"], "give its name"),
-        (["online:wait", "--describe"], "waits for an environment to connect"),
-        (["MT11", "--describe"], "there is no benchmark 'MT11'; did you mean MT10"),
-        (["multi-task:access-control", "--describe"], "is a continuing task"),
-    ],
-)
-def test_what_cannot_be_described_is_told(
-    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as left:
-        main(words)
-    assert left.value.code == 2
-    assert told in capsys.readouterr().err

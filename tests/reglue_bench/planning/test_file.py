@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reglue.errors import PlanDiffers, UsageError
+from reglue.errors import PlanDiffers, UsageError, settings_of
 from reglue_bench import evaluate
 from reglue_bench.evaluation import resume
 from reglue_bench.planning.resolve import make_plan, suite_of
@@ -17,7 +17,7 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures.online import REHEARSED_STEPS
 from reglue_bench.rehearsal import shorten
 from reglue_bench.runs.observer import NullObserver
-from reglue_bench.settings import as_keys, read_settings
+from reglue_bench.settings import read_settings
 
 FILE = """\
 procedure = "multi-task"
@@ -284,7 +284,7 @@ def test_keywords_are_told_as_keywords_and_keys_as_keys(file: Path, tmp_path: Pa
 def test_a_bad_argument_stays_one_where_a_file_holds_it() -> None:
     with (
         pytest.raises(ValueError, match=r"^it.toml: num_episodes: got 0"),
-        as_keys("it.toml", {"num_episodes"}),
+        settings_of("it.toml", {"num_episodes"}),
     ):
         read_settings(benchmark="MT10", num_episodes=0)
 

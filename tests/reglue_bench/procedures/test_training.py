@@ -12,7 +12,7 @@ from reglue import Phase, TaskSpec
 from reglue.errors import UsageError
 from reglue.messages.agent import Actions, EndKind, Turn
 from reglue_bench import evaluate
-from reglue_bench.procedures import training_run
+from reglue_bench.procedures import training
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import TrainingProgress
 from tests.glue_server.playing import Scripted, rows_of, still
@@ -150,7 +150,7 @@ def test_a_checkpoint_plays_the_same_cells_each_time_and_none_that_is_judged() -
 def test_an_episode_of_a_checkpoint_ends_also_where_its_environment_never_ends_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(training_run, "CHECKPOINT_HORIZON", 30)
+    monkeypatch.setattr(training, "CHECKPOINT_HORIZON", 30)
     result = evaluate(
         "multi-task:tests.reglue_bench.worlds:Pacing",
         agent=Seeded(),

@@ -12,7 +12,7 @@ import numpy as np
 from glue_server import Order, Outcome
 
 
-class KeptOutcomes:
+class CompactOutcomes:
     """Some fifty bytes for each outcome; its order is made again when it is read."""
 
     def __init__(self, order: Callable[[int], Order]) -> None:
@@ -56,7 +56,7 @@ class KeptOutcomes:
 class InOrder(Sequence[Outcome]):
     """Some outcomes, and behind them others that are kept, by k; read one after another."""
 
-    def __init__(self, first: Sequence[Outcome], kept: KeptOutcomes) -> None:
+    def __init__(self, first: Sequence[Outcome], kept: CompactOutcomes) -> None:
         self._first = first
         self._kept = kept
 

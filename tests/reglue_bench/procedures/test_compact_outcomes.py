@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from glue_server import Order, Outcome
-from reglue_bench.procedures.kept_outcomes import InOrder, KeptOutcomes
+from reglue_bench.procedures.compact_outcomes import CompactOutcomes, InOrder
 from tests.glue_server.playing import cell
 
 
@@ -23,20 +23,20 @@ ADDED = [
 
 
 @pytest.fixture
-def kept() -> KeptOutcomes:
-    found = KeptOutcomes(order)
+def kept() -> CompactOutcomes:
+    found = CompactOutcomes(order)
     for outcome in ADDED:
         found.add(outcome)
     return found
 
 
-def test_they_come_back_by_k_without_actions_and_rewards(kept: KeptOutcomes) -> None:
+def test_they_come_back_by_k_without_actions_and_rewards(kept: CompactOutcomes) -> None:
     bare = [replace(outcome, actions=b"", rewards=b"") for outcome in ADDED]
     assert list(kept.in_order()) == sorted(bare, key=lambda outcome: outcome.order.k)
     assert len(kept) == 3
 
 
-def test_they_follow_those_that_are_kept_whole(kept: KeptOutcomes) -> None:
+def test_they_follow_those_that_are_kept_whole(kept: CompactOutcomes) -> None:
     first = [Outcome(order(0), "ok", actions=b"x"), Outcome(order(1), "ok")]
     together = InOrder(first, kept)
     assert [outcome.order.k for outcome in together] == [0, 1, 2, 4, 7]

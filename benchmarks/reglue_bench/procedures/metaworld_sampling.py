@@ -19,10 +19,10 @@ from reglue.errors import UsageError, setting
 from reglue_bench.plans.plan import Plan, PlanCell
 from reglue_bench.procedures.meta_learning import GOALS, MetaLearning, Trial
 from reglue_bench.procedures.multi_task import MultiTask, order_key
-from reglue_bench.procedures.procedure import own, shows_tasks
+from reglue_bench.procedures.procedure import plan_parameters, shows_tasks
 
 
-class Drawn(ABC):
+class MetaWorldSampling(ABC):
     """What upstream's score asks of a procedure that plays upstream's draws."""
 
     @property
@@ -35,7 +35,7 @@ class Drawn(ABC):
         """The evaluation of a unit's cell, and upstream's sub-environment that plays it."""
 
 
-class DrawnMultiTask(Drawn, MultiTask):
+class SampledMultiTask(MetaWorldSampling, MultiTask):
     """Episode n of a task plays the goal of its n-th draw, with replacement."""
 
     scored_by: ClassVar[str] = "as-upstream"
@@ -45,7 +45,7 @@ class DrawnMultiTask(Drawn, MultiTask):
         """Upstream counts seeds up in own lists of tasks alone."""
         is_list = plan.benchmark.startswith("MT:")
         seeds = [plan.seed + place * is_list for place in range(len(plan.variants))]
-        shows, key, given = shows_tasks(plan), order_key(plan), own(cls.settings, plan)
+        shows, key, given = shows_tasks(plan), order_key(plan), plan_parameters(cls.settings, plan)
         return cls(plan.variants, seeds=seeds, shows_tasks=shows, order_key=key, **given)
 
     def __init__(
@@ -81,7 +81,7 @@ class DrawnMultiTask(Drawn, MultiTask):
         return 0, self._tasks.index(cell.task)
 
 
-class DrawnMetaLearning(Drawn, MetaLearning):
+class SampledMetaLearning(MetaWorldSampling, MetaLearning):
     """A slot is a sub-environment: it cycles through its own share of a task's goals.
 
     Sub-environment j of m has every m-th goal from j, shuffled anew for each cycle.
@@ -92,7 +92,7 @@ class DrawnMetaLearning(Drawn, MetaLearning):
     @classmethod
     def of(cls, plan: Plan) -> Self:
         """In upstream's order."""
-        return cls(plan.variants, seed=plan.seed, **own(cls.settings, plan))
+        return cls(plan.variants, seed=plan.seed, **plan_parameters(cls.settings, plan))
 
     def __init__(
         self,

@@ -1,0 +1,89 @@
+"""Flags of a command, made from the declaration of its settings."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
+from functools import wraps
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel
+from typer.models import OptionInfo
+
+from reglue.errors import flag
+from reglue.tools.join import pairs
+from reglue.tools.loading import parsed
+
+
+def takes(
+    group: type[BaseModel], names: Iterable[str]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Decorates a command: it takes a flag for each of these settings that has one.
+
+    The command's parameter `flags` gets the settings that the user gave, by name. In the help
+    their flags stand where `flags` does.
+    """
+    hints = get_type_hints(group)  # without what is Annotated
+    options = {
+        name: _parameter(name, hints[name], option, group.model_fields[name].default)
+        for name in names
+        for option in group.model_fields[name].metadata
+        if isinstance(option, OptionInfo)
+    }
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(**words: Any) -> None:
+            values = {name: words.pop(name) for name in options}
+            flags = {
+                name: _value(name, hints[name], value)
+                for name, value in values.items()
+                if value not in (None, [])
+            }
+            command(**words, flags=flags)
+
+        parameters = [
+            each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for one in inspect.signature(command, eval_str=True).parameters.values()
+            for each in (options.values() if one.name == "flags" else [one])
+        ]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # Typer reads it
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        return run
+
+    return decorate
+
+
+def _parameter(name: str, hint: Any, option: OptionInfo, default: object) -> inspect.Parameter:
+    """The parameter of a setting: None unless the user gives it. Its help says the default."""
+    shown = copy(option)
+    if default_words := _words(default):
+        shown.help = f"{option.help} (default {default_words})"
+    words = list[str] if get_origin(hint) is dict else hint
+    annotation: Any = Annotated[words | None, shown]
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
+    )
+
+
+def _words(default: object) -> str:
+    """A default as the help says it; empty for what says nothing, such as None."""
+    match default:
+        case bool():
+            return "yes" if default else ""
+        case int() | float():
+            return f"{default:g}"
+        case str():
+            return default
+    return ""
+
+
+def _value(name: str, hint: Any, value: Any) -> Any:
+    """What the user gave, where words are KEY=VALUE as a dict. Raises UsageError."""
+    if get_origin(hint) is not dict:
+        return value
+    found: Mapping[str, str] = pairs(value, flag(name))
+    if get_args(hint)[1] is str:
+        return found
+    return {key: parsed(each) for key, each in found.items()}  # JSON, or else a string

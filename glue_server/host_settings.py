@@ -1,0 +1,208 @@
+"""Settings of every program that hosts peers: where they connect, what secures it, time limits.
+
+A setting says once its type, its default, and the help and panel of its flag. `commands.flags`
+makes the flags of a command from such a declaration.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from typer import Option
+
+from glue_server.timeouts import Timeouts
+from reglue.errors import BadArgument, UnknownName, setting
+from reglue.net.join_string import Transport
+
+Count = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+HOSTING = "Hosting: who may connect, and how"
+LIMITS = "Time limits (an agent that exceeds one fails)"
+
+
+def flag(
+    text: str,
+    panel: str | None = None,
+    *names: str,
+    metavar: str | None = None,
+    envvar: str | None = None,
+    parser: Any = None,
+) -> Any:
+    """The flag of a setting. Without a panel it is among those that most people need.
+
+    `text` does not say the default: the help adds it from the declaration.
+    """
+    return Option(
+        *names,
+        help=text,
+        rich_help_panel=panel,
+        metavar=metavar,
+        envvar=envvar,
+        parser=parser,
+        show_envvar=False,
+    )
+
+
+def token_flag(name: str, role: str, variable: str) -> Any:
+    """The flag of the token of one role."""
+    text = (
+        f"secret that an {role} must send (default: a random one, which is printed); better in "
+        f"${variable}"
+    )
+    return flag(text, HOSTING, name, metavar="TOKEN", envvar=variable)
+
+
+def limit(text: str) -> Any:
+    """The flag of a time limit."""
+    return flag(text, LIMITS, metavar="SECONDS")
+
+
+class SettingsGroup(BaseModel):
+    """Settings that belong together; a program's are several groups."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ListenSettings(SettingsGroup):
+    """Where peers connect."""
+
+    listen: Annotated[
+        str,
+        flag("address that peers connect to; port 0 takes any", HOSTING, metavar="HOST:PORT"),
+    ] = "127.0.0.1:0"
+    advertise: Annotated[
+        str | None,
+        flag(
+            "address that peers connect to, if there is a proxy or router in between",
+            HOSTING,
+            metavar="HOST:PORT",
+        ),
+    ] = None
+    reconnect_window: Annotated[
+        Amount, flag("seconds in which a peer may reconnect after its connection broke", HOSTING)
+    ] = 30.0
+    transport: Annotated[
+        Transport,
+        flag(
+            "grpc; unix: a Unix socket, for peers of this host only; auto: the socket for peers "
+            "that can open it, else gRPC",
+            HOSTING,
+        ),
+    ] = "auto"
+    open_unix_socket: Annotated[
+        bool,
+        flag(
+            "let other users of this host open the Unix socket; they still need the token",
+            HOSTING,
+            "--open-unix-socket",
+        ),
+    ] = False
+
+
+class AccessSettings(SettingsGroup):
+    """Who may connect, and TLS."""
+
+    environment_token: Annotated[
+        str | None,
+        token_flag("--environment-token", "environment", "REGLUE_ENVIRONMENT_TOKEN"),
+    ] = None
+    tls: Annotated[
+        bool,
+        flag(
+            "use TLS, with a new certificate authority, which the join string holds",
+            HOSTING,
+            "--tls",
+        ),
+    ] = False
+    insecure: Annotated[
+        bool,
+        flag(
+            "listen without TLS although other machines can connect: they can read everything, "
+            "also tokens",
+            HOSTING,
+            "--insecure",
+        ),
+    ] = False
+    tls_cert: Annotated[
+        Path | None, flag("use TLS with your own certificate (chain), PEM", HOSTING)
+    ] = None
+    tls_key: Annotated[Path | None, flag("the certificate's key, PEM", HOSTING)] = None
+    ca: Annotated[
+        Path | None,
+        flag(
+            "certificate of the authority that peers trust (with --tls-cert), PEM or DER", HOSTING
+        ),
+    ] = None
+
+
+class HostSettings(AccessSettings, ListenSettings):
+    """What a server needs to listen."""
+
+
+class TimeSettings(SettingsGroup):
+    """How long the glue waits."""
+
+    first_step_timeout: Annotated[Seconds, limit("for init, adapt and the first turn")] = (
+        Timeouts.first_step_s
+    )
+    step_timeout: Annotated[Seconds, limit("for every other turn")] = Timeouts.step_s
+    environment_timeout: Annotated[
+        Seconds, limit("for each call of environments, in workers or connected")
+    ] = Timeouts.environment_s
+    bank: Annotated[
+        Amount, limit("that slow turns may use beyond --step-timeout, in all of a run")
+    ] = Timeouts.bank_s
+    run_budget: Annotated[
+        Seconds | None, limit("that an agent may take in all of a run (default: no limit)")
+    ] = Timeouts.run_s
+
+    @property
+    def timeouts(self) -> Timeouts:
+        """The same, for the glue."""
+        return Timeouts(
+            first_step_s=self.first_step_timeout,
+            step_s=self.step_timeout,
+            environment_s=self.environment_timeout,
+            bank_s=self.bank,
+            run_s=self.run_budget,
+        )
+
+
+_Group = TypeVar("_Group", bound=SettingsGroup)
+
+
+def read(group: type[_Group], **fields: object) -> _Group:
+    """Settings from fields. Raises BadArgument that names the setting, what it got and wants."""
+    for name in fields.keys() - group.model_fields.keys():
+        raise UnknownName("setting", name, group.model_fields)
+    try:
+        return group.model_validate(fields)
+    except ValidationError as error:
+        raise BadArgument("; ".join(map(_problem, error.errors()))) from error
+
+
+def _problem(problem: Any) -> str:
+    place = f"{setting(str(problem['loc'][0]))}: " if problem["loc"] else ""
+    return f"{place}{got_and_wanted(problem)}"
+
+
+_WANTED = "Input should be "  # pydantic's words
+
+
+def got_and_wanted(problem: Any) -> str:
+    """What pydantic found in a value: `got 3, wanted a valid string`; our own words stay."""
+    message, got = str(problem["msg"]).partition(", unable to parse")[0], problem["input"]
+    match problem["type"]:
+        case "value_error":  # not as text: it may name settings
+            return str(problem["ctx"]["error"].args[0])
+        case "dict_type" | "model_type":
+            return f"got {got!r}, wanted a table"
+    wanted = re.sub(r"^Input should be (?=greater|less)", "a number ", message)
+    if wanted == message and not message.startswith(_WANTED):
+        return f"got {got!r}: {message}"
+    return f"got {got!r}, wanted {wanted.removeprefix(_WANTED)}"
