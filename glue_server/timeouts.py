@@ -9,11 +9,11 @@ from dataclasses import dataclass
 class Timeouts:
     """How long an agent or an environment may take, seconds."""
 
-    first_step_s: float = 300.0  # the agent's init, freeze, adapt, …, first turn: some compile
+    first_step_s: float = 300.0  # init, freeze, adapt, … and the first turn: some compile then
     step_s: float = 60.0  # every other turn
     environment_s: float = 300.0  # each call of the environment
     bank_s: float = 0.0  # what an agent's slow calls may draw on
     adapt_s: float | None = None  # all adaptation calls of a wave; None: no limit
     run_s: float | None = None  # all calls of an agent in a run; None: no limit
     turn_every_s: float = 0.0  # turns are sent at multiples of it after the agent's last answer
-    plays_defaults: bool = False  # where a turn's answer is late; else its agent is lost
+    plays_defaults: bool = False  # when a turn is late; else its agent is lost

@@ -36,8 +36,8 @@ from reglue_bench.runs.trust import check_resumable
 from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import Settings, read_settings
 
-_OF_PLANS = {*PlanSettings.model_fields, "secret", "directory"}
-"""Settings that a plan is made of."""
+_PLAN_SETTINGS = {*PlanSettings.model_fields, "secret", "directory"}
+"""Settings that a plan depends on."""
 
 
 def evaluate(
@@ -172,8 +172,8 @@ def plan_and_start(
 ) -> Result:
     """Make the plan of a new run, then as `start`.
 
-    An environment that connects by itself is waited for first, as the plan is made of what it
-    declares. Raises EnvironmentFault if it does not come; nothing is left then.
+    Wait first for an environment that connects by itself: the plan depends on what it declares.
+    Raises EnvironmentFault if it does not connect; then the folder is left empty.
     """
     name = BenchmarkName.parse(settings.benchmark)
     if name.waits:
@@ -229,7 +229,7 @@ def resume(
                 f"{folder} was begun with an agent object: continue it from Python with "
                 f"evaluate(…, resume=True), or name an agent by {setting('agent')}"
             )
-        same = all(getattr(before, name) == getattr(settings, name) for name in _OF_PLANS)
+        same = all(getattr(before, name) == getattr(settings, name) for name in _PLAN_SETTINGS)
         # Unless something is asked for anew, the stored plan spares drawing the goals again; but
         # a file may have been edited.
         is_file = is_schedule(settings.benchmark)

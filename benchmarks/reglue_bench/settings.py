@@ -52,7 +52,7 @@ Engine = Annotated[str, AfterValidator(_engine)]
 
 
 class AgentSettings(SettingsGroup):
-    """Who plays."""
+    """The agent's name or program, and what reports call it."""
 
     agent: Annotated[
         str | None,
@@ -130,12 +130,12 @@ class SandboxSettings(SettingsGroup):
             metavar="PATH",
         ),
     ] = []
-    hidden: list[Path] = []  # what it must not see in a sandbox: other agents' files
+    hidden: list[Path] = []  # what a sandbox hides from it: other agents' files
     poisons: bool = False  # its client overwrites observations that are no longer the agent's
 
 
 class ExecutionSettings(TimeSettings):
-    """How it is carried out: not in the plan, as rows do not depend on it."""
+    """How a run is carried out: not in the plan, as rows do not depend on it."""
 
     workers: Annotated[
         Annotated[int, Field(ge=0)] | None,
@@ -227,7 +227,7 @@ class ExecutionSettings(TimeSettings):
 
 
 class SecuritySettings(AccessSettings):
-    """Secrets and TLS. A run's folder keeps none of it: resuming needs it again."""
+    """Secrets and TLS. The run's folder does not keep them: give them again to resume."""
 
     secret: Annotated[
         str | None,
@@ -249,7 +249,7 @@ class Settings(
     AgentSettings,
     PlanSettings,
 ):
-    """All that a run is asked for."""
+    """All settings of a run."""
 
     directory: str = Field(default_factory=os.getcwd)  # what relative paths are relative to
 
@@ -287,13 +287,13 @@ class Settings(
     def _copied(self) -> Self:
         if self.agents is not None and self.train_steps is not None:
             raise ValueError(
-                f"{setting('agents')}: got it with {setting('train_steps')}, wanted one agent: it "
-                "learns"
+                f"{setting('agents')} cannot be combined with {setting('train_steps')}: only one "
+                "agent can learn"
             )
         if self.agents is not None and self.estimator == "metaworld":
             raise ValueError(
-                f"{setting('agents')}: got it with {setting('estimator', 'metaworld')}, which has "
-                "one agent"
+                f"{setting('agents')} cannot be combined with {setting('estimator', 'metaworld')}, "
+                "which has one agent"
             )
         return self
 
@@ -318,7 +318,7 @@ class Settings(
 
     @property
     def timeouts(self) -> Timeouts:
-        """How long the glue waits."""
+        """The time limits, for the glue."""
         return replace(
             super().timeouts,
             adapt_s=self.adapt_budget,
@@ -327,7 +327,7 @@ class Settings(
         )
 
     def without_secrets(self) -> Self:
-        """As a run's folder keeps it, without SecuritySettings.
+        """The settings that a run's folder keeps: without SecuritySettings.
 
         A sandbox that followed from the secret stays.
         """

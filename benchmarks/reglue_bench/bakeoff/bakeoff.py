@@ -45,7 +45,7 @@ class Audience(Protocol):
         """The observer of an agent's run, which is about to play."""
 
     def run_ended(self, entrant: Entrant, result: Result) -> None:
-        """An agent's run is over."""
+        """Receives the result of an agent's run."""
 
 
 class Bakeoff:

@@ -143,7 +143,7 @@ class Screen:
         self._together = together
 
     def say(self, text: str) -> None:
-        """Print it as it is."""
+        """Print `text` without markup."""
         self.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def watcher(self, entrant: Entrant) -> Observer:
@@ -156,20 +156,20 @@ class Screen:
         return watcher(self.console)
 
     def run_ended(self, entrant: Entrant, result: Result) -> None:
-        """What a reader of its score has to know."""
+        """Print the notes on an agent's score."""
         for line in notes(result):
             self.say(f"{entrant.name}: {line}" if self._together else line)
 
 
 class _Named(Lines):
-    """Lines that say whose they are."""
+    """Lines that begin with the agent's name."""
 
     def __init__(self, shown: Console, name: str) -> None:
         super().__init__(shown)
         self._name = name
 
     def say(self, text: str) -> None:
-        """Print it behind the name."""
+        """Print `text` after the agent's name."""
         super().say(f"{self._name}: {text}")
 
 

@@ -93,7 +93,7 @@ def _write(replay: Replay, recorded: Recorded, path: Path, fps: float) -> None:
 
 
 def _show(replay: Replay, recorded: Recorded, fps: float) -> None:
-    """Pictures; lines if there are none."""
+    """Show pictures, or lines if there are none."""
     camera, moments = Camera(replay.spec, replay.world), replay.moments()
     first = next(moments)
     try:

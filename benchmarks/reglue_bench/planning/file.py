@@ -107,22 +107,22 @@ class Benchmark(BaseModel):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Fields of Settings."""
+        """The settings that the file holds, by name."""
         return self.model_extra or {}
 
 
 @dataclass(frozen=True, slots=True)
 class Custom:
-    """A benchmark that was read from a file."""
+    """A benchmark from a file."""
 
     file: TomlFile
     about: Benchmark
-    settings: Settings  # those that were given, and the file's where none was
-    _from_file: frozenset[str]  # settings that were not given, so that they are the file's
+    settings: Settings  # the caller's, and the file's where the caller set none
+    _from_file: frozenset[str]  # settings that the caller left to the file
 
     @property
     def name(self) -> str:
-        """What reports call it."""
+        """The name of the benchmark in reports."""
         return self.about.name or self.file.path.stem
 
     @property
@@ -151,7 +151,7 @@ class Custom:
 
 
 def read_custom(path: Path, given: Settings) -> Custom:
-    """The benchmark in a file, played as `given`; its environments are not looked at.
+    """The benchmark in a file, played with the settings `given`; no environment is made.
 
     Raises UsageError: what is wrong, and on which line.
     """
@@ -244,7 +244,7 @@ def _settings(file: TomlFile, about: Benchmark) -> Mapping[str, Any]:
 
 
 def _check_split(path: Path, about: Benchmark, given: Settings) -> None:
-    """Raise UsageError for a split that would change nothing but what it is called."""
+    """Raise UsageError for a split that would change nothing but the name."""
     is_split = any(task.variants and "" not in task.variants for task in about.tasks.values())
     if not is_split and given.split not in (None, about.settings.get("split")):
         raise UsageError(
@@ -296,24 +296,24 @@ class _Suites:
         return self._made[key]
 
     def place(self, made: SuiteName) -> int:
-        """Its place in `tables`."""
+        """The index of a suite in `tables`."""
         if made not in self._used:
             self._used.append(made)
         return self._used.index(made)
 
     @property
     def tables(self) -> list[dict[str, Any]]:
-        """Those that have a place."""
+        """The suites that tasks use."""
         return _tables(self._used)
 
 
 def _tables(suites: Sequence[SuiteName]) -> list[dict[str, Any]]:
-    """As a Composed has them."""
+    """Suites as a Composed names them."""
     return [{"factory": each.factory, "config": each.config} for each in suites]
 
 
 def numbers(variants: Mapping[str, Sequence[range]] | None, split: str, count: int) -> list[int]:
-    """Those of `split`, of a task that has `count`; all if nothing is listed. Raises UsageError."""
+    """The variants of `split` of a task with `count`; all if none are listed. Raises UsageError."""
     if variants is None:
         return list(range(count))
     if "" not in variants and split not in variants:

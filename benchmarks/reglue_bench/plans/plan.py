@@ -68,7 +68,7 @@ class Plan:
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """In the benchmark's order."""
+        """The tasks, in the benchmark's order."""
         return tuple(self.variants)
 
     @property

@@ -26,7 +26,7 @@ class CompactOutcomes:
         self._rare: dict[int, Outcome] = {}  # by place: those that say more
 
     def add(self, outcome: Outcome) -> None:
-        """Keep another one."""
+        """Add an outcome, without its actions and rewards."""
         says_more = outcome.detail or outcome.defaulted or outcome.observed is not None
         if outcome.status != "ok" or says_more:
             self._rare[len(self._k)] = replace(outcome, actions=b"", rewards=b"")
@@ -40,7 +40,7 @@ class CompactOutcomes:
         return len(self._k)
 
     def in_order(self) -> Iterator[Outcome]:
-        """By k."""
+        """All outcomes, by k."""
         for place in np.argsort(np.array(self._k), kind="stable").tolist():
             yield self._rare.get(place) or Outcome(
                 self._order(self._k[place]),
@@ -54,7 +54,7 @@ class CompactOutcomes:
 
 
 class InOrder(Sequence[Outcome]):
-    """Some outcomes, and behind them others that are kept, by k; read one after another."""
+    """A few outcomes, then those of a CompactOutcomes by k; to read one after another."""
 
     def __init__(self, first: Sequence[Outcome], kept: CompactOutcomes) -> None:
         self._first = first

@@ -50,16 +50,16 @@ class Evaluate(MultiTask):
 
     @classmethod
     def judged_by(cls, *, tells_success: bool) -> dict[str, Parameter]:
-        """The return; success is told beside it."""
+        """Judge by the return, and report success beside it."""
         return {"judged_by": "return", "tells_success": tells_success}
 
     @classmethod
     def rehearsal(cls, plan: Plan) -> dict[str, object]:
-        """Each slot is used twice, for a few steps."""
+        """As many short episodes as use each slot twice."""
         return {**super().rehearsal(plan), "episode_limit": REHEARSED_STEPS}
 
     def cells(self, unit: int) -> Sequence[PlanCell]:
-        """The only cell of a unit."""
+        """The single episode of a unit."""
         episode, place = divmod(unit, len(self._tasks))
         task = self._tasks[place]
         repeat, variant = divmod(episode, self._variants[task])
@@ -67,5 +67,5 @@ class Evaluate(MultiTask):
 
     @classmethod
     def measured_by(cls, _parameters: Mapping[str, Any]) -> str:
-        """The mean return over episodes, whose seeds are known."""
+        """The mean return over episodes of known seeds."""
         return "seeded-return"

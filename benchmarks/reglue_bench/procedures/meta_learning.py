@@ -78,7 +78,7 @@ class MetaLearning(Procedure):
 
     @classmethod
     def slots(cls, settings: Settings, _default: int) -> int:
-        """One for each trial of a wave."""
+        """One slot for each trial of a wave."""
         batch = or_default(settings.meta_batch_size, DEFAULT_META_BATCH)
         if settings.slots not in (None, batch):
             raise UsageError(
@@ -90,12 +90,12 @@ class MetaLearning(Procedure):
 
     @classmethod
     def rehearsal(cls, _plan: Plan) -> dict[str, object]:
-        """One wave."""
+        """A single wave."""
         return {"num_evals": 1, "adaptation_episodes": 2, "evaluation_episodes": 1}
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
-        """Of all goals."""
+        """A procedure that plays all goals of the plan."""
         key = bytes.fromhex(plan.order_key)
         return cls(plan.variants, order_key=key, **plan_parameters(cls.settings, plan))
 
@@ -126,7 +126,7 @@ class MetaLearning(Procedure):
 
     @property
     def units(self) -> int:
-        """Waves."""
+        """The number of waves."""
         return self._num_evals
 
     @property
@@ -141,7 +141,7 @@ class MetaLearning(Procedure):
 
     @property
     def training_trial(self) -> tuple[int, ...]:
-        """As when it is judged."""
+        """The episodes of a trial, as when it is judged."""
         return (*[self._adaptation_episodes] * self._adaptation_steps, self._evaluation_episodes)
 
     def trials(self, unit: int) -> Sequence[Trial]:
@@ -189,7 +189,7 @@ class MetaLearning(Procedure):
         record: Record,
         watch: Watch,
     ) -> None:
-        """Play wave after wave."""
+        """Play one wave after another."""
         glue = agents.fresh()
         glue.init()
         for asked in todo:

@@ -23,7 +23,7 @@ from reglue_bench.procedures.procedure import plan_parameters, shows_tasks
 
 
 class MetaWorldSampling(ABC):
-    """What upstream's score asks of a procedure that plays upstream's draws."""
+    """What upstream's score needs to know of a procedure that draws goals as upstream does."""
 
     @property
     @abstractmethod
@@ -42,7 +42,7 @@ class SampledMultiTask(MetaWorldSampling, MultiTask):
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
-        """Upstream counts seeds up in own lists of tasks alone."""
+        """As upstream, tasks have seeds that count up only in custom lists of tasks."""
         is_list = plan.benchmark.startswith("MT:")
         seeds = [plan.seed + place * is_list for place in range(len(plan.variants))]
         shows, key, given = shows_tasks(plan), order_key(plan), plan_parameters(cls.settings, plan)
@@ -66,14 +66,14 @@ class SampledMultiTask(MetaWorldSampling, MultiTask):
         ]
 
     def cells(self, unit: int) -> Sequence[PlanCell]:
-        """The only cell of a unit."""
+        """The single episode of a unit."""
         episode, place = divmod(unit, len(self._tasks))
         drawn, before = self._drawn[place]
         return (PlanCell(0, self._tasks[place], drawn[episode], before[episode], "evaluate"),)
 
     @property
     def quota(self) -> int:
-        """Episodes of a task."""
+        """The number of episodes of a task."""
         return self._num_episodes
 
     def sub_environment(self, _unit: int, cell: PlanCell) -> tuple[int, int]:
@@ -91,7 +91,7 @@ class SampledMetaLearning(MetaWorldSampling, MetaLearning):
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
-        """In upstream's order."""
+        """A procedure that plays the plan in upstream's order."""
         return cls(plan.variants, seed=plan.seed, **plan_parameters(cls.settings, plan))
 
     def __init__(
@@ -139,7 +139,7 @@ class SampledMetaLearning(MetaWorldSampling, MetaLearning):
 
     @property
     def quota(self) -> int:
-        """Judged episodes of a trial."""
+        """The number of judged episodes in a trial."""
         return self._evaluation_episodes
 
     def sub_environment(self, unit: int, cell: PlanCell) -> tuple[int, int]:

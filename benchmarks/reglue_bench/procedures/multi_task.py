@@ -55,7 +55,7 @@ class MultiTask(Procedure):
 
     @classmethod
     def parameters(cls, settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:
-        """One episode for each goal, as Meta-World's documentation has it. Raises UsageError."""
+        """By default one episode for each goal, as Meta-World documents. Raises UsageError."""
         episodes = or_default(settings.num_episodes, max(variants.values()))
         if len(variants) * episodes > MOST_EPISODES:
             raise UsageError(
@@ -68,17 +68,17 @@ class MultiTask(Procedure):
 
     @classmethod
     def without_horizon(cls) -> dict[str, Parameter]:
-        """The limit of an episode."""
+        """A limit of steps for each episode."""
         return {"episode_limit": EPISODE_LIMIT}
 
     @classmethod
     def rehearsal(cls, plan: Plan) -> dict[str, object]:
-        """Each slot is used twice."""
+        """As many episodes as use each slot twice."""
         return {"slots": plan.slots, "num_episodes": -(-2 * plan.slots // len(plan.variants))}
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
-        """Of all goals."""
+        """A procedure that plays all goals of the plan."""
         given = plan_parameters(cls.settings, plan)
         return cls(plan.variants, shows_tasks=shows_tasks(plan), order_key=order_key(plan), **given)
 
@@ -102,25 +102,25 @@ class MultiTask(Procedure):
 
     @property
     def units(self) -> int:
-        """Tasks × episodes."""
+        """The number of episodes: tasks × episodes of each."""
         return len(self._tasks) * self._num_episodes
 
     @property
     def agents(self) -> int:
-        """Copies of a frozen agent."""
+        """How many copies of the frozen agent may play."""
         return self._agents
 
     @property
     def goals(self) -> int:
-        """All variants of all tasks."""
+        """The number of variants of all tasks."""
         return sum(self._variants.values())
 
     def steps_left(self, _episodes: int, _steps: int) -> float:
-        """Up to the limit of an episode."""
+        """The limit of an episode, in steps."""
         return self._episode_limit or math.inf
 
     def cells(self, unit: int) -> Sequence[PlanCell]:
-        """The only cell of a unit."""
+        """The single episode of a unit."""
         episode, place = divmod(unit, len(self._tasks))
         task = self._tasks[place]
         repeat, variant = divmod(episode, self._variants[task])
@@ -136,7 +136,7 @@ class MultiTask(Procedure):
         record: Record,
         watch: Watch,
     ) -> None:
-        """Play each unit's episode, frozen."""
+        """Play the episode of each unit with the frozen agent."""
         glue = agents.fresh()
         queue = self._queue(todo, glue.spec.slots)
         playing: dict[int, Todo] = {}
@@ -165,5 +165,5 @@ class MultiTask(Procedure):
 
 
 def order_key(plan: Plan) -> bytes:
-    """Of a plan's episodes; empty where they are played in its own order."""
+    """The key that orders a plan's episodes; empty: the plan's own order."""
     return secret_order(plan) if shows_tasks(plan) else bytes.fromhex(plan.order_key)

@@ -86,7 +86,7 @@ class Online(Procedure):
 
     @classmethod
     def slots(cls, settings: Settings, _default: int) -> int:
-        """One."""
+        """One slot: an agent plays one episode after another."""
         if settings.slots not in (None, 1):
             raise UsageError(
                 f"got {setting('slots', settings.slots)}: an agent that learns online plays one "
@@ -102,7 +102,7 @@ class Online(Procedure):
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
-        """Of all variants."""
+        """A procedure that plays all variants of the plan."""
         return cls(
             plan.variants, order_key=secret_order(plan), **plan_parameters(cls.settings, plan)
         )
@@ -131,22 +131,22 @@ class Online(Procedure):
 
     @property
     def units(self) -> int:
-        """Runs."""
+        """The number of runs."""
         return self._runs
 
     @property
     def agents(self) -> int:
-        """Each run has one of its own."""
+        """The number of runs: each has an agent of its own."""
         return self._runs
 
     @property
     def goals(self) -> int:
-        """All variants of all tasks."""
+        """The number of variants of all tasks."""
         return sum(self._variants.values())
 
     @property
     def quota(self) -> int:
-        """Episodes or steps of a run."""
+        """The number of episodes, or else of steps, in a run."""
         return self.episodes or self.steps
 
     def cell(self, unit: int, k: int) -> PlanCell:
@@ -188,7 +188,7 @@ class Online(Procedure):
 
     @classmethod
     def measured_by(cls, _parameters: Mapping[str, Any]) -> str:
-        """Performance."""
+        """The performance of runs."""
         return "performance"
 
     def _planned(self, unit: int, k: int) -> int:
@@ -252,7 +252,7 @@ class _Run:
         return replace(self._next(), max_steps=steps) if steps else None
 
     def take(self, outcome: Outcome) -> None:
-        """An episode is over."""
+        """Receives the outcome of an episode."""
         self.outcomes.append(outcome)
         self._steps += outcome.steps
         self._watch(outcome, "train")

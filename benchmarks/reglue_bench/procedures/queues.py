@@ -22,7 +22,7 @@ class Queue(Protocol):
         """What the slot plays next; None if nothing is left."""
 
     def tell(self, outcome: Outcome) -> None:
-        """An episode is over."""
+        """Receives the outcome of an episode."""
 
 
 def shuffled(numbers: Iterable[int], key: bytes, words: str = "unit") -> npt.NDArray[np.int64]:
@@ -46,11 +46,11 @@ class Shuffled:
         self._left = _Line(todo, places.astype(np.uint32))
 
     def take(self, slot: int) -> Todo | None:
-        """The next one, whatever the slot."""
+        """The next unit, whatever the slot."""
         return self._left.take() if len(self._left) else None
 
     def tell(self, outcome: Outcome) -> None:
-        """It does not matter."""
+        """Outcomes do not change this order."""
 
 
 class ByTask:
@@ -91,7 +91,7 @@ class ByTask:
         return self._left[max(left, key=self._expected)].take()
 
     def tell(self, outcome: Outcome) -> None:
-        """How long its task's episodes are."""
+        """Learns how long the episodes of a task are."""
         task = outcome.order.unit % self._tasks
         self._steps[task] += outcome.steps
         self._episodes[task] += 1

@@ -99,7 +99,7 @@ class Training(Procedure):
 
     @classmethod
     def rehearsal(cls, plan: Plan) -> dict[str, object]:
-        """Some steps for each slot, one checkpoint in the middle, and the judge's own."""
+        """Some steps for each slot, one checkpoint in the middle, then a short evaluation."""
         judged = evaluation_of(plan)
         short = dict(PROCEDURES[judged.procedure].rehearsal(judged))
         steps = min(int(plan.parameters["train_steps"]), 60 * plan.slots)
@@ -110,7 +110,7 @@ class Training(Procedure):
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
-        """Of the judge's plan, and of the goals that are trained on."""
+        """A procedure that trains on the plan's training goals, and judges as its plan says."""
         given = plan_parameters(cls.settings, plan)
         return cls(
             procedure_of(evaluation_of(plan)),
@@ -151,12 +151,12 @@ class Training(Procedure):
 
     @property
     def units(self) -> int:
-        """One."""
+        """One: a run is resumed as a whole."""
         return 1
 
     @property
     def goals(self) -> int:
-        """The judge's."""
+        """The number of goals that are judged."""
         return self.judge.goals
 
     @property
@@ -175,7 +175,7 @@ class Training(Procedure):
         return sorted({*self.checkpoints, self.steps})
 
     def share(self, steps: int, slot: int) -> int:
-        """A slot's part of so many steps."""
+        """The share of one slot in `steps` steps of training."""
         return steps // self.width + (slot < steps % self.width)
 
     def cells(self, unit: int) -> Sequence[PlanCell]:
@@ -183,7 +183,7 @@ class Training(Procedure):
         return [self.cell(unit, k) for k in range(self.judged)]
 
     def cell(self, _unit: int, k: int) -> PlanCell:
-        """Episode k."""
+        """Episode k of the run."""
         if k >= self.first:
             return self._cells.cell(k - self.first)
         if k >= self.judged:
@@ -197,7 +197,7 @@ class Training(Procedure):
         return self.judge.steps_left(0, 0) if episodes < self.judged else math.inf
 
     def checkpoint(self, number: int, episode: int) -> PlanCell:
-        """An episode of a checkpoint."""
+        """Episode number `episode` of checkpoint number `number`."""
         return self.cell(0, self.judged + number * self.at_once + episode)
 
     def trained_on(self, slot: int, episode: int) -> PlanCell:
@@ -240,7 +240,7 @@ class Training(Procedure):
 
     @classmethod
     def measured_by(cls, parameters: Mapping[str, Any]) -> str:
-        """The judge's."""
+        """The measure of what is judged."""
         return PROCEDURES[str(parameters[EVALUATED_BY])].measured_by(parameters)
 
     def _checkpoint_cell(self, k: int, episode: int) -> PlanCell:
@@ -416,7 +416,7 @@ class TrainingRun:
     # What is judged.
 
     def _judged(self, todo: Todo, outcomes: Iterable[Outcome]) -> None:
-        """A unit of the judge is over."""
+        """Receives the outcomes of a judged unit."""
         for outcome in outcomes:
             k = self._procedure.k_of(todo.unit, outcome.order.k)
             self._found[k] = replace(outcome, order=replace(outcome.order, unit=self._unit, k=k))
@@ -434,7 +434,7 @@ class _TrainedAgent:
         return self.glue
 
     def explain(self, fault: AgentFault) -> str:
-        """As the run's."""
+        """The fault in words, as the run explains it."""
         return self.agents.explain(fault)
 
     def go_on(self, fault: AgentFault) -> None:
