@@ -171,19 +171,33 @@ class DomainCheck:
         ]
 
     def mistakes(
-        self, observations: Arrays, slots: Sequence[int], failed: Container[int] = ()
+        self,
+        observations: Arrays,
+        slots: Sequence[int],
+        failed: Container[int] = (),
+        *,
+        rows: Sequence[int] | None = None,
     ) -> dict[int, str]:
-        """What is wrong, by slot; `slots` are those of the rows. `failed` ones said nothing."""
+        """What is wrong, by slot.
+
+        Args:
+            observations: Arrays, (rows, *shape); a row for each slot, or more with `rows`.
+            slots: Whose rows those are.
+            failed: Slots whose rows say nothing.
+            rows: Which rows they are, where the arrays have others, too.
+        """
         found: dict[int, str] = {}
         self.outside_last = 0
         for tensor, (low, high) in self._limits:
-            rows = observations[tensor.name]
-            if len(low) > (count := len(rows)):
+            seen = observations[tensor.name]
+            if rows is not None:
+                seen = seen.take(rows, 0)
+            if len(low) > (count := len(seen)):
                 low, high = low[:count], high[:count]  # noqa: PLW2901 - no call, as each turn asks
             # Of a number and NaN these take the number, and differ from what was given.
-            inside = np.fmin(np.fmax(rows, low), high)
-            if inside.tobytes() != rows.tobytes():
-                self._look(tensor, rows, slots, failed, found)
+            inside = np.fmin(np.fmax(seen, low), high)
+            if inside.tobytes() != seen.tobytes():
+                self._look(tensor, seen, slots, failed, found)
         return found
 
     def _look(
