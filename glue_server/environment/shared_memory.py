@@ -64,7 +64,13 @@ class SharedArrays:
             }
             for kind in ("action", "observation", "column")
         )
-        self._answers = Played(observations=observations, **columns)
+        self._answers = Played(
+            columns["rewards"],
+            observations,
+            columns["terminated"],
+            columns["truncated"],
+            columns["success"],
+        )
 
     def put_actions(self, play: Play) -> None:
         """Write the actions of the slots of `play`."""
@@ -97,14 +103,16 @@ class SharedArrays:
         rows = _rows(play)
         steps = rows[: len(play.slots)]
         earned = {name: getattr(self._answers, name).take(steps) for name in _COLUMNS}
-        seen = {name: array.take(rows, 0) for name, array in self._answers.observations.items()}
         return Played(
-            observations=seen,
-            faults=faults,
-            illegal=frozenset(illegal),
+            earned["rewards"],
+            {name: array.take(rows, 0) for name, array in self._answers.observations.items()},
+            earned["terminated"],
+            earned["truncated"],
+            earned["success"],
+            faults,
+            frozenset(illegal),
             outside=outside,
             is_fresh=True,
-            **earned,
         )
 
 

@@ -17,7 +17,7 @@ from reglue.environments.world import Cell, Step
 from reglue.errors import IllegalAction
 from reglue.messages.agent import Phase
 from reglue.messages.environment import Play, Played
-from reglue.spec import Arrays, Box, Discrete, TaskSpec, TensorSpec
+from reglue.spec import Array, Arrays, Box, Discrete, TaskSpec, TensorSpec
 from tests.reglue.wire.bits import bits
 
 SLOTS = 4
@@ -28,7 +28,10 @@ class Scripted:
     """A world whose actions say what comes of them. Its observations are one array."""
 
     def __init__(self) -> None:
-        self._seen = {"place": np.zeros(3, np.float32), "steps": np.zeros((), np.int64)}
+        self._seen: dict[str, Array] = {
+            "place": np.zeros(3, np.float32),
+            "steps": np.zeros((), np.int64),
+        }
 
     def start(self, cell: Cell) -> Arrays:
         if cell.task == "broken":
