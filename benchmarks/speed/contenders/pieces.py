@@ -15,7 +15,7 @@ from glue_server import Glue
 from glue_server.agent.actions import ActionChecks
 from glue_server.agent.turns import Rows, turn_of
 from reglue import Actions, Agent, Phase, TaskSpec, Worlds
-from reglue.agents.dispatch import play
+from reglue.agents.agent import play
 from reglue.environments.world import Cell
 from reglue.messages.agent import Budget, Numbered, Starts, Steps
 from reglue.messages.environment import Play

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from reglue.agents.agent import Agent
-from reglue.agents.dispatch import hello, play
+from reglue.agents.agent import Agent, hello, play
 from reglue.environments.dispatch import environment_hello, play_environment
 from reglue.environments.environment import Environment
 from reglue.messages.agent import AgentInit, Numbered
