@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from glue_server.agent.actions import unpacked
-from glue_server.agent.calls import AgentCalls
-from glue_server.agent.turns import Answer, Rows, SlotAgent
+from glue_server.agent.calls import AgentCalls, Answer, Rows, SlotAgent
 from reglue.errors import brief
 from reglue.messages.agent import Phase
 from reglue.messages.environment import Slots

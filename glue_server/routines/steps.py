@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from glue_server.agent.turns import Rows, ends_and_steps
+from glue_server.agent.calls import Rows, ends_and_steps
 from glue_server.routines.arguments import (
     actions_given,
     check_named,

@@ -12,7 +12,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 import pytest
 
-from glue_server.agent.turns import ends_and_steps, turn_of
+from glue_server.agent.calls import ends_and_steps, turn_of
 from glue_server.environment.shared_memory import SharedArrays, new_memory
 from glue_server.rpc.stream_port import AgentCodec
 from reglue.environments.environment import Worlds
