@@ -137,7 +137,7 @@ class AgentCalls:
         timeout_s = self._budget.wait_s(call)
         try:
             # Anew whenever the agent was busy with an earlier one until now.
-            while (reply := self._received(timeout_s)) is None:
+            while (reply := self._receive_reply(timeout_s)) is None:
                 pass
             return reply
         finally:
@@ -158,7 +158,7 @@ class AgentCalls:
         else:
             self._stop.wait(left_s)
 
-    def answer(self) -> Reply | None:
+    def receive_turn(self) -> Reply | None:
         """The answer to the oldest call, a turn; None where it is late and a default is played.
 
         Raises AgentTimeout, too, of an agent that owes MOST_OWED answers.
@@ -185,7 +185,7 @@ class AgentCalls:
         """Take time from the run's that the agent's actions cost: they made environments fail."""
         self._budget.charge(seconds)
 
-    def _received(self, timeout_s: float) -> Reply | None:
+    def _receive_reply(self, timeout_s: float) -> Reply | None:
         if self._stop is None:
             return self._port.receive(timeout_s, self._more_s)
         until = time.monotonic() + timeout_s
@@ -249,7 +249,7 @@ class Answer:
     checked: Checked | None  # their actions, (n, …); None where no row can be played
     faults: Mapping[int, AgentFault] = field(default_factory=dict)  # by slot
     refused: BadAgentReply | None = None  # what the agent was told of its answer
-    held: frozenset[int] = NOBODY  # slots to tell the same again
+    held: frozenset[int] = NOBODY  # slots to ask again with the same rows
 
 
 class SlotAgent:
@@ -263,9 +263,9 @@ class SlotAgent:
         self.calls = calls
         self.checks = ActionChecks(spec, clips=clips)
         self._spec = spec
-        self._asked: deque[Slots] = deque()  # whom the answers under way are about
+        self._slots: deque[Slots] = deque()  # whom the answers under way are about
 
-    def tell(
+    def send(
         self,
         phase: Phase,
         *,
@@ -273,7 +273,7 @@ class SlotAgent:
         steps: Rows | None = None,
         starts: Rows | None = None,
     ) -> bool:
-        """Ask what each slot of `steps` and `starts` plays next; `hear` returns the answer.
+        """Ask what each slot of `steps` and `starts` plays next; `receive` waits for the answer.
 
         Returns whether there was anything to say, and so an answer is to come.
         """
@@ -281,19 +281,19 @@ class SlotAgent:
             return False
         self.calls.send(turn_of(self._spec, phase, ends=ends, steps=steps, starts=starts))
         if steps and starts:
-            self._asked.append(np.concatenate([steps.slots, starts.slots]))
+            self._slots.append(np.concatenate([steps.slots, starts.slots]))
         else:
-            self._asked.append((steps or starts or _NO_ROWS).slots)
+            self._slots.append((steps or starts or _NO_ROWS).slots)
         return True
 
-    def hear(self, *, may_hold: bool = True) -> Answer:
+    def receive(self, *, may_hold: bool = True) -> Answer:
         """The answer to the oldest turn, or where it is late and that is allowed default actions.
 
         The agent is told if it does not fit, or a row of it.
         """
-        asked, waiting = self._asked.popleft(), NOBODY
+        asked, waiting = self._slots.popleft(), NOBODY
         try:
-            reply = self.calls.answer()
+            reply = self.calls.receive_turn()
             if reply is None:
                 return Answer(asked, self.checks.default(len(asked)))
             if not isinstance(reply, Actions):

@@ -117,7 +117,7 @@ class StreamPort(PeerSession):
         while True:
             # What came in before the peer left still counts.
             gone_at = self._gone_at()
-            message = self._next(max(0.0, min(deadline, gone_at) - time.monotonic()))
+            message = self._receive(max(0.0, min(deadline, gone_at) - time.monotonic()))
             if message is None:
                 self._check_loss(gone_at)
                 if time.monotonic() >= deadline:

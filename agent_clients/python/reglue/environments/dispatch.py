@@ -75,7 +75,7 @@ def _init(environment: Environment, slots: int) -> EnvironmentReady | Refusal:
 
 
 def _play(environment: Environment, play: Play) -> Played:
-    """Its slots are of the spec: who calls, or what decodes, sees to it."""
+    """The caller or the decoder has checked the slots."""
     try:
         return environment.play(play)
     except Exception as error:  # the edge of somebody's environment
