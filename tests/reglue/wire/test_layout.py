@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from reglue.messages.agent import (
     NO_ENDS,
     NO_STARTS,
-    Actions,
     Budget,
     Numbered,
     Phase,
@@ -29,8 +28,6 @@ from reglue.wire.agent import (
     decode_repeated_call,
     encode_call,
     encode_repeated_call,
-    encode_repeated_reply,
-    encode_reply,
     see_call,
 )
 from reglue.wire.environment import (
@@ -149,15 +146,6 @@ def test_groups_that_take_turns_have_a_layout_each(groups: int) -> None:
             see_call(decode_call(message, spec), message, spec, read)
         else:
             assert bits(call) == bits(Numbered(sent + 1, turn, Budget()))
-
-
-@given(st.data(), task_specs())
-def test_actions_are_written_as_protobuf_writes_them(data: st.DataObject, spec: TaskSpec) -> None:
-    repeats = Repeats()
-    for rows in data.draw(st.lists(st.integers(1, 2), min_size=4, max_size=8)):
-        reply, seq = Actions(data.draw(arrays_of(spec.actions, rows))), data.draw(UINT64)
-        written = encode_repeated_reply(seq, reply, spec, repeats)
-        assert written == encode_reply(seq, reply, spec).SerializeToString()
 
 
 @given(st.data(), task_specs())

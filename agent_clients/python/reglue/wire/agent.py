@@ -155,23 +155,6 @@ def _is_of_steps(turn: Turn) -> bool:
     return not (len(turn.ends) or len(turn.starts))
 
 
-def encode_repeated_reply(seq: int, reply: Reply, spec: TaskSpec | None, repeats: Repeats) -> bytes:
-    """The bytes of a reply, which may be like those in `repeats`."""
-    if type(reply) is not Actions or reply.abandon or reply.held or spec is None:
-        return encode_reply(seq, reply, spec).SerializeToString()
-    rows = len(next(iter(reply.arrays.values())))
-    if (layout := repeats.layout(rows)) is not None:
-        arrays = [reply.arrays[tensor.name] for tensor in spec.actions]
-        if (written := layout.write(seq, arrays)) is not None:
-            return written
-    message = encode_reply(seq, reply, spec)
-    written = message.SerializeToString()
-    sizes = tuple(map(len, message.actions.actions))
-    if sizes == tuple(rows * tensor.row_bytes for tensor in spec.actions):
-        repeats.see(rows, None, message, message.actions, spec.actions, rows)
-    return written
-
-
 def encode_reply(seq: int, reply: Reply, spec: TaskSpec | None) -> pb.AgentReply:
     """The message of a reply to call `seq`; `spec` is what Actions need."""
     message = pb.AgentReply(seq=seq)
