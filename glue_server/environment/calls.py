@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from typing import Self, TypeVar
 
 from glue_server.environment.port import EnvironmentPort
-from glue_server.environment.recall import CallLog, Recall, SlotRoutine
-from glue_server.environment.replaying import MAX_REBUILDS, Replays
+from glue_server.environment.replaying import MAX_REBUILDS, CallLog, Recall, Replays, SlotRoutine
 from glue_server.processes.interrupts import check_stop, hurried, wait_or_stop
 from glue_server.timeouts import Timeouts
 from reglue.environments.environment import StandardRandomness

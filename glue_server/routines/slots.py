@@ -11,7 +11,7 @@ import numpy.typing as npt
 from glue_server.agent.actions import Checked
 from glue_server.agent.calls import Rows, SlotAgent
 from glue_server.environment.calls import EnvironmentCalls
-from glue_server.environment.recall import NO_SLOTS
+from glue_server.environment.replaying import NO_SLOTS
 from glue_server.routines.arguments import check_slots
 from glue_server.routines.seeds import Cells
 from glue_server.routines.snapshot_keys import SnapshotKeys
