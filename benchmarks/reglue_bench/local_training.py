@@ -14,9 +14,8 @@ from typing import Any
 from env_adapters.metaworld import ALL_TASKS, catalogue
 from env_adapters.suites import EXAMPLES, META_WORLD, is_known
 from glue_server import EnvironmentCalls, LocalEnvironmentPort, Order, Outcome
-from glue_server.agent.calls import AgentCalls
+from glue_server.agent.calls import AgentCalls, SlotAgent
 from glue_server.agent.port import ProgramPort
-from glue_server.agent.turns import SlotAgent
 from glue_server.episodes.loop import EpisodeLoop, Spent
 from glue_server.timeouts import Timeouts
 from reglue.environments.environment import Worlds

@@ -7,8 +7,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
-from reglue.agents.agent import Agent
-from reglue.agents.dispatch import hello, play
+from reglue.agents.agent import Agent, hello, play
 from reglue.errors import AgentFault, BadReply, in_words, raise_interrupt
 from reglue.messages.agent import UNLIMITED, AgentHello, Budget, Call, Reply
 from reglue.version import sdk

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from glue_server.agent.actions import unpacked
-from glue_server.agent.calls import AgentCalls
-from glue_server.agent.turns import Answer, Rows, SlotAgent
+from glue_server.agent.calls import AgentCalls, Answer, Rows, SlotAgent
 from reglue.errors import brief
 from reglue.messages.agent import Phase
 from reglue.messages.environment import Slots
@@ -63,7 +62,7 @@ class RepeatableAgent(SlotAgent):
         self._bytes = 0
         self._told = self._heard = 0  # turns
 
-    def tell(
+    def send(
         self,
         phase: Phase,
         *,
@@ -74,13 +73,13 @@ class RepeatableAgent(SlotAgent):
         """As SlotAgent does."""
         if self._keeps and (ends or steps or starts):
             self._keep(_Turn(phase, _copy(ends), _copy(steps), _copy(starts)))
-        asks = super().tell(phase, ends=ends, steps=steps, starts=starts)
+        asks = super().send(phase, ends=ends, steps=steps, starts=starts)
         self._told += asks
         return asks
 
-    def hear(self, *, may_hold: bool = True) -> Answer:
+    def receive(self, *, may_hold: bool = True) -> Answer:
         """As SlotAgent does."""
-        answer = super().hear(may_hold=may_hold)
+        answer = super().receive(may_hold=may_hold)
         if self._heard < len(self._turns):
             actions = _actions(answer)
             if actions is None:
@@ -100,8 +99,8 @@ class RepeatableAgent(SlotAgent):
         for number, turn in enumerate(self._turns):
             if rows >= _LEAST_ROWS and number >= self._told // _SHARE:
                 break
-            super().tell(turn.phase, ends=turn.ends, steps=turn.steps, starts=turn.starts)
-            answer = super().hear()
+            super().send(turn.phase, ends=turn.ends, steps=turn.steps, starts=turn.starts)
+            answer = super().receive()
             if (actions := _actions(answer)) is None:
                 return Repetition(rows, fault="it did not choose an action for each slot")
             if actions != turn.actions:

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from typing import Self, TypeVar
 
 from glue_server.environment.port import EnvironmentPort
-from glue_server.environment.recall import CallLog, Recall, SlotRoutine
-from glue_server.environment.replaying import MAX_REBUILDS, Replays
+from glue_server.environment.replaying import MAX_REBUILDS, CallLog, Recall, Replays, SlotRoutine
 from glue_server.processes.interrupts import check_stop, hurried, wait_or_stop
 from glue_server.timeouts import Timeouts
 from reglue.environments.environment import StandardRandomness
@@ -115,7 +114,7 @@ class EnvironmentCalls:
 
         Plays whose answers nobody took are waited for first, and forgotten.
         """
-        self._take_under_way()
+        self._receive_under_way()
         self._answers.clear()
         ready = self.ask(EnvironmentInit(slots), EnvironmentReady)
         self._standard = None
@@ -162,9 +161,9 @@ class EnvironmentCalls:
         that are left are in it. An answer that does not fit is the fault of every slot that was
         asked.
         """
-        play, played = self._answers.popleft() if self._answers else self._answered()
+        play, played = self._answers.popleft() if self._answers else self._receive_oldest()
         if self._replays is not None and (played.faults or self._replays.lost):
-            self._take_under_way()  # who is replaced gives no answer any more
+            self._receive_under_way()  # who is replaced gives no answer any more
             began = time.monotonic()
             played = self._replays.settled(play, played)
             self._rebuilds_crashes = bool(played.crashed)
@@ -232,7 +231,7 @@ class EnvironmentCalls:
     def _ask(self, call: EnvironmentCall, kind: type[_Kind], timeout_s: float) -> _Kind:
         self._port.send(call)
         try:
-            reply = self._received(timeout_s)
+            reply = self._receive_reply(timeout_s)
             if isinstance(reply, Refusal):
                 refusal = ROUTINE_REFUSALS.get(reply.code, RoutineRefused)
                 raise refusal(got=reply.got, wanted=reply.wanted)
@@ -277,25 +276,25 @@ class EnvironmentCalls:
 
     def _exchange(self, play: Play) -> Played:
         """Play something again, once what is under way has been answered."""
-        self._take_under_way()
+        self._receive_under_way()
         self._post(play)
-        return self._answered()[1]
+        return self._receive_oldest()[1]
 
-    def _take_under_way(self) -> None:
+    def _receive_under_way(self) -> None:
         while self._under_way:
-            self._answers.append(self._answered())
+            self._answers.append(self._receive_oldest())
 
     def _change(self, call: SlotRoutine) -> None:
         self._ask(call, RoutineDone, self._timeout_s)
 
-    def _answered(self) -> tuple[Play, Played]:
+    def _receive_oldest(self) -> tuple[Play, Played]:
         """The oldest Play under way, and its answer as the environment gave it."""
         if self._stop is not None:
             wait_or_stop(self._is_answered, self.filenos, self._stop)
         play = self._under_way.popleft()
         self._is_lost, late = True, 0  # unless it answers, or may be late again
         try:
-            played = self._received(self._timeout_s)
+            played = self._receive_reply(self._timeout_s)
             if not isinstance(played, Played):
                 raise BadReply("WRONG_KIND", got=type(played).__name__, wanted="Played")
         except BadReply as refused:
@@ -314,7 +313,7 @@ class EnvironmentCalls:
         """Whether the oldest Play under way is, or its time is up."""
         return self._port.is_ready() or time.monotonic() >= self._since + self._timeout_s
 
-    def _received(self, timeout_s: float) -> EnvironmentReply:
+    def _receive_reply(self, timeout_s: float) -> EnvironmentReply:
         """The next answer; waits anew whenever the environment was busy with an earlier one."""
         while (reply := self._port.receive(timeout_s)) is None:
             pass

@@ -1,9 +1,9 @@
 """What the glue and its workers exchange: memory that they share, and frames that say when.
 
-The memory has one row a slot for all that a step moves. The glue writes a slot's action and
-reads the result after the worker said that it is there; the worker does the reverse. A slot
-is asked once at a time, so nobody waits for a lock, and what a worker wrote outlives it.
-Rewards and observations are in no frame, so that no float loses a bit.
+The memory has rows of each slot for all that a step moves. The glue writes a slot's action and
+reads the answer after the worker said that it is there; the worker's worlds write their answers
+into it directly. A slot has one Play under way at a time, so nobody waits for a lock, and what a
+worker wrote outlives it. Rewards and observations are in no frame, so that no float loses a bit.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 
 from env_adapters import Cell
 from glue_server.processes.frames import write_frame
+from reglue.environments.environment import Worlds
 from reglue.messages.agent import Phase
 from reglue.messages.environment import Play, Played, Slots
 from reglue.spec import Array, TaskSpec
@@ -55,42 +56,56 @@ class SharedArrays:
         if os.fstat(descriptor).st_size < size:
             os.ftruncate(descriptor, size)
         memory = mmap.mmap(descriptor, size)
-        self._actions, self._seen, self._columns = (
+        self._actions, observations, columns = (
             {
                 each.name: np.ndarray(each.shape, each.dtype, memory, each.start)
                 for each in places
                 if each.kind == kind
             }
-            for kind in ("action", "seen", "column")
+            for kind in ("action", "observation", "column")
+        )
+        self._answers = Played(
+            columns["rewards"],
+            observations,
+            columns["terminated"],
+            columns["truncated"],
+            columns["success"],
         )
 
     def put_actions(self, play: Play) -> None:
-        """What the slots of `play` are to do."""
+        """Write the actions of the slots of `play`."""
         for name, rows in play.actions.items():
             self._actions[name][play.slots] = rows
 
     def actions(self, slots: Slots) -> dict[str, Array]:
-        """What `slots` are to do, name -> (rows, *shape): copies."""
+        """The actions of `slots`, name -> (rows, *shape): copies."""
         return {name: rows[slots] for name, rows in self._actions.items()}
 
+    def answer(self, play: Play, worlds: Worlds) -> Played:
+        """Let `worlds` write the answer to `play`; what is returned counts for its faults alone."""
+        rows = _rows(play)
+        for name in _COLUMNS:
+            getattr(self._answers, name)[rows] = 0
+        return worlds.play_into(self._answers, play, rows.tolist())
+
     def put_played(self, play: Play, played: Played) -> None:
-        """What came of it."""
+        """Write the answer to `play`."""
         rows = _rows(play)
         for name, seen in played.observations.items():
-            self._seen[name][rows] = seen
-        if len(play.slots):
-            for name, column in self._columns.items():
-                column[play.slots] = getattr(played, name)
+            self._answers.observations[name][rows] = seen
+        for name in _COLUMNS:
+            getattr(self._answers, name)[rows[: len(play.slots)]] = getattr(played, name)
 
     def played(
         self, play: Play, faults: Mapping[int, str], illegal: Set[int], outside: int = 0
     ) -> Played:
-        """What came of it: copies."""
+        """The answer to `play`: copies."""
         rows = _rows(play)
-        earned = {name: column[play.slots] for name, column in self._columns.items()}
+        steps = rows[: len(play.slots)]
+        earned = {name: getattr(self._answers, name).take(steps) for name in _COLUMNS}
         return Played(
             earned["rewards"],
-            {name: array[rows] for name, array in self._seen.items()},
+            {name: array.take(rows, 0) for name, array in self._answers.observations.items()},
             earned["terminated"],
             earned["truncated"],
             earned["success"],
@@ -131,12 +146,12 @@ def play_of(head: Mapping[str, Any], body: memoryview, shared: SharedArrays) -> 
 
 def _places(spec: TaskSpec) -> list[_Place]:
     slots = spec.slots
+    rows = 2 * slots  # of answers: a slot's last step, and its last start
     arrays = [("action", each.name, each.dtype, (slots, *each.shape)) for each in spec.actions]
-    # Two rows a slot: its last step's and its first one.
     arrays += [
-        ("seen", each.name, each.dtype, (2 * slots, *each.shape)) for each in spec.observations
+        ("observation", each.name, each.dtype, (rows, *each.shape)) for each in spec.observations
     ]
-    arrays += [("column", name, dtype, (slots,)) for name, dtype in _COLUMNS.items()]
+    arrays += [("column", name, dtype, (rows,)) for name, dtype in _COLUMNS.items()]
     places: list[_Place] = []
     for array in arrays:
         places.append(_Place(*array, start=places[-1].end if places else 0))
@@ -152,7 +167,7 @@ def new_memory() -> int:
 
 
 def _rows(play: Play) -> Array:
-    """Of observations: steps, then starts."""
+    """Where the rows of its answer are: steps, then starts."""
     steps = play.slots.astype(np.intp) * 2
     if not play.starts:
         return steps

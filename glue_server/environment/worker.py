@@ -82,8 +82,7 @@ class _Worker:
 
     def _play(self, play: Play) -> None:
         assert self.worlds is not None, "init comes first"
-        played = self.worlds.play(play)
-        self._shared.put_played(play, played)
+        played = self._shared.answer(play, self.worlds)
         faults = [(slot, what, slot in played.illegal) for slot, what in played.faults.items()]
         said = {"faults": faults, "outside": played.outside}
         write_frame(self._channel, said if faults or played.outside else {})

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from env_adapters import SuiteName
-from glue_server.environment.recall import SlotRoutine
+from glue_server.environment.replaying import SlotRoutine
 from glue_server.environment.shared_memory import SharedArrays, new_memory
 from glue_server.environment.worker_process import (
     Worker,

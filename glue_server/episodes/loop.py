@@ -18,9 +18,9 @@ from typing import TypeAlias
 import numpy as np
 
 from glue_server.agent.actions import Checked
-from glue_server.agent.turns import Answer, Rows, SlotAgent, ends_and_steps, no_rows
+from glue_server.agent.calls import Answer, Rows, SlotAgent, ends_and_steps, no_rows
 from glue_server.environment.calls import EnvironmentCalls
-from glue_server.environment.recall import NO_SLOTS
+from glue_server.environment.replaying import NO_SLOTS
 from glue_server.episodes.observed import ObservedParts
 from glue_server.episodes.recording import (
     CRASHED,
@@ -56,7 +56,7 @@ class _Group:
     def __init__(self, slots: Sequence[int]) -> None:
         self.slots = slots
         self.waits = False  # for the agent's answer
-        self.told: tuple[Rows, Rows] | None = None  # steps and starts
+        self.last: tuple[Rows, Rows] | None = None  # steps and starts of its last turn
         self.held: tuple[Rows, Rows] | None = None  # those of them that are to be told again
         self.stepping: Play | None = None  # with the environment
         self.starting: Play | None = None
@@ -95,7 +95,7 @@ class EpisodeLoop:
         environment.recall_from(self._recording)
         self._none = no_rows(environment.spec)
         self._has_failed = False  # an episode could not begin: its slot is asked again
-        self._groups = [_Group(slots) for slots in self._divided()]
+        self._groups = [_Group(slots) for slots in self._slots_of_groups()]
 
     def run(self) -> Iterator[Outcome]:
         """Turns until nothing is in play and no slot is given an order."""
@@ -125,7 +125,7 @@ class EpisodeLoop:
                 self._drain()
             raise
 
-    def _divided(self) -> list[range]:
+    def _slots_of_groups(self) -> list[range]:
         """Several where the agent answers each slot by itself, at any time.
 
         Not in training: an agent that learns from every turn would learn from other turns. While
@@ -145,9 +145,9 @@ class EpisodeLoop:
     def _in_lockstep(self, group: _Group) -> Iterator[Outcome]:
         """A whole turn: a slot whose episode ends begins the next one in it."""
         yield from self._act(group)
-        ends, steps = yield from self._stepped(group)
+        ends, steps = yield from self._receive_steps(group)
         self._fill(group)
-        starts = yield from self._begun(group)
+        starts = yield from self._receive_starts(group)
         self._ask(group, ends, steps, starts)
 
     def _in_turn(self, asked: _Group, group: _Group) -> Iterator[Outcome]:
@@ -159,26 +159,26 @@ class EpisodeLoop:
         """
         environment_first = self._environment_is_first(asked, group)
         if environment_first:
-            yield from self._land(group)
+            yield from self._receive_and_ask(group)
         try:
             late = list(self._act(asked))
         except AgentFault:
             if not environment_first:
                 with suppress(EnvironmentFault):  # the agent's came first
-                    yield from self._landed(group)
+                    yield from self._receive_rows(group)
             raise
         if not environment_first:
-            yield from self._land(group)
+            yield from self._receive_and_ask(group)
         yield from late
         self._fill(group)
 
-    def _land(self, group: _Group) -> Iterator[Outcome]:
-        ends, steps, starts = yield from self._landed(group)
+    def _receive_and_ask(self, group: _Group) -> Iterator[Outcome]:
+        ends, steps, starts = yield from self._receive_rows(group)
         self._ask(group, ends, steps, starts)
 
-    def _landed(self, group: _Group) -> Generator[Outcome, None, tuple[Rows, Rows, Rows]]:
-        starts = yield from self._begun(group)
-        ends, steps = yield from self._stepped(group)
+    def _receive_rows(self, group: _Group) -> Generator[Outcome, None, tuple[Rows, Rows, Rows]]:
+        starts = yield from self._receive_starts(group)
+        ends, steps = yield from self._receive_steps(group)
         return ends, steps, starts
 
     def _environment_is_first(self, asked: _Group, group: _Group) -> bool:
@@ -204,11 +204,11 @@ class EpisodeLoop:
         if group.held is not None:
             steps, starts = group.held[0].merged(steps), group.held[1].merged(starts)
             group.held = None
-        group.told = steps, starts
+        group.last = steps, starts
         if ends or steps or starts:
             self._agent.calls.wait_for_turn()
         began = self._clock()
-        group.waits = self._agent.tell(self._phase, ends=ends, steps=steps, starts=starts)
+        group.waits = self._agent.send(self._phase, ends=ends, steps=steps, starts=starts)
         self._spent.agent_s += self._clock() - began
 
     def _act(self, group: _Group) -> Iterator[Outcome]:
@@ -217,10 +217,10 @@ class EpisodeLoop:
             return
         group.waits = False
         answer = self._answer()
-        if answer.held and group.told is not None:
-            steps, starts = group.told
+        if answer.held and group.last is not None:
+            steps, starts = group.last
             group.held = steps.only(answer.held), starts.only(answer.held)
-        plays = yield from self._playing(answer)
+        plays = yield from self._end_episodes(answer)
         if answer.checked is None:
             return
         if plays is None:
@@ -233,11 +233,11 @@ class EpisodeLoop:
     def _answer(self) -> Answer:
         began = self._clock()
         try:
-            return self._agent.hear()
+            return self._agent.receive()
         finally:
             self._spent.agent_s += self._clock() - began
 
-    def _playing(self, answer: Answer) -> Generator[Outcome, None, Array | None]:
+    def _end_episodes(self, answer: Answer) -> Generator[Outcome, None, Array | None]:
         """End the episodes that do not go on; a mask of those that do, None for all."""
         slots = answer.slots
         cut_off = self._recording.cut_off(slots)
@@ -265,14 +265,14 @@ class EpisodeLoop:
         group.stepping = Play(slots, checked.arrays, {})
         self._send(group.stepping)
 
-    def _stepped(self, group: _Group) -> Generator[Outcome, None, tuple[Rows, Rows]]:
-        """What the actions earned: ends and steps."""
+    def _receive_steps(self, group: _Group) -> Generator[Outcome, None, tuple[Rows, Rows]]:
+        """Wait for what the actions earned: ends and steps."""
         if group.stepping is None:
             return self._none, self._none
         slots, played = group.stepping.slots, self._receive()
         group.stepping = None
         void = np.isin(slots, list(played.faults)) if played.faults else None
-        played, cut_off = self._land_rows(slots, played, None if void is None else ~void)
+        played, cut_off = self._record(slots, played, None if void is None else ~void)
         ends, steps = ends_and_steps(slots, self._recording.flags[slots], played, void)
         if ends is None:
             return self._none, steps
@@ -284,9 +284,7 @@ class EpisodeLoop:
                 yield self._recording.outcome(slot, _status_of(slot, played), fault)
         return ends, steps
 
-    def _land_rows(
-        self, slots: Slots, played: Played, whole: Flags | None
-    ) -> tuple[Played, set[int]]:
+    def _record(self, slots: Slots, played: Played, whole: Flags | None) -> tuple[Played, set[int]]:
         """Record what came of the actions: of all rows, or of those that are `whole`.
 
         Returns it with the ends that orders truncate, and the slots where that is so.
@@ -312,8 +310,8 @@ class EpisodeLoop:
             group.starting = Play(NO_SLOTS, {}, cells)
             self._send(group.starting)
 
-    def _begun(self, group: _Group) -> Generator[Outcome, None, Rows]:
-        """Episodes that have begun; those that could not are over."""
+    def _receive_starts(self, group: _Group) -> Generator[Outcome, None, Rows]:
+        """Wait for the episodes that begin; those that could not are over."""
         if group.starting is None:
             return self._none
         slots, played = list(group.starting.starts), self._receive()

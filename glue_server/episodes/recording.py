@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from env_adapters import Cell
 from glue_server.agent.actions import Checked, unpacked
-from glue_server.environment.recall import NO_SLOTS, Recalled
+from glue_server.environment.replaying import NO_SLOTS, Recalled
 from glue_server.episodes.observed import Observed, ObservedParts, ObservedSlots
 from reglue.messages.agent import ActionFlag
 from reglue.messages.environment import Flags, Play, Played, Slots

@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from glue_server.agent.calls import AgentCalls
+from glue_server.agent.calls import AgentCalls, SlotAgent
 from glue_server.agent.port import AgentPort
 from glue_server.agent.repetition import RepeatableAgent, Repetition
-from glue_server.agent.turns import SlotAgent
 from glue_server.environment.calls import EnvironmentCalls
 from glue_server.episodes.loop import EpisodeLoop, NextOrder, Spent
 from glue_server.episodes.observed import ObservedParts

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from glue_server.agent.actions import Checked
-from glue_server.agent.turns import Rows, SlotAgent
+from glue_server.agent.calls import Rows, SlotAgent
 from glue_server.environment.calls import EnvironmentCalls
-from glue_server.environment.recall import NO_SLOTS
+from glue_server.environment.replaying import NO_SLOTS
 from glue_server.routines.arguments import check_slots
 from glue_server.routines.seeds import Cells
 from glue_server.routines.snapshot_keys import SnapshotKeys
@@ -67,7 +67,7 @@ class JoinedSlots:
             each.name: each.empty(self.spec.slots) for each in self.spec.actions
         }
         self._flags = np.zeros(self.spec.slots, np.uint8)  # ActionFlag bits of those actions
-        self._hears = False  # whether the agent owes an answer
+        self._awaits_answer = False  # whether the agent owes an answer
 
     # What is legal.
 
@@ -160,8 +160,8 @@ class JoinedSlots:
     def void_all(self) -> None:
         """The environment is lost: every episode is over. Raises AgentFault."""
         self.live[:] = False
-        self.tell(ends=self.void(self.acts.nonzero()[0]))
-        self.hear()
+        self.send_turn(ends=self.void(self.acts.nonzero()[0]))
+        self.receive_answer()
 
     @property
     def agent_hello(self) -> AgentHello:
@@ -176,7 +176,8 @@ class JoinedSlots:
             self.agent_lost()
             raise
 
-    # The agent's half. `tell` and `hear` raise AgentFault when it is lost: all is over then.
+    # The agent's half. `send_turn` and `receive_answer` raise AgentFault when it is lost: then
+    # every episode is over.
 
     def check_whole(self, routine: str, places: Places) -> None:
         """Raise OutOfOrder if a turn of `places` would leave out what this agent must see."""
@@ -221,10 +222,10 @@ class JoinedSlots:
         slots = places.astype(np.uint32)
         return Rows(slots, np.array(seeds, np.uint64), observations, np.zeros(len(slots)))
 
-    def tell(
+    def send_turn(
         self, *, ends: Rows | None = None, steps: Rows | None = None, starts: Rows | None = None
     ) -> None:
-        """agent_end, agent_step and agent_start, in one turn; `hear` comes next.
+        """agent_end, agent_step and agent_start, in one turn; `receive_answer` comes next.
 
         What is done in between is done while the agent thinks.
         """
@@ -235,22 +236,24 @@ class JoinedSlots:
         if starts is not None:
             self.episodes_to_learn_from += len(starts)
         try:
-            self._hears = self._agent.tell(self.phase, ends=ends, steps=steps, starts=starts)
+            self._awaits_answer = self._agent.send(
+                self.phase, ends=ends, steps=steps, starts=starts
+            )
         except AgentFault:
             self.agent_lost()
             raise
 
-    def hear(self) -> AgentFault | None:
+    def receive_answer(self) -> AgentFault | None:
         """Take the agent's answer, if one is owed.
 
         Returns the fault of slots whose action cannot be played: the agent does not act there
         any more.
         """
-        if not self._hears:
+        if not self._awaits_answer:
             return None
-        self._hears = False
+        self._awaits_answer = False
         try:
-            answer = self._agent.hear(may_hold=False)
+            answer = self._agent.receive(may_hold=False)
         except AgentFault:
             self.agent_lost()
             raise

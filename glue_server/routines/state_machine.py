@@ -12,9 +12,8 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from glue_server.agent.calls import AgentCalls
+from glue_server.agent.calls import AgentCalls, SlotAgent
 from glue_server.agent.port import AgentPort
-from glue_server.agent.turns import SlotAgent
 from glue_server.environment.calls import EnvironmentCalls
 from glue_server.environment.port import EnvironmentPort
 from glue_server.routines.adapting import adapt, adapt_begin, freeze

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from glue_server.agent.turns import Rows, ends_and_steps
+from glue_server.agent.calls import Rows, ends_and_steps
 from glue_server.routines.arguments import (
     actions_given,
     check_named,
@@ -47,7 +47,7 @@ def rl_start(joined: JoinedSlots, call: RLStart) -> Started:
     joined.check_whole("RL_start", asked.places)
     joined.choose_goals("RL_start", asked, call.goal)
     played = _start(joined, asked)
-    _hear(joined, asked, played)
+    _receive_answer(joined, asked, played)
     return Started(asked.slots, joined.seen(asked, played.observations), joined.chosen(asked))
 
 
@@ -56,7 +56,7 @@ def rl_step(joined: JoinedSlots, call: RLStep) -> Stepped:
     asked = _stepping(joined, call.slots)
     joined.check_whole("RL_step", asked.places)
     played = _step(joined, asked)
-    _hear(joined, asked, played)
+    _receive_answer(joined, asked, played)
     return joined.stepped(asked, played, joined.chosen(asked))
 
 
@@ -72,7 +72,7 @@ def rl_episode(joined: JoinedSlots, call: RLEpisode) -> EpisodePlayed:
         )
     joined.check_whole("RL_episode", asked.places)
     joined.choose_goals("RL_episode", asked, call.goal)
-    _hear(joined, asked, _start(joined, asked))
+    _receive_answer(joined, asked, _start(joined, asked))
     terminated, truncated, success = np.zeros((3, joined.spec.slots), np.bool_)
     on = asked
     while len((on := _still_on(joined, on)).places):
@@ -85,7 +85,7 @@ def rl_episode(joined: JoinedSlots, call: RLEpisode) -> EpisodePlayed:
         terminated[on.places] = played.terminated
         truncated[on.places] = played.truncated
         success[on.places] |= played.success
-        _hear(joined, on, played)
+        _receive_answer(joined, on, played)
     # By slot, in the program's order.
     rows = list(asked.slots)
     return EpisodePlayed(asked.slots, terminated[rows], truncated[rows], success[rows])
@@ -120,7 +120,7 @@ def _start(joined: JoinedSlots, asked: Asked) -> Played:
     if (void := failed(places, played)) is not None:
         ends, places = joined.void(places[void]), places[~void]
         observations = {name: rows[~void] for name, rows in observations.items()}
-    joined.tell(ends=ends, starts=joined.shared(joined.starts(places, observations)))
+    joined.send_turn(ends=ends, starts=joined.shared(joined.starts(places, observations)))
     return played
 
 
@@ -130,13 +130,13 @@ def _step(joined: JoinedSlots, asked: Asked) -> Played:
     played = joined.move(asked, joined.actions(asked.places))
     void = failed(asked.places, played)
     ends, steps = ends_and_steps(asked.numbers, flags, played, void)
-    joined.tell(ends=ends, steps=joined.shared(steps))
+    joined.send_turn(ends=ends, steps=joined.shared(steps))
     return played
 
 
-def _hear(joined: JoinedSlots, asked: Asked, played: Played) -> None:
+def _receive_answer(joined: JoinedSlots, asked: Asked, played: Played) -> None:
     """The agent's answer; then raise the faults, of either side."""
-    fault = joined.hear()
+    fault = joined.receive_answer()
     if fault is not None:  # it does not act everywhere
         joined.live[asked.places] &= joined.acts[asked.places]
     if played.illegal and fault is None:
@@ -169,8 +169,8 @@ def agent_start(joined: JoinedSlots, call: RLAgentStart) -> Acted:
     asked = _named(joined, call.slots)
     joined.check_whole("RL_agent_start", asked.places)
     observed = _observed(joined, asked, call.observations)
-    joined.tell(starts=joined.starts(asked.places, observed))
-    raise_faults({}, joined.hear())
+    joined.send_turn(starts=joined.starts(asked.places, observed))
+    raise_faults({}, joined.receive_answer())
     return Acted(call.slots, joined.chosen(asked))
 
 
@@ -178,8 +178,8 @@ def agent_step(joined: JoinedSlots, call: RLAgentStep) -> Acted:
     """RL_agent_step."""
     asked = _acting(joined, "RL_agent_step", call.slots)
     rows = _rows(joined, asked, call, joined.flags(asked.places))
-    joined.tell(steps=rows)
-    raise_faults({}, joined.hear())
+    joined.send_turn(steps=rows)
+    raise_faults({}, joined.receive_answer())
     return Acted(call.slots, joined.chosen(asked))
 
 
@@ -188,9 +188,9 @@ def agent_end(joined: JoinedSlots, call: RLAgentEnd) -> RoutineDone:
     asked = _acting(joined, "RL_agent_end", call.slots)
     kind = EndKind.TRUNCATED if call.truncated else EndKind.TERMINATED
     rows = _rows(joined, asked, call, np.full(len(call.slots), kind, np.uint8))
-    joined.tell(ends=rows)
+    joined.send_turn(ends=rows)
     joined.is_cut_off[asked.places] = joined.live[asked.places]
-    raise_faults({}, joined.hear())
+    raise_faults({}, joined.receive_answer())
     return RoutineDone()
 
 

@@ -158,13 +158,13 @@ class PeerSession(ABC):
     def _say_farewell(self, reason: str) -> None:
         """Put the farewell, if there is a stream for it."""
 
-    def _next(self, timeout_s: float) -> Any | None:
+    def _receive(self, timeout_s: float) -> Any | None:
         """What comes in next, `waited_s` ago; None: nothing in time, or the stream has changed."""
         self.waited_s = 0.0
         try:
             if isinstance(self._connection, UnixConnection) and self._inbox.empty():
                 return self._read(self._connection, timeout_s)
-            message, came = self._received(timeout_s)
+            message, came = self._receive_inbox(timeout_s)
             self.waited_s = time.monotonic() - came
             return message
         except Empty:
@@ -174,7 +174,7 @@ class PeerSession(ABC):
                 self._wakeup.clear()
                 self._wake(self._wakeup)
 
-    def _received(self, timeout_s: float) -> tuple[Any | None, float]:
+    def _receive_inbox(self, timeout_s: float) -> tuple[Any | None, float]:
         """What threads have handed over; in a task, others go on meanwhile. Raises Empty."""
         if (loop := EventLoop.current()) is None:
             return self._inbox.get(timeout=timeout_s)
@@ -259,7 +259,7 @@ class ExperimentPort(PeerSession):
         """The next call; None: none in `timeout_s` seconds, or soon. A malformed one is refused."""
         deadline = time.monotonic() + timeout_s
         while (left_s := deadline - time.monotonic()) > 0:
-            if (message := self._next(left_s)) is None:
+            if (message := self._receive(left_s)) is None:
                 return None
             try:
                 return decode_experiment_call(message, self._spec)

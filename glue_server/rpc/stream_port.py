@@ -37,8 +37,9 @@ from reglue.messages.agent import (
 from reglue.messages.environment import EnvironmentCall, EnvironmentReady, EnvironmentReply, Play
 from reglue.process_tuning import keep_blocks_for
 from reglue.spec import TaskSpec
-from reglue.wire.agent import decode_reply, encode_call
+from reglue.wire.agent import decode_reply, encode_repeated_call
 from reglue.wire.environment import decode_environment_reply, encode_environment_call
+from reglue.wire.layout import Repeats
 from reglue.wire.session import told
 from reglue.wire.sizes import check_size
 
@@ -116,7 +117,7 @@ class StreamPort(PeerSession):
         while True:
             # What came in before the peer left still counts.
             gone_at = self._gone_at()
-            message = self._next(max(0.0, min(deadline, gone_at) - time.monotonic()))
+            message = self._receive(max(0.0, min(deadline, gone_at) - time.monotonic()))
             if message is None:
                 self._check_loss(gone_at)
                 if time.monotonic() >= deadline:
@@ -233,14 +234,16 @@ class AgentCodec:
     def __init__(self, max_message_bytes: int) -> None:
         self._max_message_bytes = max_message_bytes
         self._spec: TaskSpec | None = None
+        self._turns = Repeats()
 
     def encode(self, seq: int, call: Call, budget: Budget) -> bytes:
         """An AgentCall; AgentInit fixes the spec of what follows. Raises UsageError (too large)."""
         if isinstance(call, AgentInit):
             check_size(call.spec, self._max_message_bytes)
             self._spec = call.spec
+            self._turns = Repeats()
             keep_blocks_for(self._spec)
-        message = encode_call(Numbered(seq, call, budget), self._spec).SerializeToString()
+        message = encode_repeated_call(Numbered(seq, call, budget), self._spec, self._turns)
         if not isinstance(call, Turn):  # AgentInit has seen to those
             check_bytes(len(message), self._max_message_bytes)
         return message

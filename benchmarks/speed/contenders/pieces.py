@@ -1,6 +1,6 @@
 """What the pieces of a turn cost, by pyperf: `python -m speed.contenders.pieces -o FILE`.
 
-Each is measured with 1 slot and with 32, of the light environment. For people who change one.
+Each is measured with 1 slot and with 64, of the light environment. For people who change one.
 """
 
 from __future__ import annotations
@@ -13,18 +13,27 @@ import pyperf
 
 from glue_server import Glue
 from glue_server.agent.actions import ActionChecks
-from glue_server.agent.turns import Rows, turn_of
+from glue_server.agent.calls import Rows, turn_of
 from reglue import Actions, Agent, Phase, TaskSpec, Worlds
-from reglue.agents.dispatch import play
+from reglue.agents.agent import play
 from reglue.environments.world import Cell
-from reglue.messages.agent import Budget, Numbered, Starts, Steps
+from reglue.messages.agent import Budget, Numbered, Starts, Steps, Turn
 from reglue.messages.environment import Play
 from reglue.spec import Arrays
 from reglue.v1 import agent_pb2 as pb
-from reglue.wire.agent import decode_call, decode_reply, encode_call, encode_reply
+from reglue.wire.agent import (
+    decode_call,
+    decode_repeated_call,
+    decode_reply,
+    encode_call,
+    encode_repeated_call,
+    encode_reply,
+    see_call,
+)
+from reglue.wire.layout import Repeats, numbered
 from speed.light import Suite
 
-SLOTS = (1, 32)
+SLOTS = (1, 64)
 
 
 class Stepping(Agent):
@@ -61,13 +70,20 @@ def _measure(runner: pyperf.Runner, slots: int) -> None:
     call = Numbered(10_000, turn, Budget(step_us=60_000_000))
     reply = Actions(step.actions)
     sent, answered = _write_turn(call, spec), _write_actions(reply, spec)
+    written, read, start = Repeats(), Repeats(), len(numbered(10_000))
+    for _ in range(2):
+        encode_repeated_call(call, spec, written)
+        message = pb.AgentCall.FromString(sent)
+        see_call(decode_call(message, spec), message, spec, read)
     checks, agent = ActionChecks(spec), Stepping()
     agent.spec = spec
     for name, function, *arguments in (
         ("step worlds", worlds.play, step),
         ("make a turn of rows", partial(turn_of, spec, Phase.TRAIN, steps=rows)),
         ("write a turn", _write_turn, call, spec),
-        ("read a turn", _read_turn, sent, spec),
+        ("write a turn by its layout", encode_repeated_call, call, spec, written),
+        ("read a turn, into arrays of its own", _read_turn, sent, spec),
+        ("read a turn by its layout", decode_repeated_call, 10_000, sent, start, spec, read),
         ("play a turn", play, agent, turn),
         ("write actions", _write_actions, reply, spec),
         ("read actions", _read_actions, answered, spec, slots),
@@ -84,8 +100,10 @@ def _write_turn(call: Numbered, spec: TaskSpec) -> bytes:
     return encode_call(call, spec).SerializeToString()
 
 
-def _read_turn(sent: bytes, spec: TaskSpec) -> Numbered:
-    return decode_call(pb.AgentCall.FromString(sent), spec)
+def _read_turn(sent: bytes, spec: TaskSpec) -> Arrays:
+    call = decode_call(pb.AgentCall.FromString(sent), spec).call
+    assert isinstance(call, Turn)
+    return {name: rows.copy() for name, rows in call.observations.items()}
 
 
 def _write_actions(reply: Actions, spec: TaskSpec) -> bytes:

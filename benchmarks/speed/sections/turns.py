@@ -218,7 +218,7 @@ def pieces(scale: Scale, watch: Watch) -> Section:
         found = pyperf.BenchmarkSuite.load(str(file)).get_benchmarks()
     return Section(
         title="Pieces of a turn",
-        about="Of the light environment, with 1 slot and with 32; reading and writing is between "
+        about="Of the light environment, with 1 slot and with 64; reading and writing is between "
         "arrays and bytes, checks included. Measured by pyperf.",
         series=tuple(
             Series(each.get_name(), "µs", tuple(1e6 * value for value in each.get_values()))

@@ -9,7 +9,7 @@ from glue_server.agent.port import LocalPort
 from glue_server.environment.port import LocalEnvironmentPort
 from glue_server.routines.state_machine import StateMachine
 from glue_server.timeouts import Timeouts
-from reglue.agents.dispatch import play
+from reglue.agents.agent import play
 from reglue.conformance import ConformanceAgent, ConformanceEnvironment
 from reglue.environments.environment_dispatch import play_environment
 from reglue.errors import ReglueError

@@ -135,9 +135,10 @@ def test_a_refusal_says_what_was_got_and_what_was_wanted() -> None:
 @pytest.mark.parametrize("shape", [(2, 4), (3, 3), (0, 4), (3,), ()])
 def test_another_number_of_elements_is_refused_whole(shape: tuple[int, ...]) -> None:
     spec = acting("float32", (4,), Box())
-    with pytest.raises(BadReply, match=r"wanted shape \(3, 4\), float32") as refusal:
+    with pytest.raises(BadReply) as refusal:
         check_actions(spec, {"action": np.zeros(shape, np.float32)}, 3)
     assert refusal.value.code == "WRONG_SIZE"
+    assert refusal.value.wanted.startswith("shape (3, 4), float32: ")
 
 
 def test_each_of_several_tensors_can_be_what_is_wrong() -> None:

@@ -101,9 +101,9 @@ class Single(Experiment):
 class Renumbering(ExperimentSession):
     """Sends a call again under a new number."""
 
-    def _opened(self) -> Stream:
+    def _open(self) -> Stream:
         comes_back = self._stream is None and self._answered > 0
-        stream = super()._opened()
+        stream = super()._open()
         if comes_back:
             send = stream.send
             stream.send = lambda message: send(_next_number(message))  # type: ignore[method-assign]
@@ -119,10 +119,10 @@ def _next_number(message: bytes) -> bytes:
 class Giving(ExperimentSession):
     """Does not come back."""
 
-    def _opened(self) -> Stream:
+    def _open(self) -> Stream:
         if self._stream is None and self._answered:
             raise SystemError("where has it gone?")
-        return super()._opened()
+        return super()._open()
 
 
 WRONG: Mapping[str, tuple[Play, str, str]] = {

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("quiet")
 class Repeating(Session):
     """Carries a call out again that comes again."""
 
-    def _next(self) -> tuple[int, Any]:
+    def _receive_call(self) -> tuple[int, Any]:
         message = self._parsed(self._receive() or b"")
         return message.seq, self._role.read(message)
 
@@ -60,17 +60,17 @@ class Giving(Session):
 class Narrow(Session):
     """Takes messages of gRPC's own limit."""
 
-    def _opened(self) -> Stream:
+    def _open(self) -> Stream:
         self._ticket.max_message_bytes = 4 * 2**20
-        return super()._opened()
+        return super()._open()
 
 
 class Stubborn(Session):
     """Opens its stream where it joined."""
 
-    def _opened(self) -> Stream:
+    def _open(self) -> Stream:
         self._ticket.address = ""
-        return super()._opened()
+        return super()._open()
 
 
 class Insisting(Session):
@@ -86,8 +86,8 @@ class Insisting(Session):
 class Unhurried(Session):
     """Takes no farewell."""
 
-    def _next(self) -> tuple[int, Any]:
-        seq, call = super()._next()
+    def _receive_call(self) -> tuple[int, Any]:
+        seq, call = super()._receive_call()
         if isinstance(call, Numbered) and isinstance(call.call, Farewell):
             raise ConnectionResetError("gone")
         return seq, call

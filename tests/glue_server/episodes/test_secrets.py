@@ -18,7 +18,7 @@ from glue_server.agent.port import MoreTime
 from glue_server.rpc.connection import GrpcConnection
 from glue_server.rpc.stream_port import AgentCodec, StreamPort
 from reglue import Agent, Phase, TaskSpec
-from reglue.agents.dispatch import hello, play
+from reglue.agents.agent import hello, play
 from reglue.errors import BadReply
 from reglue.messages.agent import UNLIMITED, AgentInit, Budget, Call, Reply
 from reglue.v1 import agent_pb2 as pb

@@ -20,7 +20,7 @@ from glue_server.rpc import GlueServer
 from glue_server.rpc.connection import GrpcConnection
 from glue_server.rpc.stream_port import AgentCodec, StreamPort
 from reglue import Agent, Phase, Turn, connect
-from reglue.agents.dispatch import hello
+from reglue.agents.agent import hello
 from reglue.errors import AgentTimeout
 from reglue.messages.agent import ActionFlag
 from reglue.net.join_string import Transport

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from glue_server import EpisodeRunner, LocalPort
-from glue_server.agent.calls import AgentCalls
+from glue_server.agent.calls import AgentCalls, no_rows, turn_of
 from glue_server.agent.time_budget import TimeBudget
-from glue_server.agent.turns import no_rows, turn_of
 from glue_server.rpc import GlueServer
 from glue_server.timeouts import Timeouts
 from reglue import Agent, Phase

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reglue.agents.agent import Agent, Policy
-from reglue.agents.dispatch import play
+from reglue.agents.agent import Agent, Policy, play
 from reglue.errors import UsageError
 from reglue.messages.agent import (
     NO_ENDS,

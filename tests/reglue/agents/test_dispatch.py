@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from reglue import Agent, EndKind, Ends, Phase, Starts, Steps, TaskSpec, TensorSpec, Turn
-from reglue.agents.dispatch import play
+from reglue.agents.agent import play
 from reglue.errors import NotAnAgent
 from reglue.messages.agent import (
     Actions,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reglue.agents.dispatch import play
+from reglue.agents.agent import play
 from reglue.agents.episode import AgentEpisode, EpisodeAgent
 from reglue.messages.agent import (
     NO_ENDS,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reglue import Agent
-from reglue.agents.agent import check_agent
-from reglue.agents.dispatch import hello
+from reglue.agents.agent import check_agent, hello
 from reglue.errors import NotAnAgent
 
 

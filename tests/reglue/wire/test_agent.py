@@ -187,21 +187,31 @@ def test_nobody_can_write_to_the_slots_of_a_turn_that_was_read() -> None:
 
 def test_rewards_that_the_spec_withholds_are_refused() -> None:
     withholding = replace(SPEC, rewards_in_evaluation=False)
-    with pytest.raises(BadReply, match="got 16 bytes of 'rewards', wanted 0"):
+    with pytest.raises(BadReply) as refusal:
         decode_call(turn(lambda t: setattr(t, "phase", 3)), withholding)
+    error = refusal.value
+    assert (error.code, error.got, error.wanted) == ("WRONG_SIZE", "16 bytes of 'rewards'", "0")
 
 
 @pytest.mark.parametrize("name", ["turn", "freeze", "adapt_begin", "adapt", "cleanup"])
 def test_a_routine_before_init_is_refused(name: str) -> None:
     call = pb.AgentCall()
     getattr(call, name).SetInParent()
-    with pytest.raises(BadReply, match=f"got {name} before init"):
+    with pytest.raises(BadReply) as refusal:
         decode_call(call, None)
+    error = refusal.value
+    assert (error.code, error.got, error.wanted) == ("WRONG_KIND", f"{name} before init", "init")
 
 
 def test_an_empty_call_is_refused() -> None:
-    with pytest.raises(BadReply, match="an unknown call"):
+    with pytest.raises(BadReply) as refusal:
         decode_call(pb.AgentCall(seq=1), SPEC)
+    error = refusal.value
+    assert (error.code, error.got, error.wanted) == (
+        "WRONG_KIND",
+        "an unknown call",
+        "one of protocol 1.0",
+    )
 
 
 def test_an_init_with_a_bad_spec_is_refused() -> None:
@@ -234,8 +244,9 @@ def test_actions_of_any_bytes_are_taken_if_they_fit_and_refused_if_not(
     if [len(entry) for entry in entries] == [rows]:  # one int8 a row
         decode_reply(reply, SPEC, rows)
     else:
-        with pytest.raises(BadReply, match="wanted"):
+        with pytest.raises(BadReply) as refusal:
             decode_reply(reply, SPEC, rows)
+        assert refusal.value.code == "WRONG_SIZE"
 
 
 def test_flags_of_later_versions_are_ignored() -> None:

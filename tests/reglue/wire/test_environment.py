@@ -231,16 +231,27 @@ def test_tasks_that_make_no_sense_are_refused(tasks: list[pb.EnvironmentTask]) -
     message = encode_environment_reply(1, EnvironmentReady(SPEC, {"walk": 1}), None)
     del message.ready.tasks[:]
     message.ready.tasks.extend(tasks)
-    with pytest.raises(BadReply, match="tasks"):
+    with pytest.raises(BadReply) as refusal:
         decode_environment_reply(message, EnvironmentInit(1), None)
+    assert refusal.value.code == "OUT_OF_DOMAIN"
+    assert refusal.value.got.startswith("tasks ")
 
 
-def test_what_nobody_knows_is_refused() -> None:
-    with pytest.raises(BadReply, match="an unknown call"):
-        decode_environment_call(pb.EnvironmentCall(seq=1), SPEC)
-    with pytest.raises(BadReply, match="an unknown reply"):
-        decode_environment_reply(pb.EnvironmentReply(seq=1), PLAY, SPEC)
-    with pytest.raises(BadReply, match="got played"):
-        decode_environment_reply(encode_environment_reply(1, PLAYED, SPEC), Cleanup(), SPEC)
-    with pytest.raises(BadReply, match="play before init"):
-        decode_environment_call(encode_environment_call(1, PLAY, SPEC), None)
+def test_calls_that_are_unknown_or_come_too_early_are_refused() -> None:
+    for message, got in (
+        (pb.EnvironmentCall(seq=1), "an unknown call"),
+        (encode_environment_call(1, PLAY, SPEC), "play before init"),
+    ):
+        with pytest.raises(BadReply) as refusal:
+            decode_environment_call(message, None)
+        assert (refusal.value.code, refusal.value.got) == ("WRONG_KIND", got)
+
+
+def test_replies_that_are_unknown_or_answer_another_call_are_refused() -> None:
+    for message, call, got in (
+        (pb.EnvironmentReply(seq=1), PLAY, "an unknown reply"),
+        (encode_environment_reply(1, PLAYED, SPEC), Cleanup(), "played"),
+    ):
+        with pytest.raises(BadReply) as refusal:
+            decode_environment_reply(message, call, SPEC)
+        assert (refusal.value.code, refusal.value.got) == ("WRONG_KIND", got)

@@ -6,13 +6,13 @@ import tracemalloc
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reglue.messages.agent import (
     NO_ENDS,
     NO_STARTS,
-    Actions,
     Budget,
     Numbered,
     Phase,
@@ -27,8 +27,7 @@ from reglue.wire.agent import (
     decode_call,
     decode_repeated_call,
     encode_call,
-    encode_repeated_reply,
-    encode_reply,
+    encode_repeated_call,
     see_call,
 )
 from reglue.wire.environment import (
@@ -44,9 +43,9 @@ from reglue.wire.experiment import (
     decode_repeated_step,
     encode_answer,
     encode_experiment_call,
-    encode_repeated_call,
     see_step,
 )
+from reglue.wire.experiment import encode_repeated_call as encode_step
 from reglue.wire.layout import Repeats, numbered
 from tests.reglue.wire.bits import bits
 from tests.reglue.wire.strategies import arrays_of, task_specs
@@ -107,12 +106,46 @@ def test_turns_that_come_again_are_what_protobuf_makes_of_them(
 
 
 @given(st.data(), task_specs())
-def test_actions_are_written_as_protobuf_writes_them(data: st.DataObject, spec: TaskSpec) -> None:
-    repeats = Repeats()
-    for rows in data.draw(st.lists(st.integers(1, 2), min_size=4, max_size=8)):
-        reply, seq = Actions(data.draw(arrays_of(spec.actions, rows))), data.draw(UINT64)
-        written = encode_repeated_reply(seq, reply, spec, repeats)
-        assert written == encode_reply(seq, reply, spec).SerializeToString()
+def test_turns_are_written_as_protobuf_writes_them(data: st.DataObject, spec: TaskSpec) -> None:
+    """Also those of groups of slots that take turns, with their flags, phases and budgets."""
+    groups = data.draw(st.lists(st.integers(1, spec.slots), min_size=1, max_size=3))
+    marks = st.lists(st.integers(0, 3), min_size=spec.slots, max_size=spec.slots)
+    kinds = [(rows, data.draw(marks), data.draw(BUDGETS)) for rows in groups]
+    phases, repeats, read = st.sampled_from([Phase.TRAIN, Phase.EVALUATE]), Repeats(), Repeats()
+    for rows, flags_of, budget in 4 * kinds:
+        steps = Steps(np.arange(rows, dtype=np.uint32), np.array(flags_of[:rows], np.uint8))
+        seen, seq = data.draw(arrays_of(spec.observations, rows)), data.draw(UINT64)
+        turn = Turn(data.draw(phases), NO_ENDS, steps, NO_STARTS, rewards(data, rows), seen)
+        call = Numbered(seq, turn, budget)
+        written = encode_repeated_call(call, spec, repeats)
+        assert written == encode_call(call, spec).SerializeToString()
+        message = agent_pb2.AgentCall.FromString(written)
+        again = decode_repeated_call(seq, written, len(numbered(seq)), spec, read)
+        parsed = decode_call(message, spec)
+        if again is None:
+            see_call(parsed, message, spec, read)
+        else:
+            assert bits(again) == bits(parsed)
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3])
+def test_groups_that_take_turns_have_a_layout_each(groups: int) -> None:
+    spec = TaskSpec(
+        (TensorSpec("seen", "float32", (2,)),), (TensorSpec("a", "uint8", (1,)),), slots=groups
+    )
+    written, read = Repeats(), Repeats()
+    for sent in range(4 * groups):
+        steps = Steps(np.array([sent % groups], np.uint32), np.zeros(1, np.uint8))
+        seen = {"seen": np.full((1, 2), sent, np.float32)}
+        turn = Turn(Phase.EVALUATE, NO_ENDS, steps, NO_STARTS, np.zeros(1), seen)
+        content = encode_repeated_call(Numbered(sent + 1, turn, Budget()), spec, written)
+        call = decode_repeated_call(sent + 1, content, len(numbered(sent + 1)), spec, read)
+        assert (call is not None) == (sent >= 2 * groups)
+        if call is None:
+            message = agent_pb2.AgentCall.FromString(content)
+            see_call(decode_call(message, spec), message, spec, read)
+        else:
+            assert bits(call) == bits(Numbered(sent + 1, turn, Budget()))
 
 
 @given(st.data(), task_specs())
@@ -177,7 +210,7 @@ def test_steps_that_come_again_are_what_protobuf_makes_of_them(
 def test_a_step_is_asked_for_as_protobuf_writes_it(seq: int, slots: list[int]) -> None:
     call = RLStep(tuple(slots))
     written = encode_experiment_call(seq, call, None).SerializeToString()
-    assert encode_repeated_call(seq, call, None) == written
+    assert encode_step(seq, call, None) == written
 
 
 def test_rows_are_copied_once() -> None:

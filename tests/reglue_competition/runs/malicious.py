@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
-from reglue.agents.dispatch import play
+from reglue.agents.agent import play
 from reglue.messages.agent import AgentInit
 from reglue.net.grpc_settings import grpc
 from reglue.v1 import agent_pb2 as pb

@@ -22,7 +22,7 @@ from grpc_health.v1 import health_pb2
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from glue_server.rpc.gateways.entries import EntryRefused
 from reglue import Agent
-from reglue.agents.dispatch import hello, play
+from reglue.agents.agent import hello, play
 from reglue.messages.agent import AgentInit
 from reglue.net.grpc_settings import grpc
 from reglue.net.lobby import hello_fields

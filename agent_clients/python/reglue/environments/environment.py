@@ -241,15 +241,22 @@ class Worlds(Environment):
         """Step and start the worlds one after another, ordered by task: worlds of one task may
         share memory, which then stays in the processor's cache.
         """
-        played = Played.blank(self.spec, play, is_fresh=True)
+        return self.play_into(Played.blank(self.spec, play, is_fresh=True), play)
+
+    def play_into(self, answer: Played, play: Play, rows: Sequence[int] | None = None) -> Played:
+        """As `play`, into the arrays of `answer`; returns it with the faults.
+
+        Args:
+            rows: Where the answer's rows stand in those arrays, steps first; by default in order.
+                Their rewards and flags are zeros. Rows of slots that failed become zeros.
+        """
         faults: dict[int, str] = {}
         illegal = set[int]()
-        slots = play.slots.tolist()
-        tasks = [self._tasks.get(slot, "") for slot in slots]
-        for row in sorted(range(len(slots)), key=tasks.__getitem__):
+        slots = [*play.slots.tolist(), *play.starts]
+        for row in self._by_task(slots[: len(play.slots)]):
             slot = slots[row]
             try:
-                self._step(slot, play, row, played)
+                self._step(slot, play, row, answer, rows[row] if rows else row)
             except IllegalAction as error:
                 faults[slot] = str(error)
                 illegal.add(slot)
@@ -260,43 +267,57 @@ class Worlds(Environment):
             try:
                 numbered = cell if self._standard is None else self._standard.next(cell)
                 self._tasks[slot] = cell.task
-                self._keep(played, row, self._world_of(slot).start(numbered))
+                first = self._world_of(slot).start(numbered)
+                self._keep(answer, rows[row] if rows else row, first)
             except Exception as error:  # noqa: BLE001 - the edge of somebody's world
                 faults[slot] = _fault(error)
                 self._discard(slot)
+        if faults:
+            at = rows or range(len(slots))
+            failed = [at[row] for row, slot in enumerate(slots) if slot in faults]
+            for values in answer.observations.values():
+                values[failed] = 0
         domains = self._domains
-        mistakes = domains.mistakes(played.observations, [*slots, *play.starts], faults)
+        mistakes = domains.mistakes(answer.observations, slots, faults, rows=rows)
         for slot in mistakes:
             self._discard(slot)
         if not (faults or mistakes or domains.outside_last):
-            return played
+            return answer
         return replace(
-            played,
+            answer,
             faults=faults | mistakes,
             illegal=frozenset(illegal),
             outside=domains.outside_last,
         )
 
-    def _step(self, slot: int, play: Play, row: int, played: Played) -> None:
+    def _by_task(self, slots: list[int]) -> Sequence[int]:
+        """The rows of slots that step, those of one task one after another."""
+        if len(slots) == 1:
+            return (0,)
+        tasks = [self._tasks.get(slot, "") for slot in slots]
+        return sorted(range(len(slots)), key=tasks.__getitem__)
+
+    def _step(self, slot: int, play: Play, row: int, answer: Played, at: int) -> None:
+        """Play the action of a row, and keep what it earned at another one of `answer`."""
         if slot not in self._worlds:
             raise OutOfOrder(got=f"env_step in slot {slot}", wanted="env_start there first")
         action = {}
         for name, rows in play.actions.items():  # twice as fast as a comprehension
             action[name] = rows[row]
         step = conforming_step(self._worlds[slot].step(action))
-        self._keep(played, row, step.observation)
-        played.rewards[row] = step.reward
+        self._keep(answer, at, step.observation)
+        answer.rewards[at] = step.reward
         if step.terminated:
-            played.terminated[row] = True
+            answer.terminated[at] = True
         if step.truncated:
-            played.truncated[row] = True
+            answer.truncated[at] = True
         if step.success:
-            played.success[row] = True
+            answer.success[at] = True
 
-    def _keep(self, played: Played, row: int, observation: Arrays) -> None:
+    def _keep(self, answer: Played, at: int, observation: Arrays) -> None:
         # Copied at once: the worlds of a suite may share the array that they return.
         for tensor in self.spec.observations:
-            played.observations[tensor.name][row] = conforming_row(observation, tensor, self.spec)
+            answer.observations[tensor.name][at] = conforming_row(observation, tensor, self.spec)
 
     def _discard(self, slot: int) -> None:
         """Close the slot's world, which failed: its later episodes could be wrong."""

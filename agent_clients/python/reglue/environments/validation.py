@@ -170,19 +170,33 @@ class DomainCheck:
         ]
 
     def mistakes(
-        self, observations: Arrays, slots: Sequence[int], failed: Container[int] = ()
+        self,
+        observations: Arrays,
+        slots: Sequence[int],
+        failed: Container[int] = (),
+        *,
+        rows: Sequence[int] | None = None,
     ) -> dict[int, str]:
-        """The mistakes by slot. Row k is of slot `slots[k]`; slots in `failed` are not checked."""
+        """The mistakes by slot.
+
+        Args:
+            observations: Arrays, (rows, *shape); a row for each slot, or more with `rows`.
+            slots: The slots of the rows.
+            failed: Slots whose rows are not checked.
+            rows: Which rows they are, where the arrays have others, too.
+        """
         found: dict[int, str] = {}
         self.outside_last = 0
         for tensor, (low, high) in self._limits:
-            rows = observations[tensor.name]
-            if len(low) > (count := len(rows)):
+            seen = observations[tensor.name]
+            if rows is not None:
+                seen = seen.take(rows, 0)
+            if len(low) > (count := len(seen)):
                 low, high = low[:count], high[:count]  # noqa: PLW2901 - no call, as each turn asks
-            # fmin and fmax replace NaN by the bound, so `inside` then differs from `rows`.
-            inside = np.fmin(np.fmax(rows, low), high)
-            if inside.tobytes() != rows.tobytes():
-                self._look(tensor, rows, slots, failed, found)
+            # fmin and fmax replace NaN by the bound, so `inside` then differs from `seen`.
+            inside = np.fmin(np.fmax(seen, low), high)
+            if inside.tobytes() != seen.tobytes():
+                self._look(tensor, seen, slots, failed, found)
         return found
 
     def _look(

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue.agents.adaptation import ModelAgent, agent_of
-from reglue.agents.agent import Agent, shown_goals
-from reglue.agents.dispatch import play
+from reglue.agents.agent import Agent, play, shown_goals
 from reglue.errors import OutOfOrder, SessionLost, TrainingOver
 from reglue.messages.agent import (
     UNLIMITED,

@@ -130,7 +130,7 @@ class ExperimentSession(GlueSession):
         deadline = time.monotonic() + self._timeout_s
         while True:
             try:
-                (self._stream or self._opened()).send(message)
+                (self._stream or self._open()).send(message)
                 return self._reply(seq, call, deadline)
             except WrongToken as error:  # of the ticket: the run's process has ended
                 self._is_known = False

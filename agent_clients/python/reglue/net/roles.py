@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from reglue.agents.agent import Agent
-from reglue.agents.dispatch import hello, play
+from reglue.agents.agent import Agent, hello, play
 from reglue.environments.environment import Environment
 from reglue.environments.environment_dispatch import environment_hello, play_environment
 from reglue.messages.agent import AgentInit, Numbered
@@ -15,7 +14,7 @@ from reglue.net.log import CallTrace
 from reglue.process_tuning import keep_blocks_for
 from reglue.spec import TaskSpec
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2, lobby_pb2
-from reglue.wire.agent import decode_call, decode_repeated_call, encode_repeated_reply, see_call
+from reglue.wire.agent import decode_call, decode_repeated_call, encode_reply, see_call
 from reglue.wire.environment import (
     decode_environment_call,
     decode_repeated_play,
@@ -91,7 +90,7 @@ class AgentRole:
         self.name = name
         self._agent = agent
         self._spec: TaskSpec | None = None
-        self._turns, self._actions = Repeats(), Repeats()
+        self._turns = Repeats()
 
     def hello(self, ticket: lobby_pb2.Ticket, answered: int) -> Any:
         """What the agent says of itself."""
@@ -112,7 +111,7 @@ class AgentRole:
         numbered = decode_call(message, self._spec)
         if isinstance(numbered.call, AgentInit):
             self._spec = numbered.call.spec
-            self._turns, self._actions = Repeats(), Repeats()
+            self._turns = Repeats()
             keep_blocks_for(self._spec)
         elif self._spec is not None:
             see_call(numbered, message, self._spec, self._turns)
@@ -130,7 +129,7 @@ class AgentRole:
 
     def encode(self, seq: int, reply: Any) -> bytes:
         """An AgentReply."""
-        return encode_repeated_reply(seq, reply, self._spec, self._actions)
+        return encode_reply(seq, reply, self._spec).SerializeToString()
 
 
 class EnvironmentRole:

@@ -75,7 +75,7 @@ class GlueSession:
         self._in_vain = 0  # streams, one after another, over which no whole message came
         self._reconnect_wait = ReconnectWait(self._ticket.reconnect_window_us / 1e6)
 
-    def _opened(self) -> Stream:
+    def _open(self) -> Stream:
         """The stream, which is opened if it is not up. Raises SessionLost, Refused, UsageError."""
         if self._stream is None:
             hello = self._role.hello(self._ticket, self._answered)
@@ -113,7 +113,7 @@ class GlueSession:
     def _receive(self, timeout_s: float | None = None) -> bytes | None:
         """What comes in next; None if nothing came in time. Raises SessionLost, Refused."""
         try:
-            return (self._stream or self._opened()).receive(timeout_s)
+            return (self._stream or self._open()).receive(timeout_s)
         except StreamEnded as end:
             raise end.meaning() from end
 
@@ -127,13 +127,13 @@ class GlueSession:
     def _leave_at_once(self, message: bytes) -> None:
         """Say that we were interrupted; the glue need not answer."""
         with contextlib.suppress(ReglueError):
-            self._opened().send_last(message, _END_S)
+            self._open().send_last(message, _END_S)
 
     def _leave(self, message: bytes, timeout_s: float) -> None:
         """Say why we leave, and give the glue a moment to close the session."""
         # A glue that is gone as well says less than the peer's own error.
         with contextlib.suppress(ReglueError):
-            self._opened().send(message)
+            self._open().send(message)
             until = time.monotonic() + timeout_s
             while (left_s := until - time.monotonic()) > 0:
                 answer = self._receive(left_s)
@@ -251,7 +251,7 @@ class Session(GlueSession):
     def _calls_of_stream(self) -> Generator[Any, Any, str]:
         """One stream, to the farewell. Raises SessionLost if it breaks."""
         while True:
-            seq, call = self._next()
+            seq, call = self._receive_call()
             said = call.call if type(call) is Numbered else call
             if type(said) is Farewell:
                 return said.reason
@@ -274,9 +274,9 @@ class Session(GlueSession):
             self._answered = seq
             if answer is not None:
                 self._remember(seq, answer)
-                (self._stream or self._opened()).send(answer)
+                (self._stream or self._open()).send(answer)
 
-    def _next(self) -> tuple[int, Any]:
+    def _receive_call(self) -> tuple[int, Any]:
         """What the glue says for the first time. Raises SessionLost, Refused.
 
         Errors are translated here and nowhere else: a peer may have a gRPC client or
@@ -295,7 +295,7 @@ class Session(GlueSession):
                 if message.seq > self._answered:
                     return message.seq, self._role.read(message)
                 if message.seq in self._answers:
-                    self._opened().send(self._answers[message.seq])
+                    self._open().send(self._answers[message.seq])
         except (BadReply, SpecError) as error:
             raise SessionLost(f"the glue sent what this client cannot read: {error}") from error
 

@@ -220,7 +220,7 @@ class UnixSocket:
 
     def receive(self, timeout_s: float | None = None) -> bytes | None:
         """The next message; None if it has not come whole in time. Raises UnixSocketEnded."""
-        if self._held and (message := self._taken()) is not None:
+        if self._held and (message := self._take()) is not None:
             return message
         until = math.inf if timeout_s is None else time.monotonic() + timeout_s
         looks = timeout_s == 0
@@ -236,7 +236,7 @@ class UnixSocket:
             if not count:
                 raise UnixSocketEnded("its end of the Unix socket is closed")
             self._held += count
-            if (message := self._taken()) is not None:
+            if (message := self._take()) is not None:
                 return message
         return None
 
@@ -249,7 +249,7 @@ class UnixSocket:
         """Close the socket; no thread may be using it."""
         self._socket.close()
 
-    def _taken(self) -> bytes | None:
+    def _take(self) -> bytes | None:
         """The first message that is held whole. Raises UnixSocketEnded if one is too large."""
         if self._held < _HEADER:
             return None

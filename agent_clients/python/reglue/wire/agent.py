@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +38,7 @@ from reglue.messages.agent import (
     TextMessage,
     Turn,
 )
-from reglue.spec import TaskSpec
+from reglue.spec import TaskSpec, TensorSpec
 from reglue.v1 import agent_pb2 as pb
 from reglue.wire.fields import Codec, FieldTable
 from reglue.wire.layout import Repeats
@@ -90,6 +89,25 @@ def decode_call(message: pb.AgentCall, spec: TaskSpec | None) -> Numbered:
     return Numbered(message.seq, _decode_call(message, spec), _decode_budget(message))
 
 
+def encode_repeated_call(numbered: Numbered, spec: TaskSpec | None, repeats: Repeats) -> bytes:
+    """The bytes of a call, which may be like those in `repeats`."""
+    turn = numbered.call
+    if spec is None or not isinstance(turn, Turn) or not _is_of_steps(turn):
+        return encode_call(numbered, spec).SerializeToString()
+    slots, flags = turn.steps.slots.tobytes(), turn.steps.flags.tobytes()
+    kind = (turn.phase, slots, flags, _limits(numbered.budget))
+    if (layout := repeats.layout(kind)) is not None:
+        rows = [] if _withheld(turn.phase, spec) else [turn.rewards]
+        for tensor in spec.observations:
+            rows.append(turn.observations[tensor.name])  # noqa: PERF401 - as in tensors.py
+        if (written := layout.write(numbered.seq, rows)) is not None:
+            return written
+    message = encode_call(numbered, spec)
+    written = message.SerializeToString()
+    repeats.see(kind, None, message, message.turn, _tensors(turn.phase, spec), len(turn.steps))
+    return written
+
+
 def decode_repeated_call(
     seq: int, message: bytes, at: int, spec: TaskSpec, repeats: Repeats
 ) -> Numbered | None:
@@ -97,10 +115,10 @@ def decode_repeated_call(
 
     Its arrays may be written to.
     """
-    if repeats.layout is None or (arrays := repeats.layout.read(message, at)) is None:
+    if (found := repeats.read(message, at)) is None:
         return None
-    like: Numbered = repeats.like
-    turn: Any = like.call
+    like, arrays = found
+    turn: Turn = like.call
     first = 0
     if _withheld(turn.phase, spec):
         rewards = np.full(len(turn.steps), np.nan)
@@ -116,31 +134,25 @@ def decode_repeated_call(
 def see_call(numbered: Numbered, message: pb.AgentCall, spec: TaskSpec, repeats: Repeats) -> None:
     """Keep a turn of steps alone, which others may be like. The message is overwritten."""
     turn = numbered.call
-    if not isinstance(turn, Turn) or len(turn.ends) or len(turn.starts):
+    if not isinstance(turn, Turn) or not _is_of_steps(turn):
         return
-    kind = (turn.phase, id(turn.steps), numbered.budget)
-    tensors = spec.observations
-    if not _withheld(turn.phase, spec):
-        tensors = (REWARDS, *tensors)
+    kind = (turn.phase, id(turn.steps), _limits(numbered.budget))
     like = replace(numbered, call=replace(turn, observations={}))
-    repeats.see(kind, like, message, message.turn, tensors, len(turn.steps))
+    repeats.see(kind, like, message, message.turn, _tensors(turn.phase, spec), len(turn.steps))
 
 
-def encode_repeated_reply(seq: int, reply: Reply, spec: TaskSpec | None, repeats: Repeats) -> bytes:
-    """The bytes of a reply, which may be like those in `repeats`."""
-    if type(reply) is not Actions or reply.abandon or reply.held or spec is None:
-        return encode_reply(seq, reply, spec).SerializeToString()
-    if repeats.layout is not None:
-        arrays = [reply.arrays[tensor.name] for tensor in spec.actions]
-        if (written := repeats.layout.write(seq, arrays)) is not None:
-            return written
-    message = encode_reply(seq, reply, spec)
-    written = message.SerializeToString()
-    sizes = tuple(map(len, message.actions.actions))
-    rows = len(next(iter(reply.arrays.values())))
-    if sizes == tuple(rows * tensor.row_bytes for tensor in spec.actions):
-        repeats.see(rows, None, message, message.actions, spec.actions, rows)
-    return written
+def _limits(budget: Budget) -> tuple[int | None, ...]:
+    return budget.step_us, budget.bank_us, budget.adapt_us, budget.run_us
+
+
+def _tensors(phase: Phase, spec: TaskSpec) -> tuple[TensorSpec, ...]:
+    """What a turn of steps holds."""
+    return spec.observations if _withheld(phase, spec) else (REWARDS, *spec.observations)
+
+
+def _is_of_steps(turn: Turn) -> bool:
+    """Whether it has steps alone."""
+    return not (len(turn.ends) or len(turn.starts))
 
 
 def encode_reply(seq: int, reply: Reply, spec: TaskSpec | None) -> pb.AgentReply:

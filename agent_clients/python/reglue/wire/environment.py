@@ -70,12 +70,13 @@ def decode_environment_call(message: pb.EnvironmentCall, spec: TaskSpec | None) 
 
 def decode_repeated_play(message: bytes, at: int, spec: TaskSpec, repeats: Repeats) -> Play | None:
     """The Play of a message like those in `repeats`, whose number ends at `at`; None of another."""
-    if repeats.layout is None or (arrays := repeats.layout.read(message, at)) is None:
+    if (found := repeats.read(message, at)) is None:
         return None
+    slots, arrays = found
     actions = {}
     for tensor, rows in zip(spec.actions, arrays, strict=True):
         actions[tensor.name] = rows
-    return Play(repeats.like, actions, {})
+    return Play(slots, actions, {})
 
 
 def see_play(
@@ -93,17 +94,17 @@ def encode_repeated_played(
     """The bytes of a reply, which may be like those in `repeats`."""
     if type(reply) is not Played or reply.faults or spec is None:
         return encode_environment_reply(seq, reply, spec).SerializeToString()
-    if repeats.layout is not None:
+    rows = len(reply.rewards)
+    if (layout := repeats.layout(rows)) is not None:
         entries: list[Array | bytes] = [
             reply.rewards,
             *[reply.observations[tensor.name] for tensor in spec.observations],
             encode_flags(reply.terminated, reply.truncated, reply.success),
         ]
-        if (written := repeats.layout.write(seq, entries)) is not None:
+        if (written := layout.write(seq, entries)) is not None:
             return written
     message = encode_environment_reply(seq, reply, spec)
     written = message.SerializeToString()
-    rows = len(reply.rewards)
     tensors = (REWARDS, *spec.observations, FLAGS)
     sizes = (len(message.played.rewards), *map(len, message.played.observations))
     if sizes == tuple(rows * tensor.row_bytes for tensor in tensors[:-1]):  # no starts

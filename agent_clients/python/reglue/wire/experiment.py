@@ -325,18 +325,19 @@ def decode_repeated_step(
     """The answer to RLStep in a message like those in `repeats`, whose number ends at `at`; None
     of another.
     """
-    if repeats.layout is None or (arrays := repeats.layout.read(message, at)) is None:
+    if (found := repeats.read(message, at)) is None:
         return None
-    found = iter(arrays)
-    rewards = next(found)
+    slots, arrays = found
+    rows = iter(arrays)
+    rewards = next(rows)
     observations = {}
     for tensor in spec.observations:
-        observations[tensor.name] = next(found)
-    terminated, truncated, success = decode_flags(next(found).tobytes())
+        observations[tensor.name] = next(rows)
+    terminated, truncated, success = decode_flags(next(rows).tobytes())
     actions = {}
     for tensor in spec.actions:
-        actions[tensor.name] = next(found)
-    return Stepped(repeats.like, rewards, observations, terminated, truncated, success, actions)
+        actions[tensor.name] = next(rows)
+    return Stepped(slots, rewards, observations, terminated, truncated, success, actions)
 
 
 def see_step(answer: Answer, message: pb.ExperimentReply, spec: TaskSpec, repeats: Repeats) -> None:

@@ -8,17 +8,18 @@ of a kind: a Layout is made of the second.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from reglue.spec import Array, TensorSpec
-from reglue.wire.tensors import encode_array
 
 FLAGS = TensorSpec("flags", "uint8")
 """The flags' entry, of messages that have one."""
+
+_MOST_KINDS = 4  # of messages: as many as there are groups of slots, and one more
 
 _SEQ = 8  # the tag of field 1, a varint: the number of every call and reply
 
@@ -81,12 +82,17 @@ class Layout:
         for (_, _, content), (_, size, _, tensor), entry in zip(
             self._fixed, self._rows, entries, strict=False
         ):
-            given = entry if isinstance(entry, bytes) else encode_array(tensor, entry)
-            if len(given) != size:
+            rows: Any = entry
+            if isinstance(entry, bytes):
+                fits = len(entry) == size
+            else:
+                rows = np.ascontiguousarray(entry, tensor.wire_dtype)
+                fits = rows.nbytes == size
+            if not fits:
                 return None
-            parts += content, given
+            parts += content, rows
         parts.append(self._fixed[-1][2])
-        return b"".join(parts)
+        return b"".join(parts)  # the only copy of the rows
 
 
 def _filled(message: Any, part: Any, byte: int) -> bytes:
@@ -104,26 +110,41 @@ def _filled(message: Any, part: Any, byte: int) -> bytes:
 
 
 class Repeats:
-    """The layout of the last kind of message that came twice in a row."""
+    """The layouts of the last few kinds of messages: groups of slots take turns."""
 
     def __init__(self) -> None:
-        self.layout: Layout | None = None
-        self.like: Any = None  # what the caller keeps of a message of this layout
-        self._kind: object = None
-        self._came = 0  # how often in a row
+        # By kind, the oldest first: its layout, and what the caller keeps of a message of it.
+        # None: such a message came once.
+        self._kinds: dict[Hashable, tuple[Layout, Any] | None] = {}
+
+    def layout(self, kind: Hashable) -> Layout | None:
+        """The layout of a kind of messages, if such a message came twice."""
+        known = self._kinds.get(kind)
+        return None if known is None else known[0]
+
+    def read(self, message: bytes, at: int) -> tuple[Any, list[Array]] | None:
+        """What the caller keeps of messages like this one, and its rows; None of another one.
+
+        `at` is where its number ends.
+        """
+        for known in self._kinds.values():
+            if known is not None and (arrays := known[0].read(message, at)) is not None:
+                return known[1], arrays
+        return None
 
     def see(
         self,
-        kind: object,
+        kind: Hashable,
         like: Any,
         message: Any,
         part: Any,
         tensors: Sequence[TensorSpec],
         rows: int,
     ) -> None:
-        """A message has come, or is sent, that is not of the layout. It is overwritten."""
-        if kind != self._kind:
-            self._kind, self._came = kind, 0
-        self._came += 1
-        if self._came == 2 and rows and all(tensor.row_bytes for tensor in tensors):
-            self.layout, self.like = Layout(message, part, tensors, rows), like
+        """A message has come, or is sent, that is of no layout. It is overwritten."""
+        if kind not in self._kinds:
+            if len(self._kinds) == _MOST_KINDS:
+                del self._kinds[next(iter(self._kinds))]
+            self._kinds[kind] = None
+        elif rows and all(tensor.row_bytes for tensor in tensors):
+            self._kinds[kind] = Layout(message, part, tensors, rows), like
