@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 from typer import Option
@@ -28,7 +27,7 @@ from glue_server.commands.options import (
 )
 from glue_server.console import say
 from glue_server.peers.hub import ROLES, Hub
-from glue_server.peers.run_process import RunSettings, told_tls
+from glue_server.peers.run_process import RunSettings
 from glue_server.peers.run_processes import RunProcesses, host_of, read_ports
 from glue_server.processes.interrupts import uninterrupted, wait_for_interrupt
 from glue_server.routines.seeds import check_secret
@@ -162,9 +161,9 @@ def glue(
             reconnect_window_s=reconnect_window_s,
             transport=transport or "auto",
             open_unix_socket=bool(open_unix_socket),
-            timeouts=asdict(timeouts),
+            timeouts=timeouts,
             secret=secret,
-            tls=told_tls(secure) if ports and secure else None,  # else peers come through us
+            tls=secure if ports else None,  # else peers come through us
         )
         begin = RunProcesses(
             settings, host=host_of(listen), public_host=host_of(advertise or listen), ports=ports
