@@ -19,16 +19,15 @@ import numpy as np
 from env_adapters import Cell, SuiteName
 from glue_server.environment.shared_memory import SharedArrays
 from glue_server.environment.worker_process import (
+    DONE,
     TO_WORKER,
     CannotBuild,
     CanPlay,
     CleanUp,
-    Done,
     DoneWithFaults,
     Init,
     Routine,
     RoutineReply,
-    Step,
     StepAndStart,
     ToWorker,
 )
@@ -87,8 +86,8 @@ class _Worker:
         while True:
             message = self._channel.receive()
             match message:
-                case Step(slots):
-                    self._play(slots, {})
+                case bytes():
+                    self._play(message, {})
                 case StepAndStart(slots, starts):
                     self._play(slots, dict(starts))
                 case Routine(call):
@@ -110,7 +109,7 @@ class _Worker:
         self._shared.put_played(play, played)
         faults = tuple((slot, what, slot in played.illegal) for slot, what in played.faults.items())
         is_fine = not (faults or played.outside)
-        self._channel.send(Done() if is_fine else DoneWithFaults(faults, played.outside))
+        self._channel.send(DONE if is_fine else DoneWithFaults(faults, played.outside))
 
     def _carry_out(self, call: bytes) -> None:
         """A routine of one slot: its state, or its random seed."""

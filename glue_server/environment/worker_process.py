@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import ClassVar, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from env_adapters import Cell, SuiteName
 from glue_server.processes.child import Child
@@ -37,17 +37,8 @@ class Init:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A Play in which no episode begins; its actions are in the shared memory."""
-
-    bare: ClassVar[bool] = True
-
-    slots: bytes  # that take a step, uint32
-
-
-@dataclass(frozen=True, slots=True)
 class StepAndStart:
-    """A Play in which episodes begin."""
+    """A Play in which episodes begin; its actions are in the shared memory."""
 
     slots: bytes  # that take a step, uint32
     starts: tuple[tuple[int, Cell], ...]  # slot, and the episode that begins
@@ -65,8 +56,8 @@ class CleanUp:
     """env_cleanup; nobody waits for it."""
 
 
-ToWorker: TypeAlias = SuiteName | Init | Step | StepAndStart | Routine | CleanUp
-"""SuiteName comes first, and once."""
+ToWorker: TypeAlias = SuiteName | Init | bytes | StepAndStart | Routine | CleanUp
+"""SuiteName comes first, and once. Bytes are the slots of a Play in which no episode begins."""
 
 TO_WORKER: Codec[ToWorker] = Codec(ToWorker)
 
@@ -97,16 +88,13 @@ class CannotBuild:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
-    """A Play was played; what came of it is in the shared memory."""
-
-    bare: ClassVar[bool] = True
+DONE = b""
+"""A Play was played, and nothing was wrong; what came of it is in the shared memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class DoneWithFaults:
-    """As `Done`, and something was wrong; see Played."""
+    """As `DONE`, but something was wrong; see Played."""
 
     faults: tuple[tuple[int, str, bool], ...]  # slot, what, whether an illegal action caused it
     outside: int
@@ -119,7 +107,9 @@ class RoutineReply:
     reply: bytes  # an EnvironmentReply of the protocol
 
 
-FromWorker: TypeAlias = CanPlay | CannotBuild | Done | DoneWithFaults | RoutineReply
+FromWorker: TypeAlias = CanPlay | CannotBuild | bytes | DoneWithFaults | RoutineReply
+"""Bytes are `DONE`."""
+
 _FROM_WORKER: Codec[FromWorker] = Codec(FromWorker)
 
 
@@ -285,8 +275,8 @@ class WorkerProcess:
         """Ask for a Play, whose actions are in the shared arrays. Raises OSError: it is gone."""
         self._silence.asked()
         slots = play.slots.tobytes()
-        starts = tuple(play.starts.items())
-        self._child.send(StepAndStart(slots, starts) if starts else Step(slots))
+        starts = play.starts
+        self._child.send(StepAndStart(slots, tuple(starts.items())) if starts else slots)
 
     def receive(self) -> WorkerFaults:
         """The faults of the oldest Play; the rest is in the shared arrays.
@@ -296,7 +286,7 @@ class WorkerProcess:
         answer = self._child.receive()
         self._silence.answered()
         match answer:
-            case Done():
+            case bytes():
                 return WorkerFaults()
             case DoneWithFaults(faults, outside):
                 found = {slot: what for slot, what, _ in faults}

@@ -4,8 +4,8 @@ On a socket a message is two lengths (uint32, big-endian), a JSON head and a bin
 is the name of the dataclass and the values of its fields, in their order; a dataclass within is a
 list of values. Bytes are in the body, one block after another: the head has their lengths.
 
-One message for each end, which goes at every step, may be `bare`: it has no head, and its body is
-its one field, if it has any. JSON would cost too much there.
+Bytes alone may be a message, too: the one that goes at every step. It has no head, as JSON would
+cost too much there.
 """
 
 from __future__ import annotations
@@ -42,10 +42,8 @@ class UnknownMessage(AssertionError):
 
 def encoded(message: object) -> bytes:
     """A message as bytes: its lengths, head and body."""
-    kind: Any = type(message)
-    if hasattr(kind, "bare"):
-        body = b"".join(_values(kind)(message))
-        return LENGTHS.pack(0, len(body)) + body
+    if isinstance(message, bytes):
+        return LENGTHS.pack(0, len(message)) + message
     blocks: list[bytes] = []
 
     def as_json(value: Any) -> object:
@@ -55,7 +53,7 @@ def encoded(message: object) -> bytes:
         blocks.append(value)
         return len(value)
 
-    head = json.dumps([kind.__name__, message], default=as_json).encode()
+    head = json.dumps([type(message).__name__, message], default=as_json).encode()
     return b"".join([LENGTHS.pack(len(head), sum(map(len, blocks))), head, *blocks])
 
 
@@ -68,22 +66,22 @@ class Codec(Generic[M]):
     """Decodes the messages that one end of a channel may receive."""
 
     def __init__(self, *messages: Any) -> None:
-        """Each is a dataclass or a union of some; the one with a variable `bare` is bare."""
+        """Each is a dataclass, bytes or a union of some. Raises TypeError for other fields."""
         kinds: list[Any] = [kind for each in messages for kind in get_args(each) or [each]]
-        self._readers = {kind.__name__: _reader(kind) for kind in kinds}
-        self._bare = next((kind for kind in kinds if hasattr(kind, "bare")), None)
-        self._takes_body = self._bare is not None and bool(_names(self._bare))
+        self._readers = {kind.__name__: _reader(kind) for kind in kinds if kind is not bytes}
+        self._takes_bytes = bytes in kinds
 
     def decode(self, head: memoryview, body: memoryview) -> M:
         """Decode a message's head and body. Raises UnknownMessage."""
-        if not head and self._bare is not None and (self._takes_body or not body):
-            bare: M = self._bare(bytes(body)) if self._takes_body else self._bare()
-            return bare
+        message: M
+        if self._takes_bytes and not head:
+            message = bytes(body)  # type: ignore[assignment] # M is a union with it
+            return message
         name = None
         try:
             name, values = json.loads(bytes(head))
             blocks = _Blocks(body)
-            message: M = self._readers[name](values, blocks)
+            message = self._readers[name](values, blocks)
             blocks.check_end()
         except (ValueError, KeyError, TypeError) as error:
             is_known = isinstance(name, str) and name in self._readers

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -46,23 +46,7 @@ class Everything:
     free: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Bare:
-    """Goes at every step."""
-
-    bare: ClassVar[bool] = True
-
-    rows: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Nothing:
-    """Has no field."""
-
-    bare: ClassVar[bool] = True
-
-
-CODEC: Codec[Everything | Part | Bare] = Codec(Everything | Part | Bare)
+CODEC: Codec[Everything | Part | bytes] = Codec(Everything | Part | bytes)
 SOME = Everything("a", 1.5, True, Colour.BLUE, "no", None, (1, "b"), (), {}, None)
 
 
@@ -97,16 +81,15 @@ JSON = st.recursive(
         free=JSON,
     )
     | PARTS
-    | st.builds(Bare, rows=st.binary())
+    | st.binary()
 )
 def test_what_is_sent_arrives(message: object) -> None:
     assert decoded(encoded(message)) == message
 
 
-def test_a_bare_message_has_no_head() -> None:
-    assert encoded(Bare(b"rows")) == LENGTHS.pack(0, 4) + b"rows"
-    assert encoded(Nothing()) == LENGTHS.pack(0, 0)
-    assert decoded(encoded(Nothing()), Codec(Nothing)) == Nothing()
+def test_bytes_alone_have_no_head() -> None:
+    assert encoded(b"rows") == LENGTHS.pack(0, 4) + b"rows"
+    assert encoded(b"") == bytes(8)
 
 
 def framed(head: bytes, body: bytes = b"") -> bytes:
@@ -151,11 +134,9 @@ def test_a_strange_or_malformed_message_is_an_error(sent: bytes) -> None:
         decoded(sent)
 
 
-def test_without_a_bare_message_an_empty_head_is_an_error() -> None:
+def test_bytes_alone_are_an_error_where_they_are_not_wanted() -> None:
     with pytest.raises(UnknownMessage):
         decoded(framed(b"", b"rows"), Codec(Part))
-    with pytest.raises(UnknownMessage):
-        decoded(framed(b"", b"rows"), Codec(Nothing))
 
 
 def test_an_error_shows_no_value() -> None:
