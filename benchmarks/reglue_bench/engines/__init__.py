@@ -5,14 +5,15 @@ from reglue_bench.engines.engine import Engine
 from reglue_bench.engines.here import HereEngine
 from reglue_bench.engines.players import LocalPlayers, Players
 from reglue_bench.engines.ray import RayPlayers
-from reglue_bench.engines.shard import ShardTold
+from reglue_bench.engines.shard import FromShard, ShardSettings
 
 __all__ = [
     "DealingEngine",
     "Engine",
+    "FromShard",
     "HereEngine",
     "LocalPlayers",
     "Players",
     "RayPlayers",
-    "ShardTold",
+    "ShardSettings",
 ]
