@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -12,7 +11,7 @@ from glue_server.commands.flags import takes
 from glue_server.console import say
 from glue_server.host_settings import HOSTING, HostSettings, TimeSettings, flag, read, token_flag
 from glue_server.peers.hub import ROLES, Hub
-from glue_server.peers.run_process import RunSettings, told_tls
+from glue_server.peers.run_process import RunSettings
 from glue_server.peers.run_processes import RunProcesses, host_of, read_ports
 from glue_server.processes.interrupts import uninterrupted, wait_for_interrupt
 from glue_server.routines.seeds import check_secret
@@ -140,9 +139,9 @@ def _serve_in_processes(settings: HubSettings) -> None:
         reconnect_window_s=settings.reconnect_window,
         transport=settings.transport,
         open_unix_socket=settings.open_unix_socket,
-        timeouts=asdict(settings.timeouts),
+        timeouts=settings.timeouts,
         secret=settings.secret,
-        tls=told_tls(tls) if ports and tls else None,  # else peers come through us
+        tls=tls if ports else None,  # else peers come through us
     )
     begin = RunProcesses(
         of_runs,

@@ -1,9 +1,9 @@
-"""What the glue and its workers exchange: memory that they share, and frames that say when.
+"""The memory that the glue and its workers share; their messages say when something is there.
 
-The memory has rows of each slot for all that a step moves. The glue writes a slot's action and
+It has rows of each slot for all that a step moves. The glue writes a slot's action and
 reads the answer after the worker said that it is there; the worker's worlds write their answers
 into it directly. A slot has one Play under way at a time, so nobody waits for a lock, and what a
-worker wrote outlives it. Rewards and observations are in no frame, so that no float loses a bit.
+worker wrote outlives it. Rewards and observations are in no message, so that no float loses a bit.
 """
 
 from __future__ import annotations
@@ -11,18 +11,13 @@ from __future__ import annotations
 import math
 import mmap
 import os
-import socket
 import tempfile
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from env_adapters import Cell
-from glue_server.processes.frames import write_frame
 from reglue.environments.environment import Worlds
-from reglue.messages.agent import Phase
 from reglue.messages.environment import Play, Played, Slots
 from reglue.spec import Array, TaskSpec
 
@@ -114,34 +109,6 @@ class SharedArrays:
             outside=outside,
             is_fresh=True,
         )
-
-
-def write_play(channel: socket.socket, play: Play) -> None:
-    """Ask for a Play whose actions are in the shared arrays. Raises OSError: it is gone."""
-    starts = [
-        (
-            slot,
-            cell.task,
-            cell.variant,
-            cell.seed,
-            cell.repeat,
-            int(cell.phase),
-            cell.steps,
-            cell.seeds_reset,
-        )
-        for slot, cell in play.starts.items()
-    ]
-    write_frame(channel, {"starts": starts} if starts else {}, play.slots.tobytes())
-
-
-def play_of(head: Mapping[str, Any], body: memoryview, shared: SharedArrays) -> Play:
-    """The Play that a frame asks for."""
-    slots = np.frombuffer(body, np.uint32)
-    starts = {
-        slot: Cell(task, variant, seed, repeat, Phase(phase), steps, resets)
-        for slot, task, variant, seed, repeat, phase, steps, resets in head.get("starts", ())
-    }
-    return Play(slots, shared.actions(slots), starts)
 
 
 def _places(spec: TaskSpec) -> list[_Place]:

@@ -1,7 +1,7 @@
 """A worker process: holds the environments of some slots, started by `WorkersPort`.
 
-`python -m glue_server.environment.worker FD PARENT` talks frames over the inherited socket FD and
-ends when the other end closes it, or the process PARENT ends (see children.die_with).
+`python -m glue_server.environment.worker FD PARENT` receives messages from the inherited socket FD
+and ends when the other end closes it, or the process PARENT ends (see children.die_with).
 """
 
 from __future__ import annotations
@@ -12,11 +12,27 @@ import os
 import socket
 import sys
 import traceback
+from collections.abc import Mapping
 
-from env_adapters import SuiteName
-from glue_server.environment.shared_memory import SharedArrays, play_of
-from glue_server.processes.children import die_with, leave_after
-from glue_server.processes.frames import read_frame, write_frame
+import numpy as np
+
+from env_adapters import Cell, SuiteName
+from glue_server.environment.shared_memory import SharedArrays
+from glue_server.environment.worker_process import (
+    DONE,
+    TO_WORKER,
+    CannotBuild,
+    CanPlay,
+    CleanUp,
+    DoneWithFaults,
+    Init,
+    Routine,
+    RoutineReply,
+    StepAndStart,
+    ToWorker,
+)
+from glue_server.processes.child import Channel, inherited_channel
+from glue_server.processes.message_codec import unexpected
 from reglue.environments.environment import Worlds, fault_text
 from reglue.environments.environment_dispatch import play_environment
 from reglue.errors import UsageError
@@ -31,17 +47,15 @@ log = logging.getLogger("reglue")
 
 
 def main() -> None:
-    """Build the suite that the first frame names, then play until the parent is gone."""
-    channel, parent = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2])
-    del sys.argv[1:]  # a user's module may parse it
-    die_with(parent)
+    """Build the suite that the first message names, then play until the parent is gone."""
+    channel = inherited_channel(TO_WORKER, listens=False)
     _yield_to_glue()
-    if not parent:
-        leave_after(channel)
     worker = None
     with contextlib.suppress(EOFError, OSError):
-        head, _ = read_frame(channel)
-        worker = _Worker(channel, SuiteName(head["factory"], head["config"]))
+        suite = channel.receive()
+        if not isinstance(suite, SuiteName):
+            raise unexpected(suite)
+        worker = _Worker(channel, suite)
         worker.serve()
     if worker is not None and worker.worlds is not None:
         worker.worlds.env_cleanup()
@@ -59,33 +73,42 @@ def _yield_to_glue() -> None:
 
 
 class _Worker:
-    """Answers the frames of its parent."""
+    """Answers the messages of its parent."""
 
-    def __init__(self, channel: socket.socket, suite: SuiteName) -> None:
+    def __init__(self, channel: Channel[ToWorker], suite: SuiteName) -> None:
         self.worlds: Worlds | None = None
         self._channel = channel
         self._suite = suite
         self._shared: SharedArrays
 
     def serve(self) -> None:
-        """Answer frame by frame. Raises EOFError or OSError when the parent is gone."""
+        """Answer message by message. Raises EOFError or OSError when the parent is gone."""
         while True:
-            head, body = read_frame(self._channel)
-            if "cleanup" in head and self.worlds is not None:
-                self.worlds.env_cleanup()
-            elif "routine" in head:
-                self._carry_out(bytes(body))
-            elif "slots" not in head:
-                self._play(play_of(head, body, self._shared))
-            elif not self._init(head["slots"]):
-                return
+            message = self._channel.receive()
+            match message:
+                case bytes():
+                    self._play(message, {})
+                case StepAndStart(slots, starts):
+                    self._play(slots, dict(starts))
+                case Routine(call):
+                    self._carry_out(call)
+                case CleanUp():
+                    if self.worlds is not None:
+                        self.worlds.env_cleanup()
+                case Init(slots):
+                    if not self._init(slots):
+                        return
+                case SuiteName():
+                    raise unexpected(message)
 
-    def _play(self, play: Play) -> None:
+    def _play(self, slots: bytes, starts: Mapping[int, Cell]) -> None:
         assert self.worlds is not None, "init comes first"
+        places = np.frombuffer(slots, np.uint32)
+        play = Play(places, self._shared.actions(places), starts)
         played = self._shared.answer(play, self.worlds)
-        faults = [(slot, what, slot in played.illegal) for slot, what in played.faults.items()]
-        said = {"faults": faults, "outside": played.outside}
-        write_frame(self._channel, said if faults or played.outside else {})
+        faults = tuple((slot, what, slot in played.illegal) for slot, what in played.faults.items())
+        is_fine = not (faults or played.outside)
+        self._channel.send(DONE if is_fine else DoneWithFaults(faults, played.outside))
 
     def _carry_out(self, call: bytes) -> None:
         """A routine of one slot: its state, or its random seed."""
@@ -98,7 +121,8 @@ class _Worker:
         except Exception as error:  # the edge of somebody's world
             log.exception("the environment failed")
             reply = Fault(fault_text(error))
-        write_frame(self._channel, {}, encode_environment_reply(0, reply, spec).SerializeToString())
+        encoded = encode_environment_reply(0, reply, spec).SerializeToString()
+        self._channel.send(RoutineReply(encoded))
 
     def _init(self, slots: int) -> bool:
         """env_init, and the memory that comes for it; False where the suite cannot be built.
@@ -109,21 +133,21 @@ class _Worker:
             with collecting_seldom():
                 self.worlds = worlds = self.worlds or Worlds(self._suite.build())
                 worlds.spec = worlds.env_init(slots)
-                spec = spec_to_bytes(worlds.spec)
-                ready = {
-                    "variants": dict(worlds.variants),
-                    "restores": worlds.restores,
-                    "portable": worlds.portable,
-                    "seeds": worlds.seeds,
-                    "standardizes": worlds.standardizes,
-                    "tells_success": worlds.tells_success,
-                    "raw_actions": worlds.raw_actions,
-                }
+                ready = CanPlay(
+                    spec=spec_to_bytes(worlds.spec),
+                    variants=dict(worlds.variants),
+                    restores=worlds.restores,
+                    portable=worlds.portable,
+                    seeds=worlds.seeds,
+                    standardizes=worlds.standardizes,
+                    tells_success=worlds.tells_success,
+                    raw_actions=worlds.raw_actions,
+                )
         except Exception as error:  # noqa: BLE001 - the edge of somebody's suite
-            write_frame(self._channel, {"refused": _reason(self._suite, error)})
+            self._channel.send(CannotBuild(_reason(self._suite, error)))
             return False
-        write_frame(self._channel, ready, spec)
-        _, descriptors, _, _ = socket.recv_fds(self._channel, 1, 1)
+        self._channel.send(ready)
+        _, descriptors, _, _ = socket.recv_fds(self._channel.socket, 1, 1)
         if not descriptors:
             raise EOFError("the other end closed")
         try:

@@ -1,23 +1,19 @@
-"""One worker: its process, and our end of its channel."""
+"""One worker: its process, and the messages between it and the glue."""
 
 from __future__ import annotations
 
 import contextlib
 import math
-import os
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol, TypeAlias
 
-from env_adapters import SuiteName
-from glue_server.environment.shared_memory import write_play
-from glue_server.processes.children import death_words, end_all, parent_to_die_with, python_path
-from glue_server.processes.frames import read_frame, write_frame
+from env_adapters import Cell, SuiteName
+from glue_server.processes.child import Child
+from glue_server.processes.message_codec import Codec, unexpected
 from reglue.errors import EnvironmentFault, UsageError
 from reglue.messages.environment import (
     EnvironmentCall,
@@ -29,9 +25,92 @@ from reglue.v1 import environment_pb2 as pb
 from reglue.wire.environment import decode_environment_reply, encode_environment_call
 from reglue.wire.specs import spec_from_bytes
 
-_STDERR = 2
 _DIES_S = 1.0  # how long one whose channel is closed may take to exit
 MOST_S = 1e8  # three years: sockets know no longer limit
+
+
+@dataclass(frozen=True, slots=True)
+class Init:
+    """env_init. `CanPlay` answers, then comes the shared memory's descriptor, or `CannotBuild`."""
+
+    slots: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepAndStart:
+    """A Play in which episodes begin; its actions are in the shared memory."""
+
+    slots: bytes  # that take a step, uint32
+    starts: tuple[tuple[int, Cell], ...]  # slot, and the episode that begins
+
+
+@dataclass(frozen=True, slots=True)
+class Routine:
+    """A routine of one slot, which a `RoutineReply` answers."""
+
+    call: bytes  # an EnvironmentCall of the protocol
+
+
+@dataclass(frozen=True, slots=True)
+class CleanUp:
+    """env_cleanup; nobody waits for it."""
+
+
+ToWorker: TypeAlias = SuiteName | Init | bytes | StepAndStart | Routine | CleanUp
+"""SuiteName comes first, and once. Bytes are the slots of a Play in which no episode begins."""
+
+TO_WORKER: Codec[ToWorker] = Codec(ToWorker)
+
+
+@dataclass(frozen=True, slots=True)
+class CanPlay:
+    """An EnvironmentReady, with its spec encoded."""
+
+    spec: bytes
+    variants: Mapping[str, int]
+    restores: bool
+    portable: bool
+    seeds: bool
+    standardizes: bool
+    tells_success: bool
+    raw_actions: bool
+
+    @property
+    def ready(self) -> EnvironmentReady:
+        """As it was encoded."""
+        return EnvironmentReady(**(asdict(self) | {"spec": spec_from_bytes(self.spec)}))
+
+
+@dataclass(frozen=True, slots=True)
+class CannotBuild:
+    """The suite cannot be built; the worker ends."""
+
+    why: str
+
+
+DONE = b""
+"""A Play was played, and nothing was wrong; what came of it is in the shared memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class DoneWithFaults:
+    """As `DONE`, but something was wrong; see Played."""
+
+    faults: tuple[tuple[int, str, bool], ...]  # slot, what, whether an illegal action caused it
+    outside: int
+
+
+@dataclass(frozen=True, slots=True)
+class RoutineReply:
+    """Answers a `Routine`."""
+
+    reply: bytes  # an EnvironmentReply of the protocol
+
+
+FromWorker: TypeAlias = CanPlay | CannotBuild | bytes | DoneWithFaults | RoutineReply
+"""Bytes are `DONE`."""
+
+_FROM_WORKER: Codec[FromWorker] = Codec(FromWorker)
 
 
 @dataclass(slots=True)
@@ -41,16 +120,6 @@ class WorkerFaults:
     faults: dict[int, str] = field(default_factory=dict)
     illegal: set[int] = field(default_factory=set)
     outside: int = 0
-
-    @classmethod
-    def of(cls, head: Mapping[str, Any]) -> WorkerFaults:
-        """Those of a frame's head, which has none as a rule."""
-        found = cls(outside=head.get("outside", 0))
-        for slot, what, is_illegal in head.get("faults", ()):
-            found.faults[slot] = what
-            if is_illegal:
-                found.illegal.add(slot)
-        return found
 
     def add(self, others: WorkerFaults) -> None:
         """Those of another worker."""
@@ -147,12 +216,15 @@ class WorkerProcess:
     """
 
     def __init__(self, suite: SuiteName, log_file: Path | None, *, timeout_s: float) -> None:
-        self._timeout_s = min(timeout_s, MOST_S)
         self._silence = Silence(timeout_s)
-        self.channel, theirs = socket.socketpair()
-        with theirs:
-            self.process = _spawn(theirs.fileno(), log_file)
-        self._ask({"factory": suite.factory, "config": dict(suite.config)})
+        self._child = Child(
+            "glue_server.environment.worker",
+            _FROM_WORKER,
+            silence_s=min(timeout_s, MOST_S),
+            log_file=log_file,
+            prints_to_stderr=True,
+        )
+        self._ask(SuiteName(suite.factory, dict(suite.config)))
 
     @property
     def name(self) -> str:
@@ -162,7 +234,7 @@ class WorkerProcess:
     @property
     def pid(self) -> int:
         """The process id."""
-        return self.process.pid
+        return self._child.pid
 
     @property
     def left_s(self) -> float:
@@ -171,94 +243,83 @@ class WorkerProcess:
 
     def filenos(self) -> Sequence[int]:
         """Of its channel."""
-        return (self.channel.fileno(),)
+        return (self._child.fileno(),)
 
     def init(self, slots: int) -> None:
         """Ask for env_init; `ready` waits for it, `share` comes next."""
-        self._ask({"slots": slots})
+        self._ask(Init(slots))
 
     def ready(self, timeout_s: float) -> EnvironmentReady:
         """The answer to `init`. Raises UsageError, EnvironmentFault."""
-        self.channel.settimeout(timeout_s)
         try:
-            head, body = read_frame(self.channel)
+            answer = self._child.receive(timeout_s)
         except TimeoutError as error:
             what = f"a worker had not built its suite within {timeout_s:g} s"
             raise EnvironmentFault(what) from error
         except (EOFError, OSError) as error:
             raise EnvironmentFault("a worker died before it had built its suite") from error
-        self.channel.settimeout(self._timeout_s)
-        if "refused" in head:
-            raise UsageError(head["refused"])
-        return EnvironmentReady(spec_from_bytes(bytes(body)), **head)
+        match answer:
+            case CanPlay():
+                return answer.ready
+            case CannotBuild(why):
+                raise UsageError(why)
+            case _:
+                raise unexpected(answer)
 
     def share(self, memory: int) -> None:
         """Hand over the shared memory, by its descriptor."""
         with contextlib.suppress(OSError):  # dead already: a Play finds out
-            socket.send_fds(self.channel, [b"\0"], [memory])
+            socket.send_fds(self._child.socket, [b"\0"], [memory])
 
     def send(self, play: Play) -> None:
         """Ask for a Play, whose actions are in the shared arrays. Raises OSError: it is gone."""
         self._silence.asked()
-        write_play(self.channel, play)
+        slots = play.slots.tobytes()
+        starts = play.starts
+        self._child.send(StepAndStart(slots, tuple(starts.items())) if starts else slots)
 
     def receive(self) -> WorkerFaults:
         """The faults of the oldest Play; the rest is in the shared arrays.
 
         Raises EOFError or OSError if the worker is gone.
         """
-        head, _ = read_frame(self.channel)
+        answer = self._child.receive()
         self._silence.answered()
-        return WorkerFaults.of(head)
+        match answer:
+            case bytes():
+                return WorkerFaults()
+            case DoneWithFaults(faults, outside):
+                found = {slot: what for slot, what, _ in faults}
+                illegal = {slot for slot, _, is_illegal in faults if is_illegal}
+                return WorkerFaults(found, illegal, outside)
+            case _:
+                raise unexpected(answer)
 
     def ask(self, call: EnvironmentCall) -> EnvironmentReply:
         """Have a routine of one slot carried out. Raises EOFError or OSError: it is gone."""
-        write_frame(
-            self.channel,
-            {"routine": True},
-            encode_environment_call(0, call, None).SerializeToString(),
-        )
-        _, body = read_frame(self.channel)
-        message = pb.EnvironmentReply.FromString(bytes(body))
+        self._child.send(Routine(encode_environment_call(0, call, None).SerializeToString()))
+        answer = self._child.receive()
+        if not isinstance(answer, RoutineReply):
+            raise unexpected(answer)
+        message = pb.EnvironmentReply.FromString(answer.reply)
         return decode_environment_reply(message, call, None)
 
     def cleanup(self) -> None:
         """Let it close its environments; nobody waits for that."""
-        self._ask({"cleanup": True})
+        self._ask(CleanUp())
 
     def leave(self) -> None:
         """Close its channel."""
-        self.channel.close()
+        self._child.leave()
 
     def death(self) -> str:
         """Its exit code or signal."""
-        return death_words(self.process, _DIES_S)
+        return self._child.death(_DIES_S)
 
     def end(self, within_s: float) -> None:
         """Wait until it has ended; kill it after that time."""
-        end_all([self.process], within_s=within_s)
+        self._child.end(within_s)
 
-    def _ask(self, head: Mapping[str, Any]) -> None:
+    def _ask(self, message: ToWorker) -> None:
         with contextlib.suppress(OSError):  # dead already: `ready` says so
-            write_frame(self.channel, head)
-
-
-def _spawn(descriptor: int, log_file: Path | None) -> subprocess.Popen[bytes]:
-    """Start a worker: no fork of our state, no share in the terminal's Ctrl-C."""
-    if log_file:
-        log_file.touch(mode=0o600)
-    parent = str(parent_to_die_with())
-    output = log_file.open("ab") if log_file else None
-    try:
-        return subprocess.Popen(
-            [sys.executable, "-P", "-m", "glue_server.environment.worker", str(descriptor), parent],
-            pass_fds=[descriptor],
-            stdin=subprocess.DEVNULL,
-            stdout=output or _STDERR,
-            stderr=output or _STDERR,
-            env=os.environ | python_path(),
-            start_new_session=True,
-        )
-    finally:
-        if output:
-            output.close()
+            self._child.send(message)

@@ -21,7 +21,7 @@ from glue_server.environment.worker_process import (
     WorkerProcess,
     end_at_once,
 )
-from glue_server.processes.children import end_together
+from glue_server.processes.child import end_together
 from glue_server.processes.interrupts import hurried
 from glue_server.timeouts import Timeouts
 from reglue.errors import BadReply, EnvironmentFault, NotSupported, UsageError

@@ -6,11 +6,10 @@ import re
 import secrets
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import replace
 
-from glue_server.peers.run_process import RunSettings
-from glue_server.processes.channel import ChannelProcess
-from glue_server.processes.frames import read_frame, write_frame
+from glue_server.peers.run_process import FROM_RUN, CannotListen, Listening, RunSettings
+from glue_server.processes.child import Child
 from reglue.errors import UsageError, setting
 from reglue.net.join_string import JoinString, join_string, split_address
 
@@ -73,30 +72,29 @@ class RunProcesses:
         return process
 
 
-class RunningProcess(ChannelProcess):
+class RunningProcess(Child[Listening | CannotListen]):
     """This end of a run's process, which starts at once, by a thread that stays."""
 
     join_string: JoinString
     public_address: str
 
     def __init__(self, settings: RunSettings) -> None:
-        super().__init__("glue_server.peers.run_process", thread_stays=True)
+        super().__init__("glue_server.peers.run_process", FROM_RUN, thread_stays=True)
         self._settings = settings
 
     def wait_until_it_listens(self, public_host: str) -> None:
         """Wait until it listens. Raises UsageError if it cannot, dies or takes too long."""
-        self.channel.settimeout(_START_S)
         try:
-            write_frame(self.channel, asdict(self._settings))
-            told, _ = read_frame(self.channel)
+            self.send(self._settings)
+            answer = self.receive(_START_S)
         except (EOFError, OSError) as error:
             self._give_up()
             what = f"a run's process died, or did not listen within {_START_S:g} s"
             raise UsageError(what) from error
-        if "refused" in told:
+        if isinstance(answer, CannotListen):
             self._give_up()
-            raise UsageError(told["refused"])
-        self.join_string = join_string(told["join_string"])
+            raise UsageError(answer.why)
+        self.join_string = join_string(answer.join_string)
         port = self.join_string.address.rpartition(":")[2]
         self.public_address = f"{public_host}:{port}" if public_host else ""
 

@@ -17,8 +17,7 @@ import sys
 import sysconfig
 import threading
 import time
-from collections.abc import Collection, Iterable, Sequence
-from typing import Protocol
+from collections.abc import Collection, Sequence
 
 _PR_SET_PDEATHSIG = 1  # of <linux/prctl.h>
 _KILL_S = 5.0  # how long the kernel may take to end what was killed
@@ -71,20 +70,6 @@ def bound(command: Sequence[str]) -> list[str]:
     if parent == 0:
         return list(command)
     return [sys.executable, "-I", "-S", __file__, str(parent), *command]
-
-
-class Leaving(Protocol):
-    """A process that has been told to leave."""
-
-    def end(self, within_s: float) -> None:
-        """Wait until it has ended; kill it after that time."""
-
-
-def end_together(processes: Iterable[Leaving], *, within_s: float) -> None:
-    """Wait for processes that are leaving, all at once; kill those that are there after that."""
-    deadline = time.monotonic() + within_s
-    for process in processes:
-        process.end(max(0.0, deadline - time.monotonic()))
 
 
 def end_all(processes: Collection[subprocess.Popen[bytes]], *, within_s: float) -> None:

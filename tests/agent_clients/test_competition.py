@@ -26,7 +26,7 @@ from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import Settings
 from reglue_competition.definition import FILE
 from reglue_competition.phases import Secrets
-from reglue_competition.runs.told import run_folder, transcript_file
+from reglue_competition.runs.submission import run_folder, transcript_file
 from reglue_competition.store import FINAL, Store, Submission
 from reglue_competition.transcript import Transcript, verify
 from tests.agent_clients.programs import ROOT, built

@@ -19,7 +19,7 @@ from reglue_bench.results.result import Result
 from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.phases import PlannedBenchmark, Secrets
 from reglue_competition.runs.hosted import Hosted
-from reglue_competition.runs.told import Benchmark
+from reglue_competition.runs.submission import Benchmark
 from reglue_competition.store import Run, Store
 from reglue_competition.store.database import sqlite_url
 from reglue_competition.store.migrate import migrate

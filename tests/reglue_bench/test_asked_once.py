@@ -10,6 +10,7 @@ import pytest
 from reglue_bench import Result
 from reglue_bench.evaluation import evaluate
 from reglue_bench.results.read_run import read_run
+from reglue_competition.runs.submission import Ended, RunEnded
 from reglue_competition.transcript import verify
 from tests.reglue_bench.perilous import RAW, Gambler, Perilous
 from tests.reglue_bench.toys import rows
@@ -94,15 +95,15 @@ def test_nor_in_a_competition_whose_transcript_says_what_happened(how: str, tmp_
     ).model_copy(update={"repeat_check": False})  # as a competition's are
     agent = Gambler(cheat=True)
     with playing(told(tmp_path, of_phase)) as process, joined(process.join_string, agent):
-        run = heard(process, "run")
-        assert heard(process, "ended")["status"] == "finished"
+        run = heard(process, RunEnded)
+        assert heard(process, Ended).status == "finished"
         process.let_go("thank you")
         process.end(20.0)
     assert len(set(agent.seeds)) == len(agent.seeds) == 12
     result = read_run(tmp_path / "0")
     wins = result.status_counts["ok"]
     assert result.status_counts == {"crashed": 12 - wins, "ok": wins}
-    assert run["score"] == pytest.approx(wins / 12)
+    assert run.score == pytest.approx(wins / 12)
     (transcript,) = (tmp_path / "transcripts").iterdir()
     verdict = verify(transcript, trust_code=True)
     assert verdict.stands, verdict.problem

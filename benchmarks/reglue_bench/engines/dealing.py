@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import select
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import assert_never
 
 from glue_server import Spent
 from glue_server.agent.repetition import Repetition
-from glue_server.processes.children import end_together
-from glue_server.processes.frames import read_frame, unknown_frame, write_frame
+from glue_server.processes.child import end_together, readable
 from glue_server.processes.interrupts import check_stop, hurried, uninterrupted
 from reglue.errors import (
     AgentAbandoned,
@@ -28,15 +26,36 @@ from reglue.errors import (
 from reglue_bench.engines.agent_pool import Losses
 from reglue_bench.engines.engine import Engine
 from reglue_bench.engines.players import Player, Players
-from reglue_bench.engines.shard import AsPlanned, ShardTold, outcome_of, played_of, todo_head
+from reglue_bench.engines.shard import (
+    AgentHere,
+    AgentLost,
+    AsPlanned,
+    Died,
+    EnvironmentFailed,
+    EpisodeEnded,
+    Farewell,
+    FromShard,
+    Isolation,
+    LogPart,
+    Machine,
+    Say,
+    Shard,
+    ShardOver,
+    ShardSettings,
+    ShardSpent,
+    StillPlaying,
+    UnitBegun,
+    UnitPlayed,
+    Unplaced,
+    Wrong,
+)
 from reglue_bench.procedures.procedure import Begin, Record, Todo, Todos, Watch
 
 MAX_DEATHS = 3
 """After how many deaths of processes, one after another, over one unit or before any, a run ends.
 """
 
-_LOOK_MS = 200  # how often `stop` is looked at
-_FRAME_S = 60.0  # how long a process may take to say the rest of a frame
+_LOOK_S = 0.2  # how often `stop` is looked at
 _LEAVE_S = 3.0  # how long processes may take to leave
 
 _FAULTS: dict[str, type[AgentFault]] = {
@@ -44,13 +63,9 @@ _FAULTS: dict[str, type[AgentFault]] = {
 }
 
 
-_Spent: TypeAlias = tuple[float, float, int, int]
-"""On agent and environment, seconds; steps that were executed; observations outside of a Box."""
-
-
 @dataclass(slots=True)
-class _Shard:
-    """Units that one agent plays."""
+class _Share:
+    """Units that one agent plays, and how far it is."""
 
     todo: Todos
     begun: set[int] = field(default_factory=set)  # units that are not recorded yet
@@ -67,10 +82,10 @@ class _Shard:
 class _Player:
     """A process, and what it plays."""
 
-    process: Player
+    process: Player[FromShard]
     machine: str = ""  # where it is; empty: it has not begun yet
-    shard: _Shard | None = None
-    spent: _Spent = (0.0, 0.0, 0, 0)
+    share: _Share | None = None
+    spent: ShardSpent = field(default_factory=ShardSpent)
 
 
 class DealingEngine(Engine):
@@ -82,8 +97,8 @@ class DealingEngine(Engine):
 
     def __init__(  # noqa: PLR0913 - what its session knows
         self,
-        players: Players,
-        told: Callable[[int], ShardTold],
+        players: Players[FromShard],
+        settings: Callable[[int], ShardSettings],
         agents: int,
         as_planned: AsPlanned,
         *,
@@ -95,16 +110,16 @@ class DealingEngine(Engine):
         note_event: Callable[[str], None],
         stop: threading.Event | None = None,
     ) -> None:
-        """`told` says what a process is to play, given its number from 1 on.
+        """`settings` are those of the process of a number, from 1 on.
 
-        Unit u is played by agent u mod `agents`. `isolate` is told what keeps each agent from the
-        benchmark; `admit` is told its name, and raises for one that must not play; `note_machine`
-        is told the machine on which an agent plays; `note_event` is told that a process died and is
+        Unit u is played by agent u mod `agents`. `isolate` gets what keeps each agent from the
+        benchmark; `admit` gets its name, and raises for one that must not play; `note_machine`
+        gets the machine on which an agent plays; `note_event` hears that a process died and is
         replaced. What players elsewhere log is written to `folder`. Once `stop` is set, play is
         interrupted.
         """
         self._begun = players
-        self._told = told
+        self._settings = settings
         self._agents = agents
         self._as_planned = as_planned
         self._folder = folder
@@ -117,9 +132,9 @@ class DealingEngine(Engine):
         self._losses = Losses(say)
         self._said: set[str] = set()
         self._players: dict[int, _Player] = {}  # by number
-        self._gone: list[_Spent] = []  # what others had spent
+        self._gone: list[ShardSpent] = []  # what others had spent
         self._kept = 0  # agents that were not lost
-        self._waiting: deque[_Shard] = deque()  # that nobody plays
+        self._waiting: deque[_Share] = deque()  # that nobody plays
         self._never = 0  # processes that died before they began, one after another
         self._repetitions: list[Repetition] = []
         self._unplaced = 0  # players for which there is no core
@@ -128,17 +143,17 @@ class DealingEngine(Engine):
     def spent(self) -> Spent:
         """Over all processes."""
         each = self._each_spent()
-        return Spent(sum(of[0] for of in each), sum(of[1] for of in each))
+        return Spent(sum(of.agent_s for of in each), sum(of.environment_s for of in each))
 
     @property
     def executed(self) -> int:
         """By all processes, as of the last unit of each."""
-        return sum(of[2] for of in self._each_spent())
+        return sum(of.executed for of in self._each_spent())
 
     @property
     def outside(self) -> int:
         """In all processes, as of the last unit of each."""
-        return sum(of[3] for of in self._each_spent())
+        return sum(of.outside for of in self._each_spent())
 
     @property
     def repetitions(self) -> Sequence[Repetition]:
@@ -155,14 +170,14 @@ class DealingEngine(Engine):
         After what ends the run no process gets another; those at play finish theirs.
         """
         self._begin = begin
-        self._waiting.extend(map(_Shard, todo.dealt(self._agents)))
+        self._waiting.extend(map(_Share, todo.dealt(self._agents)))
         ending: ReglueError | None = None
         while True:
             try:
                 if not (busy := self._deal()):
                     break
-                for number in self._heard_from(busy):
-                    self._hear_or_end(number, record, watch)
+                for number in self._ready(busy):
+                    self._receive_or_end(number, record, watch)
             except (AgentFault, EnvironmentFault, UsageError) as error:
                 ending = ending or error
                 self._waiting.clear()
@@ -176,8 +191,7 @@ class DealingEngine(Engine):
     def close(self, reason: str) -> None:
         """End all processes, at the same time."""
         for player in self._players.values():
-            with suppress(OSError):
-                write_frame(player.process.channel, {"farewell": reason})
+            self._send(player, Farewell(reason))
             player.process.leave()
         processes = [player.process for player in self._players.values()]
         end_together(processes, within_s=hurried(_LEAVE_S))
@@ -185,15 +199,15 @@ class DealingEngine(Engine):
         self._gone = self._each_spent()
         self._players.clear()
 
-    def _each_spent(self) -> list[_Spent]:
+    def _each_spent(self) -> list[ShardSpent]:
         return [*self._gone, *(player.spent for player in self._players.values())]
 
     def _deal(self) -> Mapping[int, _Player]:
         """Give each idle process a shard, if there is one; those that play or begin."""
         for player in self._players.values():
-            if player.machine and player.shard is None and self._waiting:
-                player.shard = self._waiting.popleft()
-                self._tell(player, todo_head(player.shard.left))
+            if player.machine and player.share is None and self._waiting:
+                player.share = self._waiting.popleft()
+                self._send(player, Shard.of(player.share.left))
         begin = sum(not player.machine for player in self._players.values())
         for number in range(1, self._begun.most + 1):
             if number not in self._players and begin < len(self._waiting):
@@ -202,99 +216,95 @@ class DealingEngine(Engine):
                 with uninterrupted():  # or a process might be left behind
                     self._players[number] = _Player(self._begun.begin(number))
                 begin += 1
-        busy = {n: each for n, each in self._players.items() if each.shard or not each.machine}
-        return busy if self._waiting or any(each.shard for each in busy.values()) else {}
+        busy = {n: each for n, each in self._players.items() if each.share or not each.machine}
+        return busy if self._waiting or any(each.share for each in busy.values()) else {}
 
     @staticmethod
-    def _tell(player: _Player, head: Mapping[str, object], body: bytes = b"") -> None:
-        with suppress(OSError):  # it has died, which is heard soon
-            write_frame(player.process.channel, head, body)
+    def _send(player: _Player, message: Farewell | Shard | ShardSettings) -> None:
+        with suppress(OSError):  # it has died, which is received soon
+            player.process.send(message)
 
-    def _heard_from(self, busy: Mapping[int, _Player]) -> list[int]:
-        """The numbers of processes that have said something; waits for the first."""
-        poll = select.poll()
-        numbers = {player.process.channel.fileno(): number for number, player in busy.items()}
-        for descriptor in numbers:
-            poll.register(descriptor, select.POLLIN)
-        while not (ready := poll.poll(_LOOK_MS)):
+    def _ready(self, busy: Mapping[int, _Player]) -> list[int]:
+        """The numbers of processes that have sent something; waits for the first."""
+        numbers = {player.process: number for number, player in busy.items()}
+        while not (ready := readable(numbers, _LOOK_S)):
             check_stop(self._stop)
         check_stop(self._stop)
-        return [numbers[descriptor] for descriptor, _ in ready]
+        return [numbers[process] for process in ready]
 
-    def _hear_or_end(self, number: int, record: Record, watch: Watch) -> None:
-        """As `_hear`; what it raises ends the process too."""
+    def _receive_or_end(self, number: int, record: Record, watch: Watch) -> None:
+        """Receive a message; what its reader raises ends the process too."""
+        player = self._players[number]
         try:
-            self._hear(number, record, watch)
+            message: FromShard = player.process.receive()
+        except (EOFError, OSError):
+            message = Died(player.process.death(hurried(_LEAVE_S)))
+        try:
+            self._take(number, message, record, watch)
         except (AgentFault, EnvironmentFault, UsageError):
             if number in self._players:
                 self._end(number)
             raise
 
-    def _hear(  # noqa: PLR0915 - one flat match
-        self, number: int, record: Record, watch: Watch
+    def _take(  # noqa: PLR0915 - one flat match
+        self, number: int, message: FromShard, record: Record, watch: Watch
     ) -> None:
-        """What a process says next. Raises what ends the run."""
+        """Take in what a process sent. Raises what ends the run."""
         player = self._players[number]
-        try:
-            head, body = read_frame(player.process.channel)
-        except (EOFError, OSError):
-            self._died(number, player.process.death(hurried(_LEAVE_S)))
-            return
-        player.spent = tuple(head.get("spent", player.spent))
-        match head:
-            case {"outcome": outcome, "phase": phase}:
-                watch(outcome_of(outcome, self._as_planned), phase)
-            case {"played": played}:
-                assert player.shard is not None
-                todo, outcomes = played_of(played, body, self._as_planned)
-                if not player.shard.played:
+        if isinstance(message, EpisodeEnded | UnitPlayed | ShardOver | StillPlaying):
+            player.spent = message.spent
+        match message:
+            case EpisodeEnded(episode, phase):
+                watch(episode.outcome(self._as_planned), phase)
+            case UnitPlayed(attempt, episodes):
+                assert player.share is not None
+                todo = Todo(episodes[0].unit, attempt)
+                if not player.share.played:
                     self._note_machine(todo.unit % self._agents, player.machine)
-                player.shard.begun.discard(todo.unit)
-                player.shard.played.add(todo.unit)
-                record(todo, outcomes)
-            case {"begun": [unit, attempt]}:
-                assert player.shard is not None
-                player.shard.begun.add(unit)
+                player.share.begun.discard(todo.unit)
+                player.share.played.add(todo.unit)
+                record(todo, [each.outcome(self._as_planned) for each in episodes])
+            case UnitBegun(unit, attempt):
+                assert player.share is not None
+                player.share.begun.add(unit)
                 self._begin(Todo(unit, attempt))
-            case {"over": repetition}:
-                player.shard = None
+            case ShardOver(repetition):
+                player.share = None
                 if repetition is not None:
-                    self._repetitions.append(Repetition(**repetition))
+                    self._repetitions.append(repetition)
                 self._kept += 1
-            case {"machine": machine}:
-                player.machine, self._never = machine, 0
-                player.process.channel.settimeout(_FRAME_S)
-                told = self._told(number)
-                self._tell(player, told.to_json(), told.bodies)
-            case {"log": name}:
+            case StillPlaying():
+                pass
+            case Machine(name):
+                player.machine, self._never = name, 0
+                self._send(player, self._settings(number))
+            case LogPart(name, text):
                 with (self._folder / Path(name).name).open("ab") as log:
-                    log.write(body)
-            case {"isolation": isolation}:
-                self._isolate(isolation)
-            case {"agent": name}:
+                    log.write(text)
+            case Isolation(what):
+                self._isolate(what)
+            case AgentHere(name):
                 self._admit(name)
-            case {"say": words}:
+            case Say(words):
                 if words not in self._said:  # the others say the same
                     self._said.add(words)
                     self._say(words)
-            case {"lost": status, "what": words}:
-                self._lose(self._end(number), _FAULTS[status](words))
-            case {"died": words}:
-                self._died(number, words)
-            case {"unplaced": words}:
-                self._unplace(number, words)
-            case {"failed": words}:
-                raise EnvironmentFault(words)
-            case {"wrong": words}:
-                raise UsageError(words)
-            case {"spent": _} if len(head) == 1:
-                pass
+            case AgentLost(status, what):
+                self._lose(self._end(number), _FAULTS[status](what))
+            case Died(how):
+                self._died(number, how)
+            case Unplaced(why):
+                self._unplace(number, why)
+            case EnvironmentFailed(what):
+                raise EnvironmentFault(what)
+            case Wrong(why):
+                raise UsageError(why)
             case _:
-                raise unknown_frame(head)
+                assert_never(message)
 
-    def _lose(self, shard: _Shard | None, fault: AgentFault) -> None:
+    def _lose(self, share: _Share | None, fault: AgentFault) -> None:
         """An agent is lost. Raises its fault unless it has played its shard."""
-        if shard is None or len(shard.left):
+        if share is None or len(share.left):
             raise fault
         self._losses.add(fault, str(fault), others=self._kept)
 
@@ -336,10 +346,10 @@ class DealingEngine(Engine):
         if not self._players:
             raise EnvironmentFault(f"{words}; the run can be resumed")
 
-    def _end(self, number: int) -> _Shard | None:
+    def _end(self, number: int) -> _Share | None:
         """End a process. Returns its shard."""
         player = self._players.pop(number)
         self._gone.append(player.spent)
         player.process.leave()
         player.process.end(hurried(_LEAVE_S))
-        return player.shard
+        return player.share

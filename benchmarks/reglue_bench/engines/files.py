@@ -23,25 +23,19 @@ _MOST_BYTES = 2**30  # of all files: they are held in memory
 
 
 def sent_along(settings: Settings, plan: Plan) -> dict[str, Any]:
-    """What a process on another machine is told besides: `facts`, `files` and their `bodies`.
+    """The settings that a process on another machine needs besides: `facts` and `files`.
 
     Raises UsageError for more than a GiB.
     """
-    files = _packed(settings, plan)
-    return {
-        "facts": facts(settings, plan),
-        "files": {name: len(body) for name, body in files.items()},
-        "bodies": b"".join(files.values()),
-    }
+    return {"facts": facts(settings, plan), "files": _packed(settings, plan)}
 
 
-def unpack(files: Mapping[str, int], bodies: memoryview, folder: Path) -> None:
-    """Write files to a folder: by name, how many of the bytes are a file's, in their order."""
-    for name, size in files.items():
+def unpack(files: Mapping[str, bytes], folder: Path) -> None:
+    """Write files to a folder, by their names."""
+    for name, content in files.items():
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(bodies[:size])
-        bodies = bodies[size:]
+        file.write_bytes(content)
 
 
 def portable(settings: Settings) -> Settings:

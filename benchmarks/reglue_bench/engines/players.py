@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import os
-import socket
 from abc import ABC, abstractmethod
 from contextlib import suppress
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
-from glue_server.processes.channel import ChannelProcess
+from glue_server.processes.child import Child
+from reglue_bench.engines.shard import FROM_SHARD, FromShard
 
 SHARD_PROCESS = "reglue_bench.engines.shard_process"
 
+M = TypeVar("M")
+M_co = TypeVar("M_co", covariant=True)
 
-class Player(Protocol):
-    """A process that plays shards. Closing its channel ends it."""
 
-    @property
-    def channel(self) -> socket.socket:
-        """Where it says what it played, and is told what to play."""
+class Player(Protocol[M_co]):
+    """A process, here or elsewhere, and the channel to it; see Channel and Child."""
+
+    def fileno(self) -> int:
+        """The channel's descriptor."""
+
+    def send(self, message: object) -> None:
+        """Send one message. Raises OSError if the process is gone."""
+
+    def receive(self, within_s: float | None = None) -> M_co:
+        """Wait for one message. Raises EOFError or OSError if the process is gone."""
+
+    def has_message(self) -> bool:
+        """Whether a message has begun to come, or the process is gone."""
 
     def death(self, within_s: float) -> str:
         """How it died, in words, once nothing more comes from its channel."""
@@ -30,8 +41,8 @@ class Player(Protocol):
         """Wait until it exits; kill it after that time."""
 
 
-class Players(ABC):
-    """Starts processes, so many at once."""
+class Players(ABC, Generic[M]):
+    """Starts processes, so many at once, that send messages M."""
 
     elsewhere: bool
     """Whether they see other files than this process."""
@@ -46,18 +57,18 @@ class Players(ABC):
         """Get ready to begin them. Raises EnvironmentFault, UsageError."""
 
     @abstractmethod
-    def begin(self, number: int) -> Player:
-        """Start the process of that number, from 1 on: its first frame says where it is.
+    def begin(self, number: int) -> Player[M]:
+        """Start the process of that number, from 1 on: its first message is a Machine.
 
         Raises EnvironmentFault.
         """
 
     @abstractmethod
     def close(self, within_s: float) -> None:
-        """End what `open` began; its processes have been told to leave."""
+        """End what `open` began; its processes are leaving."""
 
 
-class LocalPlayers(Players):
+class LocalPlayers(Players[FromShard]):
     """Processes of this machine.
 
     Where they take all of its cores, each stays on one, with its agent and its workers. They are in
@@ -77,9 +88,9 @@ class LocalPlayers(Players):
     def open(self) -> None:
         """Nothing to do."""
 
-    def begin(self, number: int) -> ChannelProcess:
+    def begin(self, number: int) -> Child[FromShard]:
         """Start a process."""
-        process = ChannelProcess(SHARD_PROCESS)
+        process = Child(SHARD_PROCESS, FROM_SHARD)
         if hasattr(os, "sched_setaffinity"):
             cores = sorted(os.sched_getaffinity(0))
             if self._processes >= len(cores):

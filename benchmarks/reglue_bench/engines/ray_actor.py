@@ -1,15 +1,16 @@
-"""What runs on a node of a Ray cluster: it starts a process that plays, and passes on frames."""
+"""What runs on a node of a Ray cluster: it starts a process, and passes on its messages."""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
+from typing import Any
 
-from glue_server.processes.channel import ChannelProcess
-from glue_server.processes.frames import is_readable, read_frame_bytes
+from glue_server.processes.child import Child
+from glue_server.processes.message_codec import Codec
 
 _THREADS = "OMP_NUM_THREADS"
-_MOST_BYTES = 2**20  # of frames that are passed on together
+_MOST_BYTES = 2**20  # of messages that are passed on together
 
 
 class ShardActor:
@@ -23,26 +24,25 @@ class ShardActor:
         os.environ.pop(_THREADS, None)
         if threads is not None:
             os.environ[_THREADS] = threads
-        self._process = ChannelProcess(module)
+        self._process = Child(module, Codec[Any](), silence_s=None)
 
     def is_there(self) -> bool:
         """Once it has been made."""
         return True
 
     def receive(self) -> bytes:
-        """Wait for frames, and return those that are there; nothing when the process is gone."""
-        frames = b""
-        channel = self._process.channel
+        """Wait for messages, and return those that are there; nothing when the process is gone."""
+        messages = b""
         with suppress(EOFError, OSError):
-            frames = read_frame_bytes(channel)
-            while len(frames) < _MOST_BYTES and is_readable(channel):
-                frames += read_frame_bytes(channel)
-        return frames
+            messages = self._process.receive_bytes()
+            while len(messages) < _MOST_BYTES and self._process.has_message():
+                messages += self._process.receive_bytes()
+        return messages
 
     def send(self, data: bytes) -> None:
         """Pass on some bytes to the process."""
         with suppress(OSError):  # it has died, which `receive` says
-            self._process.channel.sendall(data)
+            self._process.socket.sendall(data)
 
     def death(self, within_s: float) -> str:
         """How the process ended, in words, after `receive` returned nothing."""

@@ -1,8 +1,8 @@
 """The process that holds Ray, for all players on a cluster.
 
 `python -m reglue_bench.engines.ray_process FD PARENT` reads from the inherited socket FD which
-cluster to connect to, then takes a socket for each player, and passes on frames between it and an
-actor. It ends when FD is closed.
+cluster to connect to, then takes a socket for each player, and passes on messages between it and
+an actor. It ends when FD is closed.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ import time
 from contextlib import suppress
 from typing import Any, NoReturn
 
-from glue_server.processes.channel import inherited_channel
-from glue_server.processes.frames import read_frame, write_frame
+from glue_server.processes.child import Channel, exit_after, inherited_channel
+from glue_server.processes.message_codec import Codec, encoded
+from reglue_bench.engines.ray import Cluster, Connect, Unreached
 from reglue_bench.engines.ray_actor import ShardActor
+from reglue_bench.engines.shard import Died, Say, Unplaced, Wrong
 
 _GONE_S = "10"  # how long Ray tries to reach a head that is gone
 _SOON_S = 10.0  # after which it says that it waits for a free core
@@ -26,32 +28,35 @@ _CHUNK = 2**20  # bytes that are passed on at once
 
 
 def main() -> NoReturn:
-    """Pass on frames until nobody wants them."""
-    channel = inherited_channel()
+    """Pass on messages until nobody wants them."""
+    channel = inherited_channel(Codec[Connect](Connect))
+    exit_after(lambda: _serve(channel))
+
+
+def _serve(channel: Channel[Connect]) -> None:
     with suppress(EOFError, OSError):
-        _serve(channel, read_frame(channel)[0])
-    os._exit(0)
+        _connect(channel, channel.receive())
 
 
-def _serve(channel: socket.socket, asked: dict[str, Any]) -> None:
-    _print_to(asked["log"])
+def _connect(channel: Channel[Connect], asked: Connect) -> None:
+    _print_to(asked.log)
     os.environ.setdefault("RAY_gcs_rpc_server_reconnect_timeout_s", _GONE_S)
     os.environ.setdefault("RAY_CLIENT_RECONNECT_GRACE_PERIOD", _GONE_S)
     import ray
 
     try:
-        ray.init(address=asked["address"], log_to_driver=False)
+        ray.init(address=asked.address, log_to_driver=False)
         nodes = sum(node["Alive"] for node in ray.nodes())
         cores = int(ray.cluster_resources().get("CPU", 0))
     except Exception as error:  # noqa: BLE001 - the edge: Ray raises whatever it finds
-        write_frame(channel, {"unreached": _summary(error)})
+        channel.send(Unreached(_summary(error)))
         return
     if not cores:
-        write_frame(channel, {"wrong": "got a Ray cluster without cores, wanted one with some"})
+        channel.send(Wrong("got a Ray cluster without cores, wanted one with some"))
         return
-    write_frame(channel, {"cores": cores, "nodes": nodes})
+    channel.send(Cluster(cores, nodes))
     relays = []
-    while (found := socket.recv_fds(channel, 1, 1))[0]:
+    while (found := socket.recv_fds(channel.socket, 1, 1))[0]:
         relay = _Relay(ray, socket.socket(fileno=found[1][0]), asked, cores=int(found[0]))
         relays.append(threading.Thread(target=relay.run, name="reglue-relay", daemon=True))
         relays[-1].start()
@@ -62,13 +67,13 @@ def _serve(channel: socket.socket, asked: dict[str, Any]) -> None:
 
 
 class _Relay:
-    """Passes on frames between a player's socket and its actor."""
+    """Passes on messages between a player's socket and its actor."""
 
-    def __init__(self, ray: Any, ours: socket.socket, asked: dict[str, Any], *, cores: int) -> None:
+    def __init__(self, ray: Any, ours: socket.socket, asked: Connect, *, cores: int) -> None:
         self._ray = ray
         self._ours = ours
-        self._timeout_s = asked["timeout_s"]
-        self._module = asked["module"]
+        self._timeout_s = asked.timeout_s
+        self._module = asked.module
         self._cores = cores
         self._actor: Any = None
         self._down = threading.Thread(target=self._pass_down, daemon=True)
@@ -82,13 +87,13 @@ class _Relay:
             )
             if self._has_core():
                 self._down.start()
-                while frames := self._ray.get(self._actor.receive.remote()):
-                    self._ours.sendall(frames)
-                self._tell({"died": self._ray.get(self._actor.death.remote(_LEAVE_S))})
+                while messages := self._ray.get(self._actor.receive.remote()):
+                    self._ours.sendall(messages)
+                self._send(Died(self._ray.get(self._actor.death.remote(_LEAVE_S))))
         except OSError as error:
-            self._tell({"died": f"the connection to the Ray cluster is lost: {error}"})
+            self._send(Died(f"the connection to the Ray cluster is lost: {error}"))
         except Exception as error:  # noqa: BLE001 - the edge: whatever happened to the actor
-            self._tell({"died": _death(error)})
+            self._send(Died(_death(error)))
         finally:
             with suppress(OSError):
                 self._ours.shutdown(socket.SHUT_RDWR)  # also where it is read
@@ -103,10 +108,10 @@ class _Relay:
         there = [self._actor.is_there.remote()]
         if not self._ray.wait(there, timeout=min(_SOON_S, self._timeout_s))[0]:
             waits = f"waits for a free core of the Ray cluster, for at most {self._timeout_s:g} s"
-            self._tell({"say": waits})
+            self._send(Say(waits))
             if not self._ray.wait(there, timeout=max(0.0, self._timeout_s - _SOON_S))[0]:
                 words = f"no core of the Ray cluster was free for {self._timeout_s:g} s"
-                self._tell({"unplaced": words})
+                self._send(Unplaced(words))
                 return False
         self._ray.get(there)
         return True
@@ -117,9 +122,9 @@ class _Relay:
                 self._ray.get(self._actor.send.remote(data))
             self._ray.get(self._actor.leave.remote(_LEAVE_S), timeout=2 * _LEAVE_S)
 
-    def _tell(self, head: dict[str, Any]) -> None:
+    def _send(self, message: Died | Say | Unplaced) -> None:
         with suppress(OSError):
-            write_frame(self._ours, head)
+            self._ours.sendall(encoded(message))
 
 
 def _print_to(log: str) -> None:

@@ -1,83 +1,254 @@
-"""What a shard's process is told, and what it says."""
+"""Messages of processes that play shards; some are those of any process of a player."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from glue_server import Order, Outcome
-from reglue_bench.procedures.procedure import Todo, Todos
+from glue_server.agent.repetition import Repetition
+from glue_server.processes.message_codec import Codec
+from reglue_bench.procedures.procedure import Todos
 
 AsPlanned: TypeAlias = Callable[[int, int], Order]
 """The order of a unit's episode k."""
 
-Played: TypeAlias = tuple[Todo, list[Outcome]]
-
 
 @dataclass(frozen=True, slots=True)
-class ShardTold:
-    """What a process is to play shards of."""
+class ShardSettings:
+    """What a process is to play shards of: the first message to it."""
 
     settings: Mapping[str, Any]  # of Settings
     plan: str  # JSON, as the ledger has it
     folder: str  # of the run; empty: it makes one of its own, and `files` are put there
     agent_log: str  # the file there for what its agents print
-    starts: str  # the key of start seeds, hexadecimal
-    cells: str  # the key of cells; empty where they are public
+    starts: bytes = field(repr=False)  # the key of start seeds
+    cells: bytes | None = field(repr=False)  # the key of cells; None where they are public
     facts: Mapping[str, str] = field(default_factory=dict)  # that must hold there too: see `facts`
-    files: Mapping[str, int] = field(default_factory=dict)  # name -> bytes of it in `bodies`
-    bodies: bytes = b""  # of files, one after another: a frame's body
-
-    def to_json(self) -> dict[str, Any]:
-        """As a frame's head."""
-        return {each.name: getattr(self, each.name) for each in fields(self)[:-1]}
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
 
-def todo_head(todo: Todos) -> dict[str, Any]:
-    """A frame's head: the units of a shard."""
-    return {"units": todo.units.tolist(), "attempts": todo.attempts.tolist()}
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Units that one agent plays."""
+
+    units: bytes  # of an array of uint32, as `attempts`
+    attempts: bytes
+
+    @classmethod
+    def of(cls, todo: Todos) -> Shard:
+        """Of as many units and tries."""
+        return cls(todo.units.tobytes(), todo.attempts.tobytes())
+
+    @property
+    def todo(self) -> Todos:
+        """The units and their tries."""
+        return Todos(array("I", self.units), array("I", self.attempts))
 
 
-def todo_of(head: Mapping[str, Any]) -> Todos:
-    """What `todo_head` made."""
-    return Todos(array("I", head["units"]), array("I", head["attempts"]))
+@dataclass(frozen=True, slots=True)
+class Farewell:
+    """The run is over, for the reason that its agent hears."""
+
+    words: str
 
 
-def played_frame(todo: Todo, outcomes: Sequence[Outcome]) -> tuple[dict[str, Any], bytes]:
-    """A frame's head and body: a unit's outcomes."""
-    head = {"attempt": todo.attempt, "outcomes": [*map(outcome_head, outcomes)]}
-    return head, b"".join(each.actions + each.rewards for each in outcomes)
+ToShard: TypeAlias = ShardSettings | Shard | Farewell
+TO_SHARD: Codec[ToShard] = Codec(ToShard)
 
 
-def played_of(head: Mapping[str, Any], body: memoryview, as_planned: AsPlanned) -> Played:
-    """What `played_frame` made."""
-    outcomes, start = [], 0
-    for each in head["outcomes"]:
-        middle = start + each["actions"]
-        end = middle + each["rewards"]
-        outcome = outcome_of(each, as_planned)
-        actions, rewards = bytes(body[start:middle]), bytes(body[middle:end])
-        outcomes.append(replace(outcome, actions=actions, rewards=rewards))
-        start = end
-    return Todo(outcomes[0].order.unit, head["attempt"]), outcomes
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The first message of any player's process: it has begun there."""
+
+    name: str
 
 
-def outcome_head(outcome: Outcome) -> dict[str, Any]:
-    """An outcome as JSON: of its actions and rewards the number of bytes."""
-    columns = {name: getattr(outcome, name) for name in _COLUMNS}
-    sizes = {"actions": len(outcome.actions), "rewards": len(outcome.rewards)}
-    return {"unit": outcome.order.unit, "k": outcome.order.k, **columns, **sizes}
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Words for people."""
+
+    words: str
 
 
-def outcome_of(head: Mapping[str, Any], as_planned: AsPlanned) -> Outcome:
-    """What `outcome_head` made, without actions and rewards."""
-    columns = {name: head[name] for name in _COLUMNS}
-    return Outcome(as_planned(head["unit"], head["k"]), **columns)
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A UsageError, which ends the run."""
+
+    why: str
 
 
-_COLUMNS = (
-    *("status", "success", "first_success", "return_", "steps"),
-    *("clipped", "defaulted", "detail"),
+@dataclass(frozen=True, slots=True)
+class Died:
+    """Ray's process says how a player's process died."""
+
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unplaced:
+    """Ray's process says that there is no core for a player's process."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShardSpent:
+    """By a process so far, as of its last message that says so."""
+
+    agent_s: float = 0.0
+    environment_s: float = 0.0
+    executed: int = 0  # steps
+    outside: int = 0  # observations outside of a Box
+
+
+@dataclass(frozen=True, slots=True)
+class Isolation:
+    """What keeps the agent from the benchmark."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentHere:
+    """The agent has come."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnitBegun:
+    """A unit begins."""
+
+    unit: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodePlayed:
+    """An Outcome without its order, which follows from the plan."""
+
+    unit: int
+    k: int
+    status: str
+    success: bool
+    first_success: int
+    return_: float
+    steps: int
+    clipped: int
+    defaulted: int
+    detail: str
+    actions: bytes
+    rewards: bytes
+
+    @classmethod
+    def of(cls, outcome: Outcome, *, whole: bool) -> EpisodePlayed:
+        """Of an outcome; with its actions and rewards if `whole`."""
+        return cls(
+            unit=outcome.order.unit,
+            k=outcome.order.k,
+            status=outcome.status,
+            success=outcome.success,
+            first_success=outcome.first_success,
+            return_=outcome.return_,
+            steps=outcome.steps,
+            clipped=outcome.clipped,
+            defaulted=outcome.defaulted,
+            detail=outcome.detail,
+            actions=outcome.actions if whole else b"",
+            rewards=outcome.rewards if whole else b"",
+        )
+
+    def outcome(self, as_planned: AsPlanned) -> Outcome:
+        """With its order."""
+        return Outcome(
+            as_planned(self.unit, self.k),
+            status=self.status,
+            success=self.success,
+            first_success=self.first_success,
+            return_=self.return_,
+            steps=self.steps,
+            clipped=self.clipped,
+            defaulted=self.defaulted,
+            detail=self.detail,
+            actions=self.actions,
+            rewards=self.rewards,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeEnded:
+    """An episode, at once, to be shown: without actions and rewards."""
+
+    episode: EpisodePlayed
+    phase: str
+    spent: ShardSpent
+
+
+@dataclass(frozen=True, slots=True)
+class UnitPlayed:
+    """A whole unit, to be recorded."""
+
+    attempt: int
+    episodes: tuple[EpisodePlayed, ...]
+    spent: ShardSpent
+
+
+@dataclass(frozen=True, slots=True)
+class ShardOver:
+    """A shard is played: the process waits for another one."""
+
+    repetition: Repetition | None
+    spent: ShardSpent
+
+
+@dataclass(frozen=True, slots=True)
+class StillPlaying:
+    """Comes now and then, as an episode may take long."""
+
+    spent: ShardSpent
+
+
+@dataclass(frozen=True, slots=True)
+class LogPart:
+    """What a log says since the last time, where the run's folder is on another machine."""
+
+    name: str
+    text: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class AgentLost:
+    """An AgentFault, which ends the process."""
+
+    status: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentFailed:
+    """An EnvironmentFault, which ends the run."""
+
+    what: str
+
+
+FromShard: TypeAlias = (
+    Machine
+    | Say
+    | Wrong
+    | Died
+    | Unplaced
+    | Isolation
+    | AgentHere
+    | UnitBegun
+    | EpisodeEnded
+    | UnitPlayed
+    | ShardOver
+    | StillPlaying
+    | LogPart
+    | AgentLost
+    | EnvironmentFailed
 )
+FROM_SHARD: Codec[FromShard] = Codec(FromShard)

@@ -6,80 +6,75 @@ socket FD, and says there what came of it. It ends when that is closed.
 
 from __future__ import annotations
 
-import os
 import platform
-import socket
 import threading
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
 from tempfile import TemporaryDirectory
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from glue_server import EnvironmentCalls, Outcome
 from glue_server.peers.hosts import AgentPeer
-from glue_server.processes.channel import inherited_channel
-from glue_server.processes.frames import read_frame, write_frame
+from glue_server.processes.child import Parent, ParentGone, exit_after, inherited_channel
+from glue_server.processes.message_codec import unexpected
 from reglue.errors import AgentFault, EnvironmentFault, UsageError
 from reglue_bench.engines.agent_pool import AgentPool, asks_again, check_capable, served_host
 from reglue_bench.engines.environments import environment_of
 from reglue_bench.engines.files import at_home, check_facts, unpack
 from reglue_bench.engines.server import RunServer
-from reglue_bench.engines.shard import ShardTold, outcome_head, played_frame, todo_of
+from reglue_bench.engines.shard import (
+    TO_SHARD,
+    AgentHere,
+    AgentLost,
+    EnvironmentFailed,
+    EpisodeEnded,
+    EpisodePlayed,
+    Farewell,
+    Isolation,
+    LogPart,
+    Machine,
+    Say,
+    Shard,
+    ShardOver,
+    ShardSettings,
+    ShardSpent,
+    StillPlaying,
+    ToShard,
+    UnitBegun,
+    UnitPlayed,
+    Wrong,
+)
 from reglue_bench.engines.versions import machine
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.procedures.procedure import Todo
 from reglue_bench.settings import Settings
 
-_STEPS_S = 1.0  # between two frames about steps
-_LOG_BYTES = 2**20  # of a log that are told at once
+_STEPS_S = 1.0  # between two messages about steps
+_LOG_BYTES = 2**20  # of a log that are sent at once
 _LEAVE_S = 2.0  # how long it may take to leave, whatever an environment is doing
 
 
 def main() -> NoReturn:
     """Play shards until there are no more."""
-    parent = _Parent(inherited_channel())
-    with suppress(EOFError, OSError, KeyboardInterrupt):  # nobody wants the rest
-        parent.tell({"machine": machine()})
-        head, bodies = parent.heard()
-        _play(parent, ShardTold(**head), bodies)
-    os._exit(0)
+    parent = _Parent(inherited_channel(TO_SHARD), leave_s=_LEAVE_S)
+    exit_after(lambda: _play(parent))
 
 
-class _Parent:
-    """The channel: what goes there, and what comes from there."""
+class _Parent(Parent[ToShard]):
+    """What ends play is also its farewell."""
 
-    def __init__(self, channel: socket.socket) -> None:
-        self.stop = threading.Event()  # ends play, as Ctrl-C does
-        self.farewell = "the run is over"  # to the agent
-        self._channel = channel
-        self._sending = threading.Lock()
-        self._heard: SimpleQueue[tuple[dict[str, Any], memoryview] | None] = SimpleQueue()
-        threading.Thread(target=self._listen, name="reglue-parent", daemon=True).start()
+    farewell = "the run is over"  # to the agent
 
-    def tell(self, head: dict[str, Any], body: bytes = b"") -> None:
-        """Send one frame. Raises OSError if nobody reads it any more."""
-        with self._sending:
-            write_frame(self._channel, head, body)
-
-    def heard(self) -> tuple[dict[str, Any], memoryview]:
-        """The next frame, head and body. Raises EOFError after the last."""
-        if (found := self._heard.get()) is None:
+    def take(self, message: ToShard) -> None:
+        """Keep a message for `receive`. Raises EOFError after the last."""
+        if isinstance(message, Farewell):
+            self.farewell = message.words
             raise EOFError
-        return found
-
-    def _listen(self) -> None:
-        with suppress(EOFError, OSError):
-            while "farewell" not in (frame := read_frame(self._channel))[0]:
-                self._heard.put(frame)
-            self.farewell = frame[0]["farewell"]
-        self.stop.set()
-        self._heard.put(None)
-        threading.Timer(_LEAVE_S, os._exit, (1,)).start()
+        super().take(message)
 
 
 class _Agents(AgentPool):
@@ -89,42 +84,48 @@ class _Agents(AgentPool):
         raise fault
 
 
-def _play(parent: _Parent, told: ShardTold, bodies: memoryview) -> None:
+def _play(parent: _Parent) -> None:
+    parent.send(Machine(machine()))
+    shards = parent.receive()
+    if not isinstance(shards, ShardSettings):
+        raise unexpected(shards)
     with ExitStack() as closing:
-        if not told.folder:
+        if not shards.folder:
             folder = closing.enter_context(TemporaryDirectory(prefix="reglue-shard-"))
-            told = _settled(told, bodies, Path(folder).resolve())
-        player = _Player(parent, told)
+            shards = _settled(shards, Path(folder).resolve())
+        player = _Player(parent, shards)
         closing.callback(player.close)
         try:
             player.play()
         except AgentFault as fault:
-            parent.tell({"lost": fault.status, "what": player.agents.explain(fault)})
+            parent.send(AgentLost(fault.status, player.agents.explain(fault)))
         except EnvironmentFault as fault:
-            parent.tell({"failed": str(fault)})
+            parent.send(EnvironmentFailed(str(fault)))
         except UsageError as error:
-            parent.tell({"wrong": f"{platform.node()}: {error}" if told.facts else str(error)})
+            parent.send(Wrong(f"{platform.node()}: {error}" if shards.facts else str(error)))
 
 
-def _settled(told: ShardTold, bodies: memoryview, folder: Path) -> ShardTold:
+def _settled(shards: ShardSettings, folder: Path) -> ShardSettings:
     """The same for a machine with other files: in folders of its own."""
     run, files = folder / "run", folder / "files"
     for each in (run, files):
         each.mkdir()
-    unpack(told.files, bodies, files)
-    return replace(told, folder=str(run), settings={**told.settings, "directory": str(files)})
+    unpack(shards.files, files)
+    return replace(
+        shards, folder=str(run), settings={**shards.settings, "directory": str(files)}, files={}
+    )
 
 
 class _Player:
-    """Plays what it hears of, with agents and environments of its own."""
+    """Plays the shards that it gets, with agents and environments of its own."""
 
-    def __init__(self, parent: _Parent, told: ShardTold) -> None:
+    def __init__(self, parent: _Parent, shards: ShardSettings) -> None:
         self._parent = parent
-        self._told = told
-        self._logged: dict[str, int] = {}  # bytes of each log that were told
+        self._shards = shards
+        self._logged: dict[str, int] = {}  # bytes of each log that were sent
         self._logging = threading.Lock()
-        self._settings = Settings.model_validate(told.settings)
-        self._plan = Plan.from_json(told.plan)
+        self._settings = Settings.model_validate(shards.settings)
+        self._plan = Plan.from_json(shards.plan)
         self._server = RunServer(self._settings, self._say, environment=False)
         procedure = procedure_of(self._plan)
         self.agents = _Agents(
@@ -140,85 +141,89 @@ class _Player:
         self.agents.asks_again = asks_again(self._settings, procedure)
 
     def play(self) -> None:
-        """Play shard after shard. Raises EOFError after the last."""
-        if self._told.facts:
-            check_facts(self._told.facts, self._settings, self._plan)
+        """Play shard after shard. Raises ParentGone after the last."""
+        if self._shards.facts:
+            check_facts(self._shards.facts, self._settings, self._plan)
         procedure = procedure_of(self._plan)
-        starts, cells = bytes.fromhex(self._told.starts), bytes.fromhex(self._told.cells) or None
+        starts, cells = self._shards.starts, self._shards.cells
         self.agents.open()
-        threading.Thread(target=self._tell_steps, name="reglue-steps", daemon=True).start()
+        threading.Thread(target=self._send_steps, name="reglue-steps", daemon=True).start()
         while True:
+            shard = self._parent.receive()
+            if not isinstance(shard, Shard):
+                raise unexpected(shard)
             procedure.play(
                 self.agents,
-                todo_of(self._parent.heard()[0]),
+                shard.todo,
                 order=lambda unit, cell: self._plan.order(unit, cell, starts, cells),
-                begin=lambda begun: self._parent.tell({"begun": [begun.unit, begun.attempt]}),
+                begin=lambda begun: self._parent.send(UnitBegun(begun.unit, begun.attempt)),
                 record=self._record,
-                watch=lambda outcome, phase: self._parent.tell(
-                    {"outcome": outcome_head(outcome), "phase": phase} | self._spent()
-                ),
+                watch=self._watch,
             )
-            self._tell_logs()
-            found = self.agents.repetition
-            self._parent.tell({"over": found and asdict(found)} | self._spent())
+            self._send_logs()
+            self._parent.send(ShardOver(self.agents.repetition, self._spent))
 
     def close(self) -> None:
         """End the agent and the environments."""
         self.agents.close(self._parent.farewell)
         self._server.close()
-        with suppress(OSError):
-            self._tell_logs()
+        with suppress(OSError, ParentGone):
+            self._send_logs()
+
+    def _watch(self, outcome: Outcome, phase: str) -> None:
+        episode = EpisodePlayed.of(outcome, whole=False)
+        self._parent.send(EpisodeEnded(episode, phase, self._spent))
 
     def _record(self, played: Todo, outcomes: Sequence[Outcome]) -> None:
-        head, body = played_frame(played, outcomes)
-        self._parent.tell({"played": head} | self._spent(), body)
+        episodes = tuple(EpisodePlayed.of(each, whole=True) for each in outcomes)
+        self._parent.send(UnitPlayed(played.attempt, episodes, self._spent))
 
-    def _tell_steps(self) -> None:
+    def _send_steps(self) -> None:
         """How many there are, now and then: an episode may take long."""
-        with suppress(OSError):
+        with suppress(OSError, ParentGone):
             while not self._parent.stop.wait(_STEPS_S):
-                self._parent.tell(self._spent())
-                self._tell_logs()
+                self._parent.send(StillPlaying(self._spent))
+                self._send_logs()
 
-    def _tell_logs(self) -> None:
+    def _send_logs(self) -> None:
         """What logs say since the last time, where the run's folder is another one."""
-        if not self._told.facts:
+        if not self._shards.facts:
             return
         with self._logging:
-            for log in sorted(Path(self._told.folder).glob("*.log")):
+            for log in sorted(Path(self._shards.folder).glob("*.log")):
                 with log.open("rb") as file:
                     file.seek(self._logged.get(log.name, 0))
-                    if said := file.read(_LOG_BYTES):
+                    if text := file.read(_LOG_BYTES):
                         self._logged[log.name] = file.tell()
-                        self._parent.tell({"log": log.name}, said)
+                        self._parent.send(LogPart(log.name, text))
 
-    def _spent(self) -> dict[str, Any]:
+    @property
+    def _spent(self) -> ShardSpent:
         spent, agents = self.agents.spent, self.agents
-        counts = [agents.executed, agents.outside]
-        return {"spent": [spent.agent_s, spent.environment_s, *counts]}
+        return ShardSpent(spent.agent_s, spent.environment_s, agents.executed, agents.outside)
 
     def _make_host(self) -> AgentPeer:
         host = served_host(
             at_home(self._settings),
-            Path(self._told.folder),
-            log_name=self._told.agent_log,
+            Path(self._shards.folder),
+            log_name=self._shards.agent_log,
             server=self._server.source,
             announce=self._say,
             invited=False,
             stop=self._parent.stop,
         )
-        self._parent.tell({"isolation": host.isolation})
+        self._parent.send(Isolation(host.isolation))
         return host
 
     def _make_environment(self) -> EnvironmentCalls:
-        folder = Path(self._told.folder)
+        folder = Path(self._shards.folder)
         return environment_of(self._plan, self._settings, folder, self._parent.stop)
 
     def _admit(self, name: str) -> None:
-        self._parent.tell({"agent": name})
+        self._parent.send(AgentHere(name))
 
     def _say(self, words: str) -> None:
-        self._parent.tell({"say": words})
+        self._parent.send(Say(words))
 
 
 if __name__ == "__main__":

@@ -6,58 +6,58 @@ which environments it makes, and connects. It ends when that is closed, or the r
 
 from __future__ import annotations
 
-import os
 import platform
 import socket
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NoReturn
 
-from glue_server.processes.channel import inherited_channel
-from glue_server.processes.children import leave_after
-from glue_server.processes.frames import read_frame, write_frame
+from glue_server.processes.child import Parent, exit_after, inherited_channel
+from glue_server.processes.message_codec import Codec
 from reglue import connect
 from reglue.environments.environment import Worlds
 from reglue.errors import ReglueError, UsageError, setting
 from reglue.net.join_string import join_string, split_address
 from reglue_bench.engines.files import check_facts, unpack
+from reglue_bench.engines.shard import Machine, Wrong
 from reglue_bench.engines.versions import machine
-from reglue_bench.placement.told import EnvironmentTold
+from reglue_bench.placement.placed_worker import EnvironmentSettings
 from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import Plan
 from reglue_bench.settings import Settings
 
 _DIAL_S = 10.0
+_LEAVE_S = 5.0  # how long it may take to leave, whatever an environment is doing
 
 
 def main() -> NoReturn:
     """Play until the run is over."""
-    channel = inherited_channel()
-    with suppress(EOFError, OSError, KeyboardInterrupt):
-        write_frame(channel, {"machine": machine()})
-        head, bodies = read_frame(channel)
-        leave_after(channel)
-        try:
-            _play(EnvironmentTold(**head), bodies)
-        except ReglueError as error:
-            write_frame(channel, {"wrong": f"{platform.node()}: {error}"})
-    os._exit(0)
+    channel = inherited_channel(Codec[EnvironmentSettings](EnvironmentSettings))
+    parent = Parent(channel, leave_s=_LEAVE_S)
+    exit_after(lambda: _serve(parent))
 
 
-def _play(told: EnvironmentTold, bodies: memoryview) -> None:
+def _serve(parent: Parent[EnvironmentSettings]) -> None:
+    parent.send(Machine(machine()))
+    try:
+        _play(parent.receive())
+    except ReglueError as error:
+        parent.send(Wrong(f"{platform.node()}: {error}"))
+
+
+def _play(wanted: EnvironmentSettings) -> None:
     """Make the environment and connect. Raises UsageError, Unreachable, Refused, SessionLost."""
     with TemporaryDirectory(prefix="reglue-environment-") as folder:
         files = Path(folder).resolve()
-        unpack(told.files, bodies, files)
-        settings = Settings.model_validate({**told.settings, "directory": str(files)})
-        plan = Plan.from_json(told.plan)
-        check_facts(told.facts, settings, plan)
-        check_reached(join_string(told.join).address)
+        unpack(wanted.files, files)
+        settings = Settings.model_validate({**wanted.settings, "directory": str(files)})
+        plan = Plan.from_json(wanted.plan)
+        check_facts(wanted.facts, settings, plan)
+        check_reached(join_string(wanted.join).address)
         suite = suite_of(plan, settings)
         connect(
             Worlds(suite.build()),
-            told.join,
+            wanted.join,
             name=suite.factory,
             connect_timeout_s=_DIAL_S,
             transport=settings.transport,

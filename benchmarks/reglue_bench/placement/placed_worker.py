@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias, assert_never
 
 from glue_server.environment.port import EnvironmentPort
 from glue_server.environment.shared_memory import SharedArrays
 from glue_server.environment.worker_process import Silence, WorkerFaults
 from glue_server.peers.hosts import PeerSource
-from glue_server.processes.frames import is_readable, read_frame, unknown_frame, write_frame
 from glue_server.processes.interrupts import hurried
+from glue_server.processes.message_codec import Codec
 from reglue.errors import (
     BadReply,
     EnvironmentFault,
@@ -31,13 +32,44 @@ from reglue.messages.environment import (
     Play,
     Played,
 )
+from reglue_bench.engines.files import sent_along
 from reglue_bench.engines.players import Player
-from reglue_bench.placement.told import EnvironmentTold
+from reglue_bench.engines.shard import Died, Machine, Say, Unplaced, Wrong
+from reglue_bench.plans.plan import Plan
+from reglue_bench.settings import Settings
+
+PROCESS = "reglue_bench.placement.environment_process"
 
 _ROLE = "environment"
-_FRAME_S = 60.0  # how long a process may take to say the rest of a frame, or to take files
 _CLEANUP_S = 10.0
 _DIES_S = 3.0  # how long the cluster may take to say how a process died
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentSettings:
+    """Which environment a process is to make, and where to connect: the message to it."""
+
+    settings: Mapping[str, Any]  # of Settings, without secrets and agent
+    plan: str  # JSON, as the ledger has it
+    join: str = field(repr=False)  # the join string, with a token of its own
+    facts: Mapping[str, str] = field(default_factory=dict)  # that must hold there too: see `facts`
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, plan: Plan, settings: Settings) -> EnvironmentSettings:
+        """Without `join`, which each process has of its own. Raises UsageError: too many files."""
+        nobody: dict[str, Any] = {"agent": None, "agent_cmd": None, "agent_args": {}}
+        own = settings.without_secrets().model_copy(update=nobody)
+        return cls(
+            settings=own.model_dump(mode="json"),
+            plan=plan.to_json(),
+            join="",
+            **sent_along(own, plan),
+        )
+
+
+FromEnvironment: TypeAlias = Machine | Say | Wrong | Died | Unplaced
+FROM_ENVIRONMENT: Codec[FromEnvironment] = Codec(FromEnvironment)
 
 
 class PlacedWorker:
@@ -47,8 +79,8 @@ class PlacedWorker:
 
     def __init__(
         self,
-        player: Player,
-        told: EnvironmentTold,
+        player: Player[FromEnvironment],
+        settings: EnvironmentSettings,
         lobby: PeerSource,
         *,
         wait: Callable[[PlacedWorker], None],
@@ -57,11 +89,9 @@ class PlacedWorker:
         timeout_s: float,
     ) -> None:
         """`wait` returns once this has connected."""
-        self.channel = player.channel
-        self.channel.settimeout(_FRAME_S)
         self.name = "an environment on the cluster"
         self._player = player
-        self._told = replace(told, join=str(lobby.join_string(_ROLE)))
+        self._settings = replace(settings, join=str(lobby.join_string(_ROLE)))
         self._lobby = lobby
         self._wait = wait
         self._note_machine = note_machine
@@ -81,9 +111,13 @@ class PlacedWorker:
         """How long its oldest answer may still take; 0: it is late."""
         return self._silence.left_s
 
+    def fileno(self) -> int:
+        """Of the channel that says what becomes of it."""
+        return self._player.fileno()
+
     def filenos(self) -> Sequence[int]:
         """Of its port, and of the channel that says that it has died."""
-        return (self.channel.fileno(), *(self._port.filenos() if self._port else ()))
+        return (self.fileno(), *(self._port.filenos() if self._port else ()))
 
     def init(self, slots: int) -> None:
         """Ask for env_init, now or once it has connected."""
@@ -147,10 +181,10 @@ class PlacedWorker:
 
     def death(self) -> str:
         """What the cluster says of it, which may come after its connection is gone."""
-        self.channel.settimeout(hurried(_DIES_S))
+        deadline = time.monotonic() + hurried(_DIES_S)
         with suppress(EOFError, OSError):
             while not self._death:
-                self._take(read_frame(self.channel)[0])
+                self._take(self._player.receive(max(0.0, deadline - time.monotonic())))
         return self._death
 
     def end(self, within_s: float) -> None:
@@ -175,29 +209,29 @@ class PlacedWorker:
     def listen(self) -> None:
         """Take in what its channel says next."""
         try:
-            self._take(read_frame(self.channel)[0])
+            self._take(self._player.receive())
         except (EOFError, OSError):
             self._wrong = self._wrong or EnvironmentFault(f"{self.name} died before it connected")
 
-    def _take(self, head: dict[str, Any]) -> None:
-        match head:
-            case {"machine": machine}:
-                self.name = f"the environment on {machine}"
-                self._note_machine(machine)
-                write_frame(self.channel, self._told.to_json(), self._told.bodies)
-            case {"say": words}:
+    def _take(self, message: FromEnvironment) -> None:
+        match message:
+            case Machine(name):
+                self.name = f"the environment on {name}"
+                self._note_machine(name)
+                self._player.send(self._settings)
+            case Say(words):
                 self._say(words)
-            case {"unplaced": words}:
+            case Unplaced(why):
                 self._wrong = UsageError(
-                    f"{words}: {setting('workers', 'N')} asks for N, {setting('resume')} continues"
+                    f"{why}: {setting('workers', 'N')} asks for N, {setting('resume')} continues"
                 )
-            case {"died": words}:
-                self._death = words
-                self._wrong = EnvironmentFault(f"{self.name} died: {words}")
-            case {"wrong": words}:
-                self._wrong = UsageError(words)
+            case Died(how):
+                self._death = how
+                self._wrong = EnvironmentFault(f"{self.name} died: {how}")
+            case Wrong(why):
+                self._wrong = UsageError(why)
             case _:
-                raise unknown_frame(head)
+                assert_never(message)
 
     def _sent(self, call: EnvironmentCall) -> None:
         assert self._port is not None, "ready() comes first"
@@ -224,7 +258,7 @@ class PlacedWorker:
 
     def _check_alive(self) -> None:
         """Take in what its channel says. Raises EOFError or OSError if it has died."""
-        while is_readable(self.channel):
-            self._take(read_frame(self.channel)[0])
+        while self._player.has_message():
+            self._take(self._player.receive())
             if self._wrong is not None:
                 raise EOFError(str(self._wrong))

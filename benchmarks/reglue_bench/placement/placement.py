@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import threading
 import time
 from collections.abc import Callable
@@ -10,13 +9,17 @@ from collections.abc import Callable
 from env_adapters import SuiteName
 from glue_server import EnvironmentCalls, WorkersPort
 from glue_server.peers.hosts import PeerSource
+from glue_server.processes.child import readable
 from glue_server.processes.interrupts import check_stop, hurried
 from reglue.errors import EnvironmentFault
 from reglue_bench.engines import RayPlayers
-from reglue_bench.placement.placed_worker import PlacedWorker
-from reglue_bench.placement.told import EnvironmentTold
+from reglue_bench.placement.placed_worker import (
+    EnvironmentSettings,
+    FromEnvironment,
+    PlacedWorker,
+)
 
-_LOOK_MS = 50
+_LOOK_S = 0.05
 _LEAVE_S = 3.0  # how long processes may take to leave
 
 
@@ -25,8 +28,8 @@ class Placement:
 
     def __init__(  # noqa: PLR0913 - what its session knows
         self,
-        players: RayPlayers,
-        told: EnvironmentTold,
+        players: RayPlayers[FromEnvironment],
+        settings: EnvironmentSettings,
         *,
         admit: Callable[[], PeerSource],
         note_machine: Callable[[str], None],
@@ -38,10 +41,10 @@ class Placement:
     ) -> None:
         """`admit` makes a place, with a token of its own, for one environment that connects.
 
-        `note_event` is told that one is lost and replaced.
+        `note_event` hears that one is lost and replaced.
         """
         self._players = players
-        self._told = told
+        self._settings = settings
         self._admit = admit
         self._note_machine = note_machine
         self._timeout_s, self._connect_timeout_s = timeout_s, connect_timeout_s
@@ -80,7 +83,7 @@ class Placement:
         player = self._players.begin(self._begun, cores=int(has_core))
         worker = PlacedWorker(
             player,
-            self._told,
+            self._settings,
             self._admit(),
             wait=self._wait_for,
             note_machine=self._note_machine,
@@ -98,12 +101,8 @@ class Placement:
                 check_stop(self._stop)
                 if time.monotonic() >= deadline:
                     raise EnvironmentFault(f"{worker.name} did not connect in time")
-                poll = select.poll()
-                joining = {each.channel.fileno(): each for each in self._joining}
-                for number in joining:
-                    poll.register(number, select.POLLIN)
-                for number, _ in poll.poll(_LOOK_MS):
-                    joining[number].listen()
+                for each in readable(self._joining, _LOOK_S):
+                    each.listen()
                 worker.check()
                 self._joining = [each for each in self._joining if not each.is_silent()]
         finally:

@@ -8,7 +8,9 @@ from pathlib import Path
 from reglue.errors import UsageError, setting
 from reglue_bench.engines import LocalPlayers, Players, RayPlayers
 from reglue_bench.engines.environments import cores
-from reglue_bench.placement.told import PROCESS
+from reglue_bench.engines.players import SHARD_PROCESS
+from reglue_bench.engines.shard import FROM_SHARD, FromShard
+from reglue_bench.placement.placed_worker import FROM_ENVIRONMENT, PROCESS, FromEnvironment
 from reglue_bench.planning.declared import is_remote
 from reglue_bench.procedures import TRAINING, procedure_of
 from reglue_bench.runs.run import Request, is_recorded
@@ -17,7 +19,7 @@ from reglue_bench.settings import AGENT_WAIT, LOCAL
 
 def players_of(
     request: Request, folder: Path, say: Callable[[str], None], agents: int | None = None
-) -> Players | None:
+) -> Players[FromShard] | None:
     """Who plays; None: this process.
 
     `agents`: how many of its agents have something left to play, by default all. Raises UsageError
@@ -43,6 +45,8 @@ def players_of(
         return RayPlayers(
             settings.engine,
             asked,
+            SHARD_PROCESS,
+            FROM_SHARD,
             folder=folder,
             timeout_s=settings.connect_timeout,
             say=say,
@@ -55,7 +59,7 @@ def players_of(
 
 def environment_players(
     request: Request, folder: Path, say: Callable[[str], None]
-) -> RayPlayers | None:
+) -> RayPlayers[FromEnvironment] | None:
     """What environments are placed on; None: they are here. Raises UsageError, MissingExtra."""
     settings = request.settings
     if (where := settings.environments) == LOCAL:
@@ -69,11 +73,12 @@ def environment_players(
     return RayPlayers(
         where,
         settings.workers,
+        PROCESS,
+        FROM_ENVIRONMENT,
         folder=folder,
         timeout_s=settings.connect_timeout,
         say=say,
         stop=request.stop,
-        module=PROCESS,
         asked_by="environments",
     )
 

@@ -20,9 +20,10 @@ from reglue.spec import TaskSpec
 from reglue_bench.engines import (
     DealingEngine,
     Engine,
+    FromShard,
     HereEngine,
     Players,
-    ShardTold,
+    ShardSettings,
 )
 from reglue_bench.engines.agent_identity import agent_files
 from reglue_bench.engines.agent_pool import (
@@ -36,7 +37,7 @@ from reglue_bench.engines.files import portable, sent_along
 from reglue_bench.engines.server import RunServer
 from reglue_bench.engines.versions import machine
 from reglue_bench.placement import Placement
-from reglue_bench.placement.told import EnvironmentTold
+from reglue_bench.placement.placed_worker import EnvironmentSettings
 from reglue_bench.planning.declared import check_declared, is_remote
 from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import PlanCell
@@ -165,7 +166,7 @@ class Session:
     def _order(self, unit: int, cell: PlanCell) -> Order:
         return self._request.plan.order(unit, cell, self._starts, self._cells)
 
-    def _dealing(self, players: Players) -> DealingEngine:
+    def _dealing(self, players: Players[FromShard]) -> DealingEngine:
         procedure, asked = self._procedure, self._request.settings
         share = 1 if players.elsewhere else max(1, cores() // players.most)
         # Each has a server of its own, for the programs that it starts.
@@ -174,17 +175,17 @@ class Session:
             "advertise": None,
             "workers": or_default(asked.workers, or_default(procedure.workers, share)),
         }
-        told = ShardTold(
+        settings = ShardSettings(
             settings=asked.model_copy(update=own).model_dump(mode="json"),
             plan=self._request.plan.to_json(),
             folder=str(self._folder.absolute()),
             agent_log=AGENT_LOG,
-            starts=self._starts.hex(),
-            cells=(self._cells or b"").hex(),
+            starts=self._starts,
+            cells=self._cells,
         )
         return DealingEngine(
             players,
-            partial(_numbered, self._sent(told) if players.elsewhere else told),
+            partial(_numbered, self._sent(settings) if players.elsewhere else settings),
             procedure.agents,
             lambda unit, k: self._order(unit, procedure.cell(unit, k)),
             folder=self._folder,
@@ -196,11 +197,11 @@ class Session:
             stop=self._request.stop,
         )
 
-    def _sent(self, told: ShardTold) -> ShardTold:
+    def _sent(self, here: ShardSettings) -> ShardSettings:
         """The same with the files that it needs, and without secrets: for another machine."""
-        plan, settings = self._request.plan, portable(Settings.model_validate(told.settings))
+        plan, settings = self._request.plan, portable(Settings.model_validate(here.settings))
         return replace(
-            told,
+            here,
             settings=settings.without_secrets().model_dump(mode="json"),
             folder="",
             **sent_along(settings, plan),
@@ -258,7 +259,7 @@ class Session:
             return None
         return Placement(
             players,
-            EnvironmentTold.of(self._request.plan, settings),
+            EnvironmentSettings.of(self._request.plan, settings),
             admit=self._server.private_place,
             note_machine=lambda machine: self._ledger.note(f"{ENVIRONMENTS}{machine}", ""),
             timeout_s=settings.environment_timeout,
@@ -368,10 +369,11 @@ def _unknown(why: str) -> Repeat:
     return Repeat(who="environment", repeatable=None, what=why)
 
 
-def _numbered(told: ShardTold, number: int) -> ShardTold:
-    """What a process is told: each has a log of its own."""
-    log = Path(told.agent_log)
-    return told if number == 1 else replace(told, agent_log=f"{log.stem}-{number}{log.suffix}")
+def _numbered(settings: ShardSettings, number: int) -> ShardSettings:
+    """Those of the process of a number: each has a log of its own."""
+    log = Path(settings.agent_log)
+    name = f"{log.stem}-{number}{log.suffix}"
+    return settings if number == 1 else replace(settings, agent_log=name)
 
 
 @dataclass(frozen=True, slots=True)

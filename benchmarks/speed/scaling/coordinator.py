@@ -10,16 +10,19 @@ import socket
 import sys
 import time
 from functools import partial
+from typing import Any
 from unittest.mock import patch
 
 from glue_server import Outcome
-from glue_server.processes.channel import ChannelProcess
-from glue_server.processes.frames import write_frame
-from reglue_bench.engines import Players
+from glue_server.processes.child import Channel, Child
+from glue_server.processes.message_codec import Codec
+from reglue_bench.engines import FromShard, Players
 from reglue_bench.engines.players import Player
+from reglue_bench.engines.shard import FROM_SHARD
 from reglue_bench.evaluation import evaluate
 from reglue_bench.runs import players
 from reglue_bench.runs.observer import NullObserver
+from speed.scaling.idle_shards import IdleSettings
 
 
 def main() -> None:
@@ -60,7 +63,7 @@ def _now() -> tuple[float, float]:
     return time.perf_counter(), time.process_time()
 
 
-class _IdlePlayers(Players):
+class _IdlePlayers(Players[FromShard]):
     """Shards that do nothing: all in one process, each with a socket."""
 
     elsewhere = False
@@ -74,31 +77,25 @@ class _IdlePlayers(Players):
         return self._count
 
     def open(self) -> None:
-        self._process = ChannelProcess("speed.scaling.idle_shards")
-        write_frame(self._process.channel, {"steps": self._steps})
+        self._process = Child("speed.scaling.idle_shards", Codec[Any]())
+        self._process.send(IdleSettings(self._steps))
 
-    def begin(self, number: int) -> Player:
+    def begin(self, number: int) -> Player[FromShard]:
         ours, theirs = socket.socketpair()
         with theirs:
-            socket.send_fds(self._process.channel, [b"+"], [theirs.fileno()])
-        return _IdlePlayer(ours)
+            socket.send_fds(self._process.socket, [b"+"], [theirs.fileno()])
+        return _IdlePlayer(ours, FROM_SHARD)
 
     def close(self, within_s: float) -> None:
         self._process.leave()
         self._process.end(within_s)
 
 
-class _IdlePlayer:
-    """A socket of the process of all."""
-
-    def __init__(self, channel: socket.socket) -> None:
-        self.channel = channel
+class _IdlePlayer(Channel[FromShard]):
+    """A channel to the process of all."""
 
     def death(self, within_s: float) -> str:
         return "the process of all shards ended"
-
-    def leave(self) -> None:
-        self.channel.close()
 
     def end(self, within_s: float) -> None:
         pass

@@ -11,44 +11,65 @@ import socket
 import threading
 from array import array
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import NoReturn
 
 from glue_server import Order, Outcome
-from glue_server.processes.channel import inherited_channel
-from glue_server.processes.frames import read_frame, write_frame
-from reglue_bench.engines.shard import outcome_head, played_frame, todo_of
+from glue_server.processes.child import Channel, inherited_channel
+from glue_server.processes.message_codec import Codec
+from reglue_bench.engines.shard import (
+    TO_SHARD,
+    AgentHere,
+    EpisodeEnded,
+    EpisodePlayed,
+    Machine,
+    Shard,
+    ShardOver,
+    ShardSettings,
+    ShardSpent,
+    ToShard,
+    UnitPlayed,
+)
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 
-_SPENT = {"spent": [0.0, 0.0, 0, 0]}
+
+@dataclass(frozen=True, slots=True)
+class IdleSettings:
+    """The first message to the process."""
+
+    steps: int  # of an episode
 
 
 def main() -> NoReturn:
     """Serve until the parent leaves."""
-    parent = inherited_channel()
-    steps = read_frame(parent)[0]["steps"]
-    while (found := socket.recv_fds(parent, 1, 1))[0]:
-        channel = socket.socket(fileno=found[1][0])
+    parent = inherited_channel(Codec[IdleSettings](IdleSettings))
+    steps = parent.receive().steps
+    while (found := socket.recv_fds(parent.socket, 1, 1))[0]:
+        channel = Channel(socket.socket(fileno=found[1][0]), TO_SHARD, silence_s=None)
         threading.Thread(target=_serve, args=(channel, steps), daemon=True).start()
     os._exit(0)
 
 
-def _serve(channel: socket.socket, steps: int) -> None:
+def _serve(channel: Channel[ToShard], steps: int) -> None:
+    spent = ShardSpent()
     with suppress(EOFError, OSError):
-        write_frame(channel, {"machine": "idle"})
-        plan = Plan.from_json(read_frame(channel)[0]["plan"])
+        channel.send(Machine("idle"))
+        settings = channel.receive()
+        assert isinstance(settings, ShardSettings)
+        plan = Plan.from_json(settings.plan)
         procedure = procedure_of(plan)
-        write_frame(channel, {"agent": "idle"})
-        while "farewell" not in (head := read_frame(channel)[0]):
-            for todo in todo_of(head):
+        channel.send(AgentHere("idle"))
+        while isinstance(shard := channel.receive(), Shard):
+            for todo in shard.todo:
                 outcomes = []
                 for cell in procedure.cells(todo.unit):
                     outcomes.append(_outcome(plan.order(todo.unit, cell, b"", None), steps))
-                    said = {"outcome": outcome_head(outcomes[-1]), "phase": "online"}
-                    write_frame(channel, said | _SPENT)
-                played, body = played_frame(todo, outcomes)
-                write_frame(channel, {"played": played} | _SPENT, body)
-            write_frame(channel, {"over": None} | _SPENT)
+                    episode = EpisodePlayed.of(outcomes[-1], whole=False)
+                    channel.send(EpisodeEnded(episode, "online", spent))
+                episodes = tuple(EpisodePlayed.of(each, whole=True) for each in outcomes)
+                channel.send(UnitPlayed(todo.attempt, episodes, spent))
+            channel.send(ShardOver(None, spent))
 
 
 def _outcome(order: Order, steps: int) -> Outcome:

@@ -9,7 +9,7 @@ from reglue_bench.engines.environments import cores
 from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.definition import Definition
 from reglue_competition.phases import PlannedBenchmark, Secrets, commitment, entry_secret
-from reglue_competition.runs.told import Benchmark, Told
+from reglue_competition.runs.submission import Benchmark, SubmissionSettings
 from reglue_competition.store import Submission
 
 _LEAST_WINDOW_S = 5.0
@@ -54,15 +54,17 @@ class Hosted:
         """The commitment that is published when a phase opens. Raises UsageError."""
         return commitment(self.benchmarks(phase), self.secrets.salt(phase))
 
-    def told(self, submission: Submission, *, lost: str = "", waits: bool = False) -> Told:
-        """What a submission's process is told, except for tokens. Raises UsageError.
+    def settings_of(
+        self, submission: Submission, *, lost: str = "", waits: bool = False
+    ) -> SubmissionSettings:
+        """The settings of a submission's process, without its token. Raises UsageError.
 
         If it waits, its team or the organiser wants it to go on: earlier faults in its ledgers
         are forgiven.
         """
         transcripts = self.folder.transcripts_path
         transcripts.mkdir(mode=0o700, exist_ok=True)
-        return Told(
+        return SubmissionSettings(
             competition=self.definition.name,
             phase=submission.phase,
             team=submission.team,
@@ -70,7 +72,7 @@ class Hosted:
             draw=submission.draw,
             folder=str(self.runs_of(submission)),
             transcripts=str(transcripts),
-            public_key=self.secrets.public_key.hex(),
+            public_key=self.secrets.public_key,
             benchmarks=tuple(self._benchmark(each) for each in self.benchmarks_of(submission)),
             reconnect_window_s=self.reconnect_window_s,
             connect_timeout_s=self.definition.play.connect_timeout_s,

@@ -6,20 +6,26 @@ import logging
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import assert_never
 
-from glue_server.processes.children import end_together
-from glue_server.processes.frames import unknown_frame
+from glue_server.processes.child import end_together
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue.errors import StoreFailed, UsageError
 from reglue_competition.runs.hosted import Hosted
 from reglue_competition.runs.metrics import Metrics
 from reglue_competition.runs.phase_calendar import Calendar
 from reglue_competition.runs.store_entries import StoreEntries
-from reglue_competition.runs.submission import SubmissionProcess
+from reglue_competition.runs.submission import (
+    Ended,
+    Listening,
+    News,
+    Progress,
+    RunEnded,
+    SubmissionProcess,
+)
 from reglue_competition.store import FINAL, UNFINISHED, Run, Status, Store, Submission
 
 log = logging.getLogger("reglue")
@@ -57,11 +63,11 @@ class _Playing:
     submission: Submission
     process: SubmissionProcess
     is_alone: bool  # without its agent
-    news: deque[dict[str, Any]] = field(default_factory=deque)  # that is not taken down yet
+    news: deque[News] = field(default_factory=deque)  # that is not taken down yet
     failures: int = 0  # of ours, one after another, over it
     is_silent: bool = False  # its process has ended, and all that it said is in `news`
     done: dict[int, int] = field(default_factory=dict)  # by benchmark, as told last
-    progress: Mapping[str, Any] | None = None  # that is not stored yet
+    progress: Progress | None = None  # that is not stored yet
     stored_at: float = 0.0  # monotonic seconds, as all here
     cancelled_at: float | None = None
     farewell: str = ""  # once it has ended
@@ -227,14 +233,14 @@ class Queue:
         if time.monotonic() < self._not_before.get(submission.id, 0.0):
             return False
         try:
-            told = self._hosted.told(submission, lost=lost, waits=waits)
+            settings = self._hosted.settings_of(submission, lost=lost, waits=waits)
             if submission.status == "waiting":
                 if not self._store.set_status(submission.id, "playing", "", _WAITING):
                     return False
                 if submission.started_at is None:
                     waited = self._clock() - submission.queued_at
                     self._metrics.waited.observe(max(0.0, waited.total_seconds()))
-            process = SubmissionProcess(told, self._hosted.secrets.sign, on_news=self._news.set)
+            process = SubmissionProcess(settings, self._hosted.secrets.sign, on_news=self._news.set)
         except (OSError, UsageError) as error:  # a file of the environment is gone, or memory
             self._failed(submission, str(error))
             return False
@@ -246,7 +252,7 @@ class Queue:
         """Take in what its process says. It needs no database."""
         playing.is_silent = playing.process.is_silent()
         for news in playing.process.news():
-            if "join_string" in news and not playing.is_alone:
+            if isinstance(news, Listening) and not playing.is_alone:
                 self._gateway.assign(playing.submission.id, playing.process)
             playing.news.append(news)
         if playing.cancelled_at and time.monotonic() > playing.cancelled_at + _CANCEL_S:
@@ -279,44 +285,42 @@ class Queue:
             self._died(playing)
         self._store_progress(playing)
 
-    def _take(self, playing: _Playing, news: Mapping[str, Any]) -> None:
+    def _take(self, playing: _Playing, news: News) -> None:
         match news:
-            case {"progress": progress}:
-                self._count(playing, progress)
-            case {"run": run}:
-                self._record(playing.submission, run)
-            case {"ended": ended}:
-                self._ended(playing, **ended)
-            case {"join_string": _}:  # `_hear` has taken it in
+            case Progress():
+                self._count(playing, news)
+            case RunEnded():
+                self._store.record_run(Run(submission=playing.submission.id, **asdict(news)))
+            case Ended():
+                self._ended(playing, news)
+            case Listening():  # `_hear` has taken it in
                 pass
+            case Exception():
+                raise news
             case _:
-                raise unknown_frame(news)
+                assert_never(news)
 
-    def _count(self, playing: _Playing, progress: Mapping[str, Any]) -> None:
-        index, done = progress["index"], progress["done"]
-        before = playing.done.get(index, done)
-        self._metrics.episodes.inc(max(0, done - before))
-        playing.done[index] = done
+    def _count(self, playing: _Playing, progress: Progress) -> None:
+        before = playing.done.get(progress.index, progress.done)
+        self._metrics.episodes.inc(max(0, progress.done - before))
+        playing.done[progress.index] = progress.done
         playing.progress = progress
 
     def _store_progress(self, playing: _Playing) -> None:
         now = time.monotonic()
         if playing.progress is not None and now >= playing.stored_at + _PROGRESS_S:
-            self._store.set_progress(playing.submission.id, playing.progress)
+            self._store.set_progress(playing.submission.id, asdict(playing.progress))
             playing.progress, playing.stored_at = None, now
 
-    def _record(self, submission: Submission, run: Mapping[str, Any]) -> None:
-        self._store.record_run(Run(submission=submission.id, **run))
-
-    def _ended(self, playing: _Playing, status: Any, detail: str, again: bool) -> None:
+    def _ended(self, playing: _Playing, ended: Ended) -> None:
         submission = playing.submission
-        if again:
-            self._failed(submission, detail)
+        if ended.again:
+            self._failed(submission, ended.detail)
         else:
-            self._store.set_status(submission.id, status, detail, _PLAYING)
-            if status in FINAL:
-                playing.farewell = self._forget(submission, status, detail)
-                playing.has_failed = status == "failed"
+            self._store.set_status(submission.id, ended.status, ended.detail, _PLAYING)
+            if ended.status in FINAL:
+                playing.farewell = self._forget(submission, ended.status, ended.detail)
+                playing.has_failed = ended.status == "failed"
         self._let_go(playing)
 
     def _let_go(self, playing: _Playing) -> None:

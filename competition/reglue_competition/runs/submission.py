@@ -1,23 +1,136 @@
-"""The parent's end of a submission's process."""
+"""A submission's process as the server sees it: its messages, its folders and the process."""
 
 from __future__ import annotations
 
 import contextlib
 import secrets
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
-from glue_server.processes.channel import ChannelProcess
-from glue_server.processes.frames import read_frame, write_frame
+from glue_server.processes.child import Child
+from glue_server.processes.message_codec import Codec
 from reglue.net.join_string import JoinString, join_string
-from reglue_competition.runs.told import Told
 
 
-class SubmissionProcess(ChannelProcess):
-    """Starts at once. A thread reads what it says; `news` returns that.
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """One of a submission's benchmarks."""
+
+    settings: Mapping[str, Any] = field(repr=False)  # of Settings, with the phase's secret
+    plan: str  # JSON, as of Plan.to_json
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionSettings:
+    """What a submission's process is to play: the first message to it."""
+
+    competition: str
+    phase: str
+    team: str
+    submission: str  # its id
+    draw: int  # which goals and cells it plays, see Submission
+    folder: str  # of its runs
+    transcripts: str  # the folder of all submissions'
+    public_key: bytes  # of who signs them
+    benchmarks: tuple[Benchmark, ...]
+    reconnect_window_s: float
+    connect_timeout_s: float
+    token: str = field(default="", repr=False)  # between the gateway and this process
+    lost: str = ""  # why its agent does not come back: nothing more is played
+    waits: bool = False  # its agent is away since a server was: what is left waits for it
+    forgives: bool = False  # the organiser has the rest played after an agent's fault
+    logs_json: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Answers a `Digest`."""
+
+    signature: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Nobody wants the submission any more: the process stops playing, and says how it ended."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class LetGo:
+    """How it ended is stored: the process may leave.
+
+    Without words the agent waits to be given a place again.
+    """
+
+    farewell: str  # to the agent
+
+
+ToSubmission: TypeAlias = SubmissionSettings | Signature | Cancel | LetGo
+TO_SUBMISSION: Codec[ToSubmission] = Codec(ToSubmission)
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """The agent joins there."""
+
+    join_string: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run has come."""
+
+    index: int  # of the benchmark
+    done: int
+    total: int
+    counted_in: str
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """A transcript's, to be signed: the key stays with the server."""
+
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    """A run has ended: a `Run` of the store without the submission."""
+
+    index: int
+    benchmark: str
+    status: str
+    owner: str
+    score: float | None
+    low: float | None
+    high: float | None
+    result: str
+    transcript_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How the submission ended; `waiting`: it has not yet."""
+
+    status: Literal["finished", "failed", "cancelled", "broken", "waiting"]
+    detail: str = ""
+    again: bool = False  # what broke it may not do so next time
+
+
+FromSubmission: TypeAlias = Listening | Progress | Digest | RunEnded | Ended
+_FROM_SUBMISSION: Codec[FromSubmission] = Codec(FromSubmission)
+
+News: TypeAlias = Listening | Progress | RunEnded | Ended | Exception
+"""What a submission's process says; an error where that could not be taken in."""
+
+
+class SubmissionProcess(Child[FromSubmission]):
+    """Starts at once. A thread receives what it says; `news` returns that.
 
     `join_string` is empty until it listens: the first news. The gateway carries its agent there.
     """
@@ -26,41 +139,42 @@ class SubmissionProcess(ChannelProcess):
 
     def __init__(
         self,
-        told: Told,
+        settings: SubmissionSettings,
         sign: Callable[[bytes], bytes],
         *,
         on_news: Callable[[], None] = lambda: None,
     ) -> None:
         """`sign` signs transcripts. A thread calls `on_news` for news other than progress."""
-        super().__init__("reglue_competition.runs.submission_process")
+        module = "reglue_competition.runs.submission_process"
+        super().__init__(module, _FROM_SUBMISSION, silence_s=None)
         self._sign = sign
         self._on_news = on_news
         self.join_string = JoinString("")
-        self._frames: SimpleQueue[dict[str, Any]] = SimpleQueue()
-        self._told = replace(told, token=secrets.token_hex(24))
-        self._reader = threading.Thread(target=self._read, name="reglue-submission", daemon=True)
+        self._news: SimpleQueue[News] = SimpleQueue()
+        self._settings = replace(settings, token=secrets.token_hex(24))
+        self._reader = threading.Thread(target=self._listen, name="reglue-submission", daemon=True)
         self._reader.start()
 
-    def news(self) -> Iterator[dict[str, Any]]:
+    def news(self) -> Iterator[News]:
         """What it has said since the last time."""
         with contextlib.suppress(Empty):
             while True:
-                yield self._frames.get_nowait()
+                yield self._news.get_nowait()
 
     def is_silent(self) -> bool:
         """Whether it has ended, and nothing that it said is left to be read."""
-        return not self._reader.is_alive() and self._frames.empty()
+        return not self._reader.is_alive() and self._news.empty()
 
     def cancel(self, why: str) -> None:
         """Have it end, as one that nobody wants any more."""
-        self._tell({"cancel": why})
+        self._send(Cancel(why))
 
     def let_go(self, farewell: str) -> None:
-        """After its `ended` was taken down: it tells the agent, and leaves.
+        """After its `Ended` was stored: it says this to the agent, and leaves.
 
         Without words it leaves, and the agent waits to be given a place again.
         """
-        self._tell({"farewell": farewell})
+        self._send(LetGo(farewell))
 
     def end(self, within_s: float) -> None:
         """Wait until it exits; kill it after that time."""
@@ -68,21 +182,37 @@ class SubmissionProcess(ChannelProcess):
         self.leave()
         self._reader.join()
 
-    def _tell(self, head: dict[str, Any]) -> None:
+    def _send(self, message: ToSubmission) -> None:
         with contextlib.suppress(OSError):  # it has just ended
-            write_frame(self.channel, head)
+            self.send(message)
 
-    def _read(self) -> None:
-        with contextlib.suppress(EOFError, OSError):
-            write_frame(self.channel, self._told.to_json())
-            while True:
-                head, _ = read_frame(self.channel)
-                if "sign" in head:
-                    signature = self._sign(bytes.fromhex(head["sign"]))
-                    self._tell({"signature": signature.hex()})
-                    continue
-                if "join_string" in head:
-                    self.join_string = join_string(head["join_string"])
-                self._frames.put(head)
-                if "progress" not in head:
-                    self._on_news()
+    def _listen(self) -> None:
+        try:
+            with contextlib.suppress(EOFError, OSError):
+                self.send(self._settings)
+                while True:
+                    self._take(self.receive())
+        except Exception as error:  # noqa: BLE001 - the queue counts it, and ends the submission
+            self._news.put(error)
+            self._on_news()
+
+    def _take(self, message: FromSubmission) -> None:
+        match message:
+            case Digest(digest):
+                self._send(Signature(self._sign(digest)))
+                return
+            case Listening(text):
+                self.join_string = join_string(text)
+        self._news.put(message)
+        if not isinstance(message, Progress):
+            self._on_news()
+
+
+def run_folder(folder: Path, index: int) -> Path:
+    """The folder of a submission's run of the phase's benchmark `index`."""
+    return folder / str(index)
+
+
+def transcript_file(folder: Path, submission: str, index: int) -> Path:
+    """The transcript of a submission's run of the phase's benchmark `index`."""
+    return folder / f"{submission}-{index}.reglue"

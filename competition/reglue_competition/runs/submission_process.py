@@ -12,13 +12,13 @@ import contextlib
 import logging
 import os
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import NoReturn
 
 from glue_server import Outcome
 from glue_server.peers.hosts import ListenOptions, ServedAgent
-from glue_server.processes.channel import inherited_channel
+from glue_server.processes.child import Channel, Parent, ParentGone, inherited_channel
+from glue_server.processes.message_codec import unexpected
 from glue_server.rpc import GlueServer
 from reglue.errors import (
     AgentFault,
@@ -41,15 +41,31 @@ from reglue_bench.scored_runs import carry_out, conclude
 from reglue_bench.settings import Settings
 from reglue_bench.terminal.tally import Tally, tally_of
 from reglue_competition.runs.logs import log_to_stderr
-from reglue_competition.runs.parent import Parent, ParentGone
-from reglue_competition.runs.told import Benchmark, Ended, Told, run_folder, transcript_file
+from reglue_competition.runs.submission import (
+    TO_SUBMISSION,
+    Benchmark,
+    Cancel,
+    Digest,
+    Ended,
+    LetGo,
+    Listening,
+    Progress,
+    RunEnded,
+    Signature,
+    SubmissionSettings,
+    ToSubmission,
+    run_folder,
+    transcript_file,
+)
 from reglue_competition.transcript import RunIdentity, write_transcript
 
 log = logging.getLogger("reglue")
 
-_PROGRESS_S = 0.3  # between two frames about progress
+_PROGRESS_S = 0.3  # between two messages about progress
 _BUSY_S = 10.0  # how long a process that died before us may take to let go of its ledger
 _BUSY_POLL_S = 0.1
+_LEAVE_S = 2.0  # how long it may take to leave once its parent is gone
+_ANSWER_S = 600.0  # how long the parent may take to answer: a database may be away
 
 _LIMITS = "; step_s, first_step_s, bank_s and run_s of the competition file say how long it may"
 
@@ -70,12 +86,14 @@ def owner_of(status: str) -> str:
 
 def main() -> NoReturn:
     """Play one submission."""
-    parent = Parent(inherited_channel())
+    parent = _Parent(inherited_channel(TO_SUBMISSION))
     try:
-        told = Told.from_json(parent.heard())
-        whose = {"team": told.team, "submission": told.submission}
-        log_to_stderr(as_json=told.logs_json, whose=whose)
-        _serve(told, parent)
+        settings = parent.receive(_ANSWER_S)
+        if not isinstance(settings, SubmissionSettings):
+            raise unexpected(settings)
+        whose = {"team": settings.team, "submission": settings.submission}
+        log_to_stderr(as_json=settings.logs_json, whose=whose)
+        _serve(settings, parent)
     except ParentGone:
         pass
     except Exception:
@@ -84,21 +102,47 @@ def main() -> NoReturn:
     os._exit(0)
 
 
-def _serve(told: Told, parent: Parent) -> None:
+class _Parent(Parent[ToSubmission]):
+    """The server, which cancels and signs."""
+
+    def __init__(self, channel: Channel[ToSubmission]) -> None:
+        self.cancelled = ""  # why the organiser does not want it any more
+        super().__init__(channel, leave_s=_LEAVE_S)
+
+    def take(self, message: ToSubmission) -> None:
+        """Keep a message for `receive`, unless it cancels."""
+        if isinstance(message, Cancel):
+            self.cancelled = message.why
+            self.stop.set()
+        else:
+            super().take(message)
+
+    def signature(self, digest: bytes) -> bytes:
+        """Of the competition: its key stays with the server. Raises ParentGone."""
+        self.send(Digest(digest))
+        answer = self.receive(_ANSWER_S)
+        if not isinstance(answer, Signature):
+            raise unexpected(answer)
+        return answer.signature
+
+
+def _serve(settings: SubmissionSettings, parent: _Parent) -> None:
     server = GlueServer(
         "127.0.0.1:0",
-        token={"agent": told.token},
+        token={"agent": settings.token},
         places={"agent": 1},
-        reconnect_window_s=told.reconnect_window_s,
+        reconnect_window_s=settings.reconnect_window_s,
         transport="grpc",
     )
-    options = ListenOptions(timeout_s=told.connect_timeout_s, set_by="play.connect_timeout_s")
+    options = ListenOptions(timeout_s=settings.connect_timeout_s, set_by="play.connect_timeout_s")
     agent = ServedAgent(options, server=server, stop=parent.stop)
-    parent.tell(join_string=str(server.local_join_string("agent")))
-    ended = _Submission(told, parent, agent).play()
-    parent.tell(ended=asdict(ended))
-    if farewell := parent.heard()["farewell"]:
-        agent.close(farewell)
+    parent.send(Listening(str(server.local_join_string("agent"))))
+    parent.send(_Submission(settings, parent, agent).play())
+    end = parent.receive(_ANSWER_S)
+    if not isinstance(end, LetGo):
+        raise unexpected(end)
+    if end.farewell:
+        agent.close(end.farewell)
         server.close()
 
 
@@ -109,23 +153,25 @@ class _AgentAway(Exception):
 class _Submission:
     """Plays the benchmarks in turn."""
 
-    def __init__(self, told: Told, parent: Parent, agent: ServedAgent) -> None:
-        self._told = told
+    def __init__(self, settings: SubmissionSettings, parent: _Parent, agent: ServedAgent) -> None:
+        self._settings = settings
         self._parent = parent
         self._agent = agent
         self._is_complete = True
         # The agent's own fault: nothing is played after it, in this run or another.
-        self._lost = Ending(status="agent_disconnected", what=told.lost) if told.lost else None
+        self._lost = (
+            Ending(status="agent_disconnected", what=settings.lost) if settings.lost else None
+        )
         self._fault = self._lost
 
     def play(self) -> Ended:
         """Play what is left of it. Raises ParentGone."""
         try:
-            for index, benchmark in enumerate(self._told.benchmarks):
+            for index, benchmark in enumerate(self._settings.benchmarks):
                 result = self._play(index, benchmark)
                 if self._parent.stop.is_set():
                     return self._stopped()
-                self._tell(index, result)
+                self._send_result(index, result)
                 self._is_complete &= result.complete
                 if _failed_environment(result):
                     ending = result.ended_early
@@ -148,19 +194,19 @@ class _Submission:
 
     def _play(self, index: int, benchmark: Benchmark) -> Result:
         """Play one run."""
-        folder = run_folder(Path(self._told.folder), index)
+        folder = run_folder(Path(self._settings.folder), index)
         request = Request(
             Settings.model_validate(benchmark.settings),
             Plan.from_json(benchmark.plan),
             peer=self._agent,
-            nonce=f"{self._told.submission} {index}",
+            nonce=f"{self._settings.submission} {index}",
             stop=self._parent.stop,
         )
         watcher = _Progress(self._parent, index)
         with _opened(folder, request) as ledger:
-            if not self._told.forgives:
+            if not self._settings.forgives:
                 self._fault = self._fault or _fault_of(ledger)
-            if self._told.waits and self._fault is None and not score_of(ledger).complete:
+            if self._settings.waits and self._fault is None and not score_of(ledger).complete:
                 raise _AgentAway
             return self._carry_out(folder, ledger, request, watcher)
 
@@ -168,7 +214,7 @@ class _Submission:
         self, folder: Path, ledger: Ledger, request: Request, watcher: _Progress
     ) -> Result:
         """Play what is left, unless the agent has failed before, or is away."""
-        if self._fault is not None or self._told.waits:
+        if self._fault is not None or self._settings.waits:
             fault = None if score_of(ledger).complete else self._fault
             return conclude(folder, ledger, _fault_of(ledger) or fault)
         try:
@@ -180,42 +226,41 @@ class _Submission:
             self._fault = result.ended_early
         return result
 
-    def _tell(self, index: int, result: Result) -> None:
+    def _send_result(self, index: int, result: Result) -> None:
         status = result.ended_early.status if result.ended_early else "ok"
         if _failed_environment(result):
             status = EnvironmentFault.status
-        interval = result.interval95
-        transcript = self._write_transcript(index)
-        self._parent.tell(
-            run={
-                "index": index,
-                "benchmark": result.benchmark,
-                "status": status,
-                "owner": owner_of(status),
-                "score": result.score.value,
-                "low": None if interval is None else interval[0],
-                "high": None if interval is None else interval[1],
-                "result": result.model_dump_json(by_alias=True),
-                "transcript_sha256": transcript,
-            }
+        low, high = (None, None) if result.interval95 is None else result.interval95
+        self._parent.send(
+            RunEnded(
+                index=index,
+                benchmark=result.benchmark,
+                status=status,
+                owner=owner_of(status),
+                score=result.score.value,
+                low=low,
+                high=high,
+                result=result.model_dump_json(by_alias=True),
+                transcript_sha256=self._write_transcript(index),
+            )
         )
 
     def _write_transcript(self, index: int) -> str:
         """Returns its SHA-256."""
-        told, folder = self._told, Path(self._told.transcripts)
+        of, folder = self._settings, Path(self._settings.transcripts)
         run = RunIdentity(
-            competition=told.competition,
-            phase=told.phase,
-            submission=told.submission,
-            draw=told.draw,
-            team=told.team,
+            competition=of.competition,
+            phase=of.phase,
+            submission=of.submission,
+            draw=of.draw,
+            team=of.team,
             index=index,
-            public_key=bytes.fromhex(told.public_key),
+            public_key=of.public_key,
         )
         return write_transcript(
-            transcript_file(folder, told.submission, index),
+            transcript_file(folder, of.submission, index),
             header=run,
-            folder=run_folder(Path(told.folder), index),
+            folder=run_folder(Path(of.folder), index),
             sign=self._parent.signature,
         )
 
@@ -272,36 +317,35 @@ def _environment_faults(result: Result) -> str:
 class _Progress(NullObserver):
     """Tells the parent how far a run has come, a few times a second."""
 
-    def __init__(self, parent: Parent, index: int) -> None:
+    def __init__(self, parent: _Parent, index: int) -> None:
         self._parent = parent
         self._index = index
         self._tally: Tally | None = None
-        self._told_at = 0.0
+        self._sent_at = 0.0
 
     def begin(self, begun: RunStarted) -> None:
-        """Tell what was played before."""
+        """Send what was played before."""
         self._tally = tally_of(procedure_of(begun.plan), begun, time.monotonic)
-        self._tell()
+        self._send()
 
     def outcome(self, outcome: Outcome, phase: str) -> None:
         """Count it."""
         assert self._tally is not None
         self._tally.take(outcome, phase)
-        if time.monotonic() - self._told_at >= _PROGRESS_S:
-            self._tell()
+        if time.monotonic() - self._sent_at >= _PROGRESS_S:
+            self._send()
 
     def end(self) -> None:
-        """Tell all of it."""
+        """Send all of it."""
         if self._tally is not None:
-            self._tell()
+            self._send()
 
-    def _tell(self) -> None:
+    def _send(self) -> None:
         assert self._tally is not None
-        self._told_at = time.monotonic()
+        self._sent_at = time.monotonic()
         tally = self._tally
-        progress = {"index": self._index, "done": tally.done, "total": tally.total}
         with contextlib.suppress(ParentGone):  # the run is about to hear of it
-            self._parent.tell(progress=progress | {"counted_in": tally.counted_in})
+            self._parent.send(Progress(self._index, tally.done, tally.total, tally.counted_in))
 
 
 if __name__ == "__main__":

@@ -11,18 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from glue_server.processes.channel import ChannelProcess
-from glue_server.processes.frames import write_frame
-from reglue_bench.engines import dealing
+from glue_server.processes.child import Channel, Child
+from glue_server.processes.message_codec import UnknownMessage, encoded
+from reglue_bench.engines import FromShard, dealing
 from reglue_bench.engines.dealing import DealingEngine
-from reglue_bench.engines.players import SHARD_PROCESS, LocalPlayers, Player, Players
+from reglue_bench.engines.players import SHARD_PROCESS, LocalPlayers, Players
+from reglue_bench.engines.shard import FROM_SHARD, Farewell, Shard
 from reglue_bench.procedures.procedure import Todos
 from tests.leftovers import nothing_left
 
 UNITS = Todos(array("I", range(4)), array("I", [0] * 4))
 
 
-def engine(players: Players, folder: Path, stop: threading.Event | None = None) -> DealingEngine:
+def engine(
+    players: Players[FromShard], folder: Path, stop: threading.Event | None = None
+) -> DealingEngine:
     """One whose processes get nothing to play before they say where they are."""
 
     def never(*_: object) -> None:
@@ -50,17 +53,17 @@ class Hanging(LocalPlayers):
         super().__init__(processes)
         self.given: list[float] = []
 
-    def begin(self, number: int) -> ChannelProcess:
+    def begin(self, number: int) -> Child[FromShard]:
         process = Stopped(self.given)
         os.kill(process.pid, signal.SIGSTOP)
         return process
 
 
-class Stopped(ChannelProcess):
+class Stopped(Child[FromShard]):
     """One of them."""
 
     def __init__(self, given: list[float]) -> None:
-        super().__init__(SHARD_PROCESS)
+        super().__init__(SHARD_PROCESS, FROM_SHARD)
         self._given = given
 
     def end(self, within_s: float) -> None:
@@ -82,39 +85,45 @@ def test_processes_that_hang_share_one_deadline(
     assert players.given[1:] == [0.0, 0.0, 0.0]  # the first took all of it
 
 
-class Says(Players):
-    """One process, whose first words are those."""
+class Sends(Players[FromShard]):
+    """One process, whose first bytes are those."""
 
     elsewhere = False
     most = 1
 
-    def __init__(self, **head: object) -> None:
-        self.channel, self._theirs = socket.socketpair()
-        write_frame(self._theirs, head)
-        self._theirs.shutdown(socket.SHUT_WR)
+    def __init__(self, sent: bytes) -> None:
+        self._sent = sent
 
     def open(self) -> None:
         """Nothing to do."""
 
-    def begin(self, number: int) -> Player:
-        return self
-
-    def death(self, within_s: float) -> str:
-        return ""
-
-    def leave(self) -> None:
-        self.channel.close()
-
-    def end(self, within_s: float) -> None:
-        self._theirs.close()
+    def begin(self, number: int) -> Sending:
+        return Sending(self._sent)
 
     def close(self, within_s: float) -> None:
         """Nothing to do."""
 
 
-@pytest.mark.parametrize("head", [{"mashine": "here"}, {"played_": {}, "spent": [0, 0, 0]}, {}])
-def test_a_frame_of_no_known_kind_is_an_error(tmp_path: Path, head: dict[str, object]) -> None:
-    playing = engine(Says(**head), tmp_path)
-    with pytest.raises(AssertionError, match="got a frame"):
+class Sending(Channel[FromShard]):
+    """Its process."""
+
+    def __init__(self, sent: bytes) -> None:
+        ours, self._theirs = socket.socketpair()
+        super().__init__(ours, FROM_SHARD)
+        self._theirs.sendall(sent)
+        self._theirs.shutdown(socket.SHUT_WR)
+
+    def death(self, within_s: float) -> str:
+        return ""
+
+    def end(self, within_s: float) -> None:
+        self._theirs.close()
+
+
+@pytest.mark.parametrize("message", [Farewell("it is over"), Shard(b"", b""), None])
+def test_a_message_of_no_known_kind_is_an_error(tmp_path: Path, message: object) -> None:
+    sent = bytes(8) if message is None else encoded(message)
+    playing = engine(Sends(sent), tmp_path)
+    with pytest.raises(UnknownMessage):
         playing.play(UNITS, begin=print, record=print, watch=print)
     playing.close("it is over")

@@ -13,28 +13,32 @@ import pytest
 from env_adapters import Cell
 from glue_server.environment.shared_memory import new_memory
 from glue_server.environment.worker_process import WorkerFaults
-from glue_server.processes.frames import write_frame
+from glue_server.processes.child import Channel
+from glue_server.processes.message_codec import UnknownMessage, encoded
 from glue_server.rpc import GlueServer
 from reglue import Phase, connect
 from reglue.environments.environment import Worlds
 from reglue.messages.environment import Play
-from reglue_bench.placement.placed_worker import PlacedWorker
-from reglue_bench.placement.told import EnvironmentTold
+from reglue_bench.engines.shard import Died, Farewell, Say
+from reglue_bench.placement.placed_worker import (
+    FROM_ENVIRONMENT,
+    EnvironmentSettings,
+    FromEnvironment,
+    PlacedWorker,
+)
 from tests.waiting import PATIENCE_S, until
 from tests.worlds import Corridor
 
 
-class Node:
+class Node(Channel[FromEnvironment]):
     """A player of which the test holds the other end."""
 
     def __init__(self) -> None:
-        self.channel, self.theirs = socket.socketpair()
+        ours, self.theirs = socket.socketpair()
+        super().__init__(ours, FROM_ENVIRONMENT)
 
     def death(self, within_s: float) -> str:
         return "it is gone"
-
-    def leave(self) -> None:
-        self.channel.close()
 
     def end(self, within_s: float) -> None:
         self.theirs.close()
@@ -48,7 +52,7 @@ class Placed:
         self.said: list[str] = []
         self.worker = PlacedWorker(
             self.node,
-            EnvironmentTold({}, "", ""),
+            EnvironmentSettings({}, "", ""),
             server,
             wait=lambda worker: until(worker.has_joined, "it has connected"),
             note_machine=lambda machine: None,
@@ -60,8 +64,8 @@ class Placed:
         self._memory = new_memory()
         self.worker.share(self._memory)
 
-    def tells(self, **head: object) -> None:
-        write_frame(self.node.theirs, head)
+    def sends(self, message: object) -> None:
+        self.node.theirs.sendall(encoded(message))
 
     def plays(self) -> WorkerFaults:
         cell = Cell("a", 0, seed=1, repeat=0, phase=Phase.EVALUATE)
@@ -89,20 +93,20 @@ def placed() -> Iterator[Placed]:
 
 @pytest.mark.usefixtures("more_than_1024_descriptors")
 def test_it_is_looked_at_beyond_descriptor_1023(placed: Placed) -> None:
-    assert placed.node.channel.fileno() > 1023
+    assert placed.node.fileno() > 1023
     assert placed.plays() == WorkerFaults()
 
 
 def test_words_are_passed_on_and_no_sign_of_death(placed: Placed) -> None:
-    placed.tells(say="hello")
-    placed.tells(say="I am well")
+    placed.sends(Say("hello"))
+    placed.sends(Say("I am well"))
     assert placed.plays() == WorkerFaults()
     assert placed.said == ["hello", "I am well"]
 
 
 def test_its_death_is_told_in_its_words(placed: Placed) -> None:
-    placed.tells(say="oh")
-    placed.tells(died="its node burned down")
+    placed.sends(Say("oh"))
+    placed.sends(Died("its node burned down"))
     with pytest.raises(EOFError):
         placed.plays()
     assert placed.worker.death() == "its node burned down"
@@ -114,7 +118,7 @@ def test_a_channel_that_closes_is_its_death(placed: Placed) -> None:
         placed.plays()
 
 
-def test_a_frame_of_no_known_kind_is_an_error(placed: Placed) -> None:
-    placed.tells(dyed="its node burned down")
-    with pytest.raises(AssertionError, match="dyed"):
+def test_a_message_of_no_known_kind_is_an_error(placed: Placed) -> None:
+    placed.sends(Farewell("its node burned down"))
+    with pytest.raises(UnknownMessage, match="Farewell"):
         placed.plays()

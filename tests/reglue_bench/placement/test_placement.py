@@ -15,7 +15,7 @@ from reglue.errors import MissingExtra, UsageError
 from reglue_bench.engines.versions import machine
 from reglue_bench.evaluation import evaluate, resume
 from reglue_bench.placement.environment_process import check_reached
-from reglue_bench.placement.told import PROCESS
+from reglue_bench.placement.placed_worker import PROCESS
 from reglue_bench.plans.plan import Plan
 from reglue_bench.runs.ledger import ENVIRONMENTS, LedgerReader
 from reglue_bench.runs.observer import NullObserver

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -24,8 +24,13 @@ from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request, begin
 from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import Settings
-from reglue_competition.runs.submission import SubmissionProcess
-from reglue_competition.runs.told import Benchmark, Told, run_folder
+from reglue_competition.runs.submission import (
+    Benchmark,
+    Listening,
+    SubmissionProcess,
+    SubmissionSettings,
+    run_folder,
+)
 from tests.reglue_bench.remote import joining
 from tests.reglue_bench.toys import AGENTS, rows
 from tests.waiting import PATIENCE_S, until
@@ -34,6 +39,8 @@ from tests.worlds import Corridor, Walk
 CORRIDOR = {"solved": {"a": [1, 3, 0], "b": [5, 0, 2]}}
 SECRET = "a phase has a secret of its own, which is long"
 KEY = Ed25519PrivateKey.generate()
+
+N = TypeVar("N")
 
 
 def settings(world: str = "Corridor", **more: Any) -> Settings:
@@ -52,7 +59,9 @@ def settings(world: str = "Corridor", **more: Any) -> Settings:
     return Settings(**(fields | more))
 
 
-def told(folder: Path, *played: Settings, submission: str = "one", **more: Any) -> Told:
+def told(
+    folder: Path, *played: Settings, submission: str = "one", **more: Any
+) -> SubmissionSettings:
     """What a submission's process is to play, in `folder`."""
     benchmarks = tuple(
         Benchmark(each.model_dump(mode="json"), make_plan(each).to_json()) for each in played
@@ -67,36 +76,36 @@ def told(folder: Path, *played: Settings, submission: str = "one", **more: Any) 
         "draw": 0,
         "folder": str(folder),
         "transcripts": str(transcripts),
-        "public_key": KEY.public_key().public_bytes_raw().hex(),
+        "public_key": KEY.public_key().public_bytes_raw(),
         "benchmarks": benchmarks,
         "reconnect_window_s": 30.0,
         "connect_timeout_s": PATIENCE_S,
     }
-    return Told(**(fields | more))
+    return SubmissionSettings(**(fields | more))
 
 
 @contextmanager
-def playing(what: Told) -> Iterator[SubmissionProcess]:
+def playing(what: SubmissionSettings) -> Iterator[SubmissionProcess]:
     """A submission's process, which listens."""
     process = SubmissionProcess(what, KEY.sign)
     try:
-        heard(process, "join_string")
+        heard(process, Listening)
         yield process
     finally:
         process.leave()
         process.end(10.0)
 
 
-def heard(process: SubmissionProcess, what: str) -> Any:
+def heard(process: SubmissionProcess, kind: type[N]) -> N:
     """Wait for news of that kind; those before it are dropped."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         for news in process.news():
-            if what in news:
-                return news[what]
-        assert not process.is_silent(), f"it ended without {what}"
+            if isinstance(news, kind):
+                return news
+        assert not process.is_silent(), f"it ended without {kind.__name__}"
         time.sleep(0.01)
-    raise AssertionError(f"no {what} came")
+    raise AssertionError(f"no {kind.__name__} came")
 
 
 @contextmanager

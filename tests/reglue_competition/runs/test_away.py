@@ -21,7 +21,7 @@ from reglue_competition.definition import FILE
 from reglue_competition.page.site import Site
 from reglue_competition.runs import page_process, queue
 from reglue_competition.runs.page_process import PageProcess
-from reglue_competition.runs.told import run_folder
+from reglue_competition.runs.submission import run_folder
 from reglue_competition.store import Store, Submission
 from tests.leftovers import child_processes, nothing_left
 from tests.reglue_bench.agents import Pausing, Seeded

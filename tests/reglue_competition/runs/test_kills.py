@@ -16,7 +16,7 @@ from reglue import connect
 from reglue.net.join_string import JoinString
 from reglue_competition.definition import FILE
 from reglue_competition.phases import Secrets
-from reglue_competition.runs.told import transcript_file
+from reglue_competition.runs.submission import transcript_file
 from reglue_competition.store import Store
 from reglue_competition.transcript import verify
 from tests.reglue_bench.agents import Seeded

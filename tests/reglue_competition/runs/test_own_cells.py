@@ -12,7 +12,7 @@ import pytest
 from reglue.errors import NotTrusted, UsageError
 from reglue_bench.runs.ledger import LedgerReader
 from reglue_competition.phases import PhaseReveal, check_reveal, reveal
-from reglue_competition.runs.told import run_folder, transcript_file
+from reglue_competition.runs.submission import run_folder, transcript_file
 from reglue_competition.store import Submission
 from reglue_competition.transcript import Verdict, check_plan, verify
 from tests.reglue_bench.agents import Seeded

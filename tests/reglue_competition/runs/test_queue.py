@@ -20,7 +20,7 @@ from reglue.net.join_string import JoinString
 from reglue_bench.results.read_run import read_run
 from reglue_competition.competition_folder import note_admission
 from reglue_competition.runs import phase_calendar, queue
-from reglue_competition.runs.told import run_folder
+from reglue_competition.runs.submission import TO_SUBMISSION, run_folder
 from reglue_competition.store.records import Status
 from tests.leftovers import child_processes, nothing_left
 from tests.reglue_bench.agents import Pausing, Raises, Seeded
@@ -249,13 +249,16 @@ def test_news_that_cannot_be_stored_break_one_submission(tmp_path: Path) -> None
         assert server.metrics.registry.get_sample_value("reglue_store_failures_total") == 0
 
 
-def test_news_of_no_known_kind_break_a_submission(tmp_path: Path) -> None:
+def test_news_of_no_known_kind_break_a_submission(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with hosting(tmp_path) as server, joined(server.team("ours"), Pausing()) as agent:
         server.runs_until_status("playing", "ours")
         (playing,) = server.queue._playing.values()
-        playing.news.append({"pogress": 1})
+        server.runs_until(lambda: playing.done != {}, "it has said how far it is")
+        monkeypatch.setattr(playing.process, "_codec", TO_SUBMISSION)  # as of another version
         server.runs_until_status("broken", "ours")
-        assert "pogress" in server.submission("ours").detail
+        assert "UnknownMessage: got a message" in server.submission("ours").detail
         server.runs_until(agent.done, "it is told")
 
 

@@ -6,15 +6,19 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from reglue_bench.planning.resolve import make_plan
 from reglue_bench.results.read_run import read_run
 from reglue_bench.runs.run import Request, begin
-from reglue_competition.runs.submission import SubmissionProcess
-from reglue_competition.runs.told import run_folder
+from reglue_competition.runs.submission import (
+    Ended,
+    Progress,
+    RunEnded,
+    SubmissionProcess,
+    run_folder,
+)
 from reglue_competition.transcript import verify
 from tests.leftovers import nothing_left
 from tests.reglue_bench.agents import Pausing, Raises, Seeded
@@ -34,7 +38,7 @@ from tests.waiting import PATIENCE_S
 
 TWO = (settings(), settings(num_episodes=3, environment_args={"solved": {"c": [2, 0]}}))
 MANY = settings(num_episodes=40)
-FINISHED = {"status": "finished", "detail": "", "again": False}
+FINISHED = Ended("finished")
 
 
 @pytest.fixture(autouse=True)
@@ -43,9 +47,9 @@ def _nothing_left() -> Iterator[None]:
         yield
 
 
-def ended(process: SubmissionProcess, farewell: str = "thank you") -> Any:
+def ended(process: SubmissionProcess, farewell: str = "thank you") -> Ended:
     """How it ended, which is taken down, and the agent let go."""
-    found = heard(process, "ended")
+    found = heard(process, Ended)
     process.let_go(farewell)
     process.end(20.0)
     return found
@@ -56,21 +60,21 @@ def test_one_session_plays_all_benchmarks_to_the_bit_as_an_agent_alone(tmp_path:
         playing(told(tmp_path / "here", *TWO)) as process,
         joined(process.join_string, Seeded()) as agent,
     ):
-        first = heard(process, "progress")
-        runs = [heard(process, "run") for _ in TWO]
+        first = heard(process, Progress)
+        runs = [heard(process, RunEnded) for _ in TWO]
         assert ended(process, "that was all") == FINISHED
         assert agent.result(PATIENCE_S) == "that was all"
-    assert first == {"index": 0, "done": 0, "total": 12, "counted_in": "episodes"}
+    assert first == Progress(index=0, done=0, total=12, counted_in="episodes")
     assert of_folder(tmp_path / "here", 2) == alone(tmp_path / "alone", Seeded(), "one", *TWO)
-    assert [(run["index"], run["status"], run["owner"]) for run in runs] == [
+    assert [(run.index, run.status, run.owner) for run in runs] == [
         (0, "ok", ""),
         (1, "ok", ""),
     ]
     for run in runs:
-        result = read_run(run_folder(tmp_path / "here", run["index"]))
-        assert run["score"] == result.score.value
-        assert (run["low"], run["high"]) == result.interval95
-        transcript = tmp_path / "here" / "transcripts" / f"one-{run['index']}.reglue"
+        result = read_run(run_folder(tmp_path / "here", run.index))
+        assert run.score == result.score.value
+        assert (run.low, run.high) == result.interval95
+        transcript = tmp_path / "here" / "transcripts" / f"one-{run.index}.reglue"
         key = KEY.public_key().public_bytes_raw()
         assert verify(transcript, public_key=key, trust_code=True).stands
 
@@ -93,19 +97,19 @@ def test_an_agents_fault_is_final(tmp_path: Path, agent: str, status: str, why: 
     two = [each.model_copy(update={"step_timeout": 2.0}) for each in TWO]
     what = told(tmp_path, *two, reconnect_window_s=0.2)
     with playing(what) as process, joined_process(process.join_string, agent):
-        runs = [heard(process, "run") for _ in TWO]
+        runs = [heard(process, RunEnded) for _ in TWO]
         found = ended(process)
-    assert found["status"] == "failed"
-    assert found["detail"].startswith(status)
-    assert why in found["detail"]
-    assert "--" not in found["detail"]  # flags are those of other commands
-    assert {(run["status"], run["owner"], run["score"]) for run in runs} == {(status, "agent", 0.0)}
+    assert found.status == "failed"
+    assert found.detail.startswith(status)
+    assert why in found.detail
+    assert "--" not in found.detail  # flags are those of other commands
+    assert {(run.status, run.owner, run.score) for run in runs} == {(status, "agent", 0.0)}
 
 
 def test_a_fault_is_final_until_the_organiser_has_the_rest_played(tmp_path: Path) -> None:
     """Also where the server died before it took the fault down, and the agent came back."""
     with playing(told(tmp_path, MANY)) as process, joined(process.join_string, Raises()) as agent:
-        found = heard(process, "ended")
+        found = heard(process, Ended)
         process.leave()
         assert isinstance(agent.exception(PATIENCE_S), KeyError)
     with playing(told(tmp_path, MANY)) as process:
@@ -121,21 +125,21 @@ def test_what_was_played_before_an_agent_left_for_good_is_scored(tmp_path: Path)
         wait_for_rows(run_folder(tmp_path, 0), 2)
         with playing(told(tmp_path, MANY, lost="it has not come back")) as second:
             os.kill(first.pid, signal.SIGKILL)
-            run = heard(second, "run")
+            run = heard(second, RunEnded)
             found = ended(second)
-    assert found["status"] == "failed"
-    assert found["detail"] == "agent_disconnected: it has not come back"
-    assert run["status"] == "agent_disconnected"
+    assert found.status == "failed"
+    assert found.detail == "agent_disconnected: it has not come back"
+    assert run.status == "agent_disconnected"
     assert 2 <= read_run(run_folder(tmp_path, 0)).coverage.cells_completed < 80
 
 
 def test_an_agent_that_left_after_its_last_episode_has_finished(tmp_path: Path) -> None:
     """The server died between the last row and taking down how the submission ended."""
     with playing(told(tmp_path, *TWO)) as process, joined_process(process.join_string, "Seeded"):
-        heard(process, "ended")
+        heard(process, Ended)
         process.leave()
     with playing(told(tmp_path, *TWO, lost="it is gone")) as process:
-        assert ended(process)["status"] == "finished"
+        assert ended(process).status == "finished"
 
 
 def test_a_cancelled_submission_says_so_and_its_agent_is_told(tmp_path: Path) -> None:
@@ -143,12 +147,12 @@ def test_a_cancelled_submission_says_so_and_its_agent_is_told(tmp_path: Path) ->
         playing(told(tmp_path, MANY)) as process,
         joined(process.join_string, Pausing()) as agent,
     ):
-        heard(process, "progress")
+        heard(process, Progress)
         process.cancel("the organiser has cancelled it")
         found = ended(process, "cancelled")
         assert agent.result(PATIENCE_S) == "cancelled"
-    assert found["status"] == "cancelled"
-    assert found["detail"] == "the organiser has cancelled it"
+    assert found.status == "cancelled"
+    assert found.detail == "the organiser has cancelled it"
 
 
 def test_what_is_left_is_played_by_the_next_process(tmp_path: Path) -> None:
@@ -158,8 +162,8 @@ def test_what_is_left_is_played_by_the_next_process(tmp_path: Path) -> None:
         os.kill(process.pid, signal.SIGKILL)
         process.end(10.0)
     with playing(what) as process, joined(process.join_string, Seeded(), name="Pausing"):
-        assert heard(process, "progress")["done"] >= 10
-        assert ended(process)["status"] == "finished"
+        assert heard(process, Progress).done >= 10
+        assert ended(process).status == "finished"
     assert of_folder(tmp_path / "here", 1) == alone(tmp_path / "alone", Seeded(), "one", MANY)
 
 
@@ -169,8 +173,8 @@ def test_an_agent_that_calls_itself_otherwise_does_not_play_the_rest(tmp_path: P
         ledger.name_agent("Another")
     with playing(told(tmp_path, MANY)) as process, joined(process.join_string, Seeded()):
         found = ended(process)
-    assert found["status"] == "failed"
-    assert "this run is Another's" in found["detail"]
+    assert found.status == "failed"
+    assert "this run is Another's" in found.detail
 
 
 def test_an_environment_that_failed_once_goes_unnoticed(tmp_path: Path) -> None:
@@ -181,7 +185,7 @@ def test_an_environment_that_failed_once_goes_unnoticed(tmp_path: Path) -> None:
         environment_args={"fuse": str(fuse), "solved": {"a": [1, 0]}},
     )
     with playing(told(tmp_path, mended)) as process, joined(process.join_string, Seeded()):
-        assert ended(process)["status"] == "finished"
+        assert ended(process).status == "finished"
     result = read_run(run_folder(tmp_path, 0))
     assert (fuse.read_bytes(), result.faults) == (b"", [])
 
@@ -190,11 +194,11 @@ def test_an_environment_that_fails_for_good_breaks_the_submission(tmp_path: Path
     faulty = {"faults": ["raises at start", ""], "solved": {"walk": [0, 1]}}
     what = told(tmp_path, settings("Faulty", environment_args=faulty))
     with playing(what) as process, joined(process.join_string, Seeded()):
-        run = heard(process, "run")
+        run = heard(process, RunEnded)
         found = ended(process)
-    assert found["status"] == "broken"
-    assert "episodes" in found["detail"]
-    assert (run["status"], run["owner"]) == ("environment_error", "environment")
+    assert found.status == "broken"
+    assert "episodes" in found.detail
+    assert (run.status, run.owner) == ("environment_error", "environment")
 
 
 def test_a_full_disk_breaks_a_submission_which_can_go_on_when_there_is_room(tmp_path: Path) -> None:
@@ -207,10 +211,10 @@ def test_a_full_disk_breaks_a_submission_which_can_go_on_when_there_is_room(tmp_
         full.symlink_to("/dev/full")
         found = ended(process, farewell="")
         assert agent.poll() is None
-    assert (found["status"], found["again"]) == ("broken", True)
-    assert "No space left" in found["detail"]
+    assert (found.status, found.again) == ("broken", True)
+    assert "No space left" in found.detail
     with (
         playing(told(tmp_path, *TWO)) as process,
         joined(process.join_string, Seeded()),
     ):
-        assert ended(process)["status"] == "finished"
+        assert ended(process).status == "finished"

@@ -28,7 +28,7 @@ from reglue.net.grpc_settings import grpc
 from reglue.net.lobby import hello_fields
 from reglue.v1 import agent_pb2, lobby_pb2
 from reglue.wire.agent import decode_call, encode_reply
-from reglue_competition.runs.submission import SubmissionProcess
+from reglue_competition.runs.submission import Ended, SubmissionProcess
 from tests.glue_server.rpc.entries import TOKEN, KnownEntries, gateway
 from tests.reglue_competition.runs.submissions import heard, playing, settings, told
 
@@ -201,7 +201,7 @@ def refuse_streams(team: Team, ticket: lobby_pb2.Ticket) -> None:
 
 def let_go(process: SubmissionProcess) -> None:
     """As the queue does, which has taken down how it ended."""
-    heard(process, "ended")
+    heard(process, Ended)
     process.let_go("thank you")
 
 
