@@ -13,6 +13,8 @@ DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
 # Tests start hundreds of programs: compiled modules that are kept save each a fifth of its start.
 unexport PYTHONDONTWRITEBYTECODE
+# What the machine lacks is unpacked there, and not installed.
+export PATH := $(CURDIR)/build/julia/bin:$(PATH)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -51,7 +53,7 @@ build/api/%/index.xml: docs/api/Doxyfile
 	{ cat $<; echo "INPUT = agent_clients/$*/include"; echo "OUTPUT_DIRECTORY = $(@D)"; } | doxygen -
 
 build/api/julia/Reglue.md: docs/api/julia.jl $(wildcard agent_clients/julia/src/*.jl)
-	.ci/julia
+	.ci/julia build/julia
 	rm -rf $(@D)
 	julia --startup-file=no -O0 --project=agent_clients/julia $< $(@D)
 
@@ -128,7 +130,7 @@ c: cpp ## build the C library and its programs
 	cmake --build build/c
 
 julia: c ## see to Julia, whose client stands on the C library
-	.ci/julia
+	.ci/julia build/julia
 
 typescript: $(TYPESCRIPT)/node_modules/is-installed ## build the TypeScript client
 	cd $(TYPESCRIPT) && npm run build
