@@ -20,6 +20,8 @@ from reglue_bench.results.result import Result, read_result
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.settings import read_settings
 
+pytestmark = pytest.mark.slow
+
 EPISODES = """\
 fit = "superset"
 seed = 3

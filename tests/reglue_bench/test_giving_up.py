@@ -13,6 +13,8 @@ from reglue_bench import evaluate
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.results.result import OnlineScore, Result
 
+pytestmark = pytest.mark.slow
+
 WALK = "online:tests.reglue_bench.worlds:Lottery"
 AGENTS = Path(__file__).with_name("agents.py")
 

@@ -23,6 +23,8 @@ from tests.reglue_competition.competitions import definition
 from tests.reglue_competition.page.made_competition import Made, begin, end, enter, play
 from tests.reglue_competition.page.served import served
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def page(made: Made) -> Iterator[str]:
