@@ -125,8 +125,9 @@ def test_a_lost_head_ends_the_run_which_is_resumed(
 ) -> None:
     plan = online_plan(runs=3, episodes=300)
     play(tmp_path / "whole", plan, Seeded())
-    watcher = Loses(new_cluster(), 350, "kill_head")
-    result = play(tmp_path / "lost", plan, agent_cmd=SEEDED, engine="ray", watcher=watcher)
+    with new_cluster() as cluster:
+        watcher = Loses(cluster, 350, "kill_head")
+        result = play(tmp_path / "lost", plan, agent_cmd=SEEDED, engine="ray", watcher=watcher)
     assert result.ended_early is not None
     assert "Ray cluster is lost" in result.ended_early.what
     assert "can be resumed" in result.ended_early.what

@@ -167,8 +167,9 @@ def test_a_lost_head_ends_the_run_which_is_resumed(
 ) -> None:
     plan = corridor_plan(num_episodes=30)
     play(tmp_path / "whole", plan, Seeded())
-    watcher = Loses(new_cluster(), 50, "kill_head")
-    result = placed(tmp_path / "lost", plan, f"{AGENTS}:Seeded", watcher=watcher)
+    with new_cluster() as cluster:
+        watcher = Loses(cluster, 50, "kill_head")
+        result = placed(tmp_path / "lost", plan, f"{AGENTS}:Seeded", watcher=watcher)
     assert result.ended_early is not None
     three_nodes.use(monkeypatch)
     assert resume(tmp_path / "lost", NullObserver()).complete
