@@ -13,10 +13,12 @@ DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
 # Tests start hundreds of programs: compiled modules that are kept save each a fifth of its start.
 unexport PYTHONDONTWRITEBYTECODE
+# What the machine lacks is unpacked there, and not installed.
+export PATH := $(CURDIR)/build/julia/bin:$(PATH)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help help-all setup demo docs reference picture chaos cheats test fuzz test-clients test-containers check conformance coverage speed scaling format proto \
+.PHONY: help help-all setup demo docs reference picture chaos cheats test test-python fuzz test-clients test-containers check conformance coverage speed scaling format proto \
 	proto-image constraints clean clients cpp onnxruntime sanitize tidy c julia typescript docker \
 	check-style check-types check-layers check-proto check-stubs check-tests check-containers
 
@@ -51,7 +53,7 @@ build/api/%/index.xml: docs/api/Doxyfile
 	{ cat $<; echo "INPUT = agent_clients/$*/include"; echo "OUTPUT_DIRECTORY = $(@D)"; } | doxygen -
 
 build/api/julia/Reglue.md: docs/api/julia.jl $(wildcard agent_clients/julia/src/*.jl)
-	.ci/julia
+	.ci/julia build/julia
 	rm -rf $(@D)
 	julia --startup-file=no -O0 --project=agent_clients/julia $< $(@D)
 
@@ -62,12 +64,19 @@ build/api/typescript/README.md: $(TYPESCRIPT)/node_modules/is-installed $(TYPESC
 picture: .venv/dev-is-installed ## draw docs/assets/report.png; needs chromium
 	PATH="$(CURDIR)/$(BIN):$$PATH" .ci/picture
 
-test: .venv/dev-is-installed ## run every test but those of other languages and of containers
+# What `make test` leaves to `make check`: the marks of pyproject.toml.
+MARKS := chromium or images or postgresql or ray or sandbox or slow
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations 20 --ignore tests/agent_clients --ignore tests/docker
+
+test: .venv/dev-is-installed ## run the tests that need nothing but Python, in minutes
+	$(PYTEST) -m "not ($(MARKS))"
+
+test-python: .venv/dev-is-installed ## run every test but those of other languages and of containers
 	.ci/gl
 	.ci/sandbox
 	.ci/postgres
 	.ci/chromium
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations 20 --ignore tests/agent_clients --ignore tests/docker
+	$(PYTEST)
 
 fuzz: .venv/dev-is-installed ## look for messages that break a decoder, for SECONDS; KEEP=1 adds to the corpus
 	$(BIN)/python -m tests.fuzz.run --seconds $(SECONDS) $(if $(KEEP),--keep)
@@ -129,7 +138,7 @@ c: cpp ## build the C library and its programs
 	cmake --build build/c
 
 julia: c ## install Julia, whose client uses the C library
-	.ci/julia
+	.ci/julia build/julia
 
 typescript: $(TYPESCRIPT)/node_modules/is-installed ## build the TypeScript client
 	cd $(TYPESCRIPT) && npm run build
@@ -160,10 +169,10 @@ speed: .venv-speed/is-installed ## measure Reglue beside its peers; ONLY=turns: 
 scaling: .venv-speed/is-installed ## measure a run's coordinator, and 1 to 8 Ray nodes on this machine
 	.venv-speed/bin/python -m speed.scaling $(FLAGS)
 
-check: check-style check-types check-layers check-proto check-stubs docs docker ## what CI runs
-	$(MAKE) -j 2 check-tests check-containers
+check: check-style check-layers check-proto check-stubs docs docker ## what CI runs
+	$(MAKE) -j 3 check-tests check-containers check-types
 
-check-tests: test
+check-tests: test-python
 	$(MAKE) test-clients
 
 # Beside the others, as it waits mostly for disk and network: its output comes at its end.

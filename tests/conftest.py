@@ -11,6 +11,23 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+# The marks of pyproject.toml that a test has by what it asks for: a fixture, or a case's name.
+MARKS = {
+    "browser": "chromium",
+    "new_cluster": "ray",
+    "postgresql": "postgresql",
+    "three_nodes": "ray",
+}
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark a test with what it needs beside Python."""
+    if isinstance(item, pytest.Function):
+        cases = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        for name in {*item.fixturenames, *(each for each in cases if isinstance(each, str))}:
+            if name in MARKS:
+                item.add_marker(MARKS[name])
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """No deadline: machines are shared. `--hypothesis-profile=default` searches anew.

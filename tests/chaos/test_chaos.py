@@ -9,6 +9,8 @@ import pytest
 
 from tests.chaos.campaigns import CAMPAIGNS
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", CAMPAIGNS)
 def test_a_run_that_is_disturbed_comes_to_the_same_rows(name: str, tmp_path: Path) -> None:

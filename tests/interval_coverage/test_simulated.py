@@ -6,6 +6,8 @@ import pytest
 
 from interval_coverage.simulated import CHEAP, DEAR, coverage
 
+pytestmark = pytest.mark.slow
+
 SKEWED = "performance online, runs very skewed (exponential)"  # told in RESULTS.md
 DISCRETE = {"difference of success, one task"}  # wider than need be: told there too
 OF_MORE_THAN_THREE = {

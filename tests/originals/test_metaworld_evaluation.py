@@ -9,6 +9,8 @@ import pytest
 
 from tests.originals.pages import run
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("metaworld")
 
 PROTOCOLS = """

@@ -10,6 +10,8 @@ import pytest
 
 from glue_server import Glue
 
+pytestmark = pytest.mark.slow
+
 ENVIRONMENT, SEED = "mountain-car", 3
 
 

@@ -10,6 +10,8 @@ import threading
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     "module", ["numpy._core.multiarray", "reglue.agents.agent", "grpc", "typer"]

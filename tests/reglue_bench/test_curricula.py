@@ -21,6 +21,8 @@ from reglue_bench.results.scores import PerformanceScore
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.settings import read_settings
 
+pytestmark = pytest.mark.slow
+
 EPISODES = """\
 fit = "superset"
 seed = 3

@@ -14,6 +14,8 @@ from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import PerformanceScore
 
+pytestmark = pytest.mark.slow
+
 WALK = "online:tests.reglue_bench.worlds:Lottery"
 AGENTS = Path(__file__).with_name("agents.py")
 

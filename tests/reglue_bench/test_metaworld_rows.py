@@ -29,6 +29,8 @@ from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings
 from tests.reglue_bench.toys import play
 
+pytestmark = pytest.mark.slow
+
 SEED = 42
 EPISODES = 2  # goals of each of the ten tasks
 PLAIN = tuple[bool, int, float]

@@ -8,7 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.packages import install_family, install_procedure
+
+pytestmark = pytest.mark.slow
 
 
 def reglue(folder: Path, *words: str) -> str:

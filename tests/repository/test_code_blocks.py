@@ -34,6 +34,7 @@ CODE = {"python", "sh", "toml"}
 _LOCAL = re.compile(r"127\.0\.0\.1:(\d{4,5})\b")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page", [page for page in pages() if any(b.language in CODE for b in blocks(page))]
 )

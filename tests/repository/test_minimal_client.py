@@ -12,6 +12,8 @@ import pytest
 
 from tests.repository.pages import blocks
 
+pytestmark = pytest.mark.slow
+
 PAGE = "docs/how-to/minimal-client.md"
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from speed.harness import Contender, ContenderFailed, Program, Scale, rates, run
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("module", "arguments", "steps"),

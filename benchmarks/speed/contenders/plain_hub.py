@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
@@ -42,6 +42,9 @@ class Line(Protocol):
     def receive(self) -> bytes:
         """The next one; nothing where the other end has left."""
 
+    def close(self) -> None:
+        """Leave."""
+
 
 class SocketLine:
     """A Unix socket."""
@@ -58,6 +61,10 @@ class SocketLine:
         """As of any Line."""
         return receive(self._connection)
 
+    def close(self) -> None:
+        """As of any Line."""
+        self._connection.close()
+
 
 class StreamLine:
     """A stream of gRPC. A thread takes in what comes: grpcio has no wait with a deadline."""
@@ -66,11 +73,16 @@ class StreamLine:
         self._incoming = incoming
         self._inbox: SimpleQueue[bytes] = SimpleQueue()
         self.send = outgoing.put
+        self._outgoing = outgoing
         Thread(target=self._take_in, daemon=True).start()
 
     def receive(self) -> bytes:
         """As of any Line."""
         return self._inbox.get(timeout=_WAIT_S)
+
+    def close(self) -> None:
+        """As of any Line."""
+        self._outgoing.put(None)
 
     def _take_in(self) -> None:
         with suppress(grpc.RpcError):
@@ -154,8 +166,12 @@ def agent(line: Line) -> None:
 def _served(way: str, role: str) -> Iterator[Line]:
     """A process that plays `role`, and the line to it."""
     listener = {"socket": _socket_listener, "grpc": _stream_listener}[way]()
-    with listener as (address, joined), Helper("plain_hub", way, role, address):
-        yield joined.get(timeout=_WAIT_S)
+    with (
+        listener as (address, joined),
+        Helper("plain_hub", way, role, address),
+        closing(joined.get(timeout=_WAIT_S)) as line,
+    ):
+        yield line
 
 
 @contextmanager
@@ -211,8 +227,8 @@ def _joined(way: str, address: str) -> Iterator[Line]:
         with grpc.insecure_channel(address) as channel:
             outgoing: SimpleQueue[bytes | None] = SimpleQueue()
             connect: Any = channel.stream_stream(METHOD)
-            yield StreamLine(connect(iter(outgoing.get, None)), outgoing)
-            outgoing.put(None)
+            with closing(StreamLine(connect(iter(outgoing.get, None)), outgoing)) as line:
+                yield line
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ import torch
 
 from docs.examples.behaviour_cloning import main
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_short_form_succeeds_where_a_random_agent_does_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -7,6 +7,8 @@ import torch
 
 from docs.examples.ppo_cartpole import ActorCritic, Settings, mean_return, train
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_short_run_learns(capsys: pytest.CaptureFixture[str]) -> None:
     """A whole run ends at 500; a policy that chooses at random stands for about 20 steps."""

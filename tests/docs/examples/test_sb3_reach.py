@@ -9,6 +9,8 @@ import torch
 
 from docs.examples.sb3_reach import evaluate, train
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_short_run_trains_and_is_judged(tmp_path: Path) -> None:

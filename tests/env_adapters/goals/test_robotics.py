@@ -262,6 +262,7 @@ from env_adapters.gymnasium_library import make
     return found
 
 
+@pytest.mark.images
 def test_images_are_drawn_and_nothing_changes_by_it() -> None:
     names = ["FetchReach-v4", "FetchPush-v4", "PointMaze_UMaze-v3"]
     found = seen(
@@ -288,6 +289,7 @@ print(json.dumps(told))
     assert found == [[True, keys, [24, 24, 3], True, [24 * 24 * 3]]] * len(names)
 
 
+@pytest.mark.images
 def test_what_is_drawn_of_a_goal_is_where_it_is_achieved() -> None:
     """By the environment's own measure, and without the markers that tell the goal."""
     found = seen(
@@ -332,6 +334,7 @@ print(json.dumps(told))
     assert "libosmesa6" in found[0][1]
 
 
+@pytest.mark.images
 def test_a_goal_that_no_image_can_show_is_said_to_be_so() -> None:
     found = seen(
         """

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 START = """
 import os
 from env_adapters.gymnasium import Gymnasium

@@ -27,6 +27,8 @@ from env_adapters.states import (
 from reglue.errors import UsageError
 from tests.env_adapters.gymnasium.playing import KNOWN, actions, cell, exact, run
 
+pytestmark = pytest.mark.slow
+
 OTHER_PROCESS = """
 import json, sys
 from env_adapters.gymnasium import Gymnasium

@@ -18,6 +18,8 @@ from env_adapters.metaworld.fast_step import stand_in
 from env_adapters.metaworld.library import VERIFIED, is_verified, metaworld
 from env_adapters.metaworld.simulator import SimulatorPool
 
+pytestmark = pytest.mark.slow
+
 proved_here = pytest.mark.skipif(
     not is_verified(), reason="other versions than those it was proved for"
 )

@@ -20,6 +20,8 @@ from env_adapters.metaworld.resets import SettledStates
 from env_adapters.metaworld.shared_env import Models, SharedEnvs
 from env_adapters.metaworld.simulator import Simulator
 
+pytestmark = pytest.mark.slow
+
 ACTIONS = np.random.default_rng(2).uniform(-1, 1, (12, 4)).astype(np.float32)
 SETTLING = 249  # substeps at once; an episode takes 5 at a time
 OTHER_PROCESS = """

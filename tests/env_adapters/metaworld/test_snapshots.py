@@ -20,6 +20,8 @@ from env_adapters.states import read_episode_state
 from reglue.errors import UsageError
 from reglue.messages.agent import Phase
 
+pytestmark = pytest.mark.slow
+
 Bits = tuple[bytes, float, bool, bool, bool]
 OTHER_PROCESS = """
 import json, sys

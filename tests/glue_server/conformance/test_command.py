@@ -13,6 +13,8 @@ import pytest
 
 from glue_server.conformance.checks import CHECKS, OF_GRPC_ALONE
 
+pytestmark = pytest.mark.slow
+
 CLASSES = {"agent": "ConformanceAgent", "environment": "ConformanceEnvironment"}
 
 

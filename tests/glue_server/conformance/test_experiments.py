@@ -20,6 +20,8 @@ from reglue.v1 import experiment_pb2 as pb
 from tests.glue_server.conformance.findings import found, verdicts
 from tests.glue_server.conformance.thread_clients import Play
 
+pytestmark = pytest.mark.slow
+
 
 def program(
     kind: type[Experiment] = Experiment, asking: type[ExperimentSession] | None = None

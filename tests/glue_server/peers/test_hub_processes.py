@@ -28,6 +28,8 @@ from reglue.net.join_string import Transport
 from tests.glue_server.hubs import PATIENCE_S, TOKENS, Start, a_hub
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import sys
 import reglue

@@ -30,6 +30,8 @@ from tests.glue_server.rpc.peers import RawAgent
 from tests.leftovers import child_processes, has_ended, nothing_left
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
 Connect = Callable[..., "Future[str]"]
 
 

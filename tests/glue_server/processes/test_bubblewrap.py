@@ -22,6 +22,8 @@ from glue_server.processes.sandbox import Bubblewrap, Launch
 from reglue.errors import UsageError
 from tests.ordinary_user import ROOT, UID, as_ordinary_user
 
+pytestmark = pytest.mark.sandbox
+
 PEOPLE = ["root", "an ordinary user"]
 
 RUN = """

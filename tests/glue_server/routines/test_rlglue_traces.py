@@ -30,6 +30,8 @@ from tests.glue_server.routines.rlglue_toys import (
     wire,
 )
 
+pytestmark = pytest.mark.slow
+
 CASES = json.loads(Path(__file__).with_name("rlglue_traces.json").read_text(encoding="utf-8"))
 PATIENT = Timeouts(first_step_s=30.0, step_s=30.0, environment_s=30.0)
 

@@ -23,6 +23,8 @@ from tests.glue_server.rpc.conftest import Dial
 from tests.glue_server.rpc.peers import PATIENCE_S, RawUnixSocket, ask, frame, seated, ticket_of
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
 AGAIN = experiment_pb2.ExperimentCall(seq=7)
 UNASKED = pb.AgentReply(seq=1, done=session_pb2.RoutineDone())
 

@@ -27,6 +27,8 @@ from tests.glue_server.rpc.proxies import TRANSPORTS, proxy_to, redirect
 from tests.leftovers import nothing_left
 from tests.worlds import Corridor
 
+pytestmark = pytest.mark.slow
+
 SPEC = corridor_pool().spec
 PLACES = {"agent": 1, "environment": 1}
 Play_ = Callable[..., "Future[str]"]

@@ -18,6 +18,8 @@ from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, MESSAGE_S, channel_optio
 from tests.reglue.connecting import Start, Still
 from tests.waiting import PATIENCE_S, until
 
+pytestmark = pytest.mark.slow
+
 FASTER = 40  # than in earnest
 
 TIMES = ("grpc.keepalive_time_ms", "grpc.keepalive_timeout_ms", "grpc.http2.ping_timeout_ms")

@@ -34,6 +34,8 @@ from reglue.spec import (
 )
 from reglue.tools.loading import load
 
+pytestmark = pytest.mark.slow
+
 ARM = TensorSpec("action", "float32", (4,), Box((-1.0,), (1.0,)))
 A = TypeVar("A", bound=Agent)
 

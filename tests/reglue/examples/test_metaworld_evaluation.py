@@ -10,6 +10,8 @@ import pytest
 from reglue.examples.metaworld_evaluation import main
 from tests.reglue.examples.evaluations import EVALUATIONS, plays_as_the_command
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("procedure", EVALUATIONS)
 def test_a_loop_plays_the_goals_of_the_command_with_the_same_outcomes(

@@ -20,7 +20,7 @@ from reglue.spec import Array
 from tests.reglue.gymnasium.walks import Played, first, glue
 from tests.reglue.rollouts.toys import MODES
 
-pytestmark = pytest.mark.usefixtures("tidy")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("tidy")]
 
 CART_POLE = "gymnasium:CartPole-v1"
 

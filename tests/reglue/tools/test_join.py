@@ -21,7 +21,7 @@ from tests.glue_server.rpc.entries import TOKEN, KnownEntries, gateway
 from tests.reglue.joining import Join, left, play, seated
 from tests.waiting import until
 
-pytestmark = pytest.mark.usefixtures("tidy")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("tidy")]
 
 
 # 0: a farewell.

@@ -12,7 +12,7 @@ from reglue import Cell, Phase
 from reglue.messages.environment import EnvironmentInit, EnvironmentReady, Play, Played
 from tests.reglue.joining import PATIENCE_S, Join, left
 
-pytestmark = pytest.mark.usefixtures("tidy")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("tidy")]
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from reglue.net.join_string import to_pem
 from tests.glue_server.rpc.certificates import certificate, shown, written
 from tests.reglue.joining import Join, left, play, seated
 
-pytestmark = pytest.mark.usefixtures("tidy")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("tidy")]
 
 
 @pytest.fixture

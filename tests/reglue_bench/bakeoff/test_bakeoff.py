@@ -26,6 +26,8 @@ from tests.reglue_bench.bakeoffs import (
 )
 from tests.reglue_bench.toys import cells, joining, rows
 
+pytestmark = pytest.mark.slow
+
 ONLINE = """
 [benchmark]
 name = "online:tests.worlds:Corridor"

@@ -26,6 +26,8 @@ from tests.reglue_bench.bakeoffs import (
 from tests.reglue_bench.toys import rows
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
 SOON_S = 20.0  # on a busy machine
 
 

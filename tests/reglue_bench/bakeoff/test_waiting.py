@@ -28,6 +28,8 @@ from tests.reglue_bench.bakeoffs import (
 from tests.reglue_bench.remote import address_in
 from tests.reglue_bench.toys import AGENTS
 
+pytestmark = pytest.mark.slow
+
 TOKENS = {"TOKEN_NEAR": "near-by-1", "TOKEN_FAR": "far-away-2"}
 
 

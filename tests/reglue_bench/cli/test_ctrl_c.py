@@ -15,6 +15,8 @@ from tests.reglue_bench.benching import bench_words, commanded, resumed_rows
 from tests.reglue_bench.toys import rows
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
 SOON_S = 20.0  # on a busy machine
 
 

@@ -14,6 +14,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import pytest
+
 from glue_server.episodes import observed as packing
 from reglue_bench.datasets import folder, recording, run_source
 from reglue_bench.evaluation import start
@@ -28,6 +30,8 @@ from reglue_bench.settings import Settings
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.datasets.recordings import arrays, dataset_of, organiser
 from tests.reglue_bench.toys import corridor_plan
+
+pytestmark = pytest.mark.slow
 
 _FILES = {
     each.__file__

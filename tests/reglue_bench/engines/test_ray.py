@@ -28,6 +28,7 @@ from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.bakeoff.test_bakeoff import ONLINE
 from tests.reglue_bench.bakeoff.test_seeds import ONLINE as SEEDS
 from tests.reglue_bench.bakeoffs import agent, bake, write
+from tests.reglue_bench.conftest import NewCluster
 from tests.reglue_bench.engines.test_local import (
     LOST,
     PLANS,
@@ -77,15 +78,14 @@ class Loses(Says):
 
 
 def test_what_a_lost_node_played_is_played_again_by_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, new_cluster: NewCluster
 ) -> None:
     plan = online_plan(runs=3, episodes=300)
     play(tmp_path / "whole", plan, Seeded())
-    with RayCluster(cores=0) as cluster:
-        cluster.use(monkeypatch)
-        cluster.add()
-        watcher = Loses(cluster, 350, "kill", "add")
-        result = play(tmp_path / "lost", plan, agent_cmd=SEEDED, engine="ray", watcher=watcher)
+    cluster = new_cluster(cores=0)
+    cluster.add()
+    watcher = Loses(cluster, 350, "kill", "add")
+    result = play(tmp_path / "lost", plan, agent_cmd=SEEDED, engine="ray", watcher=watcher)
     assert result.complete
     assert kept(tmp_path / "lost") == kept(tmp_path / "whole")
     assert result.events[0].what == f"{LOST}: its node is lost, or Ray cannot reach it any more"
@@ -106,12 +106,11 @@ def test_what_a_process_without_memory_played_is_played_again(
 
 
 def test_a_cluster_that_has_no_memory_for_any_process_ends_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new_cluster: NewCluster
 ) -> None:
     monkeypatch.setenv("RAY_memory_usage_threshold", "0.001")  # Ray kills all that begins
-    with RayCluster() as cluster:
-        cluster.use(monkeypatch)
-        result = play(tmp_path, online_plan(runs=1), agent_cmd=SEEDED, engine="ray")
+    new_cluster()
+    result = play(tmp_path, online_plan(runs=1), agent_cmd=SEEDED, engine="ray")
     assert result.ended_early is not None
     assert result.ended_early.status == "environment_error"
     words = "3 processes died, one after another, .*: killed by Ray for want of memory on its node "
@@ -119,20 +118,21 @@ def test_a_cluster_that_has_no_memory_for_any_process_ends_the_run(
 
 
 def test_a_lost_head_ends_the_run_which_is_resumed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    three_nodes: RayCluster,
+    new_cluster: NewCluster,
 ) -> None:
     plan = online_plan(runs=3, episodes=300)
     play(tmp_path / "whole", plan, Seeded())
-    with RayCluster() as cluster:
-        cluster.use(monkeypatch)
+    with new_cluster() as cluster:
         watcher = Loses(cluster, 350, "kill_head")
         result = play(tmp_path / "lost", plan, agent_cmd=SEEDED, engine="ray", watcher=watcher)
     assert result.ended_early is not None
     assert "Ray cluster is lost" in result.ended_early.what
     assert "can be resumed" in result.ended_early.what
-    with RayCluster() as cluster:
-        cluster.use(monkeypatch)
-        assert resume(tmp_path / "lost", NullObserver()).complete
+    three_nodes.use(monkeypatch)
+    assert resume(tmp_path / "lost", NullObserver()).complete
     assert kept(tmp_path / "lost") == kept(tmp_path / "whole")
 
 
@@ -189,7 +189,7 @@ reglue.connect(RandomAgent())
 
 
 def test_an_agents_program_is_started_with_the_python_of_its_node(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, new_cluster: NewCluster
 ) -> None:
     """Which is installed elsewhere than the run's, so that its path is no fact of the agent."""
     (tmp_path / "agent.py").write_text(PROGRAM)
@@ -197,9 +197,8 @@ def test_an_agents_program_is_started_with_the_python_of_its_node(
     python = str(tmp_path / "there/bin/python")
     asked: dict[str, Any] = {"agent_cmd": f"{sys.executable} agent.py", "directory": str(tmp_path)}
     play(tmp_path / "here", online_plan(runs=2), **asked)
-    with RayCluster(python=python) as cluster:
-        cluster.use(monkeypatch)
-        play(tmp_path / "run", online_plan(runs=2), engine="ray", **asked)
+    new_cluster(python=python)
+    play(tmp_path / "run", online_plan(runs=2), engine="ray", **asked)
     assert f"played by {python}" in (tmp_path / "run/agent.log").read_text()
     assert kept(tmp_path / "run") == kept(tmp_path / "here")
 
@@ -242,22 +241,18 @@ def test_what_differs_on_a_node_is_named(tmp_path: Path) -> None:
         check_facts(other, settings, plan)
 
 
-def test_a_node_with_another_version_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_node_with_another_version_is_named(tmp_path: Path, new_cluster: NewCluster) -> None:
     older = tmp_path / "older/numpy-1.0.dist-info/METADATA"
     older.parent.mkdir(parents=True)
     older.write_text("Metadata-Version: 2.1\nName: numpy\nVersion: 1.0\n")
-    with RayCluster(cores=0) as cluster:
-        cluster.use(monkeypatch)
-        cluster.add(str(tmp_path / "older"))
-        words = rf"{platform.node()}: .* version numpy: 1.0 there, {version('numpy')} here"
-        with pytest.raises(UsageError, match=words):
-            play(tmp_path / "run", online_plan(), agent_cmd=SEEDED, engine="ray")
+    new_cluster(cores=0).add(str(tmp_path / "older"))
+    words = rf"{platform.node()}: .* version numpy: 1.0 there, {version('numpy')} here"
+    with pytest.raises(UsageError, match=words):
+        play(tmp_path / "run", online_plan(), agent_cmd=SEEDED, engine="ray")
 
 
 def test_who_gets_no_core_says_so_and_the_others_play_everything(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, new_cluster: NewCluster
 ) -> None:
     gate = tmp_path / "gate"
     asked: dict[str, Any] = {
@@ -267,10 +262,9 @@ def test_who_gets_no_core_says_so_and_the_others_play_everything(
         "agent_args": {"gate": str(gate), "after": "2"},
     }
     watcher = Opens(gate, "waits for a free core of the Ray cluster, for at most 30 s")
-    with RayCluster() as cluster:
-        cluster.use(monkeypatch)
-        gated = f"{AGENTS}:Gated"
-        result = play(tmp_path / "run", online_plan(runs=3), gated, watcher=watcher, **asked)
+    new_cluster()
+    gated = f"{AGENTS}:Gated"
+    result = play(tmp_path / "run", online_plan(runs=3), gated, watcher=watcher, **asked)
     assert result.complete
 
 

@@ -14,6 +14,8 @@ import reglue_bench.metaworld as drop_in
 from reglue.errors import UsageError
 from tests.reglue_bench.metaworld.vector_envs import Experts, meta_learning, multi_task, standing
 
+pytestmark = pytest.mark.slow
+
 COUNTS: dict[str, Any] = {
     "num_evals": 3,
     "adaptation_steps": 2,

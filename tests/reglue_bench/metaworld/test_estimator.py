@@ -24,6 +24,8 @@ from tests.reglue_bench.metaworld.vector_envs import (
     multi_task,
 )
 
+pytestmark = pytest.mark.slow
+
 GOALS = 50
 
 

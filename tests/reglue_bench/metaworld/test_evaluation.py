@@ -24,6 +24,8 @@ from tests.reglue_bench.metaworld.vector_envs import (
     standing,
 )
 
+pytestmark = pytest.mark.slow
+
 EPISODES = 3
 
 

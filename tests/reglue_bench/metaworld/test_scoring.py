@@ -12,6 +12,8 @@ import pytest
 from reglue_bench.metaworld.scoring import Evaluation, averaged, scored
 from reglue_bench.results.upstream import FirstFinished
 
+pytestmark = pytest.mark.slow
+
 HORIZON = 5
 
 

@@ -24,6 +24,7 @@ from tests.ray_cluster import RayCluster
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.bakeoff.test_bakeoff import IN_WORKERS
 from tests.reglue_bench.bakeoffs import agent, bake, write
+from tests.reglue_bench.conftest import NewCluster
 from tests.reglue_bench.engines.test_local import STARVED, hungry
 from tests.reglue_bench.engines.test_ray import Loses
 from tests.reglue_bench.procedures.test_online import kept
@@ -132,15 +133,14 @@ AGENTS = Path(__file__).parents[1] / "agents.py"
 
 
 def test_what_a_lost_node_held_is_played_again_on_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, new_cluster: NewCluster
 ) -> None:
     plan = corridor_plan(num_episodes=30)
     play(tmp_path / "whole", plan, Seeded())
-    with RayCluster() as cluster:
-        cluster.use(monkeypatch)
-        cluster.add()
-        watcher = Loses(cluster, 50, "kill")
-        result = placed(tmp_path / "lost", plan, watcher=watcher)
+    cluster = new_cluster()
+    cluster.add()
+    watcher = Loses(cluster, 50, "kill")
+    result = placed(tmp_path / "lost", plan, watcher=watcher)
     assert result.complete
     assert kept(tmp_path / "lost") == kept(tmp_path / "whole")
     how = f"the environment on {machine()} died: its node is lost, or Ray cannot reach it any more"
@@ -160,18 +160,19 @@ def test_what_a_process_without_memory_held_is_played_again(
 
 
 def test_a_lost_head_ends_the_run_which_is_resumed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    three_nodes: RayCluster,
+    new_cluster: NewCluster,
 ) -> None:
     plan = corridor_plan(num_episodes=30)
     play(tmp_path / "whole", plan, Seeded())
-    with RayCluster() as cluster:
-        cluster.use(monkeypatch)
+    with new_cluster() as cluster:
         watcher = Loses(cluster, 50, "kill_head")
         result = placed(tmp_path / "lost", plan, f"{AGENTS}:Seeded", watcher=watcher)
     assert result.ended_early is not None
-    with RayCluster() as cluster:
-        cluster.use(monkeypatch)
-        assert resume(tmp_path / "lost", NullObserver()).complete
+    three_nodes.use(monkeypatch)
+    assert resume(tmp_path / "lost", NullObserver()).complete
     assert kept(tmp_path / "lost") == kept(tmp_path / "whole")
 
 

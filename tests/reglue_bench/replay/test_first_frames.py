@@ -132,6 +132,7 @@ def test_environments_draw_where_they_are_asked_to(tmp_path: Path) -> None:
     assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 3
 
 
+@pytest.mark.images
 def test_the_page_shows_what_mujoco_draws(tmp_path: Path) -> None:
     folder = run(tmp_path, "MT1:reach-v3", num_episodes=2)
     command = [sys.executable, "-m", "reglue", "report", str(folder)]

@@ -158,6 +158,7 @@ def test_a_terminal_without_pictures_says_why_and_shows_lines(reach: Path) -> No
     assert "replayed exactly" in said
 
 
+@pytest.mark.images
 def test_metaworld_is_drawn_and_its_bits_do_not_change(reach: Path) -> None:
     said = on_a_terminal(reach, "--episode", "1", "--fps", "1000", MUJOCO_GL="osmesa")
     assert said.count("▀") > 20

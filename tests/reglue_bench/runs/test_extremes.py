@@ -102,6 +102,7 @@ def test_mixtures_of_extremes_are_played(tmp_path: Path) -> None:
     assert failure.action == "action = [0, 6]"
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_found(tmp_path: Path) -> None:
     failure, *_ = found(tmp_path, "own.py:Crashes", workers=1)
     assert failure.action == "action = 4"

@@ -19,6 +19,8 @@ from tests.reglue_bench.agents import Frozen
 from tests.reglue_bench.benching import bench_words, commanded
 from tests.reglue_bench.toys import corridor_plan, joining, online_plan, play
 
+pytestmark = pytest.mark.slow
+
 INCAPABLE = [
     ("Frozen", corridor_plan("meta-learning"), "cannot adapt"),
     ("Endless", corridor_plan(), "takes no end of an episode"),

@@ -23,6 +23,8 @@ from reglue_bench.terminal.summary import notes
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.toys import AGENTS, Interrupts, corridor_plan, joining, play
 
+pytestmark = pytest.mark.slow
+
 EPISODES = 8  # of 5 steps; of their observations 4 are outside
 PLAN = corridor_plan(
     suite="tests.worlds:Narrow", solved={"a": [0, 0], "b": [0, 0]}, num_episodes=4, agents=2

@@ -16,6 +16,8 @@ from tests.reglue_bench.remote import Unheard
 from tests.reglue_bench.runs.test_run_agents import waiting_run
 from tests.reglue_bench.toys import joining, online_plan, play
 
+pytestmark = pytest.mark.slow
+
 
 def test_each_run_has_a_process_of_its_own(tmp_path: Path) -> None:
     result = play(tmp_path, online_plan(runs=3, episodes=2), agent_cmd=joining("Tells"))

@@ -30,6 +30,8 @@ from tests.reglue_bench.agents import Learner, Seeded
 from tests.reglue_bench.remote import WORLDS, Unheard, dialling, end
 from tests.reglue_bench.toys import AGENTS, rows
 
+pytestmark = pytest.mark.slow
+
 SOLVED: dict[str, Any] = {"a": [1, 3, 0], "b": [5, 0, 2]}
 CORRIDOR = f"solved={json.dumps(SOLVED)}"
 META = {"num_evals": 2, "adaptation_episodes": 2, "evaluation_episodes": 1}

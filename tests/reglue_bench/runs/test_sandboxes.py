@@ -27,6 +27,8 @@ from tests.reglue_bench.remote import Unheard
 from tests.reglue_bench.toys import corridor_plan, joining, play, rows
 from tests.waiting import until
 
+pytestmark = pytest.mark.sandbox
+
 ROOT = Path(__file__).parents[3]
 SECRET = "a-secret-of-the-hosts"
 ATTACKS = Path(__file__).with_name("attacks.sh")

@@ -23,6 +23,8 @@ from tests.reglue_competition.competitions import definition
 from tests.reglue_competition.page.competition_builder import Made, begin, end, enter, play
 from tests.reglue_competition.page.page_server import served
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def page(made: Made) -> Iterator[str]:

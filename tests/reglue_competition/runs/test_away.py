@@ -32,6 +32,8 @@ from tests.reglue_competition.runs.hosting import Hosting, corridor, hosting
 from tests.reglue_competition.runs.submissions import joined, of_folder
 from tests.waiting import PATIENCE_S, until
 
+pytestmark = pytest.mark.slow
+
 SHORT = phase(benchmarks=[corridor(num_episodes=2)])
 EPISODES = 4  # of those: two of each task
 LONG = phase(benchmarks=[corridor(num_episodes=100)])  # far more than a full disk takes

@@ -24,6 +24,8 @@ from tests.reglue_competition.runs.submissions import alone, of_folder
 from tests.reglue_competition.runs.test_serve import COMPETITION, hosted_in, join_string, served
 from tests.waiting import PATIENCE_S, until
 
+pytestmark = pytest.mark.slow
+
 TEAMS = ("A", "B")
 NAMES = ("first", "second")
 KILLS = 2

@@ -26,6 +26,8 @@ from tests.reglue_competition.runs.hosting import Hosting, corridor, hosting
 from tests.reglue_competition.runs.submissions import joined, of_folder
 from tests.waiting import PATIENCE_S, until
 
+pytestmark = pytest.mark.slow
+
 SHORT = phase(benchmarks=[corridor(num_episodes=2)])
 PLAY = {"places": 12, "first_step_s": 8.0, "step_s": 8.0}
 

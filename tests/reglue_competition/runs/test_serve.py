@@ -32,6 +32,8 @@ from tests.reglue_bench.agents import Seeded
 from tests.reglue_competition.runs.submissions import alone, joined_process, of_folder
 from tests.waiting import PATIENCE_S, until
 
+pytestmark = pytest.mark.slow
+
 COMPETITION = """
 name = "test"
 title = "A test"

@@ -32,6 +32,8 @@ from reglue_competition.runs.submission import Ended, SubmissionProcess
 from tests.glue_server.rpc.entries import TOKEN, KnownEntries, gateway
 from tests.reglue_competition.runs.submissions import heard, playing, settings, told
 
+pytestmark = pytest.mark.slow
+
 JOIN, CHECK = "/reglue.v1.LobbyService/Join", "/grpc.health.v1.Health/Check"
 SESSION = "/reglue.v1.AgentService/Session"
 

@@ -143,6 +143,7 @@ def test_postgresqls_full_disk_is_told_at_once(postgresql: PostgreSQL) -> None:
         assert store.teams() == []
 
 
+@pytest.mark.postgresql
 def test_postgresql_may_go_away_and_come_back() -> None:
     with running() as server:
         url = server.new_database()

@@ -27,6 +27,8 @@ from tests.glue_server.rpc.test_connections import PREFACE
 from tests.waiting import until
 from tests.worlds import Corridor
 
+pytestmark = pytest.mark.slow
+
 ONE_TASK = AgentInit(Corridor(solved={"a": (1,)}).spec)
 OWN = [("grpc.use_local_subchannel_pool", 1)]
 CALLS = 10

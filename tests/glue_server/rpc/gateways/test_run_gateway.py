@@ -23,6 +23,8 @@ from reglue.v1 import lobby_pb2
 from tests.glue_server.rpc.peers import PATIENCE_S, RawAgent
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
 WANTED = lobby_pb2.JoinRequest(major=1, role=lobby_pb2.ROLE_AGENT, name="raw", token="mine")
 
 

@@ -21,6 +21,8 @@ from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import Settings
 from tests.reglue_bench.toys import corridor_plan
 
+pytestmark = pytest.mark.slow
+
 FEW, MANY = 1000, 10_000
 ALLOWED = 100  # bytes an episode
 
