@@ -2,8 +2,8 @@
 
 Read in this order: `plans` (which episodes), `procedures` (how they are played), `planning` (from a
 name or file to a plan), `engines` (where it is played), `runs` (one run and its ledger), `results`
-(its score), `measures` (how scores are compared), `plots`, `renderers`, `terminal` and `report`
-(what people see), `cli`. Each imports only those before it, and `statistics`.
+and `measures` (its score and comparisons), `plots`, `renderers`, `terminal` and `report` (what
+people see), `cli`. Each imports only those before it.
 
 from reglue_bench import evaluate
 print(evaluate("MT10", agent="expert", seed=42).mean_success_rate)

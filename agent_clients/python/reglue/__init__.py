@@ -11,6 +11,10 @@ class Still(reglue.Agent):
 
 reglue.connect(Still(), "127.0.0.1:4096", token="…")
 
+Read in this order: `agents`, `environments` and `experiments` (what you write, and how its calls
+are carried out), `messages` (the calls), `wire` (their encoding), `net` (sessions over gRPC and
+Unix sockets), `gymnasium` and `rollouts` (for training loops).
+
 What an extra brings is here too, and is loaded when it is first used: `reglue.evaluate`,
 `reglue.Evaluator`, `reglue.Result` and `reglue.Glue` (`server`); `reglue.make` and
 `reglue.make_vec` (`gymnasium`).
