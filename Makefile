@@ -176,9 +176,10 @@ check-tests: test-python
 	$(MAKE) test-clients
 
 # Beside the others, as it waits mostly for disk and network: its output comes at its end.
+CONTAINERS_LOG := build/containers.log
 check-containers:
-	@mkdir -p build; $(MAKE) test-containers >build/containers.log 2>&1; code=$$?; \
-		cat build/containers.log; exit $$code
+	@mkdir -p $(dir $(CONTAINERS_LOG)); $(MAKE) test-containers >$(CONTAINERS_LOG) 2>&1; code=$$?; \
+		cat $(CONTAINERS_LOG); exit $$code
 
 check-style: .venv/dev-is-installed
 	$(BIN)/ruff format --check .

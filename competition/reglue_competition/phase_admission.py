@@ -54,7 +54,7 @@ def _exact(benchmark: PlannedBenchmark) -> Check:
     try:
         check_determinism(suite_of(benchmark.plan, benchmark.settings).build(), cells=cells)
     except NotDeterministic as error:
-        return Check(False, f"not the same each time: {error}")
+        return Check(False, f"not deterministic: {error}")
     except Exception as error:  # noqa: BLE001 - the edge of the organiser's environment
         raise_interrupt(error)
         return Check(False, f"its environment fails: {type(error).__name__}: {error}")

@@ -307,6 +307,8 @@ def test_a_refusal_says_where_and_what() -> None:
     error = refused.value
     assert (error.step, error.field) == (1, "reward")
     assert float(error.got) == np.nextafter(float(error.wanted), -np.inf)
+    differs = "after other episodes differs from a fresh world: reward of step 1: got"
+    assert f"{differs} {error.got}, wanted {error.wanted}" in str(error)
 
 
 def test_the_seed_decides_what_is_played() -> None:

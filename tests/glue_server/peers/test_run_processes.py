@@ -192,7 +192,7 @@ def test_a_run_that_hangs_keeps_nobody_out(start: Connect, hub: Callable[..., Hu
     glue = hub("--run-processes", "--reconnect-window", "0")
     start(RandomAgent(), glue.address, "secret of the agent")
     start(GridWorld(), glue.address, "secret of the environment")
-    with Experiment(glue.address, "secret of the experiment") as first:
+    with Experiment(glue.address, "secret of the experiment", timeout_s=PATIENCE_S) as first:
         first.init()
         (run,) = glue.runs()
         os.kill(run, signal.SIGSTOP)

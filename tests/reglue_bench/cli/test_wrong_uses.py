@@ -11,7 +11,7 @@ from tests.reglue_bench.cli.conftest import Say
 
 WRONG_USES = [
     # A command, then what it names: a flag or an argument, what it got and what it wanted.
-    ("bench MT11 --agent random", "benchmark", "MT11", "MT10"),
+    ("bench MT11 --agent random", "benchmark", "MT11", "did you mean MT10"),
     ("bench MT1:reech-v3 --agent random", "task", "reech-v3", "did you mean reach-v3"),
     ("bench online:mountain-cart --agent random", "", "mountain-cart", "did you mean mountain-car"),
     ("bench CartPole-v1 --agent random", "", "CartPole-v1", "online:gymnasium:CartPole-v1"),

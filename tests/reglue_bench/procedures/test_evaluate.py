@@ -155,7 +155,8 @@ def test_success_is_told_beside_the_return_and_ends_no_episode() -> None:
     score = result.score_as(ReturnScore)
     assert score.success is not None
     assert score.success.intervals95.mean == wilson(sum(won), 20)
-    assert score.value == result.mean_return
+    assert score.intervals95 is not None
+    assert (score.value, result.interval95) == (result.mean_return, score.intervals95.mean)
     assert "success" in shown(result)
     with pytest.raises(UsageError, match="judged by its mean return"):
         result.score_as(SuccessScore)

@@ -38,7 +38,7 @@ from tests.waiting import PATIENCE_S
 
 TWO = (settings(), settings(num_episodes=3, environment_args={"solved": {"c": [2, 0]}}))
 MANY = settings(num_episodes=40)
-FINISHED = Ended("finished")
+FINISHED = Ended("finished", detail="", again=False)
 
 
 @pytest.fixture(autouse=True)
