@@ -172,8 +172,9 @@ scaling: .venv-speed/is-installed ## measure a run's coordinator, and 1 to 8 Ray
 check: check-style check-layers check-proto check-stubs docs docker ## what CI runs
 	$(MAKE) -j 3 check-tests check-containers check-types
 
+# The clients' targets one after another: two that install packages would get in each other's way.
 check-tests: test-python
-	$(MAKE) test-clients
+	$(MAKE) -j 1 test-clients
 
 # Beside the others, as it waits mostly for disk and network: its output comes at its end.
 CONTAINERS_LOG := build/containers.log
@@ -200,11 +201,11 @@ check-proto: proto/node_modules/is-installed
 check-stubs: .venv-proto/is-installed
 	.ci/stubs check $(STUBS)
 
-format: .venv/dev-is-installed proto/node_modules/is-installed ## rewrite Python, C, C++ and proto files in the house's style
+format: .venv/dev-is-installed ## rewrite Python, C, C++ and proto files in the house's style
 	$(BIN)/ruff check --fix --exit-zero .
 	$(BIN)/ruff format .
 	$(C_FILES) | xargs $(BIN)/clang-format -i
-	$(BUF) format --write
+	[ ! -x proto/node_modules/.bin/buf ] || { $(BUF) format --write; }
 
 proto: .venv-proto/is-installed ## generate the Python stubs from proto/
 	.ci/stubs write $(STUBS)

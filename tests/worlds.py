@@ -149,6 +149,12 @@ class Narrow(Haunted):
         self.spec = replace(self.spec, observations=(bounded,))
 
 
+class Loose(Corridor):
+    """A corridor that says what it can by numbers."""
+
+    standardizes = 1  # type: ignore[assignment]
+
+
 class Faulty(Corridor):
     """A corridor that does what `faults[variant]` says: at the start, or at step 2.
 

@@ -21,7 +21,7 @@ from reglue_bench.evaluation import check_faults
 from reglue_bench.evaluator import Evaluator
 from reglue_bench.options import Options
 from reglue_bench.results.result import Result
-from reglue_bench.results.scores import ReturnScore
+from reglue_bench.results.scores import ReturnScore, Success, SuccessScore
 
 
 class CallbackOptions(Options, total=False):
@@ -155,8 +155,10 @@ class EvalCallback(EventCallback):  # type: ignore[misc] # SB3 is large, and myp
         values: dict[str, Any] = {"mean_reward": mean, "mean_ep_length": length}
         if isinstance(result.score, ReturnScore) and result.interval95 is not None:
             values["mean_reward_low"], values["mean_reward_high"] = result.interval95
-        if result.episodes_succeeded:
-            values["success_rate"] = result.mean_success_rate
+        score = result.score
+        success = score.success if isinstance(score, ReturnScore) else score
+        if result.episodes_succeeded and isinstance(success, Success | SuccessScore):
+            values["success_rate"] = success.mean_success_rate
         for name, value in values.items():
             self.logger.record(f"eval/{name}", value)
         self.logger.record("time/total_timesteps", self.num_timesteps, exclude="tensorboard")

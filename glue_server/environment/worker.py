@@ -135,11 +135,11 @@ class _Worker:
                 worlds.spec = worlds.env_init(slots)
                 ready = CanPlay(
                     spec=spec_to_bytes(worlds.spec),
-                    variants=dict(worlds.variants),
+                    variants={name: int(count) for name, count in worlds.variants.items()},
                     restores=worlds.restores,
                     portable=worlds.portable,
                     seeds=worlds.seeds,
-                    standardizes=worlds.standardizes,
+                    standardizes=bool(worlds.standardizes),
                     tells_success=worlds.tells_success,
                     raw_actions=worlds.raw_actions,
                 )

@@ -15,7 +15,7 @@ from glue_server.console import say
 from glue_server.peers.hub import ROLES, Hub
 from glue_server.processes.child import Parent, ParentGone, inherited_channel
 from glue_server.processes.message_codec import Codec
-from glue_server.rpc.tls import ServerTls
+from glue_server.rpc.server_certificate import ServerTls
 from glue_server.timeouts import Timeouts
 from reglue.errors import UsageError
 from reglue.net.join_string import Transport
@@ -37,14 +37,14 @@ class RunSettings:
     # Of one run, set when it begins.
     number: int = 0
     listen: str = ""
-    token: str = ""  # the gateway's, which checked the peer's own
+    token: str = field(default="", repr=False)  # the gateway's, which checked the peer's own
 
 
 @dataclass(frozen=True, slots=True)
 class Listening:
     """A run's process listens there."""
 
-    join_string: str
+    join_string: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

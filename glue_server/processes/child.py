@@ -60,9 +60,19 @@ class Channel(Generic[M]):
         return self.socket.fileno()
 
     def send(self, message: object) -> None:
-        """Send one message, whole; any thread may. Raises OSError if the other end is gone."""
+        """Send one message, whole; any thread may. Raises OSError if the other end is gone.
+
+        A message that was sent in part ends the channel: nothing can follow it.
+        """
+        rest = memoryview(encoded(message))
         with self._sending:
-            self.socket.sendall(encoded(message))
+            try:
+                while rest:  # not sendall: its time limit is one for the whole message
+                    rest = rest[self.socket.send(rest) :]
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    self.socket.shutdown(socket.SHUT_RDWR)
+                raise
 
     def receive(self, within_s: float | None = None) -> M:
         """Wait for one message, which begins to come `within_s`, or before it is silent too long.
@@ -70,6 +80,8 @@ class Channel(Generic[M]):
         Raises EOFError or OSError if the other end is gone, TimeoutError, an OSError, if it is
         late, and UnknownMessage.
         """
+        if self.fileno() < 0:
+            raise EOFError("this end is closed")
         if within_s is not None and not readable([self], within_s):
             raise TimeoutError(f"no message came within {within_s:g} s")
         head_bytes, body_bytes = LENGTHS.unpack(self._read(LENGTHS.size))
@@ -200,9 +212,9 @@ def inherited_channel(codec: Codec[M], *, listens: bool = True) -> Channel[M]:
     One that `listens` receives at all times, as `Parent` does, and leaves by itself once its parent
     has gone. Another one ends with its parent, whatever it does.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     channel, parent = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2])
     if listens:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         die_with(parent, signal.SIGCONT)  # it may be stopped
     elif parent:
         die_with(parent)

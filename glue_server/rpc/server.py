@@ -29,7 +29,7 @@ from reglue.net.unix_socket import UNIX_SOCKET_DIR
 from reglue.v1 import lobby_pb2
 
 if TYPE_CHECKING:
-    from glue_server.rpc.tls import ServerTls
+    from glue_server.rpc.server_certificate import ServerTls
 
 
 log = logging.getLogger("reglue")

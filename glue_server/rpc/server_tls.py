@@ -10,7 +10,7 @@ from reglue.errors import UsageError, setting
 from reglue.net.join_string import split_address
 
 if TYPE_CHECKING:
-    from glue_server.rpc.tls import ServerTls
+    from glue_server.rpc.server_certificate import ServerTls
 
 
 def server_tls(settings: HostSettings) -> ServerTls | None:

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from glue_server.rpc.server_certificate import ServerTls
 from reglue.errors import UsageError, setting
 from reglue.net.join_string import read_authority, split_address, split_der
 
@@ -28,17 +29,6 @@ VALID = timedelta(days=365)
 
 _PEM, _DER = serialization.Encoding.PEM, serialization.Encoding.DER
 _SKEW = timedelta(days=1)  # how far the clocks of peers may be behind
-
-
-@dataclass(frozen=True, slots=True)
-class ServerTls:
-    """What a glue shows, and the authority that peers trust."""
-
-    chain: bytes  # PEM: the server's certificate, then those that lead to the authority
-    key: bytes = field(repr=False)  # PEM, of the first certificate
-    authority: bytes  # DER of the authority's certificate, or of several
-    name: str  # a name in the server's certificate
-    asks: bool = False  # peers must show a certificate by the authority, too
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ function refuse!(handle, refused::RoutineRefused)
     ))
     code = 29 + findfirst(isequal(refused.kind), REFUSALS)  # REGLUE_WRONG_SIZE is 30
     check(handle, @gc_safe ccall(symbol(:reglue_environment_refuse), Cint, (Ptr{Cvoid}, Cint, Cstring, Cstring),
-        handle, code, refused.got, refused.wanted))
+        handle, code, shift_slots(refused.got, REFUSED_SLOTS, -1), shift_slots(refused.wanted, REFUSED_SLOTS, -1)))
 end
 
 "Steps, then starts. What the environment throws fails all slots of the exchange; the session goes on."

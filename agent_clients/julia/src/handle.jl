@@ -87,4 +87,4 @@ const FAILED_SLOTS = r"^slot \d+(?=: | is lost: )|^the agent gave up its episode
 
 "`text`, with `by` added to every number in what matches `pattern`."
 shift_slots(text, pattern, by) =
-    replace(text, pattern => part -> replace(part, r"\d+" => number -> string(parse(Int, number) + by)))
+    replace(text, pattern => part -> replace(part, r"\d+" => number -> string(parse(BigInt, number) + by)))

@@ -20,7 +20,7 @@ AsPlanned: TypeAlias = Callable[[int, int], Order]
 class ShardSettings:
     """What a process is to play shards of: the first message to it."""
 
-    settings: Mapping[str, Any]  # of Settings
+    settings: Mapping[str, Any] = field(repr=False)  # of Settings, with the secret
     plan: str  # JSON, as the ledger has it
     folder: str  # of the run; empty: it makes one of its own, and `files` are put there
     agent_log: str  # the file there for what its agents print

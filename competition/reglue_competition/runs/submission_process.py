@@ -94,8 +94,9 @@ def main() -> NoReturn:
         whose = {"team": settings.team, "submission": settings.submission}
         log_to_stderr(as_json=settings.logs_json, whose=whose)
         _serve(settings, parent)
-    except ParentGone:
-        pass
+    except ParentGone as gone:
+        if gone.args:
+            log.error("the server did not answer: %s", gone)
     except Exception:
         log.exception("a submission's process failed")
     # Without a farewell that was not said yet: the agent comes back when we do.

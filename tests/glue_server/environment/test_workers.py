@@ -456,3 +456,20 @@ def test_a_worker_does_not_preempt_the_glue_that_wakes_it(make_pool: MakePool) -
     """Else the first worker to wake keeps the glue from waking the others."""
     _, pool = make_pool()
     assert [os.sched_getscheduler(pid) for pid in pool.processes] == [os.SCHED_BATCH] * 2
+
+
+def test_a_worker_leaves_ctrl_c_to_what_it_starts(make_pool: MakePool) -> None:
+    """What ignores a signal passes that on to its programs: one could not be ended by it."""
+
+    def ignores_ctrl_c(pid: int) -> bool:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+        (ignored,) = (line.split()[1] for line in status.splitlines() if line[:7] == "SigIgn:")
+        return bool(int(ignored, 16) >> (signal.SIGINT - 1) & 1)
+
+    _, pool = make_pool()
+    assert {ignores_ctrl_c(pid) for pid in pool.processes} == {ignores_ctrl_c(os.getpid())}
+
+
+def test_a_suite_may_say_what_it_can_by_numbers(make_pool: MakePool) -> None:
+    environment, _ = make_pool("Loose")
+    assert environment.spec.slots == 4

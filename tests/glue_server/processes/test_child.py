@@ -221,3 +221,23 @@ def test_a_parent_that_does_not_answer_counts_as_gone(
 
 if __name__ == "__main__":
     main()
+
+
+def test_a_message_that_was_sent_in_part_ends_the_channel() -> None:
+    """Whatever came after it would be read as its rest."""
+    ours, theirs = (Channel(end, CODEC, silence_s=0.05) for end in socket.socketpair())
+    with ours.socket, theirs.socket:
+        with pytest.raises(TimeoutError):
+            ours.send(Words("x" * 10_000_000))
+        with pytest.raises(OSError, match="Broken pipe"):
+            ours.send(Words("hello"))
+        with pytest.raises(EOFError):
+            theirs.receive(PATIENCE_S)
+
+
+def test_a_channel_that_is_closed_receives_nothing() -> None:
+    ours, theirs = (Channel(end, CODEC) for end in socket.socketpair())
+    theirs.socket.close()
+    ours.leave()
+    with pytest.raises(EOFError):
+        ours.receive(0.0)

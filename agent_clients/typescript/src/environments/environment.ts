@@ -16,8 +16,8 @@ export let tellSpec: (environment: Environment, spec: TaskSpec) => void;
  * are cast to the spec's dtypes, and an integer that does not fit is an error.
  *
  * If `envStart` or `envStep` throws, all slots of the exchange have failed. If another routine throws
- * a RoutineRefused (OutOfOrder, UnknownKey, NotSupported, OutOfDomain), the glue is told, and
- * nothing must have changed; any other error ends the session.
+ * a RoutineRefused (OutOfOrder, UnknownKey, NotSupported, OutOfDomain), the glue refuses the
+ * call, and nothing must have changed; any other error ends the session.
  */
 export abstract class Environment {
   #spec: TaskSpec | undefined;
