@@ -152,7 +152,9 @@ class Narrow(Haunted):
 class Loose(Corridor):
     """A corridor that says what it can by numbers."""
 
-    standardizes = 1  # type: ignore[assignment]
+    def __init__(self, **corridor: object) -> None:
+        super().__init__(**corridor)  # type: ignore[arg-type]
+        self.standardizes = 1  # type: ignore[assignment]
 
 
 class Faulty(Corridor):
