@@ -23,6 +23,8 @@ from reglue.errors import MissingExtra, UnknownName, UsageError
 from reglue.messages.agent import Phase
 from tests.env_adapters.goals.programs import answer
 
+pytestmark = pytest.mark.slow
+
 WITH_GOALS = [
     "FetchReach-v4",
     "FetchPush-v4",

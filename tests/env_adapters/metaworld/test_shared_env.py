@@ -15,6 +15,8 @@ from env_adapters.metaworld.resets import SettledStates
 from env_adapters.metaworld.shared_env import Models, SharedEnvs
 from env_adapters.metaworld.simulator import Simulator
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Models:

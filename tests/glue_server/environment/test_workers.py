@@ -41,6 +41,8 @@ from tests.programs import kill, program, wait_until_gone
 from tests.waiting import until
 from tests.worlds import Narrow
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 
 MakePool = Callable[..., tuple[EnvironmentCalls, WorkersPort]]

@@ -32,6 +32,8 @@ from tests.glue_server.rpc.proxies import TRANSPORTS, proxy_to
 from tests.leftovers import nothing_left
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
 STEPS = 20
 SHORT = Timeouts(first_step_s=PATIENCE_S, step_s=0.2, plays_defaults=True)
 

@@ -26,6 +26,8 @@ from reglue.examples.tabular_q import TabularQ
 from tests.env_adapters.classic.queuing import accept_all, at_random, average_reward, best
 from tests.glue_server.playing import glue_of, local
 
+pytestmark = pytest.mark.slow
+
 
 def play(
     glue: EpisodeRunner, suite: Suite, episodes: int, *, run: int = 0, phase: Phase = Phase.TRAIN

@@ -20,6 +20,7 @@ import reglue.gymnasium
 from tests.reglue.gymnasium.walks import Walk
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.usefixtures("tracker", "tidy"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]

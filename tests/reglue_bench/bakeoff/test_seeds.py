@@ -24,6 +24,8 @@ from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.bakeoffs import surroundings
 from tests.reglue_bench.toys import AGENTS, cells, rows
 
+pytestmark = pytest.mark.slow
+
 
 class Steady(Agent):
     """Plays what its training seed has taught it."""

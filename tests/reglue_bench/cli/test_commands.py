@@ -23,6 +23,8 @@ from tests.reglue_bench.cli.conftest import Say
 from tests.reglue_bench.made_results import make_result
 from tests.reglue_bench.toys import AGENTS, Interrupts, corridor_plan, play
 
+pytestmark = pytest.mark.slow
+
 REACH = ["MT1:reach-v3", "--num-episodes", "2", "--episode-horizon", "20", "--workers", "1"]
 EXPERT = ["--agent", "expert", "--agent-arg", "task=reach-v3"]
 

@@ -16,6 +16,8 @@ from reglue_bench.run_folder import OBSERVED
 from reglue_bench.runs.ledger import digests
 from tests.reglue_bench.cli.conftest import Say
 
+pytestmark = pytest.mark.slow
+
 RECORD = "online:gridworld --agent random --runs 2 --episodes 3 --episode-limit 20 --workers 0"
 
 

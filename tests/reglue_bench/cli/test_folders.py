@@ -28,6 +28,8 @@ from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.runs.ledger.test_ledger import outcome
 from tests.reglue_bench.toys import corridor_plan, play
 
+pytestmark = pytest.mark.slow
+
 COMMANDS: dict[str, Callable[[Path], None]] = {
     "resume": lambda folder: bench(["--resume", str(folder)]),
     "report": lambda folder: report([str(folder)]),

@@ -36,6 +36,8 @@ from tests.reglue_bench.toys import (
     rows,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def test_it_loads_with_minaris_loader(tmp_path: Path) -> None:
     """One observation more than there are steps; spaces are the task's."""

@@ -32,6 +32,8 @@ from tests.reglue_bench.toys import (
     play,
 )
 
+pytestmark = pytest.mark.slow
+
 SEEDED = joining("Seeded")
 RECORDED = r"one process records a dataset \(record\); omit it"
 PLANS = [

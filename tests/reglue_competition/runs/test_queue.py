@@ -30,6 +30,8 @@ from tests.reglue_competition.runs.hosting import corridor, hosting
 from tests.reglue_competition.runs.submissions import joined, joined_process, of_folder
 from tests.waiting import PATIENCE_S, until
 
+pytestmark = pytest.mark.slow
+
 _FAILED: tuple[Status, ...] = ("failed",)
 _FINISHED: tuple[Status, ...] = ("finished",)
 

@@ -36,6 +36,8 @@ from tests.reglue_competition.runs.submissions import (
 )
 from tests.waiting import PATIENCE_S
 
+pytestmark = pytest.mark.slow
+
 TWO = (settings(), settings(num_episodes=3, environment_args={"solved": {"c": [2, 0]}}))
 MANY = settings(num_episodes=40)
 FINISHED = Ended("finished", detail="", again=False)
