@@ -131,7 +131,7 @@ def data_of(path: Path) -> Path:
         if (folder / METADATA).is_file():
             return folder
     if not path.exists():
-        raise UsageError(f"there is no folder {path}")
+        raise UsageError(f"no such folder: {path}")
     raise UsageError(
         f"{path} holds no dataset: got no {DATA}/{METADATA}, wanted a run that was recorded "
         "(`reglue bench … --record`), or a folder in Minari's layout"

@@ -306,7 +306,7 @@ def read_result(folder: Path | str) -> Result:
         return result.with_episodes(Episodes(path.parent)) if has_ledger else result
     except OSError as error:
         if not folder.exists():
-            raise UsageError(f"there is no folder {folder}") from error
+            raise UsageError(f"no such folder: {folder}") from error
         if path.exists():
             raise UsageError(f"{path} cannot be read: {error.strerror}") from error
         raise UsageError(f"{folder} holds no run: neither a ledger nor a result.json") from error

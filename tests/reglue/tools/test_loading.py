@@ -252,6 +252,11 @@ def test_a_missing_folder_is_said_to_be_missing(write: Write) -> None:
         load("nowhere/mine.py:Keeping")
 
 
+def test_a_missing_file_in_an_empty_folder_has_no_near_ones(tmp_path: Path) -> None:
+    with pytest.raises(CannotLoad, match=r"no file .*mine.py; there are no files in its folder"):
+        load(f"{tmp_path / 'mine.py'}:Keeping")
+
+
 def test_a_missing_class_lists_the_near_ones(write: Write) -> None:
     path = write("mine.py", KEEPING)
     with pytest.raises(

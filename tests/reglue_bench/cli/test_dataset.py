@@ -97,8 +97,8 @@ def test_a_replay_that_differs_says_where(run: Path, say: Say, tmp_path: Path) -
         (["export", "RUN", "RUN"], "exists already"),
         (["export", "RUN", "new", "--id", "no version"], "got --id 'no version'"),
         (["export", "RUN", "new", "--task", "gridword"], "did you mean gridworld"),
-        (["export", "NONE", "new"], "there is no folder"),
-        (["info", "NONE"], "there is no folder"),
+        (["export", "NONE", "new"], "no such folder"),
+        (["info", "NONE"], "no such folder"),
         (["replay", "NONE"], "wanted the folder of a run that was recorded"),
     ],
 )

@@ -42,7 +42,7 @@ WRONG_USES = [
     ("bench MT1:reach-v3 --agent random --engine rays", "--engine", "rays", "ray://HOST:PORT"),
     ("bench MT1:reach-v3 --agent random --secret x", "--secret", "got 1 characters", "or more"),
     ("bench MT1:reach-v3 --agent random --out /dev/null/x", "/dev/null/x", "", "cannot be made"),
-    ("bench --resume nowhere", "folder", "nowhere", ""),
+    ("bench --resume nowhere", "no such folder", "nowhere", ""),
     ("bench --resume nowhere --out x", "--resume", "", "omit --out"),
     ("bench MT10 --no-such-flag", "--no-such-flag", "", ""),
     ("bench online:grid --agent random --environment-arg x", "--environment-arg", "'x'", "key=v"),

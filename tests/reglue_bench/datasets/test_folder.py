@@ -213,7 +213,7 @@ def test_a_damaged_dataset_is_told(run: Path, tmp_path: Path, how: str) -> None:
 
 @pytest.mark.parametrize(
     ("made", "words"),
-    [("", "there is no folder"), ("folder", "holds no dataset"), ("run", "holds no dataset")],
+    [("", "no such folder"), ("folder", "holds no dataset"), ("run", "holds no dataset")],
 )
 def test_a_folder_without_a_dataset_is_told(tmp_path: Path, made: str, words: str) -> None:
     path = tmp_path / "it"

@@ -249,4 +249,5 @@ def _find(module: ModuleType, attribute: str) -> Callable[..., Any]:
 def _near_files(path: Path) -> str:
     if not path.parent.is_dir():
         return f"there is no folder {path.parent} either"
-    return suggestion(path.name, (file.name for file in path.parent.iterdir() if file.is_file()))
+    names = [file.name for file in path.parent.iterdir() if file.is_file()]
+    return suggestion(path.name, names) if names else "there are no files in its folder"

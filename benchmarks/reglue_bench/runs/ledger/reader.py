@@ -225,7 +225,7 @@ def check_there(folder: Path) -> Path:
     if (folder / LEDGER).is_dir():
         raise UsageError(f"{folder} holds no run: {LEDGER} is a folder, wanted a file")
     if not folder.exists():
-        raise UsageError(f"there is no folder {folder}")
+        raise UsageError(f"no such folder: {folder}")
     if not folder.is_dir():
         raise UsageError(f"got the file {folder}, wanted a run's folder, such as {folder.parent}")
     if not (folder / LEDGER).is_file():
