@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "reglue/errors.h"
+#include "text.h"
 
 namespace reglue {
 
