@@ -248,7 +248,7 @@ class Answer:
     slots: Slots  # that wanted an action, ascending within steps and within starts, (n,)
     checked: Checked | None  # their actions, (n, …); None where no row can be played
     faults: Mapping[int, AgentFault] = field(default_factory=dict)  # by slot
-    refused: BadAgentReply | None = None  # what the agent was told of its answer
+    refused: BadAgentReply | None = None  # why its answer was refused, as sent to the agent
     held: frozenset[int] = NOBODY  # slots to ask again with the same rows
 
 
@@ -263,7 +263,7 @@ class SlotAgent:
         self.calls = calls
         self.checks = ActionChecks(spec, clips=clips)
         self._spec = spec
-        self._slots: deque[Slots] = deque()  # whom the answers under way are about
+        self._slots: deque[Slots] = deque()  # the slots of each answer that is still to come
 
     def send(
         self,

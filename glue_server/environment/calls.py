@@ -163,7 +163,7 @@ class EnvironmentCalls:
         """
         play, played = self._answers.popleft() if self._answers else self._receive_oldest()
         if self._replays is not None and (played.faults or self._replays.lost):
-            self._receive_under_way()  # who is replaced gives no answer any more
+            self._receive_under_way()  # a replaced process sends no more answers
             began = time.monotonic()
             played = self._replays.settled(play, played)
             self._rebuilds_crashes = bool(played.crashed)

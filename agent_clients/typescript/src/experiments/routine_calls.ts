@@ -34,7 +34,7 @@ export class RoutineCalls {
   /** Runs `act` when the calls before are over. */
   after<Value>(act: () => Promise<Value>): Promise<Value> {
     const result = this.#last.then(act);
-    this.#last = result.catch(() => {}); // whoever awaits the result gets the error
+    this.#last = result.catch(() => {}); // the caller that awaits the result gets the error
     return result;
   }
 
