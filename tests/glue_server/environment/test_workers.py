@@ -38,7 +38,7 @@ from tests.glue_server.playing import (
     step,
 )
 from tests.programs import kill, program, wait_until_gone
-from tests.waiting import until
+from tests.waiting import halt, until
 from tests.worlds import Narrow
 
 pytestmark = pytest.mark.slow
@@ -284,7 +284,7 @@ def test_a_worker_that_is_stopped_is_replaced_and_goes_unnoticed(
     make_pool: MakePool, alone: list[Outcome]
 ) -> None:
     pool, port = make_pool(waits={"timeout_s": 3.0})
-    os.kill(port.processes[1], signal.SIGSTOP)
+    halt(port.processes[1])
     assert played(Follower(), pool, cells()) == alone
 
 
@@ -358,7 +358,7 @@ def test_workers_that_never_come_up_are_the_environments_fault(
 def test_workers_that_do_not_listen_are_ended_all_at_once(make_pool: MakePool) -> None:
     pool, port = make_pool(slots=6, workers=6)
     for pid in port.processes:
-        os.kill(pid, signal.SIGSTOP)
+        halt(pid)
     began = time.monotonic()
     pool.close()
     assert time.monotonic() - began < 8.0  # not 2 s each
@@ -430,7 +430,7 @@ def test_workers_end_when_their_parent_is_killed(
     descriptors = [os.pidfd_open(pid) for pid in workers]
     if stopped:
         for pid in workers:
-            os.kill(pid, signal.SIGSTOP)
+            halt(pid)
     host.kill()
     wait_until_gone(descriptors)
 

@@ -28,7 +28,7 @@ from reglue.net.grpc_settings import grpc
 from tests.glue_server.hubs import PATIENCE_S, TOKENS
 from tests.glue_server.rpc.peers import RawAgent
 from tests.leftovers import child_processes, has_ended, nothing_left
-from tests.waiting import until
+from tests.waiting import halt, until
 
 pytestmark = pytest.mark.slow
 
@@ -195,7 +195,7 @@ def test_a_run_that_hangs_keeps_nobody_out(start: Connect, hub: Callable[..., Hu
     with Experiment(glue.address, "secret of the experiment", timeout_s=PATIENCE_S) as first:
         first.init()
         (run,) = glue.runs()
-        os.kill(run, signal.SIGSTOP)
+        halt(run)
         agent = start(RandomAgent(), glue.address, "secret of the agent")
         environment = start(GridWorld(), glue.address, "secret of the environment")
         assert len(play(glue.address)) == 2
@@ -222,7 +222,7 @@ def test_a_run_ends_when_its_hub_is_killed(
     assert any("here: agent" in line for line in glue.process.stdout)  # waits for it
     (run,) = glue.runs()
     if stopped:
-        os.kill(run, signal.SIGSTOP)
+        halt(run)
     glue.process.kill()
     glue.process.wait()
     until(lambda: has_ended(run), "it ends")
@@ -249,7 +249,7 @@ def test_runs_that_hang_are_ended_all_at_once(hub: Callable[..., Hub], start: Co
     until(lambda: len(front.runs()) == 3, "a run has begun for each")
     runs = front.runs()
     for run in runs:
-        os.kill(run, signal.SIGSTOP)
+        halt(run)
     front.process.send_signal(signal.SIGINT)
     try:
         until(lambda: any(map(has_ended, runs)), "the first is ended")

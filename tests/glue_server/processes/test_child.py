@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import threading
 import time
@@ -25,7 +24,7 @@ from glue_server.processes.child import (
 )
 from glue_server.processes.message_codec import Codec, UnknownMessage, encoded
 from tests.leftovers import nothing_left
-from tests.waiting import PATIENCE_S, until
+from tests.waiting import PATIENCE_S, halt, until
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +116,7 @@ def test_children_that_hang_share_one_deadline(tmp_path: Path) -> None:
     with nothing_left():
         children = [Child(__name__, CODEC, log_file=tmp_path / "log") for _ in range(3)]
         for each in children:
-            os.kill(each.pid, signal.SIGSTOP)
+            halt(each.pid)
             each.leave()
         end_together(children, within_s=0.0)
         assert [each.death(0.0) for each in children] == [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import threading
@@ -23,7 +22,7 @@ from glue_server.rpc import GlueServer, handlers, server
 from reglue.net.grpc_settings import grpc
 from tests.glue_server.playing import SOLVED, in_workers
 from tests.glue_server.rpc.peers import ask
-from tests.waiting import until
+from tests.waiting import halt, until
 
 LONG_S = 10.0  # each part's own limit, here
 STAYS = """
@@ -43,7 +42,7 @@ def opened() -> Iterator[ExitStack]:
 def stopped_workers(opened: ExitStack, folder: Path) -> Callable[[], None]:
     pool, port = in_workers(SuiteName("tests.worlds:Corridor", {"solved": SOLVED}), 2, workers=2)
     for pid in port.processes:
-        os.kill(pid, signal.SIGSTOP)
+        halt(pid)
     return pool.close
 
 

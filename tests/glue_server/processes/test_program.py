@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 from glue_server.processes.program import ProgramProcess
+from tests.waiting import halt
 
 
 def sleeping(tmp_path: Path) -> ProgramProcess:
@@ -15,7 +16,7 @@ def sleeping(tmp_path: Path) -> ProgramProcess:
 
 def test_a_program_that_we_end_is_not_said_to_have_been_killed(tmp_path: Path) -> None:
     program = sleeping(tmp_path)
-    os.kill(program.pid, signal.SIGSTOP)  # it takes no SIGTERM
+    halt(program.pid)  # it takes no SIGTERM
     program.end(within_s=0.0)
     assert program.exit_code == -signal.SIGKILL
     words = program.ended()

@@ -73,7 +73,7 @@ def directory(folder: Path) -> None:
     ("make", "words"),
     [
         (lambda _: None, "no run"),
-        (shutil.rmtree, "there is no"),
+        (shutil.rmtree, "no such folder"),
         (empty, "before it began"),
         (text, "is not a ledger"),
         (directory, "is a folder"),

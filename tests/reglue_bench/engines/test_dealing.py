@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import socket
 import threading
 from array import array
@@ -19,6 +17,7 @@ from reglue_bench.engines.players import SHARD_PROCESS, LocalPlayers, Players
 from reglue_bench.engines.shard import FROM_SHARD, Farewell, Shard
 from reglue_bench.procedures.procedure import Todos
 from tests.leftovers import nothing_left
+from tests.waiting import halt
 
 UNITS = Todos(array("I", range(4)), array("I", [0] * 4))
 
@@ -55,7 +54,7 @@ class Hanging(LocalPlayers):
 
     def begin(self, number: int) -> Child[FromShard]:
         process = Stopped(self.given)
-        os.kill(process.pid, signal.SIGSTOP)
+        halt(process.pid)
         return process
 
 
