@@ -37,9 +37,9 @@ from reglue.messages.agent import (
 from reglue.messages.environment import EnvironmentCall, EnvironmentReady, EnvironmentReply, Play
 from reglue.process_tuning import keep_blocks_for
 from reglue.spec import TaskSpec
-from reglue.wire.agent import decode_reply, encode_repeated_call
+from reglue.wire.agent import decode_reply
 from reglue.wire.environment import decode_environment_reply, encode_environment_call
-from reglue.wire.layout import Repeats
+from reglue.wire.layout import Repeats, encode_repeated_turn
 from reglue.wire.session import told
 from reglue.wire.sizes import check_size
 
@@ -243,7 +243,7 @@ class AgentCodec:
             self._spec = call.spec
             self._turns = Repeats()
             keep_blocks_for(self._spec)
-        message = encode_repeated_call(Numbered(seq, call, budget), self._spec, self._turns)
+        message = encode_repeated_turn(Numbered(seq, call, budget), self._spec, self._turns)
         if not isinstance(call, Turn):  # AgentInit has seen to those
             check_bytes(len(message), self._max_message_bytes)
         return message

@@ -21,16 +21,14 @@ from reglue.messages.agent import Budget, Numbered, Starts, Steps, Turn
 from reglue.messages.environment import Play
 from reglue.spec import Arrays
 from reglue.v1 import agent_pb2 as pb
-from reglue.wire.agent import (
-    decode_call,
-    decode_repeated_call,
-    decode_reply,
-    encode_call,
-    encode_repeated_call,
-    encode_reply,
-    see_call,
+from reglue.wire.agent import decode_call, decode_reply, encode_call, encode_reply
+from reglue.wire.layout import (
+    Repeats,
+    decode_repeated_turn,
+    encode_repeated_turn,
+    numbered,
+    see_turn,
 )
-from reglue.wire.layout import Repeats, numbered
 from speed.light import Suite
 
 SLOTS = (1, 64)
@@ -72,18 +70,18 @@ def _measure(runner: pyperf.Runner, slots: int) -> None:
     sent, answered = _write_turn(call, spec), _write_actions(reply, spec)
     written, read, start = Repeats(), Repeats(), len(numbered(10_000))
     for _ in range(2):
-        encode_repeated_call(call, spec, written)
+        encode_repeated_turn(call, spec, written)
         message = pb.AgentCall.FromString(sent)
-        see_call(decode_call(message, spec), message, spec, read)
+        see_turn(decode_call(message, spec), message, spec, read)
     checks, agent = ActionChecks(spec), Stepping()
     agent.spec = spec
     for name, function, *arguments in (
         ("step worlds", worlds.play, step),
         ("make a turn of rows", partial(turn_of, spec, Phase.TRAIN, steps=rows)),
         ("write a turn", _write_turn, call, spec),
-        ("write a turn by its layout", encode_repeated_call, call, spec, written),
+        ("write a turn by its layout", encode_repeated_turn, call, spec, written),
         ("read a turn, into arrays of its own", _read_turn, sent, spec),
-        ("read a turn by its layout", decode_repeated_call, 10_000, sent, start, spec, read),
+        ("read a turn by its layout", decode_repeated_turn, 10_000, sent, start, spec, read),
         ("play a turn", play, agent, turn),
         ("write actions", _write_actions, reply, spec),
         ("read actions", _read_actions, answered, spec, slots),

@@ -22,8 +22,8 @@ from reglue.messages.environment import Play
 from reglue.net.unix_socket import UnixSocket
 from reglue.spec import Array, Arrays, Discrete, TaskSpec, TensorSpec
 from reglue.v1 import agent_pb2
-from reglue.wire.agent import decode_call, decode_repeated_call, see_call
-from reglue.wire.layout import Repeats, numbered
+from reglue.wire.agent import decode_call
+from reglue.wire.layout import Repeats, decode_repeated_turn, numbered, see_turn
 
 SIZE = 2**20  # bytes of an observation
 MOST_BYTES = 2**22
@@ -130,11 +130,11 @@ class Way:
 
     def _read(self, content: bytes) -> Numbered:
         at = len(numbered(self._seq))
-        call = decode_repeated_call(self._seq, content, at, self._spec, self._repeats)
+        call = decode_repeated_turn(self._seq, content, at, self._spec, self._repeats)
         if call is None:
             message = agent_pb2.AgentCall.FromString(content)
             call = decode_call(message, self._spec)
-            see_call(call, message, self._spec, self._repeats)
+            see_turn(call, message, self._spec, self._repeats)
         return call
 
     def close(self) -> None:

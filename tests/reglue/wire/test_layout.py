@@ -23,30 +23,26 @@ from reglue.messages.environment import Play, Played
 from reglue.messages.experiment import RLStep, Stepped
 from reglue.spec import TaskSpec, TensorSpec
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2
-from reglue.wire.agent import (
-    decode_call,
-    decode_repeated_call,
-    encode_call,
-    encode_repeated_call,
-    see_call,
-)
+from reglue.wire.agent import decode_call, encode_call
 from reglue.wire.environment import (
     decode_environment_call,
-    decode_repeated_play,
     encode_environment_call,
     encode_environment_reply,
+)
+from reglue.wire.experiment import decode_answer, encode_answer, encode_experiment_call
+from reglue.wire.layout import (
+    Repeats,
+    decode_repeated_play,
+    decode_repeated_stepped,
+    decode_repeated_turn,
     encode_repeated_played,
+    encode_repeated_step,
+    encode_repeated_turn,
+    numbered,
     see_play,
+    see_stepped,
+    see_turn,
 )
-from reglue.wire.experiment import (
-    decode_answer,
-    decode_repeated_step,
-    encode_answer,
-    encode_experiment_call,
-    see_step,
-)
-from reglue.wire.experiment import encode_repeated_call as encode_step
-from reglue.wire.layout import Repeats, numbered
 from tests.reglue.wire.bits import bits
 from tests.reglue.wire.strategies import arrays_of, task_specs
 
@@ -87,7 +83,7 @@ def test_turns_that_come_again_are_what_protobuf_makes_of_them(
         content = encode_call(Numbered(seq, turn, budget), spec).SerializeToString()
         message = agent_pb2.AgentCall.FromString(content)
         at = len(numbered(seq))
-        again = decode_repeated_call(seq, content, at, spec, repeats)
+        again = decode_repeated_turn(seq, content, at, spec, repeats)
         parsed = decode_call(message, spec)
         assert (again is not None) == (
             sent > 1 and has_bytes(TaskSpec(spec.observations, spec.observations))
@@ -98,11 +94,11 @@ def test_turns_that_come_again_are_what_protobuf_makes_of_them(
             assert all(each.flags.writeable for each in again.call.observations.values())
         other = changed(data, content)
         if other.startswith(numbered(seq)):
-            found = decode_repeated_call(seq, other, at, spec, repeats)
+            found = decode_repeated_turn(seq, other, at, spec, repeats)
             if found is not None:
                 other_call = decode_call(agent_pb2.AgentCall.FromString(other), spec)
                 assert bits(found) == bits(other_call)
-        see_call(parsed, message, spec, repeats)
+        see_turn(parsed, message, spec, repeats)
 
 
 @given(st.data(), task_specs())
@@ -117,13 +113,13 @@ def test_turns_are_written_as_protobuf_writes_them(data: st.DataObject, spec: Ta
         seen, seq = data.draw(arrays_of(spec.observations, rows)), data.draw(UINT64)
         turn = Turn(data.draw(phases), NO_ENDS, steps, NO_STARTS, rewards(data, rows), seen)
         call = Numbered(seq, turn, budget)
-        written = encode_repeated_call(call, spec, repeats)
+        written = encode_repeated_turn(call, spec, repeats)
         assert written == encode_call(call, spec).SerializeToString()
         message = agent_pb2.AgentCall.FromString(written)
-        again = decode_repeated_call(seq, written, len(numbered(seq)), spec, read)
+        again = decode_repeated_turn(seq, written, len(numbered(seq)), spec, read)
         parsed = decode_call(message, spec)
         if again is None:
-            see_call(parsed, message, spec, read)
+            see_turn(parsed, message, spec, read)
         else:
             assert bits(again) == bits(parsed)
 
@@ -138,12 +134,12 @@ def test_groups_that_take_turns_have_a_layout_each(groups: int) -> None:
         steps = Steps(np.array([sent % groups], np.uint32), np.zeros(1, np.uint8))
         seen = {"seen": np.full((1, 2), sent, np.float32)}
         turn = Turn(Phase.EVALUATE, NO_ENDS, steps, NO_STARTS, np.zeros(1), seen)
-        content = encode_repeated_call(Numbered(sent + 1, turn, Budget()), spec, written)
-        call = decode_repeated_call(sent + 1, content, len(numbered(sent + 1)), spec, read)
+        content = encode_repeated_turn(Numbered(sent + 1, turn, Budget()), spec, written)
+        call = decode_repeated_turn(sent + 1, content, len(numbered(sent + 1)), spec, read)
         assert (call is not None) == (sent >= 2 * groups)
         if call is None:
             message = agent_pb2.AgentCall.FromString(content)
-            see_call(decode_call(message, spec), message, spec, read)
+            see_turn(decode_call(message, spec), message, spec, read)
         else:
             assert bits(call) == bits(Numbered(sent + 1, turn, Budget()))
 
@@ -198,19 +194,19 @@ def test_steps_that_come_again_are_what_protobuf_makes_of_them(
         seq = data.draw(UINT64)
         content = encode_answer(seq, stepped, spec).SerializeToString()
         message = experiment_pb2.ExperimentReply.FromString(content)
-        again = decode_repeated_step(content, len(numbered(seq)), spec, repeats)
+        again = decode_repeated_stepped(content, len(numbered(seq)), spec, repeats)
         parsed = decode_answer(message, RLStep(), spec)
         assert (again is not None) == (sent > 1 and has_bytes(spec))
         if again is not None:
             assert bits(again) == bits(parsed)
-        see_step(parsed, message, spec, repeats)
+        see_stepped(parsed, message, spec, repeats)
 
 
 @given(UINT64, st.lists(st.integers(0, 7), max_size=3))
 def test_a_step_is_asked_for_as_protobuf_writes_it(seq: int, slots: list[int]) -> None:
     call = RLStep(tuple(slots))
     written = encode_experiment_call(seq, call, None).SerializeToString()
-    assert encode_step(seq, call, None) == written
+    assert encode_repeated_step(seq, call, None) == written
 
 
 def test_rows_are_copied_once() -> None:
@@ -224,9 +220,9 @@ def test_rows_are_copied_once() -> None:
     message = agent_pb2.AgentCall.FromString(content)
     parsed = decode_call(message, spec)
     for _ in range(2):
-        see_call(parsed, message, spec, repeats)
+        see_turn(parsed, message, spec, repeats)
     tracemalloc.start()
-    again = decode_repeated_call(1, content, len(numbered(1)), spec, repeats)
+    again = decode_repeated_turn(1, content, len(numbered(1)), spec, repeats)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert again is not None

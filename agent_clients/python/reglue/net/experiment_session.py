@@ -23,13 +23,14 @@ from reglue.net.session import FAREWELL_S, GlueSession
 from reglue.spec import TaskSpec
 from reglue.v1 import experiment_pb2 as pb
 from reglue.v1 import session_pb2
-from reglue.wire.experiment import (
-    decode_answer,
-    decode_repeated_step,
-    encode_repeated_call,
-    see_step,
+from reglue.wire.experiment import decode_answer
+from reglue.wire.layout import (
+    Repeats,
+    decode_repeated_stepped,
+    encode_repeated_step,
+    numbered,
+    see_stepped,
 )
-from reglue.wire.layout import Repeats, numbered
 
 
 def open_experiment_session(
@@ -82,7 +83,7 @@ class ExperimentSession(GlueSession):
         if self._over:
             raise SessionLost(self._over)
         seq = self._answered + 1
-        message = encode_repeated_call(seq, call, self._spec)
+        message = encode_repeated_step(seq, call, self._spec)
         if len(message) > self._most:
             got = f"a call of {len(message)} bytes"
             raise OutOfDomain(got=got, wanted=f"at most {self._most}")
@@ -93,7 +94,7 @@ class ExperimentSession(GlueSession):
                 return reply
             answer = decode_answer(reply, call, self._spec)
             if self._spec is not None and type(call) is RLStep:
-                see_step(answer, reply, self._spec, self._steps)
+                see_stepped(answer, reply, self._spec, self._steps)
         except (BadReply, SpecError) as error:
             self._over = f"the glue sent what this client cannot read: {error}"
             raise SessionLost(self._over) from error
@@ -150,7 +151,7 @@ class ExperimentSession(GlueSession):
             if content is None:
                 raise SessionLost("the glue did not answer in time")
             if self._spec and type(call) is RLStep and content.startswith(head):
-                answer = decode_repeated_step(content, len(head), self._spec, self._steps)
+                answer = decode_repeated_stepped(content, len(head), self._spec, self._steps)
                 if answer is not None:
                     return answer
             reply = self._parsed(content)

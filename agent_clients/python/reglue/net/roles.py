@@ -14,14 +14,16 @@ from reglue.net.log import CallTrace
 from reglue.process_tuning import keep_blocks_for
 from reglue.spec import TaskSpec
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2, lobby_pb2
-from reglue.wire.agent import decode_call, decode_repeated_call, encode_reply, see_call
-from reglue.wire.environment import (
-    decode_environment_call,
+from reglue.wire.agent import decode_call, encode_reply
+from reglue.wire.environment import decode_environment_call
+from reglue.wire.layout import (
+    Repeats,
     decode_repeated_play,
+    decode_repeated_turn,
     encode_repeated_played,
     see_play,
+    see_turn,
 )
-from reglue.wire.layout import Repeats
 
 
 class Role(Protocol):
@@ -114,13 +116,13 @@ class AgentRole:
             self._turns = Repeats()
             keep_blocks_for(self._spec)
         elif self._spec is not None:
-            see_call(numbered, message, self._spec, self._turns)
+            see_turn(numbered, message, self._spec, self._turns)
         return numbered
 
     def read_repeated(self, seq: int, message: bytes, at: int) -> Numbered | None:
         """A turn."""
         spec = self._spec
-        return None if spec is None else decode_repeated_call(seq, message, at, spec, self._turns)
+        return None if spec is None else decode_repeated_turn(seq, message, at, spec, self._turns)
 
     def carry_out(self, call: Any) -> Any | None:
         """As the agent does."""

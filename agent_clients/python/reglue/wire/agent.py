@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -38,10 +37,9 @@ from reglue.messages.agent import (
     TextMessage,
     Turn,
 )
-from reglue.spec import TaskSpec, TensorSpec
+from reglue.spec import TaskSpec
 from reglue.v1 import agent_pb2 as pb
 from reglue.wire.fields import Codec, FieldTable
-from reglue.wire.layout import Repeats
 from reglue.wire.session import SESSION_CODECS
 from reglue.wire.specs import decode_spec, encode_spec
 from reglue.wire.tensors import REWARDS, decode_array, decode_arrays, encode_array, encode_arrays
@@ -87,72 +85,6 @@ def encode_call(numbered: Numbered, spec: TaskSpec | None) -> pb.AgentCall:
 def decode_call(message: pb.AgentCall, spec: TaskSpec | None) -> Numbered:
     """The call of a message. Raises BadReply or SpecError if it is malformed."""
     return Numbered(message.seq, _decode_call(message, spec), _decode_budget(message))
-
-
-def encode_repeated_call(numbered: Numbered, spec: TaskSpec | None, repeats: Repeats) -> bytes:
-    """The bytes of a call, which may be like those in `repeats`."""
-    turn = numbered.call
-    if spec is None or not isinstance(turn, Turn) or not _is_of_steps(turn):
-        return encode_call(numbered, spec).SerializeToString()
-    slots, flags = turn.steps.slots.tobytes(), turn.steps.flags.tobytes()
-    kind = (turn.phase, slots, flags, _limits(numbered.budget))
-    if (layout := repeats.layout(kind)) is not None:
-        rows = [] if _withheld(turn.phase, spec) else [turn.rewards]
-        for tensor in spec.observations:
-            rows.append(turn.observations[tensor.name])  # noqa: PERF401 - as in tensors.py
-        if (written := layout.write(numbered.seq, rows)) is not None:
-            return written
-    message = encode_call(numbered, spec)
-    written = message.SerializeToString()
-    repeats.see(kind, None, message, message.turn, _tensors(turn.phase, spec), len(turn.steps))
-    return written
-
-
-def decode_repeated_call(
-    seq: int, message: bytes, at: int, spec: TaskSpec, repeats: Repeats
-) -> Numbered | None:
-    """The call of a message like those in `repeats`, whose number ends at `at`; None of another.
-
-    Its arrays may be written to.
-    """
-    if (found := repeats.read(message, at)) is None:
-        return None
-    like, arrays = found
-    turn: Turn = like.call
-    first = 0
-    if _withheld(turn.phase, spec):
-        rewards = np.full(len(turn.steps), np.nan)
-    else:
-        rewards, first = arrays[0], 1
-    observations = {}
-    for tensor, rows in zip(spec.observations, arrays[first:], strict=True):
-        observations[tensor.name] = rows
-    again = Turn(turn.phase, NO_ENDS, turn.steps, NO_STARTS, rewards, observations)
-    return Numbered(seq, again, like.budget)
-
-
-def see_call(numbered: Numbered, message: pb.AgentCall, spec: TaskSpec, repeats: Repeats) -> None:
-    """Keep a turn of steps alone, which others may be like. The message is overwritten."""
-    turn = numbered.call
-    if not isinstance(turn, Turn) or not _is_of_steps(turn):
-        return
-    kind = (turn.phase, id(turn.steps), _limits(numbered.budget))
-    like = replace(numbered, call=replace(turn, observations={}))
-    repeats.see(kind, like, message, message.turn, _tensors(turn.phase, spec), len(turn.steps))
-
-
-def _limits(budget: Budget) -> tuple[int | None, ...]:
-    return budget.step_us, budget.bank_us, budget.adapt_us, budget.run_us
-
-
-def _tensors(phase: Phase, spec: TaskSpec) -> tuple[TensorSpec, ...]:
-    """What a turn of steps holds."""
-    return spec.observations if _withheld(phase, spec) else (REWARDS, *spec.observations)
-
-
-def _is_of_steps(turn: Turn) -> bool:
-    """Whether it has steps alone."""
-    return not (len(turn.ends) or len(turn.starts))
 
 
 def encode_reply(seq: int, reply: Reply, spec: TaskSpec | None) -> pb.AgentReply:
@@ -238,7 +170,7 @@ def encode_turn(message: pb.Turn, turn: Turn, spec: TaskSpec) -> None:
     if turn.starts is not NO_STARTS:
         message.start_slots.extend(turn.starts.slots.tolist())
         message.start_seeds.extend(turn.starts.seeds.tolist())
-    if not _withheld(turn.phase, spec):
+    if not withheld(turn.phase, spec):
         message.rewards = encode_array(REWARDS, turn.rewards)
     message.observations.extend(encode_arrays(spec.observations, turn.observations))
 
@@ -305,14 +237,15 @@ def _slots(slots: Sequence[int]) -> npt.NDArray[np.uint32]:
 
 def _rewards(entry: bytes, rows: int, phase: Phase, spec: TaskSpec) -> npt.NDArray[np.float64]:
     """One a row; NaN where they are withheld."""
-    if not _withheld(phase, spec):
+    if not withheld(phase, spec):
         return decode_array(REWARDS, entry, rows)
     if entry:
         raise BadReply("WRONG_SIZE", got=f"{len(entry)} bytes of 'rewards'", wanted="0")
     return np.full(rows, np.nan)
 
 
-def _withheld(phase: Phase, spec: TaskSpec) -> bool:
+def withheld(phase: Phase, spec: TaskSpec) -> bool:
+    """Whether a turn of that phase has no rewards."""
     return phase is Phase.EVALUATE and not spec.rewards_in_evaluation
 
 

@@ -25,10 +25,9 @@ from reglue.messages.environment import (
     Snapshot,
     StandardizeRandomness,
 )
-from reglue.spec import Array, TaskSpec
+from reglue.spec import TaskSpec
 from reglue.v1 import environment_pb2 as pb
 from reglue.wire.fields import Codec, FieldTable
-from reglue.wire.layout import FLAGS, Repeats
 from reglue.wire.session import SESSION_CODECS, told
 from reglue.wire.specs import decode_spec, encode_spec
 from reglue.wire.tensors import (
@@ -66,50 +65,6 @@ def decode_environment_call(message: pb.EnvironmentCall, spec: TaskSpec | None) 
         return decode_play(message.play, spec)
     call: EnvironmentCall = _CALLS.decode(message)
     return call
-
-
-def decode_repeated_play(message: bytes, at: int, spec: TaskSpec, repeats: Repeats) -> Play | None:
-    """The Play of a message like those in `repeats`, whose number ends at `at`; None of another."""
-    if (found := repeats.read(message, at)) is None:
-        return None
-    slots, arrays = found
-    actions = {}
-    for tensor, rows in zip(spec.actions, arrays, strict=True):
-        actions[tensor.name] = rows
-    return Play(slots, actions, {})
-
-
-def see_play(
-    play: EnvironmentCall, message: pb.EnvironmentCall, spec: TaskSpec, repeats: Repeats
-) -> None:
-    """Keep a Play of steps alone, which others may be like. The message is overwritten."""
-    if isinstance(play, Play) and not play.starts:
-        kind, rows = id(play.slots), len(play.slots)
-        repeats.see(kind, play.slots, message, message.play, spec.actions, rows)
-
-
-def encode_repeated_played(
-    seq: int, reply: EnvironmentReply, spec: TaskSpec | None, repeats: Repeats
-) -> bytes:
-    """The bytes of a reply, which may be like those in `repeats`."""
-    if type(reply) is not Played or reply.faults or spec is None:
-        return encode_environment_reply(seq, reply, spec).SerializeToString()
-    rows = len(reply.rewards)
-    if (layout := repeats.layout(rows)) is not None:
-        entries: list[Array | bytes] = [
-            reply.rewards,
-            *[reply.observations[tensor.name] for tensor in spec.observations],
-            encode_flags(reply.terminated, reply.truncated, reply.success),
-        ]
-        if (written := layout.write(seq, entries)) is not None:
-            return written
-    message = encode_environment_reply(seq, reply, spec)
-    written = message.SerializeToString()
-    tensors = (REWARDS, *spec.observations, FLAGS)
-    sizes = (len(message.played.rewards), *map(len, message.played.observations))
-    if sizes == tuple(rows * tensor.row_bytes for tensor in tensors[:-1]):  # no starts
-        repeats.see(rows, None, message, message.played, tensors, rows)
-    return written
 
 
 def encode_environment_reply(

@@ -58,7 +58,6 @@ from reglue.messages.experiment import (
 from reglue.spec import Arrays, TaskSpec, TensorSpec
 from reglue.v1 import experiment_pb2 as pb
 from reglue.wire.fields import Codec, FieldTable
-from reglue.wire.layout import FLAGS, Repeats, numbered
 from reglue.wire.session import decode_fault, decode_refusal, encode_fault, encode_refusal
 from reglue.wire.specs import decode_spec, encode_spec
 from reglue.wire.tensors import (
@@ -209,16 +208,6 @@ def encode_experiment_call(
     return message
 
 
-def encode_repeated_call(seq: int, call: ExperimentCall, spec: TaskSpec | None) -> bytes:
-    """The bytes of a call; RL_step in all slots, which programs mostly say, is remembered."""
-    if type(call) is RLStep and not call.slots:
-        return numbered(seq) + _STEP
-    return encode_experiment_call(seq, call, spec).SerializeToString()
-
-
-_STEP = pb.ExperimentCall(step=pb.RlStep()).SerializeToString()
-
-
 def decode_experiment_call(message: pb.ExperimentCall, spec: TaskSpec | None) -> ExperimentCall:
     """The call of a message. Raises BadReply if it is malformed."""
     name = message.WhichOneof("call")
@@ -317,35 +306,6 @@ def decode_answer(
     if type(answer) is not wanted:
         raise BadReply("WRONG_KIND", got=type(answer).__name__, wanted=wanted.__name__)
     return answer
-
-
-def decode_repeated_step(
-    message: bytes, at: int, spec: TaskSpec, repeats: Repeats
-) -> Stepped | None:
-    """The answer to RLStep in a message like those in `repeats`, whose number ends at `at`; None
-    of another.
-    """
-    if (found := repeats.read(message, at)) is None:
-        return None
-    slots, arrays = found
-    rows = iter(arrays)
-    rewards = next(rows)
-    observations = {}
-    for tensor in spec.observations:
-        observations[tensor.name] = next(rows)
-    terminated, truncated, success = decode_flags(next(rows).tobytes())
-    actions = {}
-    for tensor in spec.actions:
-        actions[tensor.name] = next(rows)
-    return Stepped(slots, rewards, observations, terminated, truncated, success, actions)
-
-
-def see_step(answer: Answer, message: pb.ExperimentReply, spec: TaskSpec, repeats: Repeats) -> None:
-    """Keep what answers RLStep, which others may be like. The message is overwritten."""
-    if isinstance(answer, Stepped):
-        tensors = (REWARDS, *spec.observations, FLAGS, *spec.actions)
-        slots = answer.slots
-        repeats.see(slots, slots, message, message.stepped, tensors, len(slots))
 
 
 def _decode_answer(
