@@ -11,7 +11,7 @@ from reglue.errors import BadArgument
 from reglue.net.join_string import TRANSPORTS, JoinString, Transport, join_string
 
 if TYPE_CHECKING:
-    from reglue.net.roles import AnsweringRole
+    from reglue.net.role import AnsweringRole
     from reglue.net.session import Session
 
 
@@ -94,7 +94,7 @@ def session_of(
 
 def _role(peer: object, name: str) -> AnsweringRole:
     """The end of the session. Raises NotAnAgent and NotAnEnvironment."""
-    from reglue.net.roles import AgentRole, EnvironmentRole
+    from reglue.net.session import AgentRole, EnvironmentRole
 
     environment = environment_of(peer)
     if environment is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from reglue.net.session import ReconnectWait, was_good
+from reglue.net.reconnect import ReconnectWait, was_good
 
 
 def pauses(wait: ReconnectWait, *, is_good: bool = False) -> list[float]:

@@ -23,8 +23,7 @@ from reglue.messages.agent import (
     Turn,
 )
 from reglue.net.join_string import join_string
-from reglue.net.roles import AgentRole
-from reglue.net.session import Session
+from reglue.net.session import AgentRole, Session
 from tests.glue_server.rpc.peers import seated
 from tests.reglue.connecting import PATIENCE_S
 

@@ -17,12 +17,12 @@ from reglue.errors import (
 from reglue.messages.agent import INTERRUPTED
 from reglue.messages.experiment import Answer, ExperimentCall, RLStep, Stepped
 from reglue.net.join_string import JoinString, Transport
+from reglue.net.lobby import hello_fields
 from reglue.net.log import CallTrace, call_trace
-from reglue.net.roles import ProgramRole
 from reglue.net.session import FAREWELL_S, GlueSession
 from reglue.spec import TaskSpec
 from reglue.v1 import experiment_pb2 as pb
-from reglue.v1 import session_pb2
+from reglue.v1 import lobby_pb2, session_pb2
 from reglue.wire.experiment import decode_answer
 from reglue.wire.layout import (
     Repeats,
@@ -188,3 +188,19 @@ class TracedExperimentSession(ExperimentSession):
         message = super()._receive(timeout_s)
         self._came = len(message or b"")
         return message
+
+
+class ProgramRole:
+    """A benchmark program: it asks."""
+
+    role = lobby_pb2.ROLE_EXPERIMENT
+    calls = pb.ExperimentReply
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def hello(self, ticket: lobby_pb2.Ticket, answered: int) -> Any:
+        """What the program says of itself."""
+        fields = hello_fields(ticket, answered)
+        hello = pb.ExperimentHello(experiment=self.name[:200], **fields)
+        return pb.ExperimentCall(hello=hello)

@@ -1,0 +1,40 @@
+"""How long a peer whose stream broke tries to come back."""
+
+from __future__ import annotations
+
+import time
+
+from reglue.net.lobby import backoff
+
+_STOOD_S = 1.0  # after which a stream was good
+
+
+def was_good(*, stood_s: float, has_heard: bool) -> bool:
+    """Whether a stream was: something new was heard on it (`has_heard`), or it stood for a second
+    with this peer admitted (`stood_s`). Less proves nothing: a call may break every stream that it
+    comes over.
+    """
+    return has_heard or stood_s >= _STOOD_S
+
+
+class ReconnectWait:
+    """How long a peer whose stream broke tries to come back: from the end of the last good stream,
+    for `most_s` seconds.
+    """
+
+    def __init__(self, most_s: float) -> None:
+        self.most_s = most_s
+        self._since: float | None = None
+        self._pauses = backoff()
+
+    def restart(self) -> None:
+        """A good stream has ended: the time begins anew with the next pause."""
+        self._since = None
+
+    def pause_s(self) -> float | None:
+        """How long to wait before the next try, in seconds; None if it is too late for one."""
+        now = time.monotonic()
+        if self._since is None:
+            self._since, self._pauses = now, backoff()
+        pause_s = next(self._pauses)
+        return None if now + pause_s > self._since + self.most_s else pause_s
