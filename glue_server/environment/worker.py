@@ -17,7 +17,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from env_adapters import Cell, SuiteName
-from glue_server.environment.shared_memory import SharedArrays
 from glue_server.environment.worker_process import (
     DONE,
     TO_WORKER,
@@ -31,6 +30,7 @@ from glue_server.environment.worker_process import (
     StepAndStart,
     ToWorker,
 )
+from glue_server.environment.workers import SharedArrays
 from glue_server.processes.child import Channel, inherited_channel
 from glue_server.processes.message_codec import unexpected
 from reglue.environments.environment import Worlds, fault_text

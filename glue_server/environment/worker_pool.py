@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import tempfile
 from collections.abc import Callable
 from typing import TypeVar
 
-from glue_server.environment.shared_memory import new_memory
 from glue_server.environment.worker_process import Worker, end_at_once
 from glue_server.processes.child import end_together
 from glue_server.processes.interrupts import hurried
@@ -123,3 +123,11 @@ class WorkerPool:
         if self._memory >= 0:
             os.close(self._memory)
             self._memory = -1
+
+
+def new_memory() -> int:
+    """A descriptor of memory that is gone when its last process is."""
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("reglue-slots")
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from glue_server.environment.shared_memory import SharedArrays, new_memory
+from glue_server.environment.worker_pool import new_memory
+from glue_server.environment.workers import SharedArrays
 from reglue.environments.environment import Worlds
 from reglue.environments.world import Cell, Step
 from reglue.errors import IllegalAction

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from glue_server.agent.calls import ends_and_steps, turn_of
-from glue_server.environment.shared_memory import SharedArrays, new_memory
+from glue_server.environment.worker_pool import new_memory
+from glue_server.environment.workers import SharedArrays
 from glue_server.rpc.stream_port import AgentCodec
 from reglue.environments.environment import Worlds
 from reglue.environments.world import Cell, Step

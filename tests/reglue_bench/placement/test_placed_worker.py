@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from env_adapters import Cell
-from glue_server.environment.shared_memory import new_memory
+from glue_server.environment.worker_pool import new_memory
 from glue_server.environment.worker_process import WorkerFaults
 from glue_server.processes.child import Channel
 from glue_server.processes.message_codec import UnknownMessage, encoded
