@@ -1,16 +1,16 @@
-"""Whether an agent's actions are legal, row by row."""
+"""An agent's answer to a turn: whether its actions are legal, row by row."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from reglue.errors import BadReply, brief
+from reglue.errors import AgentAbandoned, AgentFault, BadAgentReply, BadReply, brief
 from reglue.messages.environment import Slots
 from reglue.messages.value import value
 from reglue.spec import (
@@ -38,6 +38,20 @@ class Checked:
     def packed(self) -> npt.NDArray[np.uint8]:
         """(rows, bytes of a row): little-endian, a row's tensors in the spec's order."""
         return packed(self.arrays.values())
+
+
+NOBODY: frozenset[int] = frozenset()
+
+
+@value
+class Answer:
+    """An agent's answer to a turn: an action for each slot but those of `faults` and `held`."""
+
+    slots: Slots  # that wanted an action, ascending within steps and within starts, (n,)
+    checked: Checked | None  # their actions, (n, …); None where no row can be played
+    faults: Mapping[int, AgentFault] = field(default_factory=dict)  # by slot
+    refused: BadAgentReply | None = None  # why its answer was refused, which the agent is told
+    held: frozenset[int] = NOBODY  # slots to ask again with the same rows
 
 
 class ActionChecks:
@@ -120,6 +134,23 @@ def unpacked(rows: bytes, tensors: Sequence[TensorSpec]) -> dict[str, Array]:
     return arrays
 
 
+def partial_answer(
+    asked: Slots, checked: Checked, abandoned: Collection[int], held: frozenset[int]
+) -> Answer:
+    """An answer of which some rows are not played. One refusal says enough."""
+    faults: dict[int, AgentFault] = {}
+    first: BadAgentReply | None = None
+    for row, slot in enumerate(asked.tolist()):
+        refused = checked.refused.get(row)
+        if slot in abandoned:
+            faults[slot] = AgentAbandoned("the agent gave it up")
+        elif refused is not None and slot not in held:
+            faults[slot] = BadAgentReply.of(refused)
+            got = f"{refused.got} in slot {slot}"
+            first = first or BadAgentReply(refused.code, got=got, wanted=refused.wanted)
+    return Answer(asked, checked, faults, first, held)
+
+
 def given_up(abandon: Sequence[int], slots: Slots) -> frozenset[int]:
     """The slots whose episode the agent gives up. Raises BadReply unless all are in `slots`."""
     return _named("abandon", abandon, slots) if abandon else NOBODY
@@ -153,9 +184,6 @@ def _named(what: str, named: Sequence[int], slots: Slots) -> frozenset[int]:
             wanted=f"slots of this turn that want an action: {brief(slots.tolist())}",
         )
     return found
-
-
-NOBODY: frozenset[int] = frozenset()
 
 
 class _TensorCheck:

@@ -9,14 +9,20 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Callable, Collection, Sequence
 from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from glue_server.agent.actions import NOBODY, ActionChecks, Checked, given_up, held
+from glue_server.agent.actions import (
+    NOBODY,
+    ActionChecks,
+    Answer,
+    given_up,
+    held,
+    partial_answer,
+)
 from glue_server.agent.capability import incapability
 from glue_server.agent.port import AgentPort
 from glue_server.agent.time_budget import TimeBudget
@@ -24,7 +30,6 @@ from glue_server.processes.event_loop import sleep
 from glue_server.processes.interrupts import check_stop, wait_or_stop
 from glue_server.timeouts import Timeouts
 from reglue.errors import (
-    AgentAbandoned,
     AgentDisconnected,
     AgentFault,
     AgentTimeout,
@@ -241,17 +246,6 @@ class AgentCalls:
         raise AgentFault(str(refused))
 
 
-@value
-class Answer:
-    """An agent's answer to a turn: an action for each slot but those of `faults` and `held`."""
-
-    slots: Slots  # that wanted an action, ascending within steps and within starts, (n,)
-    checked: Checked | None  # their actions, (n, …); None where no row can be played
-    faults: Mapping[int, AgentFault] = field(default_factory=dict)  # by slot
-    refused: BadAgentReply | None = None  # why its answer was refused, as sent to the agent
-    held: frozenset[int] = NOBODY  # slots to ask again with the same rows
-
-
 class SlotAgent:
     """Asks an agent turn by turn. Several turns may be under way, about different slots.
 
@@ -312,27 +306,12 @@ class SlotAgent:
             return Answer(asked, None, dict.fromkeys(asked.tolist(), refused), refused)
         finally:
             self.calls.note_held(asked, waiting)
-        if abandoned or waiting or checked.refused:
-            return self._partial(asked, checked, abandoned, waiting)
-        return Answer(asked, checked)
-
-    def _partial(
-        self, asked: Slots, checked: Checked, abandoned: Collection[int], held: frozenset[int]
-    ) -> Answer:
-        """An answer of which some rows are not played. One refusal says enough."""
-        faults: dict[int, AgentFault] = {}
-        told: BadAgentReply | None = None
-        for row, slot in enumerate(asked.tolist()):
-            refused = checked.refused.get(row)
-            if slot in abandoned:
-                faults[slot] = AgentAbandoned("the agent gave it up")
-            elif refused is not None and slot not in held:
-                faults[slot] = BadAgentReply.of(refused)
-                got = f"{refused.got} in slot {slot}"
-                told = told or BadAgentReply(refused.code, got=got, wanted=refused.wanted)
-        if told is not None:
-            self.calls.refuse(told)
-        return Answer(asked, checked, faults, told, held)
+        if not (abandoned or waiting or checked.refused):
+            return Answer(asked, checked)
+        answer = partial_answer(asked, checked, abandoned, waiting)
+        if answer.refused is not None:
+            self.calls.refuse(answer.refused)
+        return answer
 
 
 @value

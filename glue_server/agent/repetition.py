@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glue_server.agent.actions import unpacked
-from glue_server.agent.calls import AgentCalls, Answer, Rows, SlotAgent
+from glue_server.agent.actions import Answer, unpacked
+from glue_server.agent.calls import AgentCalls, Rows, SlotAgent
 from reglue.errors import brief
 from reglue.messages.agent import Phase
 from reglue.messages.environment import Slots

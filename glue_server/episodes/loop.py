@@ -17,8 +17,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from glue_server.agent.actions import Checked
-from glue_server.agent.calls import Answer, Rows, SlotAgent, ends_and_steps, no_rows
+from glue_server.agent.actions import Answer, Checked
+from glue_server.agent.calls import Rows, SlotAgent, ends_and_steps, no_rows
 from glue_server.environment.calls import EnvironmentCalls
 from glue_server.environment.replaying import NO_SLOTS
 from glue_server.episodes.observed import ObservedParts
