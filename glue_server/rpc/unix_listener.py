@@ -24,15 +24,9 @@ from glue_server.rpc.connection import UnixConnection
 from glue_server.rpc.grpc_streams import HELLO_S
 from glue_server.rpc.roles import SERVICES
 from reglue.errors import UsageError, setting
+from reglue.net.glue_socket import FOLDER_PREFIX, HELLO_BYTES, LONGEST, UNIX_SOCKET_DIR
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
-from reglue.net.unix_socket import (
-    FOLDER_PREFIX,
-    HELLO_BYTES,
-    LONGEST,
-    UNIX_SOCKET_DIR,
-    UnixSocket,
-    UnixSocketEnded,
-)
+from reglue.net.unix_socket import UnixSocket, UnixSocketEnded
 from reglue.v1 import lobby_pb2
 
 log = logging.getLogger("reglue")

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from glue_server.rpc import GlueServer
+from reglue.net.glue_socket import path_here
 from reglue.net.grpc_settings import grpc
 from reglue.net.lobby import hello_proof
-from reglue.net.unix_socket import path_here
 from reglue.v1 import agent_pb2, lobby_pb2
 from tests.glue_server.rpc.peers import PATIENCE_S, ask, seated
 

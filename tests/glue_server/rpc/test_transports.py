@@ -15,7 +15,7 @@ from glue_server.rpc import GlueServer
 from reglue import Experiment, connect
 from reglue.errors import UsageError
 from reglue.messages.agent import TextMessage
-from reglue.net.unix_socket import HELLO_BYTES
+from reglue.net.glue_socket import HELLO_BYTES
 from reglue.v1 import lobby_pb2
 from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.peers import PATIENCE_S, frame, seated, ticket_of

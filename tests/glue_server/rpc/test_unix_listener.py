@@ -16,9 +16,9 @@ from glue_server.rpc import GlueServer, unix_listener
 from reglue import Phase, Worlds, connect
 from reglue.errors import AgentDisconnected, AgentTimeout
 from reglue.messages.agent import AgentInit, Freeze, RoutineDone, TextMessage
+from reglue.net.glue_socket import HELLO_BYTES
 from reglue.net.grpc_settings import grpc
 from reglue.net.lobby import unix_socket_proof
-from reglue.net.unix_socket import HELLO_BYTES
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import lobby_pb2, session_pb2
 from tests.glue_server.playing import PATIENT, SOLVED, Follower, cells, corridor_pool, in_turn

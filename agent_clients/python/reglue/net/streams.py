@@ -13,10 +13,10 @@ from queue import SimpleQueue
 from typing import Any, Protocol
 
 from reglue.errors import UsageError, printable
+from reglue.net.glue_socket import NoUnixSocket, open_unix_socket
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.join_string import JoinString, Transport
 from reglue.net.lobby import NOTE, REFUSALS, StreamEnded, open_channel
-from reglue.net.unix_socket import NoUnixSocket, open_unix_socket
 from reglue.v1 import lobby_pb2
 
 log = logging.getLogger("reglue")
