@@ -18,7 +18,7 @@ from glue_server.routines.seeds import check_secret
 from glue_server.rpc import GlueServer
 from glue_server.rpc.gateways.run_gateway import GatewayServer
 from glue_server.rpc.server import Listener
-from glue_server.rpc.server_tls import server_tls
+from glue_server.rpc.tls.server_tls import server_tls
 from reglue.errors import UsageError, setting
 
 _PLACES = 128  # peers of each role; the glue refuses more

@@ -18,7 +18,7 @@ from reglue.net.join_string import JoinString
 from reglue.spec import TaskSpec
 
 if TYPE_CHECKING:
-    from glue_server.rpc.server_certificate import ServerTls
+    from glue_server.rpc.tls.server_certificate import ServerTls
 
 DRIVERS: Mapping[str, Callable[..., Driver]] = {
     "agent": AgentDriver,

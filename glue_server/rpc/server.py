@@ -29,7 +29,7 @@ from reglue.net.join_string import JoinString, Transport, split_address, to_pem
 from reglue.v1 import lobby_pb2
 
 if TYPE_CHECKING:
-    from glue_server.rpc.server_certificate import ServerTls
+    from glue_server.rpc.tls.server_certificate import ServerTls
 
 
 log = logging.getLogger("reglue")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from glue_server.rpc import GlueServer
-from glue_server.rpc.tls import Authority
+from glue_server.rpc.tls.authority import Authority
 from tests.agent_clients.programs import LANGUAGES
 from tests.agent_clients.test_words import PATIENCE_S, started
 from tests.leftovers import nothing_left

@@ -3,7 +3,7 @@
 from reglue_bench.engines.dealing import DealingEngine
 from reglue_bench.engines.engine import Engine, HereEngine
 from reglue_bench.engines.players import LocalPlayers, Players
-from reglue_bench.engines.ray import RayPlayers
+from reglue_bench.engines.ray.ray_players import RayPlayers
 from reglue_bench.engines.shard import FromShard, ShardSettings
 
 __all__ = [

@@ -167,7 +167,7 @@ def listen(
 ) -> GlueServer:
     """A server as the settings say. Raises UsageError if it cannot listen."""
     from glue_server.rpc import GlueServer
-    from glue_server.rpc.server_tls import server_tls
+    from glue_server.rpc.tls.server_tls import server_tls
 
     tokens = {"agent": settings.token, "environment": settings.environment_token}
     return GlueServer(

@@ -15,8 +15,8 @@ from typing import Self
 
 from cryptography import x509
 
-from glue_server.rpc.server_certificate import ServerTls
-from glue_server.rpc.tls import VALID, Authority
+from glue_server.rpc.tls.authority import VALID, Authority
+from glue_server.rpc.tls.server_certificate import ServerTls
 from reglue.errors import UsageError
 from reglue.net.join_string import split_der
 from reglue_bench.results.whole_file import whole_file

@@ -13,8 +13,8 @@ from typing import Self
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from glue_server.rpc.server_certificate import ServerTls
-from glue_server.rpc.tls import own_certificate
+from glue_server.rpc.tls.authority import own_certificate
+from glue_server.rpc.tls.server_certificate import ServerTls
 from reglue.errors import UsageError
 from reglue_competition.phases.certificates import (
     AUTHORITY,

@@ -15,8 +15,8 @@ from glue_server.conformance.fault_injection import deny_joins, send_on
 from glue_server.conformance.harness import Harness
 from glue_server.conformance.specs import PLAIN
 from glue_server.conformance.tcp_proxy import TcpProxy
-from glue_server.rpc.server_certificate import ServerTls
-from glue_server.rpc.tls import private_authority
+from glue_server.rpc.tls.authority import private_authority
+from glue_server.rpc.tls.server_certificate import ServerTls
 from reglue.errors import AgentFault, EnvironmentFault, NotConforming, ReglueError
 from reglue.messages.agent import TextMessage
 

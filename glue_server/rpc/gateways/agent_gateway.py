@@ -37,7 +37,7 @@ from reglue.net.lobby import NOTE
 from reglue.v1 import agent_pb2, lobby_pb2
 
 if TYPE_CHECKING:
-    from glue_server.rpc.server_certificate import ServerTls
+    from glue_server.rpc.tls.server_certificate import ServerTls
 
 log = logging.getLogger("reglue")
 

@@ -30,7 +30,7 @@ from reglue.net.grpc_settings import grpc
 from reglue.v1 import lobby_pb2
 
 if TYPE_CHECKING:
-    from glue_server.rpc.server_certificate import ServerTls
+    from glue_server.rpc.tls.server_certificate import ServerTls
 
 
 _PROMISED_S = 10.0  # how long a place is kept for a peer that has a ticket, until its hello

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import NameOID
 
-from glue_server.rpc.server_certificate import ServerTls
+from glue_server.rpc.tls.server_certificate import ServerTls
 
 DAY = timedelta(days=1)
 PEM = serialization.Encoding.PEM

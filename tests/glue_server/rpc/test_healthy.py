@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from glue_server.rpc import GlueServer
-from glue_server.rpc.tls import private_authority
+from glue_server.rpc.tls.authority import private_authority
 
 
 def check(*arguments: str) -> int:

@@ -17,8 +17,8 @@ import pytest
 from glue_server import EpisodeRunner
 from glue_server.conformance.tcp_proxy import TcpProxy
 from glue_server.rpc import GlueServer
-from glue_server.rpc.server_certificate import ServerTls
-from glue_server.rpc.tls import own_certificate, private_authority
+from glue_server.rpc.tls.authority import own_certificate, private_authority
+from glue_server.rpc.tls.server_certificate import ServerTls
 from reglue import Phase, connect
 from reglue.errors import UsageError, WrongTls, WrongToken
 from reglue.messages.agent import TextMessage

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from glue_server.rpc import GlueServer
-from glue_server.rpc.tls import private_authority
+from glue_server.rpc.tls.authority import private_authority
 from reglue.net.join_string import to_pem
 from tests.glue_server.rpc.certificates import certificate, shown, written
 from tests.reglue.joining import Join, left, play, seated

@@ -16,7 +16,7 @@ from reglue.errors import UsageError
 from reglue_bench.cli import bench
 from reglue_bench.engines.agent_identity import agent_facts
 from reglue_bench.engines.files import at_home, check_facts, facts, portable, sent_along
-from reglue_bench.engines.ray import LOG
+from reglue_bench.engines.ray.ray_players import LOG
 from reglue_bench.engines.versions import machine
 from reglue_bench.evaluation import resume
 from reglue_bench.plans.plan import Plan

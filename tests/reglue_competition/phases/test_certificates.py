@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from glue_server.rpc import GlueServer
-from glue_server.rpc.tls import private_authority
+from glue_server.rpc.tls.authority import private_authority
 from reglue.errors import UsageError, WrongTls
 from reglue.net.join_string import JoinString, to_pem
 from reglue.net.lobby import tls_trouble

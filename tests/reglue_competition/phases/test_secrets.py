@@ -9,7 +9,7 @@ import pytest
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from glue_server.rpc.tls import TLS_NAME
+from glue_server.rpc.tls.authority import TLS_NAME
 from reglue.errors import UsageError
 from reglue_bench.settings import Settings
 from reglue_competition.phases.certificates import (

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from glue_server.rpc.tls import Authority, private_authority
+from glue_server.rpc.tls.authority import Authority, private_authority
 from reglue.errors import UsageError, WrongTls, WrongToken
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.join_string import JoinString

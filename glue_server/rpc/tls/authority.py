@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from glue_server.rpc.server_certificate import ServerTls
+from glue_server.rpc.tls.server_certificate import ServerTls
 from reglue.errors import UsageError, setting
 from reglue.net.join_string import read_authority, split_address, split_der
 

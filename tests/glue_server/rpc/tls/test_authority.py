@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from glue_server.rpc.server_certificate import ServerTls
-from glue_server.rpc.tls import own_certificate, private_authority
+from glue_server.rpc.tls.authority import own_certificate, private_authority
+from glue_server.rpc.tls.server_certificate import ServerTls
 from reglue.errors import UsageError
 from tests.glue_server.rpc.certificates import DAY, Certificate, certificate, new_key, written
 

@@ -10,7 +10,7 @@ from reglue.errors import UsageError, setting
 from reglue.net.join_string import split_address
 
 if TYPE_CHECKING:
-    from glue_server.rpc.server_certificate import ServerTls
+    from glue_server.rpc.tls.server_certificate import ServerTls
 
 
 def server_tls(settings: HostSettings) -> ServerTls | None:
@@ -22,7 +22,7 @@ def server_tls(settings: HostSettings) -> ServerTls | None:
     # A server without TLS does not load the package cryptography.
     if settings.tls_cert is None and settings.tls_key is None and settings.ca is None:
         if settings.tls:
-            from glue_server.rpc.tls import private_authority
+            from glue_server.rpc.tls.authority import private_authority
 
             return private_authority(settings.listen, settings.advertise or "")
         if not settings.insecure:
@@ -33,7 +33,7 @@ def server_tls(settings: HostSettings) -> ServerTls | None:
             f"{setting('tls_cert')}, {setting('tls_key')} and {setting('ca')} go together: the "
             "first two at least"
         )
-    from glue_server.rpc.tls import own_certificate
+    from glue_server.rpc.tls.authority import own_certificate
 
     return own_certificate(settings.tls_cert, settings.tls_key, settings.ca)
 

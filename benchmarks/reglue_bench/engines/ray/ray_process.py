@@ -1,6 +1,6 @@
 """The process that holds Ray, for all players on a cluster.
 
-`python -m reglue_bench.engines.ray_process FD PARENT` reads from the inherited socket FD which
+`python -m reglue_bench.engines.ray.ray_process FD PARENT` reads from the inherited socket FD which
 cluster to connect to, then takes a socket for each player, and passes on messages between it and
 an actor. It ends when FD is closed.
 """
@@ -17,8 +17,8 @@ from typing import Any, NoReturn
 
 from glue_server.processes.child import Channel, exit_after, inherited_channel
 from glue_server.processes.message_codec import Codec, encoded
-from reglue_bench.engines.ray import Cluster, Connect, Unreached
-from reglue_bench.engines.ray_actor import ShardActor
+from reglue_bench.engines.ray.ray_actor import ShardActor
+from reglue_bench.engines.ray.ray_players import Cluster, Connect, Unreached
 from reglue_bench.engines.shard import Died, Say, Unplaced, Wrong
 
 _GONE_S = "10"  # how long Ray tries to reach a head that is gone

@@ -107,7 +107,7 @@ class RayPlayers(Players[M]):
     def open(self) -> None:
         """Connect to the cluster. Raises UsageError."""
         with uninterrupted():  # or the process might be left behind
-            self._ray = Child("reglue_bench.engines.ray_process", Codec[_FromRay](_FromRay))
+            self._ray = Child("reglue_bench.engines.ray.ray_process", Codec[_FromRay](_FromRay))
         cluster = self._reached(self._ray)
         self._cores = cluster.cores
         nodes = plural(cluster.nodes, "node")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from glue_server.host_settings import HostSettings
-from glue_server.rpc.server_tls import server_tls
+from glue_server.rpc.tls.server_tls import server_tls
 from reglue.errors import UsageError
 
 

@@ -1,0 +1,1 @@
+"""What a server shows over TLS, and the authorities that sign it."""
