@@ -147,7 +147,12 @@ def _repeatable(first: _Played, again: _Played, settings: Settings) -> list[Chec
     remarks = [Check(None, line) for line in not_repeatable(first.result)]
     differ = _differing(first, again)
     if not differ:
-        return [Check(True, "a second run gave the same episodes to the bit"), *remarks]
+        same = "a second run gave the same episodes to the bit"
+        blames = [blame(each) for each in first.result.repeats if each.repeatable is False]
+        if not blames:
+            return [Check(True, same), *remarks]
+        other = "one that is resumed, or has other slots, is"
+        return [Check(None, f"{same}; {other} {each}") for each in blames]
     what = "a second run gave other episodes"
     found = {each.who: each for each in first.result.repeats}
     environment, agent = found.get("environment"), found.get("agent")
@@ -175,8 +180,14 @@ def _differing(first: _Played, again: _Played) -> list[Row | None]:
     return [
         row
         for row, other in zip_longest(first.rows, again.rows)
-        if (row and (row.return_, row.steps)) != (other and (other.return_, other.steps))
+        if row is None or other is None or _bits(first, row) != _bits(again, other)
     ]
+
+
+def _bits(run: _Played, row: Row) -> tuple[bytes, bytes]:
+    """The actions and rewards of an episode."""
+    place = (row.unit, row.attempt, row.k)
+    return run.ledger.actions(*place), run.ledger.rewards(*place).tobytes()
 
 
 def _repeated(ledger: LedgerReader, row: Row, settings: Settings) -> Repeat | None:

@@ -11,8 +11,8 @@ from glue_server.processes.interrupts import interruptible, uninterrupted
 from reglue_bench.datasets.recording import write_recorded
 from reglue_bench.datasets.source import check_extra
 from reglue_bench.plans.plan import Plan
-from reglue_bench.results.read_run import score_of
 from reglue_bench.results.result import Result
+from reglue_bench.results.scoring import score_of
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.notes import Ending
 from reglue_bench.runs.observer import Observer

@@ -81,7 +81,7 @@ class EnvironmentCalls:
         self._rebuilds_crashes = False  # slots are blank because of them
         self._late = 0  # answers in a row
         self._steps = 0  # that were sent
-        self.outside = 0  # observations outside of their Box; environments elsewhere tell none
+        self.outside = 0  # observations outside of their Box
         self._is_lost = False
         self._is_closed = False
 

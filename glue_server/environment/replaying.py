@@ -128,7 +128,6 @@ class _Failure:
 
     place: int  # of the call, from 0
     what: str
-    differs: bool = False  # it earned something else
 
 
 class Replays:
@@ -181,7 +180,7 @@ class Replays:
                 _put(own, play, slot, again)
                 outside += again.outside
                 continue
-            failed_alike = again.place == len(calls) - 1 and not again.differs
+            failed_alike = again.place == len(calls) - 1
             faults[slot] = again.what if failed_alike else _words(again, what)
             if failed_alike and again.place:  # a start has no actions yet
                 crashed.add(slot)
@@ -225,9 +224,9 @@ class Replays:
                 return _Failure(place, played.faults[slot])
             if each.reward is not None and each.reward != played.rewards[0]:
                 what = f"step {place} earned {played.rewards[0]!r}, and {each.reward!r} before"
-                return _Failure(place, what, differs=True)
+                return _Failure(place, what)
             if place < len(calls) - 1 and (played.terminated | played.truncated).any():
-                return _Failure(place, f"the episode ended in step {place}", differs=True)
+                return _Failure(place, f"the episode ended in step {place}")
         return played
 
 

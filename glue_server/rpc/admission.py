@@ -138,13 +138,6 @@ class Lobby:
             self._forget(role)
         return new_ticket(session, secret, self._places[role].terms)
 
-    def check_ticket(self, session: str, role: str) -> None:
-        """Raise Denied for a session without a ticket of that role."""
-        with self._lock:
-            ticket = self._tickets.get(session)
-            if ticket is None or ticket.role != role:
-                raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
-
     def admit(
         self, session: str, role: str, hello: Greeting, connection: Connection
     ) -> PeerSession:

@@ -13,7 +13,7 @@ from google.protobuf.message import DecodeError
 from glue_server.rpc.admission import Denied, Lobbies
 from glue_server.rpc.connection import GrpcConnection
 from glue_server.rpc.roles import SERVICES
-from glue_server.rpc.session import PeerSession
+from glue_server.rpc.session import NO_TICKET, PeerSession
 from reglue.net.grpc_settings import grpc
 
 log = logging.getLogger("reglue")
@@ -39,7 +39,8 @@ class Streams:
         """Raise Denied for a stream without a ticket, or where none are taken."""
         if not self._takes_any:
             raise Denied(grpc.StatusCode.INVALID_ARGUMENT, _ELSEWHERE)
-        self._lobbies.of(session).check_ticket(session, self._role)
+        if not self._lobbies.of(session).knows(session):  # `admit` looks at its role
+            raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
 
     def carry(
         self, session: str, messages: Iterator[bytes], context: grpc.ServicerContext

@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Any, NoReturn, Protocol
 
 from glue_server.rpc.connection import Connection, Wakeup
 from glue_server.rpc.session import PeerSession
+from reglue.environments.validation import DomainCheck
 from reglue.errors import (
     AgentDisconnected,
     AgentFault,
@@ -34,7 +36,13 @@ from reglue.messages.agent import (
     Reply,
     Turn,
 )
-from reglue.messages.environment import EnvironmentCall, EnvironmentReady, EnvironmentReply, Play
+from reglue.messages.environment import (
+    EnvironmentCall,
+    EnvironmentReady,
+    EnvironmentReply,
+    Play,
+    Played,
+)
 from reglue.process_tuning import keep_blocks_for
 from reglue.spec import TaskSpec
 from reglue.wire.agent import decode_reply
@@ -274,6 +282,7 @@ class EnvironmentCodec:
     def __init__(self, max_message_bytes: int) -> None:
         self._max_message_bytes = max_message_bytes
         self._spec: TaskSpec | None = None
+        self._domains: DomainCheck
 
     def encode(self, seq: int, call: EnvironmentCall | Refusal | Farewell, budget: Budget) -> bytes:
         """An EnvironmentCall; environments have no budget."""
@@ -296,8 +305,20 @@ class EnvironmentCodec:
             except UsageError as error:
                 raise EnvironmentFault(str(error)) from error
             self._spec = reply.spec
+            self._domains = DomainCheck(reply.spec)
             keep_blocks_for(self._spec)
+        if isinstance(reply, Played) and isinstance(call, Play):
+            return self._checked(reply, call)
         return reply
+
+    def _checked(self, played: Played, play: Play) -> Played:
+        """With what lies outside its domain: a client of another language does not look."""
+        slots, domains = [*play.slots.tolist(), *play.starts], self._domains
+        mistakes = domains.mistakes(played.observations, slots, played.faults)
+        if not (mistakes or domains.outside_last):
+            return played
+        faults = {**played.faults, **mistakes}
+        return replace(played, faults=faults, outside=domains.outside_last)
 
     def timed_out(self, timeout_s: float) -> ReglueError:
         """EnvironmentTimeout."""

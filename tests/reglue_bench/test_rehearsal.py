@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reglue_bench.rehearsal import rehearse
+from reglue_bench.rehearsal import Check, rehearse
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import read_settings
 
@@ -28,6 +28,12 @@ class Clear(Corridor):
     def __init__(self):
         super().__init__(solved={"walk": [0]})
 
+class Paid(Unrepeatable):
+    def __init__(self):
+        super().__init__(way="as ever, whatever is done", solved={"walk": [0]})
+
+RNG = np.random.default_rng(0)
+
 def zeros(observations):
     return np.zeros((len(observations), 1))
 
@@ -36,11 +42,16 @@ def reacting(observations):
 
 def drawing(observations):
     return np.random.default_rng().uniform(-1, 1, (len(observations), 1))
+
+def going_on(observations):
+    return RNG.uniform(-1, 1, (len(observations), 1))
 """
 
+SAME = "a second run gave the same episodes to the bit"
 
-def remarks(folder: Path, environment: str, agent: str) -> list[str]:
-    """What a rehearsal remarks of being repeated."""
+
+def checked(folder: Path, environment: str, agent: str) -> list[Check]:
+    """What a rehearsal finds."""
     (folder / "own.py").write_text(FILE)
     settings = read_settings(
         benchmark=f"evaluate:own.py:{environment}",
@@ -51,6 +62,12 @@ def remarks(folder: Path, environment: str, agent: str) -> list[str]:
     )
     checks = rehearse(settings, NullObserver())
     assert [check for check in checks if check.passed is False] == []
+    return checks
+
+
+def remarks(folder: Path, environment: str, agent: str) -> list[str]:
+    """What a rehearsal remarks of being repeated."""
+    checks = checked(folder, environment, agent)
     return [check.what for check in checks if check.passed is None and "repeatable" in check.what]
 
 
@@ -80,3 +97,17 @@ def test_where_both_cannot_be_repeated_both_are(tmp_path: Path) -> None:
 
 def test_where_both_can_be_repeated_nobody_is(tmp_path: Path) -> None:
     assert remarks(tmp_path, "Clear", "reacting") == []
+
+
+def test_episodes_of_equal_rewards_and_other_actions_are_not_the_same(tmp_path: Path) -> None:
+    checks = checked(tmp_path, "Paid", "drawing")
+    assert SAME not in [check.what for check in checks]
+    assert [check for check in checks if "because of the agent" in check.what] != []
+
+
+def test_an_agent_that_is_repeatable_from_its_beginning_alone_is_said_to_be(tmp_path: Path) -> None:
+    """Not that its episodes are the same, and then that it cannot be repeated."""
+    checks = checked(tmp_path, "Clear", "going_on")
+    (found,) = [check for check in checks if SAME in check.what or "repeatable" in check.what]
+    assert found.passed is None
+    assert "because of the agent" in found.what

@@ -20,15 +20,18 @@ from reglue_bench.engines.environments import cores
 from reglue_bench.engines.server import RunServer, listen
 from reglue_bench.planning.declared import Declared, check_declared
 from reglue_bench.planning.names import BenchmarkName
-from reglue_bench.planning.resolve import make_plan
+from reglue_bench.planning.resolve import Declare, make_plan
+from reglue_bench.plans.plan import Plan
+from reglue_bench.procedures import procedure_of
 from reglue_bench.procedures.procedure import or_default
 from reglue_bench.results.result import Result
-from reglue_bench.run_folder import remove_logs
+from reglue_bench.run_folder import LEDGER, remove_logs
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.notes import Ending
 from reglue_bench.runs.observer import Observer
 from reglue_bench.runs.players import environment_players, players_of
 from reglue_bench.runs.run import Request, begin, check_same
+from reglue_bench.runs.session import left_to_play
 from reglue_bench.scored_runs import carry_out, conclude
 from reglue_bench.settings import LOCAL, Settings
 
@@ -113,13 +116,12 @@ class Bakeoff:
         """Make the plan, and begin the run of every agent.
 
         With `resume` those that were begun go on; else there must be none. An environment that
-        connects by itself is waited for. Raises EnvironmentFault where it does not come, and
-        UsageError (RunExists, PlanDiffers, RunBusy); then leaves the folder as it was.
+        connects by itself is waited for if something is left to play. Raises EnvironmentFault
+        where it does not come, and UsageError (RunExists, PlanDiffers, RunBusy); then leaves the
+        folder as it was.
         """
-        settings, host = self._entrants[0].settings, self._host
-        procedure = BenchmarkName.parse(settings.benchmark).procedure
-        declare = None if host is None else lambda slots: host.declared(slots, procedure)
-        self._plan = make_plan(settings, watcher.drawing, declare)
+        settings = self._entrants[0].settings
+        self._plan = make_plan(settings, watcher.drawing, self._declare(resume=resume))
         missing = [each for each in self._entrants if not self._is_there(each, resume=resume)]
         self._check_players()
         begun: list[Ledger] = []
@@ -131,6 +133,29 @@ class Bakeoff:
             undo.pop_all()
         for ledger in begun:
             ledger.close()
+
+    def _declare(self, *, resume: bool) -> Declare | None:
+        """Waits for an environment that connects by itself, unless all runs have been played."""
+        host = self._host
+        if host is None:
+            return None
+        if resume and (before := self._plan_of_played_runs()) is not None:
+            return lambda _slots: Declared.in_plan(before)
+        procedure = BenchmarkName.parse(self._entrants[0].settings.benchmark).procedure
+        return lambda slots: host.declared(slots, procedure)
+
+    def _plan_of_played_runs(self) -> Plan | None:
+        """The plan of the runs; None if one of them has something left to play."""
+        plan: Plan | None = None
+        for entrant in self._entrants:
+            folder = self._folder / entrant.name
+            if not (folder / LEDGER).exists():
+                return None
+            with Ledger(folder) as ledger:
+                plan = Plan.from_json(ledger.about["plan"])
+                if left_to_play(ledger, procedure_of(plan)):
+                    return None
+        return plan
 
     def _check_players(self) -> None:
         """Raise UsageError, MissingExtra for processes that a run could not have.
@@ -214,7 +239,8 @@ class Bakeoff:
             )
             ledger = leaving.enter_context(Ledger(folder))
             try:
-                environment = self._environment()
+                is_over = not left_to_play(ledger, procedure_of(self._plan))
+                environment = None if is_over else self._environment()
                 request = Request(
                     settings, self._plan, server=server, environment=environment, stop=stop
                 )

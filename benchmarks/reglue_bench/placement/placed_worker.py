@@ -159,7 +159,7 @@ class PlacedWorker:
             raise EOFError(f"answered a Play by a {type(played).__name__}")
         self._silence.answered()
         self._shared.put_played(play, played)
-        return WorkerFaults(dict(played.faults), {*played.illegal})
+        return WorkerFaults(dict(played.faults), {*played.illegal}, played.outside)
 
     def ask(self, call: EnvironmentCall) -> EnvironmentReply:
         """Have a routine of one slot carried out. Raises EOFError or OSError: it is gone."""

@@ -2,40 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, get_args
 
-from reglue_bench.plans.plan import Plan
 from reglue_bench.results.episodes import Episodes
-from reglue_bench.results.result import (
-    AgentIdentity,
-    Event,
-    Isolation,
-    Recorded,
-    Result,
-    read_result,
-)
-from reglue_bench.results.scoring import result_of
-from reglue_bench.results.success import Played
-from reglue_bench.run_folder import LEDGER, OBSERVED
-from reglue_bench.runs.ledger import (
-    AGENT_NAME,
-    ENDED_EARLY,
-    ENVIRONMENTS,
-    EVENT,
-    ISOLATION,
-    MACHINE,
-    REPEATS,
-    LedgerReader,
-    warn_of_lost_journal,
-)
-from reglue_bench.runs.notes import Ending, Repeat
-from reglue_bench.runs.observed import counted
-from reglue_bench.settings import AGENT_WAIT, Settings
+from reglue_bench.results.result import Result, read_result
+from reglue_bench.results.scoring import score_of
+from reglue_bench.run_folder import LEDGER
+from reglue_bench.runs.ledger import LedgerReader, warn_of_lost_journal
 
 
 def read_run(folder: Path) -> Result:
@@ -60,68 +36,3 @@ def in_temporary_folder(play: Callable[[Path], Result]) -> Result:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return result.with_episodes(Episodes(folder, is_temporary=True))
-
-
-def score_of(ledger: LedgerReader) -> Result:
-    """Score a run as far as it has come."""
-    about = ledger.about
-    plan = Plan.from_json(about["plan"])
-    settings = Settings.model_validate_json(about["settings"])
-    played = Played(
-        plan,
-        ledger.rows,
-        ledger.rewards,
-        agent=_identity(about, settings),
-        totals=ledger.totals(),
-        versions={
-            name.removeprefix("version "): version
-            for name, version in about.items()
-            if name.startswith("version ")
-        },
-        fresh=_fresh(settings),
-    )
-    where = {"machines": _machines(about), "environments_on": _named(about, ENVIRONMENTS)}
-    events = [Event(what=what, count=int(about[EVENT + what])) for what in _named(about, EVENT)]
-    result = result_of(played).with_episodes(Episodes(ledger.folder))
-    result = result.model_copy(update={**where, "events": events})
-    if repeats := about.get(REPEATS):
-        found = tuple(map(Repeat.model_validate, json.loads(repeats)))
-        result = result.model_copy(update={"repeats": found})
-    if settings.record or (ledger.folder / OBSERVED).is_file():
-        episodes, lost = counted(ledger)
-        recorded = Recorded(episodes=episodes, lost=lost)
-        result = result.model_copy(update={"recorded": recorded})
-    if not about.get(ENDED_EARLY):
-        return result
-    ending = Ending.model_validate_json(about[ENDED_EARLY])
-    return result.model_copy(update={"ended_early": ending})
-
-
-def _machines(about: Mapping[str, str]) -> list[str]:
-    """Where agents played: entries say `agent 3: NAME, PROCESSOR`."""
-    return sorted({each.partition(": ")[2] for each in _named(about, MACHINE)})
-
-
-def _named(about: Mapping[str, str], kind: str) -> list[str]:
-    """What the names of entries of a kind say."""
-    return sorted(name.removeprefix(kind) for name in about if name.startswith(kind))
-
-
-def _identity(about: Mapping[str, str], settings: Settings) -> AgentIdentity:
-    name = about.get(AGENT_NAME, "nobody")
-    found = [each for each in get_args(Isolation) if ISOLATION + each in about]
-    if AGENT_NAME not in about and found == ["remote"]:  # one was waited for, and did not come
-        found = []
-    return AgentIdentity(
-        name=name,
-        label=settings.label or name,
-        checkpoint_sha256=about.get("agent checkpoint"),
-        training_seed=settings.training_seed,
-        isolation=next(iter(found), None),
-    )
-
-
-def _fresh(settings: Settings) -> Literal["process", "agent_init"]:
-    """What made agents naive: a new process if one is started here."""
-    launched = settings.agent_cmd or settings.agent not in (None, AGENT_WAIT)
-    return "process" if launched else "agent_init"

@@ -1,15 +1,32 @@
-"""The functions that score what was played, by the name that a procedure gives."""
+"""Scores what was played, by the function that its procedure names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import Any
+from typing import Any, Literal, get_args
 
 from env_adapters.registry import Registry
+from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
-from reglue_bench.results.result import Result
+from reglue_bench.results.episodes import Episodes
+from reglue_bench.results.result import AgentIdentity, Event, Isolation, Recorded, Result
 from reglue_bench.results.success import Played
+from reglue_bench.run_folder import OBSERVED
+from reglue_bench.runs.ledger import (
+    AGENT_NAME,
+    ENDED_EARLY,
+    ENVIRONMENTS,
+    EVENT,
+    ISOLATION,
+    MACHINE,
+    REPEATS,
+    LedgerReader,
+)
+from reglue_bench.runs.notes import Ending, Repeat
+from reglue_bench.runs.observed import counted
+from reglue_bench.settings import AGENT_WAIT, Settings
 
 SCORINGS: Registry[Callable[[Any, Played], Result]] = Registry(
     "scoring",
@@ -29,3 +46,68 @@ def result_of(played: Played) -> Result:
     """The result of a run so far."""
     procedure = procedure_of(played.plan)
     return SCORINGS[procedure.scored_by](procedure, played)
+
+
+def score_of(ledger: LedgerReader) -> Result:
+    """Score a run as far as it has come."""
+    about = ledger.about
+    plan = Plan.from_json(about["plan"])
+    settings = Settings.model_validate_json(about["settings"])
+    played = Played(
+        plan,
+        ledger.rows,
+        ledger.rewards,
+        agent=_identity(about, settings),
+        totals=ledger.totals(),
+        versions={
+            name.removeprefix("version "): version
+            for name, version in about.items()
+            if name.startswith("version ")
+        },
+        fresh=_fresh(settings),
+    )
+    where = {"machines": _machines(about), "environments_on": _named(about, ENVIRONMENTS)}
+    events = [Event(what=what, count=int(about[EVENT + what])) for what in _named(about, EVENT)]
+    result = result_of(played).with_episodes(Episodes(ledger.folder))
+    result = result.model_copy(update={**where, "events": events})
+    if repeats := about.get(REPEATS):
+        found = tuple(map(Repeat.model_validate, json.loads(repeats)))
+        result = result.model_copy(update={"repeats": found})
+    if settings.record or (ledger.folder / OBSERVED).is_file():
+        episodes, lost = counted(ledger)
+        recorded = Recorded(episodes=episodes, lost=lost)
+        result = result.model_copy(update={"recorded": recorded})
+    if not about.get(ENDED_EARLY):
+        return result
+    ending = Ending.model_validate_json(about[ENDED_EARLY])
+    return result.model_copy(update={"ended_early": ending})
+
+
+def _machines(about: Mapping[str, str]) -> list[str]:
+    """Where agents played: entries say `agent 3: NAME, PROCESSOR`."""
+    return sorted({each.partition(": ")[2] for each in _named(about, MACHINE)})
+
+
+def _named(about: Mapping[str, str], kind: str) -> list[str]:
+    """What the names of entries of a kind say."""
+    return sorted(name.removeprefix(kind) for name in about if name.startswith(kind))
+
+
+def _identity(about: Mapping[str, str], settings: Settings) -> AgentIdentity:
+    name = about.get(AGENT_NAME, "nobody")
+    found = [each for each in get_args(Isolation) if ISOLATION + each in about]
+    if AGENT_NAME not in about and found == ["remote"]:  # one was waited for, and did not come
+        found = []
+    return AgentIdentity(
+        name=name,
+        label=settings.label or name,
+        checkpoint_sha256=about.get("agent checkpoint"),
+        training_seed=settings.training_seed,
+        isolation=next(iter(found), None),
+    )
+
+
+def _fresh(settings: Settings) -> Literal["process", "agent_init"]:
+    """What made agents naive: a new process if one is started here."""
+    launched = settings.agent_cmd or settings.agent not in (None, AGENT_WAIT)
+    return "process" if launched else "agent_init"

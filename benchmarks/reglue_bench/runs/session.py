@@ -99,7 +99,7 @@ class Session:
 
     def play(self) -> Ending | None:
         """Play what is left. Returns how it ended, if it ended early. Raises UsageError."""
-        todo = _todo(self._ledger, self._procedure, retry=self._request.retry_faults)
+        todo = left_to_play(self._ledger, self._procedure, self._request.retry_faults)
         if not todo:
             return None
         self._placement = self._placed()
@@ -398,7 +398,7 @@ class _Lent:
         pass
 
 
-def _todo(ledger: Ledger, procedure: Procedure, *, retry: Retry) -> Todos:
+def left_to_play(ledger: Ledger, procedure: Procedure, retry: Retry = "none") -> Todos:
     """Units without a row, and those with a fault of `retry`; each with its next try.
 
     A unit that was in play when its session was killed has had a try, too.

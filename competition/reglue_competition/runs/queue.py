@@ -197,12 +197,11 @@ class Queue:
         }
 
     def _tell_untold(self) -> None:
-        """Tell those that have come back."""
+        """Tell those that are here, or have come back."""
         for submission in [*self._untold.values()]:
-            if self._entries.is_here(submission.id):
-                farewell = _FAREWELLS[submission.status].format(submission.detail)
-                has_failed = submission.status == "failed"
-                self._gateway.end(submission.id, farewell, has_failed=has_failed)
+            farewell = _FAREWELLS[submission.status].format(submission.detail)
+            has_failed = submission.status == "failed"
+            if self._gateway.end(submission.id, farewell, has_failed=has_failed):
                 self._entries.forget(submission.id)
                 del self._untold[submission.id]
 
@@ -363,25 +362,37 @@ class Queue:
             self._not_before[submission.id] = time.monotonic() + _PAUSES_S[tries - 1]
             self._log(submission, f"was interrupted, and goes on: {why}", logging.WARNING)
             return
-        self._store.set_status(submission.id, "broken", why)
-        farewell = self._forget(submission, "broken", why)
-        if not self._gateway.end(submission.id, farewell):  # it joins again, as its run died
-            self._untold[submission.id] = replace(submission, status="broken", detail=why)
-            until = time.monotonic() + self._hosted.reconnect_window_s
-            self._entries.expect([self._untold[submission.id]], until)
+        self._end(submission, "broken", why)
+
+    def _end(self, submission: Submission, status: Status, why: str) -> None:
+        """End one that has no process, and tell its agent.
+
+        The agent may be about to join again, as its run died. It is expected before the end is
+        stored: else it would enter another submission.
+        """
+        ended = replace(submission, status=status, detail=why)
+        self._entries.expect([ended], time.monotonic() + self._hosted.reconnect_window_s)
+        if not self._store.set_status(submission.id, status, why):  # it has ended meanwhile
+            self._entries.forget(submission.id)
+            return
+        self._conclude(submission, status, why)
+        self._untold[submission.id] = ended
+        self._tell_untold()
 
     def _cancel(self, submission: Submission) -> None:
         playing = self._playing.get(submission.id)
         if playing is None:
-            if self._store.set_status(submission.id, "cancelled", _CANCELLED):
-                self._gateway.end(submission.id, self._forget(submission, "cancelled", _CANCELLED))
+            self._end(submission, "cancelled", _CANCELLED)
         elif playing.cancelled_at is None:
             playing.cancelled_at = time.monotonic()
             playing.process.cancel(_CANCELLED)
 
     def _forget(self, submission: Submission, status: str, detail: str = "") -> str:
-        """It has ended; returns the words for its agent."""
+        """It has ended, and its agent enters anew; returns the words for the agent."""
         self._entries.forget(submission.id)
+        return self._conclude(submission, status, detail)
+
+    def _conclude(self, submission: Submission, status: str, detail: str) -> str:
         self._not_before.pop(submission.id, None)
         del self._tries[submission.id]
         self._metrics.ended.labels(status).inc()

@@ -31,8 +31,8 @@ from reglue.errors import (
 )
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
-from reglue_bench.results.read_run import score_of
 from reglue_bench.results.result import Result
+from reglue_bench.results.scoring import score_of
 from reglue_bench.runs.ledger import ENDED_EARLY, Ledger
 from reglue_bench.runs.notes import Ending
 from reglue_bench.runs.observer import NullObserver, RunStarted

@@ -69,11 +69,6 @@ class _Session:
             self.stream.end(verdict)
 
     @property
-    def hears(self) -> bool:
-        """Whether a stream is up, and goes on."""
-        return self.verdict is None and self.stream is not None
-
-    @property
     def is_kept(self) -> bool:
         """Whether another ticket would disturb an agent: one that is here, or may come back."""
         return self.verdict is None and (self.stream is not None or self.ticket is not None)
@@ -134,18 +129,18 @@ class AgentGateway(Listener):
         """Say farewell to the entry's agent, also if it comes back within its window.
 
         One that `has_failed` is refused with those words, so that its program ends with an error.
-        Returns whether it was here to hear it; else it may join anew.
+        Returns whether its ticket is good, so that it hears that; else it joins anew.
         """
         with self._lock:
             link = self._links.pop(entry, None)
             session = self._of_entry.pop(entry, None)
-            is_here = session is not None and session.hears
+            will_hear = session is not None and session.verdict is None
             if session is not None:
                 refusal = Denied(grpc.StatusCode.INVALID_ARGUMENT, why)
                 session.end(refusal if has_failed else why)
         if link is not None:
             link.close()
-        return is_here
+        return will_hear
 
     def drain(self, why: str) -> None:
         """Let nobody else in: agents that join may try again, and the health check says no."""

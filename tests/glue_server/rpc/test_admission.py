@@ -12,12 +12,12 @@ from glue_server.peers.hub import ROLES
 from glue_server.rpc import GlueServer
 from glue_server.rpc.admission import Lobby, Places, Terms
 from glue_server.rpc.connection import GrpcConnection
-from glue_server.rpc.session import PeerSession
+from glue_server.rpc.session import NO_TICKET, PeerSession
 from reglue.errors import Busy, UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.lobby import hello_proof
 from reglue.v1 import agent_pb2 as pb
-from reglue.v1 import lobby_pb2, session_pb2
+from reglue.v1 import environment_pb2, environment_pb2_grpc, lobby_pb2, session_pb2
 from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.conftest import Dial, Join
 from tests.glue_server.rpc.peers import PATIENCE_S, ask, refusal
@@ -144,6 +144,24 @@ def test_a_ticket_admits_once(server: GlueServer, dial: Dial) -> None:
     with pytest.raises(grpc.RpcError) as error:
         second.hear()
     assert "no such ticket" in refusal(error.value)[1]
+
+
+def test_a_ticket_of_another_role_opens_no_stream() -> None:
+    with (
+        GlueServer(places={"agent": 1, "environment": 1}) as server,
+        grpc.insecure_channel(server.address) as channel,
+    ):
+        ticket = ask(channel, token=server.tokens["agent"])
+        proof = hello_proof(ticket.secret, ticket.session, 0)
+        hello = environment_pb2.EnvironmentHello(major=1, session=ticket.session, proof=proof)
+        stream = environment_pb2_grpc.EnvironmentServiceStub(channel).Session(
+            iter([environment_pb2.EnvironmentReply(hello=hello)]),
+            metadata=[("reglue-session", ticket.session)],
+        )
+        with pytest.raises(grpc.RpcError) as error:
+            next(stream)
+        assert refusal(error.value) == ("UNAUTHENTICATED", NO_TICKET)
+        assert server.next("environment", 0.0) is None
 
 
 def test_of_two_tickets_the_first_to_arrive_gets_the_place(

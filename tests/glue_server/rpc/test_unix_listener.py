@@ -13,14 +13,15 @@ import pytest
 
 from glue_server import EnvironmentCalls, EpisodeRunner
 from glue_server.rpc import GlueServer, unix_listener
+from glue_server.rpc.session import NO_TICKET
 from reglue import Phase, Worlds, connect
 from reglue.errors import AgentDisconnected, AgentTimeout
 from reglue.messages.agent import AgentInit, Freeze, RoutineDone, TextMessage
 from reglue.net.glue_socket import HELLO_BYTES
 from reglue.net.grpc_settings import grpc
-from reglue.net.lobby import unix_socket_proof
+from reglue.net.lobby import hello_proof, unix_socket_proof
 from reglue.v1 import agent_pb2 as pb
-from reglue.v1 import lobby_pb2, session_pb2
+from reglue.v1 import environment_pb2, lobby_pb2, session_pb2
 from tests.glue_server.playing import PATIENT, SOLVED, Follower, cells, corridor_pool, in_turn
 from tests.glue_server.rpc.peers import PATIENCE_S, RawUnixSocket, frame, seated, ticket_of
 from tests.leftovers import nothing_left
@@ -76,8 +77,13 @@ def test_a_ticket_of_another_role_does_not_do() -> None:
     with GlueServer(places={"agent": 1, "environment": 1}) as server:
         ticket = ticket_of(server)
         ticket.unix_socket_path = ticket.unix_socket_path.replace("/agent", "/environment")
+        proof = hello_proof(ticket.secret, ticket.session, 0)
+        hello = environment_pb2.EnvironmentHello(major=1, session=ticket.session, proof=proof)
         with RawUnixSocket(ticket) as unix_socket:
-            assert unix_socket.enter().code
+            unix_socket.send(environment_pb2.EnvironmentReply(hello=hello).SerializeToString())
+            welcome = lobby_pb2.UnixSocketWelcome.FromString(unix_socket.hear())
+        assert (welcome.code, welcome.why) == (grpc.StatusCode.UNAUTHENTICATED.value[0], NO_TICKET)
+        assert server.next("environment", 0.0) is None
 
 
 @pytest.mark.parametrize(

@@ -62,11 +62,30 @@ def test_one_that_is_lost_is_waited_for_when_the_next_agent_plays(tmp_path: Path
     assert ended is not None
     assert ended.status == "environment_error"
     assert results["second"].complete
+    with pytest.raises(PlanDiffers, match="variants"):
+        played(path, "Corridor", 'solved={"other": [1]}', resume=True)
     assert played(path, "Mortal", f"fuse={fuse}", "dies=5", f"solved={SOLVED}", resume=True)[
         "first"
     ].complete
-    with pytest.raises(PlanDiffers, match="variants"):
-        played(path, "Corridor", 'solved={"other": [1]}', resume=True)
+
+
+def test_one_is_not_waited_for_when_everything_is_played(tmp_path: Path) -> None:
+    agents = [agent("first"), agent("second")]
+    path = write(tmp_path, *agents, benchmark=CONNECTS)
+    results = played(path, "Corridor", f"solved={SOLVED}")
+    again: dict[str, Any] = {"resume": True, "connect_timeout": 0.1, **HOSTING}
+    said: list[str] = []
+    resumed = bake(path, say=said.append, **again)
+    assert {name: rows(each) for name, each in resumed.items()} == {
+        name: rows(each) for name, each in results.items()
+    }
+    assert said == []
+    path = write(tmp_path, *agents, benchmark=CONNECTS.replace("seed = 7", "seed = 8"))
+    with pytest.raises(PlanDiffers, match="seed"):
+        bake(path, **again)
+    path = write(tmp_path, *agents, agent("third"), benchmark=CONNECTS)
+    with pytest.raises(EnvironmentFault, match="no environment joined"):
+        bake(path, **again)
 
 
 def test_one_that_does_not_come_leaves_no_run(tmp_path: Path) -> None:

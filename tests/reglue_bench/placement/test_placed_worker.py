@@ -27,7 +27,7 @@ from reglue_bench.placement.placed_worker import (
     PlacedWorker,
 )
 from tests.waiting import PATIENCE_S, until
-from tests.worlds import Corridor
+from tests.worlds import Narrow
 
 
 class Node(Channel[FromEnvironment]):
@@ -72,6 +72,10 @@ class Placed:
         self.worker.send(Play(np.zeros(0, np.uint32), {}, {0: cell}))
         return self.worker.receive()
 
+    def steps(self) -> WorkerFaults:
+        self.worker.send(Play(np.zeros(1, np.uint32), {}, {}))
+        return self.worker.receive()
+
     def close(self) -> None:
         self.worker.leave()
         self.worker.end(0.0)
@@ -84,7 +88,7 @@ def placed() -> Iterator[Placed]:
         ThreadPoolExecutor(1) as threads,
         GlueServer(transport="unix", places={"environment": 1}) as server,
     ):
-        corridor = Worlds(Corridor(solved={"a": [1]}))
+        corridor = Worlds(Narrow(solved={"a": [0]}))
         threads.submit(connect, corridor, server.address, server.tokens["environment"])
         found = Placed(server)
         yield found
@@ -102,6 +106,15 @@ def test_words_are_passed_on_and_no_sign_of_death(placed: Placed) -> None:
     placed.sends(Say("I am well"))
     assert placed.plays() == WorkerFaults()
     assert placed.said == ["hello", "I am well"]
+
+
+def test_its_observations_outside_of_their_bounds_are_counted(placed: Placed) -> None:
+    assert placed.plays() == WorkerFaults()
+    assert [placed.steps() for _ in range(3)] == [
+        WorkerFaults(),
+        WorkerFaults(outside=1),
+        WorkerFaults(outside=1),
+    ]
 
 
 def test_its_death_is_told_in_its_words(placed: Placed) -> None:

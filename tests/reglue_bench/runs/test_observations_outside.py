@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from glue_server import Outcome
+from reglue_bench import evaluate
 from reglue_bench.engines.environments import make_environment
 from reglue_bench.evaluation import resume, start
 from reglue_bench.planning.resolve import suite_of
@@ -20,7 +22,9 @@ from reglue_bench.runs.run import Request
 from reglue_bench.runs.session import OUTSIDE
 from reglue_bench.settings import Settings
 from reglue_bench.terminal.summary import notes
+from tests.leftovers import nothing_left
 from tests.reglue_bench.agents import Seeded
+from tests.reglue_bench.remote import dialling
 from tests.reglue_bench.toys import AGENTS, Interrupts, corridor_plan, joining, play
 
 pytestmark = pytest.mark.slow
@@ -57,6 +61,16 @@ def test_they_are_counted_wherever_they_are_looked_at(
     assert line in notes(result)
     page = draw_report([("run", result)]).write(tmp_path / "page.html")
     assert line in page.read_text(encoding="utf-8")
+
+
+def test_those_of_an_environment_that_connects_are_counted() -> None:
+    solved = json.dumps({"a": [0, 0], "b": [0, 0]})
+    with nothing_left(), dialling("tests.worlds:Narrow", f"solved={solved}") as (watcher, _):
+        result = evaluate(
+            "multi-task:wait", agent=Seeded(), num_episodes=4, slots=2, watcher=watcher
+        )
+    assert result.steps.counted == 5 * EPISODES
+    assert counts(result) == [4 * EPISODES]
 
 
 def test_where_there_are_none_nothing_is_said(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from glue_server.rpc.handlers import Caller
 from reglue.errors import Refused
 from reglue.net.join_string import JoinString
 from reglue_bench.results.read_run import read_run
@@ -230,6 +232,41 @@ def test_what_never_plays_breaks_after_three_tries(
         assert "cannot be made" in server.submission("ours").detail
         server.runs_until(agent.done, "it is told")
         assert "by a failure of ours" in agent.result()
+
+
+def test_an_agent_that_joins_as_its_submission_breaks_enters_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One whose run died joins again, at whatever moment: it hears that the submission broke."""
+    monkeypatch.setattr(queue, "_PAUSES_S", (0.0, 0.0))
+    with hosting(tmp_path) as server, ExitStack() as agents:
+        where, came = server.team("ours"), threading.Event()
+        of_store, of_entries = server.store.set_status, server.entries.enter
+        submission = of_entries(where.token, "mine", Caller("127.0.0.1:1"))
+        server.entries.came(submission)
+        there = server.folder(server.submission("ours"))
+        there.parent.mkdir()
+        there.write_text("no folder")
+        told: list[Future[str]] = []
+
+        def enter(*entry: Any) -> str:
+            try:
+                return of_entries(*entry)
+            finally:
+                came.set()
+
+        def set_status(of: str, status: Status, *more: Any) -> bool:
+            is_changed = of_store(of, status, *more)
+            if status == "broken":
+                told.append(agents.enter_context(joined(where, Seeded(), name="mine")))
+                assert came.wait(PATIENCE_S)
+            return is_changed
+
+        monkeypatch.setattr(server.entries, "enter", enter)
+        monkeypatch.setattr(server.store, "set_status", set_status)
+        server.runs_until(lambda: told != [] and told[0].done(), "it is told")
+        assert "by a failure of ours" in told[0].result()
+        assert [each.id for each in server.store.submissions()] == [submission]
 
 
 def test_news_that_cannot_be_stored_break_one_submission(tmp_path: Path) -> None:

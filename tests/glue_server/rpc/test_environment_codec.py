@@ -1,0 +1,65 @@
+"""What the glue looks at in an environment's answers, whatever client sent them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from glue_server.rpc.stream_port import EnvironmentCodec
+from reglue.environments.world import Cell
+from reglue.messages.agent import Phase
+from reglue.messages.environment import EnvironmentReady, Play, Played
+from reglue.spec import Box, Discrete, TaskSpec, TensorSpec
+from reglue.wire.environment import encode_environment_reply
+
+SPEC = TaskSpec(
+    observations=(
+        TensorSpec("place", "float64", (2,), Box((-1.0,), (1.0,))),
+        TensorSpec("room", "int64", (), Discrete(4)),
+    ),
+    actions=(TensorSpec("action", "int64", (), Discrete(2)),),
+    slots=4,
+)
+PLAY = Play(
+    np.array([2, 0, 3], np.uint32),
+    {"action": np.zeros(3, np.int64)},
+    {1: Cell("task", 0, seed=1, repeat=0, phase=Phase.TRAIN)},
+)
+
+
+def decoded(places: list[float], rooms: list[int], faults: dict[int, str]) -> Played:
+    """What comes of an answer of four rows: slots 2, 0 and 3 step, and slot 1 starts."""
+    codec = EnvironmentCodec(2**20)
+    ready = EnvironmentReady(SPEC, {"task": 1})
+    codec.decode(encode_environment_reply(1, ready, None), PLAY)
+    played = Played.blank(SPEC, PLAY, faults)
+    played.observations["place"][:, 1] = places
+    played.observations["room"][:] = rooms
+    reply = codec.decode(encode_environment_reply(2, played, SPEC), PLAY)
+    assert isinstance(reply, Played)
+    np.testing.assert_array_equal(reply.observations["place"][:, 1], places)
+    return reply
+
+
+def test_what_lies_in_its_domain_is_passed_on() -> None:
+    played = decoded([1.0, -1.0, 0.0, 0.5], [0, 3, 1, 2], {})
+    assert (played.outside, played.faults) == (0, {})
+
+
+def test_numbers_outside_of_a_box_are_passed_on_and_counted() -> None:
+    played = decoded([1.5, np.nan, 0.0, -np.inf], [0, 3, 1, 2], {})
+    assert (played.outside, played.faults) == (3, {})
+
+
+def test_numbers_that_a_discrete_lacks_are_the_environments_fault() -> None:
+    played = decoded([0.0] * 4, [4, 0, 0, -1], {})
+    assert played.outside == 0
+    assert played.faults == {
+        2: "observation 'room': got 4, wanted 0 to 3",
+        1: "observation 'room': got -1, wanted 0 to 3",
+    }
+    assert played.illegal == frozenset()
+
+
+def test_rows_of_slots_that_failed_are_not_looked_at() -> None:
+    played = decoded([0.0, 0.0, 7.0, 7.0], [0, 0, 9, 9], {3: "it broke", 1: "so did it"})
+    assert (played.outside, played.faults) == (0, {3: "it broke", 1: "so did it"})
