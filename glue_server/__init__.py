@@ -6,16 +6,46 @@ gRPC and Unix sockets), `peers` (a hub that matches who joins), `commands`. `pro
 starts, isolates and ends processes. Each imports only those before it.
 """
 
-from glue_server.agent.port import AgentPort, LocalPort
-from glue_server.environment.calls import EnvironmentCalls
-from glue_server.environment.port import EnvironmentPort, LocalEnvironmentPort
-from glue_server.environment.workers import WorkersPort
-from glue_server.episodes.loop import NextOrder, Spent
-from glue_server.episodes.recording import CRASHED, Order, Outcome
-from glue_server.episodes.runner import EpisodeRunner
-from glue_server.glue import Glue
-from glue_server.routines.state_machine import StateMachine
-from glue_server.timeouts import Timeouts
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from glue_server.agent.port import AgentPort, LocalPort
+    from glue_server.environment.calls import EnvironmentCalls
+    from glue_server.environment.port import EnvironmentPort, LocalEnvironmentPort
+    from glue_server.environment.workers import WorkersPort
+    from glue_server.episodes.loop import NextOrder, Spent
+    from glue_server.episodes.recording import CRASHED, Order, Outcome
+    from glue_server.episodes.runner import EpisodeRunner
+    from glue_server.glue import Glue
+    from glue_server.routines.state_machine import StateMachine
+    from glue_server.timeouts import Timeouts
+else:
+    _WHERE = {
+        "AgentPort": "glue_server.agent.port",
+        "CRASHED": "glue_server.episodes.recording",
+        "EnvironmentCalls": "glue_server.environment.calls",
+        "EnvironmentPort": "glue_server.environment.port",
+        "EpisodeRunner": "glue_server.episodes.runner",
+        "Glue": "glue_server.glue",
+        "LocalEnvironmentPort": "glue_server.environment.port",
+        "LocalPort": "glue_server.agent.port",
+        "NextOrder": "glue_server.episodes.loop",
+        "Order": "glue_server.episodes.recording",
+        "Outcome": "glue_server.episodes.recording",
+        "Spent": "glue_server.episodes.loop",
+        "StateMachine": "glue_server.routines.state_machine",
+        "Timeouts": "glue_server.timeouts",
+        "WorkersPort": "glue_server.environment.workers",
+    }
+
+    def __getattr__(name):
+        """Imported when it is first used: a worker needs neither gRPC nor a hub."""
+        if name not in _WHERE:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(import_module(_WHERE[name]), name)
+        return found
+
 
 __all__ = [
     "CRASHED",
