@@ -29,22 +29,16 @@ def uninterrupted(*, then_raise: bool = True) -> Iterator[None]:
     ending anyway. Within other such lines it is left to those. Only the main thread is ever
     interrupted; in any other this does nothing. An error of the lines themselves goes first.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.getsignal(signal.SIGINT)
-    outer = before if isinstance(before, _Held) else None
-    held = _Held(outer, ignores=before is signal.SIG_IGN)
-    signal.signal(signal.SIGINT, held)
+    before, _here.may_stop = _here.may_stop, False
     try:
-        yield
+        if _signals.are_held or threading.current_thread() is not threading.main_thread():
+            yield
+        else:
+            with _held_signals(then_raise=then_raise):
+                yield
     finally:
-        signal.signal(signal.SIGINT, before)
-    if held.heard is None or held.has_ended:
-        return
-    if isinstance(before, _Held):
-        before(held.heard, sys._getframe())
-    elif then_raise:
+        _here.may_stop = before
+    if before and _signals.heard:
         raise KeyboardInterrupt
 
 
@@ -55,20 +49,24 @@ def interruptible(function: Callable[[], None]) -> bool:
     second one could do harm. One that `function` swallowed is raised again by the next. An error
     that Ctrl-C led to counts as Ctrl-C: raised within a lock's own lines, it ends as their error.
     """
-    held = signal.getsignal(signal.SIGINT)
-    if not isinstance(held, _Held) or threading.current_thread() is not threading.main_thread():
-        held = _Held()
+    is_main = threading.current_thread() is threading.main_thread()
+    before = _here.may_stop
     try:
-        _begin(function, held)
+        try:
+            _here.may_stop = True
+            if is_main and _signals.heard:  # just before
+                raise KeyboardInterrupt
+            function()
+            if is_main:
+                _signals.forget()  # what it swallowed
+        finally:  # Python handles signals at calls and loops: none comes before this line
+            _here.may_stop = before
     except BaseException as error:
         if not is_interrupt(error):
             raise
-        held.has_ended = True
+        if is_main:
+            _signals.have_ended = True
         return True
-    finally:
-        held.within = None
-    if held.heard is None:
-        held.until = math.inf  # also where it swallowed one
     return False
 
 
@@ -105,60 +103,75 @@ def wait_or_stop(
 
 def hurried(most_s: float) -> float:
     """How long a part that closes may take: `most_s`, or what Ctrl-C has left of CLOSING_S."""
-    held = signal.getsignal(signal.SIGINT)
-    if not isinstance(held, _Held):
-        return most_s
-    return max(0.0, min(most_s, held.closed_by - time.monotonic()))
+    return max(0.0, min(most_s, _signals.closed_by - time.monotonic()))
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
     """A signal's handler: as Ctrl-C, also where a shell has told us to ignore that."""
-    handler = signal.getsignal(signal.SIGINT)
+    handler = _signals.hear if _signals.are_held else signal.getsignal(signal.SIGINT)
     if not callable(handler):
         raise KeyboardInterrupt
     handler(number, frame)
 
 
-class _Held:
-    """SIGINT's handler in the lines of `uninterrupted`: takes down which signal came."""
+class _Here(threading.local):
+    """What the present thread is doing."""
 
-    def __init__(self, outer: _Held | None = None, *, ignores: bool = False) -> None:
-        self.heard: int | None = None
-        self.within: FrameType | None = None  # `interruptible`: what it calls hears Ctrl-C
-        self.has_ended = False  # by Ctrl-C: what comes now is forgotten
-        # When what closes is to be over, monotonic seconds; Ctrl-C may be why it closes.
-        is_closing = isinstance(sys.exception(), KeyboardInterrupt)
-        self.until = time.monotonic() + CLOSING_S if is_closing else math.inf
-        self._outer = outer
-        self._ignores = ignores  # SIGINT itself: a shell's background jobs are to
+    may_stop = False  # it is within `interruptible`
 
-    def __call__(self, number: int, frame: FrameType | None) -> None:
+
+_here = _Here()
+
+
+class _Signals:
+    """What signals have asked for since the outermost `uninterrupted` began."""
+
+    def __init__(self) -> None:
+        self.are_held = False
+        self.begin()
+
+    def begin(self, *, ignores: bool = False) -> None:
+        """Forget all. One that `ignores` SIGINT is a shell's background job."""
+        self._ignores = ignores
+        self.have_ended = False  # what was interruptible: what comes now is forgotten
+        self.forget()
+
+    def forget(self) -> None:
+        """As if none had come."""
+        self.heard = False
+        self.closed_by = math.inf  # when what closes is to be over, monotonic seconds
+
+    def hear(self, number: int, _: FrameType | None = None) -> None:
+        """A handler. Raises KeyboardInterrupt in lines that may be interrupted."""
         if self._ignores and number == signal.SIGINT:
             return
-        until = time.monotonic() + CLOSING_S
-        if self.within is not None and _is_called_by(frame, self.within):
-            self.until = until
+        self.heard, until = True, time.monotonic() + CLOSING_S
+        if _here.may_stop:
+            self.closed_by = until
             raise KeyboardInterrupt
-        self.until = min(self.until, until)
-        self.heard = number
-
-    @property
-    def closed_by(self) -> float:
-        """When all is to be over, here and in the lines around."""
-        return min(self.until, math.inf if self._outer is None else self._outer.closed_by)
+        self.closed_by = min(self.closed_by, until)
 
 
-def _begin(function: Callable[[], None], held: _Held) -> None:
-    """Call `function`. Ctrl-C is raised in what this frame calls, and not once it has ended."""
-    held.within = sys._getframe()
-    if held.heard is not None:  # just before
+_signals = _Signals()
+
+
+@contextmanager
+def _held_signals(*, then_raise: bool) -> Iterator[None]:
+    """In the main thread: SIGINT is heard, and raised at the end."""
+    before = signal.getsignal(signal.SIGINT)
+    _signals.begin(ignores=before is signal.SIG_IGN)
+    if isinstance(sys.exception(), KeyboardInterrupt):  # which is why it closes
+        _signals.closed_by = time.monotonic() + CLOSING_S
+    try:
+        _signals.are_held = True
+        signal.signal(signal.SIGINT, _signals.hear)
+        yield
+    finally:
+        try:
+            signal.signal(signal.SIGINT, before)
+        finally:
+            _signals.are_held = False
+            is_left = _signals.heard and not _signals.have_ended
+            _signals.begin()
+    if is_left and then_raise:
         raise KeyboardInterrupt
-    function()
-
-
-def _is_called_by(frame: FrameType | None, caller: FrameType) -> bool:
-    while frame is not None:
-        frame = frame.f_back
-        if frame is caller:
-            return True
-    return False
