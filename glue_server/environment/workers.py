@@ -22,7 +22,7 @@ from glue_server.environment.worker_process import (
     end_at_once,
 )
 from glue_server.processes.child import end_together
-from glue_server.processes.interrupts import hurried
+from glue_server.processes.interrupts import hurried, next_look_s
 from glue_server.timeouts import Timeouts
 from reglue.errors import BadReply, EnvironmentFault, NotSupported, UsageError
 from reglue.messages.agent import Cleanup, Fault, Refusal, RoutineDone, TextMessage
@@ -279,7 +279,8 @@ class WorkersPort:
                 places[number] = place
                 poll.register(number, select.POLLIN)
         left_s = min(self._workers[place].left_s for place in places.values())
-        ready = poll.poll(math.ceil(1000 * min(left_s, _LOOK_S)) if waits else 0)
+        wait_s = next_look_s(min(left_s, _LOOK_S)) if waits else 0.0
+        ready = poll.poll(math.ceil(1000 * wait_s))
         for place in dict.fromkeys(places[number] for number, _ in ready):
             try:
                 self._under_way[0].faults.add(self._workers[place].receive())

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from glue_server.processes import interrupts
 from glue_server.processes.child import (
     Channel,
     Child,
@@ -22,6 +23,7 @@ from glue_server.processes.child import (
     inherited_channel,
     readable,
 )
+from glue_server.processes.interrupts import is_stopping
 from glue_server.processes.message_codec import Codec, UnknownMessage, encoded
 from tests.leftovers import nothing_left
 from tests.waiting import PATIENCE_S, halt, until
@@ -186,6 +188,7 @@ def exits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The codes with which a Parent would have ended this process."""
     codes: list[int] = []
     monkeypatch.setattr(os, "_exit", codes.append)
+    monkeypatch.setattr(interrupts, "_stop", interrupts._Stop())
     return codes
 
 
@@ -200,7 +203,7 @@ def test_a_parent_that_has_gone_is_gone_for_each_who_asks(
     for _ in range(2):
         with pytest.raises(ParentGone):
             parent.receive(PATIENCE_S)
-    assert parent.stop.wait(PATIENCE_S)
+    until(is_stopping, "play ends")
     with pytest.raises(ParentGone):
         parent.send(Words("too late"))
     until(lambda: exits == [1], "it is ended")
@@ -213,7 +216,7 @@ def test_a_parent_that_does_not_answer_counts_as_gone(
     parent = Parent(one.channel, leave_s=0.0)
     with pytest.raises(ParentGone):
         parent.receive(0.01)
-    assert not parent.stop.is_set()
+    assert not is_stopping()
     one.theirs.close()
     until(lambda: exits == [1], "it is ended")
 

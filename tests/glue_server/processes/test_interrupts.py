@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -17,10 +18,15 @@ import reglue
 from env_adapters import Cell, SuiteName
 from glue_server import LocalEnvironmentPort, LocalPort
 from glue_server.conformance.specs import PLAIN
+from glue_server.processes import interrupts
+from glue_server.processes.child import readable
+from glue_server.processes.event_loop import sleep
 from glue_server.processes.interrupts import (
     CLOSING_S,
     hurried,
     interruptible,
+    is_stopping,
+    stop_play,
     uninterrupted,
     wait_for_interrupt,
 )
@@ -29,6 +35,7 @@ from reglue.messages.agent import AgentInit, Phase
 from reglue.messages.environment import EnvironmentInit, Play
 from reglue.spec import TaskSpec
 from reglue.tools.loading import load
+from tests.waiting import PATIENCE_S, until
 from tests.worlds import Corridor, Walk
 
 LONG_S = 100.0  # how long something takes to close that is not hurried
@@ -269,6 +276,67 @@ def test_an_interrupt_that_another_thread_was_given_is_heard() -> None:
         threads.submit(interrupt_itself)
         with pytest.raises(KeyboardInterrupt):
             wait_for_interrupt()
+
+
+def wait_on_a_socket(within_s: float = PATIENCE_S) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        readable([ours], within_s)
+
+
+WAITS = pytest.mark.parametrize(
+    "wait", [wait_on_a_socket, lambda: sleep(PATIENCE_S)], ids=["socket", "sleep"]
+)
+
+
+@WAITS
+def test_an_interrupt_ends_the_waits_of_other_threads_too(wait: Callable[[], None]) -> None:
+    waits = threading.Event()
+
+    def play() -> None:
+        waits.set()
+        wait()
+        pytest.fail("it waited for all of it")
+
+    with uninterrupted(then_raise=False), ThreadPoolExecutor(1) as threads:
+        ended = threads.submit(interruptible, play)
+        assert waits.wait(PATIENCE_S)
+        press()
+        assert ended.result(PATIENCE_S)
+        assert threads.submit(interruptible, play).result(PATIENCE_S)  # whatever else it plays
+    assert not is_stopping()
+
+
+@WAITS
+def test_the_end_of_play_that_a_parent_asks_for_ends_waits(
+    wait: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interrupts, "_stop", interrupts._Stop())
+
+    def play() -> None:
+        stop_play()
+        wait()
+
+    with uninterrupted():
+        assert interruptible(play)
+    assert interruptible(lambda: pytest.fail("it began"))
+
+
+def test_lines_of_other_threads_are_through_before_an_interrupt_ends_them() -> None:
+    done: list[str] = []
+
+    def play() -> None:
+        with uninterrupted():
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            until(is_stopping, "the main thread has heard it")
+            sleep(0.0)
+            wait_on_a_socket(0.0)
+            done.append("committed")
+        done.append("played on")
+
+    with uninterrupted(then_raise=False), ThreadPoolExecutor(1) as threads:
+        assert threads.submit(interruptible, play).result(PATIENCE_S)
+    assert done == ["committed"]
 
 
 def press_within_a_lock(*_: object) -> None:
