@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from glue_server.processes import interrupts
 from glue_server.processes.child import (
     Channel,
     Child,
@@ -184,11 +183,10 @@ def test_messages_of_several_threads_stay_whole(ends: Callable[..., Ends]) -> No
 
 
 @pytest.fixture
-def exits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def exits(own_stop: None, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The codes with which a Parent would have ended this process."""
     codes: list[int] = []
     monkeypatch.setattr(os, "_exit", codes.append)
-    monkeypatch.setattr(interrupts, "_stop", interrupts._Stop())
     return codes
 
 

@@ -18,7 +18,6 @@ import reglue
 from env_adapters import Cell, SuiteName
 from glue_server import LocalEnvironmentPort, LocalPort
 from glue_server.conformance.specs import PLAIN
-from glue_server.processes import interrupts
 from glue_server.processes.child import readable
 from glue_server.processes.event_loop import sleep
 from glue_server.processes.interrupts import (
@@ -308,11 +307,8 @@ def test_an_interrupt_ends_the_waits_of_other_threads_too(wait: Callable[[], Non
 
 
 @WAITS
-def test_the_end_of_play_that_a_parent_asks_for_ends_waits(
-    wait: Callable[[], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(interrupts, "_stop", interrupts._Stop())
-
+@pytest.mark.usefixtures("own_stop")
+def test_the_end_of_play_that_a_parent_asks_for_ends_waits(wait: Callable[[], None]) -> None:
     def play() -> None:
         stop_play()
         wait()

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from glue_server.processes import interrupts
 from glue_server.processes.child import Channel, Child
+from glue_server.processes.interrupts import interruptible, stop_play
 from glue_server.processes.message_codec import UnknownMessage, encoded
 from reglue_bench.engines import FromShard, dealing
 from reglue_bench.engines.dealing import DealingEngine
@@ -54,7 +54,7 @@ class Hanging(LocalPlayers):
         process = Stopped(self.given)
         halt(process.pid)
         if number == self.most:
-            interrupts.stop_play()
+            stop_play()
         return process
 
 
@@ -70,17 +70,17 @@ class Stopped(Child[FromShard]):
         super().end(within_s)
 
 
+@pytest.mark.usefixtures("own_stop")
 def test_processes_that_hang_share_one_deadline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dealing, "_LEAVE_S", 0.1)
-    monkeypatch.setattr(interrupts, "_stop", interrupts._Stop())
     players = Hanging(4)
 
     with nothing_left():
         playing = engine(players, tmp_path)
         play = partial(playing.play, UNITS, begin=print, record=print, watch=print)
-        assert interrupts.interruptible(play)
+        assert interruptible(play)
         playing.close("it is over")
     assert players.given[1:] == [0.0, 0.0, 0.0]  # the first took all of it
 
