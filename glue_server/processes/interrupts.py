@@ -1,7 +1,8 @@
 """How this process stops: a signal or its parent says so, and what may be interrupted then ends.
 
 Within `interruptible` a signal raises KeyboardInterrupt in the main thread at once, and every wait
-of another thread raises it soon: see `next_look_s`. Elsewhere nothing is interrupted.
+of another thread raises it soon: see `next_look_s`. In the other lines of `uninterrupted` nothing
+is interrupted. Outside of both Ctrl-C is Python's own.
 """
 
 from __future__ import annotations
@@ -93,8 +94,10 @@ def next_look_s(left_s: float) -> float:
     Raises KeyboardInterrupt: see check_stop. Signals wake the main thread alone, and some waits
     have no descriptor that could be polled beside another.
     """
+    if not _here.may_stop:
+        return left_s
     check_stop()
-    return min(left_s, _LOOK_S) if _here.may_stop else left_s
+    return min(left_s, _LOOK_S)
 
 
 def wait_for_interrupt() -> NoReturn:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -275,6 +277,36 @@ def test_an_interrupt_that_another_thread_was_given_is_heard() -> None:
         threads.submit(interrupt_itself)
         with pytest.raises(KeyboardInterrupt):
             wait_for_interrupt()
+
+
+def test_an_interrupt_at_any_moment_ends_what_may_be_interrupted_and_nothing_else() -> None:
+    counts = Counter[str]()
+
+    def play() -> None:
+        for _ in range(50):
+            with uninterrupted():
+                counts["begun"] += 1
+                with uninterrupted():
+                    counts["committed"] += 1
+
+    def press_often() -> None:
+        while counts["rounds"] < 300:
+            time.sleep(0.0002)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, lambda *_: None)  # between two rounds
+    try:
+        with ThreadPoolExecutor(1) as threads:
+            threads.submit(press_often)
+            while counts["rounds"] < 300:
+                with uninterrupted(then_raise=False):
+                    interruptible(play)
+                    counts["rounds"] += 1
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert counts["begun"] == counts["committed"]
+    assert not is_stopping()
+    assert hurried(LONG_S) == LONG_S
 
 
 def wait_on_a_socket(within_s: float = PATIENCE_S) -> None:
