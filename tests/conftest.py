@@ -56,6 +56,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.fixture
+def own_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Play that is stopped is this test's alone."""
+    from glue_server.processes import interrupts
+
+    monkeypatch.setattr(interrupts, "_stop", interrupts._Stop())
+
+
+@pytest.fixture
 def more_than_1024_descriptors() -> Iterator[None]:
     """Others are open: what opens next is beyond 1023, where select.select fails."""
     wanted, limits = 4096, resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -6,7 +6,6 @@ In a turn what slots saw goes out, and what they play next comes back.
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
@@ -27,7 +26,7 @@ from glue_server.agent.capability import incapability
 from glue_server.agent.port import AgentPort
 from glue_server.agent.time_budget import TimeBudget
 from glue_server.processes.event_loop import sleep
-from glue_server.processes.interrupts import check_stop, wait_or_stop
+from glue_server.processes.interrupts import check_stop
 from glue_server.timeouts import Timeouts
 from reglue.errors import (
     AgentDisconnected,
@@ -74,15 +73,12 @@ class AgentCalls:
         timeouts: Timeouts,
         *,
         clock: Callable[[], float] = time.monotonic,
-        stop: threading.Event | None = None,
     ) -> None:
-        """Once `stop` is set, calls raise KeyboardInterrupt, as does a wait under way."""
         self._port = port
         self._budget = TimeBudget(timeouts)
         self._plays_defaults = timeouts.plays_defaults
         self.turn_every_s = timeouts.turn_every_s  # 0: turns are sent at once
         self._clock = clock
-        self._stop = stop
         self._under_way: deque[tuple[Call, float]] = deque()  # and when each was sent
         self._free_since = -math.inf  # when the agent gave its last answer
         self._absence_s = 0.0  # by which absences may still lengthen calls in this run
@@ -119,7 +115,7 @@ class AgentCalls:
 
     def send(self, call: Call) -> None:
         """Hand a call over. Several may be under way; they are answered in their order."""
-        check_stop(self._stop)
+        check_stop()
         budget = self._budget.budget(call)
         since = self._clock()
         try:
@@ -127,7 +123,7 @@ class AgentCalls:
         except AgentDisconnected:
             while self._under_way:  # what it said before it left says more
                 self.receive()
-            check_stop(self._stop)
+            check_stop()
             raise
         self._under_way.append((call, since))
 
@@ -157,11 +153,7 @@ class AgentCalls:
         """
         if not self.turn_every_s or self._free_since == -math.inf:
             return
-        left_s = self.turn_every_s - (self._clock() - self._free_since) % self.turn_every_s
-        if self._stop is None:
-            sleep(left_s)
-        else:
-            self._stop.wait(left_s)
+        sleep(self.turn_every_s - (self._clock() - self._free_since) % self.turn_every_s)
 
     def receive_turn(self) -> Reply | None:
         """The answer to the oldest call, a turn; None where it is late and a default is played.
@@ -178,7 +170,6 @@ class AgentCalls:
                     f"the agent owes the answers to {self._port.owed} turns by now; {late}"
                 ) from late
         while self._port.is_away:  # one default is played, however long it is away
-            check_stop(self._stop)
             sleep(_LOOK_S)
         return None
 
@@ -191,26 +182,10 @@ class AgentCalls:
         self._budget.charge(seconds)
 
     def _receive_reply(self, timeout_s: float) -> Reply | None:
-        if self._stop is None:
-            return self._port.receive(timeout_s, self._more_s)
-        until = time.monotonic() + timeout_s
-
-        def is_ready() -> bool:
-            nonlocal until
-            if self._port.is_ready():
-                return True
-            if time.monotonic() >= until:
-                until += self._more_s()
-            return time.monotonic() >= until
-
-        wait_or_stop(is_ready, self.filenos, self._stop)
         try:
-            return self._port.receive(max(0.0, until - time.monotonic()), self._more_s)
-        except AgentTimeout as late:
-            check_stop(self._stop)
-            raise AgentTimeout.after(timeout_s) from late
+            return self._port.receive(timeout_s, self._more_s)
         except AgentFault:  # no fault of an agent that hears the same Ctrl-C
-            check_stop(self._stop)
+            check_stop()
             raise
 
     def _more_s(self) -> float:
@@ -219,7 +194,6 @@ class AgentCalls:
         In a run that is at most one reconnect window in all: else an agent that breaks its
         connection gains time. Where a default action can be played, that is played.
         """
-        check_stop(self._stop)
         if self._plays_defaults:
             return 0.0
         before, self._away_s = self._away_s, self._port.away_s

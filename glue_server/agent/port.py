@@ -70,9 +70,6 @@ class AgentPort(Protocol):
         Empty where the answer is there once `send` has returned.
         """
 
-    def is_ready(self) -> bool:
-        """Whether one of those waits."""
-
     def refuse(self, refused: BadReply) -> None:
         """Tell the agent why its last reply was not taken."""
 
@@ -92,10 +89,6 @@ class _InProcess:
     def filenos(self) -> Sequence[int]:
         """None: the answer is there."""
         return ()
-
-    def is_ready(self) -> bool:
-        """Always."""
-        return True
 
     def refuse(self, refused: BadReply) -> None:
         """Log it: the agent's author reads along."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import threading
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from typing import Self, TypeVar
 
 from glue_server.environment.port import EnvironmentPort
 from glue_server.environment.replaying import MAX_REBUILDS, CallLog, Recall, Replays, SlotRoutine
-from glue_server.processes.interrupts import check_stop, hurried, wait_or_stop
+from glue_server.processes.interrupts import check_stop, hurried
 from glue_server.timeouts import Timeouts
 from reglue.environments.environment import StandardRandomness
 from reglue.errors import (
@@ -57,18 +56,15 @@ class EnvironmentCalls:
         *,
         timeout_s: float = Timeouts.environment_s,
         most_late: int = 1,
-        stop: threading.Event | None = None,
     ) -> None:
         """Args:
         timeout_s: How long each answer may take, seconds.
         most_late: The environment is lost after so many late answers to Plays in a row. The
             slots of an earlier one are at fault, and play goes on.
-        stop: Once set, Plays raise KeyboardInterrupt, as does a wait under way.
         """
         self._port = port
         self._timeout_s = timeout_s
         self._most_late = most_late
-        self._stop = stop
         self._under_way: deque[Play] = deque()
         self._answers: deque[tuple[Play, Played]] = deque()  # that came while others played again
         self._standard: StandardRandomness | None = None
@@ -138,8 +134,7 @@ class EnvironmentCalls:
 
     def send(self, play: Play) -> None:
         """Hand a Play over. Several may be under way; they are answered in their order."""
-        if self._stop is not None:
-            check_stop(self._stop)
+        check_stop()
         play = self._numbered(play)
         if self._replays is not None and (self._port.blank or self._replays.lost):
             for slot in play.starts:
@@ -190,7 +185,9 @@ class EnvironmentCalls:
 
     def is_ready(self) -> bool:
         """Whether the next answer has come, or its time is up."""
-        return bool(self._answers) or self._is_answered()
+        if self._answers or self._port.is_ready():
+            return True
+        return time.monotonic() >= self._since + self._timeout_s
 
     def ask(
         self, call: EnvironmentCall, kind: type[_Kind], *, timeout_s: float | None = None
@@ -289,8 +286,6 @@ class EnvironmentCalls:
 
     def _receive_oldest(self) -> tuple[Play, Played]:
         """The oldest Play under way, and its answer as the environment gave it."""
-        if self._stop is not None:
-            wait_or_stop(self._is_answered, self.filenos, self._stop)
         play = self._under_way.popleft()
         self._is_lost, late = True, 0  # unless it answers, or may be late again
         try:
@@ -308,10 +303,6 @@ class EnvironmentCalls:
         self._is_lost, self._late = False, late
         self._since = time.monotonic()
         return play, played
-
-    def _is_answered(self) -> bool:
-        """Whether the oldest Play under way is, or its time is up."""
-        return self._port.is_ready() or time.monotonic() >= self._since + self._timeout_s
 
     def _receive_reply(self, timeout_s: float) -> EnvironmentReply:
         """The next answer; waits anew whenever the environment was busy with an earlier one."""

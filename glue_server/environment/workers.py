@@ -21,6 +21,7 @@ from env_adapters import SuiteName
 from glue_server.environment.replaying import SlotRoutine
 from glue_server.environment.worker_pool import WorkerPool
 from glue_server.environment.worker_process import Worker, WorkerFaults, WorkerProcess
+from glue_server.processes.interrupts import next_look_s
 from glue_server.timeouts import Timeouts
 from reglue.environments.environment import Worlds
 from reglue.errors import BadReply, EnvironmentFault, NotSupported
@@ -242,7 +243,8 @@ class WorkersPort:
                 places[number] = place
                 poll.register(number, select.POLLIN)
         left_s = min(self._pool.workers[place].left_s for place in places.values())
-        ready = poll.poll(math.ceil(1000 * min(left_s, _LOOK_S)) if waits else 0)
+        wait_s = next_look_s(min(left_s, _LOOK_S)) if waits else 0.0
+        ready = poll.poll(math.ceil(1000 * wait_s))
         for place in dict.fromkeys(places[number] for number, _ in ready):
             try:
                 self._under_way[0].faults.add(self._pool.workers[place].receive())

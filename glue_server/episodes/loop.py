@@ -29,6 +29,7 @@ from glue_server.episodes.recording import (
     Order,
     Outcome,
 )
+from glue_server.processes.interrupts import next_look_s
 from reglue.errors import AgentFault, EnvironmentFault
 from reglue.messages.agent import Phase
 from reglue.messages.environment import Flags, Play, Played, Slots
@@ -38,7 +39,7 @@ NextOrder: TypeAlias = Callable[[int], Order | None]
 """What a free slot plays next; None leaves it idle for this turn."""
 
 _MOST_GROUPS = 3
-_LOOK_MS = 200  # how often environments are asked whether they are late
+_LOOK_S = 0.2  # how often environments are asked whether they are late
 _FEW_SLOTS = 25  # of a group
 
 
@@ -191,7 +192,7 @@ class EpisodeLoop:
             poll = select.poll()
             for descriptor in (*agents, *self._environment.filenos()):
                 poll.register(descriptor, select.POLLIN)
-            if not {*agents}.isdisjoint(dict(poll.poll(_LOOK_MS))):
+            if not {*agents}.isdisjoint(dict(poll.poll(1000 * next_look_s(_LOOK_S)))):
                 self._spent.agent_s += self._clock() - began
                 return False
         self._spent.environment_s += self._clock() - began

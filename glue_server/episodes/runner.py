@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -45,14 +44,13 @@ class EpisodeRunner:
         *,
         timeouts: Timeouts,
         clock: Callable[[], float] = time.perf_counter,
-        stop: threading.Event | None = None,
     ) -> None:
         self.spent = Spent()
         self.observed_to: ObservedParts | None = None  # who records what the agent sees
         self.hides_rewards = False  # from the agent in EVALUATE, with their range
         self.asks_again = False  # what the agent was asked first in EVALUATE, before its cleanup
         self.repetition: Repetition | None = None  # what came of it
-        self._agent = AgentCalls(agent, timeouts, clock=clock, stop=stop)
+        self._agent = AgentCalls(agent, timeouts, clock=clock)
         self._environment = environment
         self._clock = clock
         self._keeps = False  # what the agent has learned

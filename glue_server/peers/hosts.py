@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -18,7 +17,7 @@ from typing import Any, Protocol
 
 from glue_server.agent.port import AgentPort, LocalPort
 from glue_server.environment.port import EnvironmentPort
-from glue_server.processes.interrupts import hurried
+from glue_server.processes.interrupts import hurried, next_look_s
 from glue_server.processes.program import ProgramProcess, agent_environment
 from glue_server.processes.sandbox import Launch, SandboxName, choose_sandbox
 from reglue.agents.adaptation import agent_of
@@ -163,17 +162,14 @@ class _Served:
         announce: Callable[[str], None] | None = None,
         *,
         server: PeerSource | None = None,
-        stop: threading.Event | None = None,
     ) -> None:
         """Listen, and start the program if there is one. Raises UsageError.
 
-        With a `server`, peers come in there; it stays open when this closes. Once `stop` is
-        set, waiting for the peer raises KeyboardInterrupt.
+        With a `server`, peers come in there; it stays open when this closes.
         """
         from glue_server.rpc import GlueServer
 
         self._timeout_s, self._set_by = options.timeout_s, options.set_by
-        self._stop = stop
         self._program = program
         self._process: ProgramProcess | None = None
         self._port: Any = None
@@ -243,9 +239,7 @@ class _Served:
         """The peer's port. Raises `lost` if it leaves first or never comes."""
         deadline = time.monotonic() + self._timeout_s
         while self._port is None:
-            if self._stop is not None and self._stop.is_set():
-                raise KeyboardInterrupt
-            if self._has_come(_POLL_S):
+            if self._has_come(next_look_s(_POLL_S)):
                 break
             if self._process and (how := self._process.ended()):
                 if self._is_wrong_usage(self._process):

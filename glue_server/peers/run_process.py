@@ -95,7 +95,8 @@ def _serve(parent: Parent[RunSettings], settings: RunSettings) -> None:
 
 def _close_after(parent: Parent[RunSettings], hub: Hub) -> None:
     """Close the hub when the gateway is gone."""
-    parent.stop.wait()
+    with contextlib.suppress(ParentGone):
+        parent.receive()
     hub.close()
 
 

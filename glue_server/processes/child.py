@@ -30,6 +30,7 @@ from glue_server.processes.children import (
     parent_to_die_with,
     python_path,
 )
+from glue_server.processes.interrupts import next_look_s, stop_play
 from glue_server.processes.message_codec import LENGTHS, Codec, encoded
 
 M = TypeVar("M")
@@ -195,8 +196,12 @@ def readable(channels: Iterable[_P], within_s: float) -> list[_P]:
     by_number = {each.fileno(): each for each in channels}
     for number in by_number:
         poll.register(number, select.POLLIN)
-    ready = poll.poll(math.ceil(1000 * min(within_s, _MOST_S)))
-    return [by_number[number] for number, _ in ready]
+    until = time.monotonic() + within_s
+    while True:
+        left_s = max(0.0, until - time.monotonic())
+        ready = poll.poll(math.ceil(1000 * min(next_look_s(left_s), _MOST_S)))
+        if ready or time.monotonic() >= until:
+            return [by_number[number] for number, _ in ready]
 
 
 def end_together(children: Iterable[_Ending], *, within_s: float) -> None:
@@ -231,12 +236,11 @@ class ParentGone(Exception):
 class Parent(Generic[M]):
     """A child's parent: a thread receives its messages.
 
-    Once it has gone `stop` is set, and this process may take `leave_s` to leave, whatever an agent
-    or environment is doing.
+    Once it has gone play ends, and this process may take `leave_s` to leave, whatever an agent or
+    environment is doing.
     """
 
     def __init__(self, channel: Channel[M], *, leave_s: float) -> None:
-        self.stop = threading.Event()  # ends play, as Ctrl-C does
         self._channel = channel
         self._leave_s = leave_s
         self._received: SimpleQueue[M | None] = SimpleQueue()  # None: there is nothing more
@@ -276,7 +280,7 @@ class Parent(Generic[M]):
         except Exception:  # noqa: BLE001 - the edge of a thread: a message that nobody here knows
             traceback.print_exc()
         self._received.put(None)
-        self.stop.set()
+        stop_play()
         threading.Timer(self._leave_s, os._exit, (1,)).start()
 
 

@@ -18,6 +18,7 @@ from collections.abc import Callable
 
 from greenlet import getcurrent, greenlet
 
+from glue_server.processes.interrupts import next_look_s
 from reglue.net.unix_socket import AdaptiveSpin
 
 log = logging.getLogger("reglue")
@@ -199,9 +200,10 @@ class EventLoop:
 
 
 def sleep(seconds: float) -> None:
-    """Sleep; in a task, let others go on meanwhile."""
-    loop = EventLoop.current()
-    if loop is None:
-        time.sleep(seconds)
-    else:
+    """Sleep; in a task, let others go on meanwhile. Raises KeyboardInterrupt: see check_stop."""
+    if (loop := EventLoop.current()) is not None:
         loop.sleep(seconds)
+        return
+    until = time.monotonic() + seconds
+    while (left_s := until - time.monotonic()) > 0:
+        time.sleep(next_look_s(left_s))

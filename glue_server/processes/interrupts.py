@@ -1,14 +1,18 @@
-"""Ctrl-C, kept waiting where it would do harm, and the time that closing may take after it."""
+"""How this process stops: a signal or its parent says so, and what may be interrupted then ends.
+
+Within `interruptible` a signal raises KeyboardInterrupt in the main thread at once, and every wait
+of another thread raises it soon: see `next_look_s`. In the other lines of `uninterrupted` nothing
+is interrupted. Outside of both Ctrl-C is Python's own.
+"""
 
 from __future__ import annotations
 
 import math
-import select
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
@@ -18,7 +22,7 @@ from reglue.errors import is_interrupt
 CLOSING_S = 1.4
 """How long all that closes after Ctrl-C may take together."""
 
-_LOOK_MS = 200  # how often a wait looks whether it is to stop
+_LOOK_S = 0.2  # how often a wait looks whether it is to stop
 
 
 @contextmanager
@@ -26,48 +30,74 @@ def uninterrupted(*, then_raise: bool = True) -> Iterator[None]:
     """Let some lines finish: a Ctrl-C that comes meanwhile is raised after them.
 
     With `then_raise` false it is forgotten: for the last lines of something that is
-    ending anyway. Within other such lines it is left to those. Only the main thread is ever
-    interrupted; in any other this does nothing. An error of the lines themselves goes first.
+    ending anyway. Within other such lines it is left to those, and within `interruptible` it is
+    raised in any case. An error of the lines themselves goes first.
     """
     before, _here.may_stop = _here.may_stop, False
     try:
-        if _signals.are_held or threading.current_thread() is not threading.main_thread():
+        if _stop.holds_signals or not _is_main():
             yield
         else:
-            with _held_signals(then_raise=then_raise):
+            with _holding_signals(then_raise=then_raise):
                 yield
     finally:
         _here.may_stop = before
-    if before and _signals.heard:
-        raise KeyboardInterrupt
+    check_stop()
 
 
 def interruptible(function: Callable[[], None]) -> bool:
-    """Call `function` within `uninterrupted`, and let Ctrl-C end it alone; whether it did.
+    """Call `function`, and let Ctrl-C or `stop_play` end it alone; whether they did.
 
-    What comes after the first Ctrl-C that ended it is forgotten: there is no line at which a
-    second one could do harm. One that `function` swallowed is raised again by the next. An error
-    that Ctrl-C led to counts as Ctrl-C: raised within a lock's own lines, it ends as their error.
+    The main thread calls it within `uninterrupted`. What comes after the first Ctrl-C that ended it
+    is forgotten: there is no line at which a second one could do harm. One that `function`
+    swallowed is raised again by the next, or by a wait. An error that Ctrl-C led to counts as
+    Ctrl-C: raised within a lock's own lines, it ends as their error.
     """
-    is_main = threading.current_thread() is threading.main_thread()
     before = _here.may_stop
     try:
         try:
             _here.may_stop = True
-            if is_main and _signals.heard:  # just before
-                raise KeyboardInterrupt
+            check_stop()
             function()
-            if is_main:
-                _signals.forget()  # what it swallowed
+            if _is_main():
+                _stop.forget_signals()  # that it swallowed
         finally:  # Python handles signals at calls and loops: none comes before this line
             _here.may_stop = before
     except BaseException as error:
         if not is_interrupt(error):
             raise
-        if is_main:
-            _signals.have_ended = True
+        if _is_main():
+            _stop.has_ended = True
         return True
     return False
+
+
+def stop_play() -> None:
+    """End for good what this process plays, as Ctrl-C does: the process that started it says so."""
+    _stop.is_for_good = True
+
+
+def is_stopping() -> bool:
+    """Whether what may be interrupted is to end."""
+    return _stop.is_for_good or _stop.by_signal
+
+
+def check_stop() -> None:
+    """Raise KeyboardInterrupt if this process is to stop, and that may interrupt these lines."""
+    if (_stop.is_for_good or _stop.by_signal) and _here.may_stop:
+        raise KeyboardInterrupt
+
+
+def next_look_s(left_s: float) -> float:
+    """How long a wait may sleep before it comes here again, seconds; at most `left_s`.
+
+    Raises KeyboardInterrupt: see check_stop. Signals wake the main thread alone, and some waits
+    have no descriptor that could be polled beside another.
+    """
+    if not _here.may_stop:
+        return left_s
+    check_stop()
+    return min(left_s, _LOOK_S)
 
 
 def wait_for_interrupt() -> NoReturn:
@@ -77,38 +107,17 @@ def wait_for_interrupt() -> NoReturn:
     waits for this one.
     """
     while True:
-        time.sleep(_LOOK_MS / 1000)
-
-
-def check_stop(stop: threading.Event | None) -> None:
-    """Raise KeyboardInterrupt once `stop` is set: threads hear no Ctrl-C."""
-    if stop is not None and stop.is_set():
-        raise KeyboardInterrupt
-
-
-def wait_or_stop(
-    is_ready: Callable[[], bool], filenos: Callable[[], Iterable[int]], stop: threading.Event
-) -> None:
-    """Wait until `is_ready()`, which changes when a descriptor is readable, or with time.
-
-    Raises KeyboardInterrupt once `stop` is set.
-    """
-    while not is_ready():
-        check_stop(stop)
-        poll = select.poll()
-        for fileno in filenos():
-            poll.register(fileno, select.POLLIN)
-        poll.poll(_LOOK_MS)
+        time.sleep(_LOOK_S)
 
 
 def hurried(most_s: float) -> float:
     """How long a part that closes may take: `most_s`, or what Ctrl-C has left of CLOSING_S."""
-    return max(0.0, min(most_s, _signals.closed_by - time.monotonic()))
+    return max(0.0, min(most_s, _stop.closed_by - time.monotonic()))
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
     """A signal's handler: as Ctrl-C, also where a shell has told us to ignore that."""
-    handler = _signals.hear if _signals.are_held else signal.getsignal(signal.SIGINT)
+    handler = _stop.hear if _stop.holds_signals else signal.getsignal(signal.SIGINT)
     if not callable(handler):
         raise KeyboardInterrupt
     handler(number, frame)
@@ -123,55 +132,61 @@ class _Here(threading.local):
 _here = _Here()
 
 
-class _Signals:
-    """What signals have asked for since the outermost `uninterrupted` began."""
+class _Stop:
+    """Whether this process is to stop, and by when all is to be over."""
+
+    is_for_good = False  # its parent says so
+    holds_signals = False  # it is within `uninterrupted`
 
     def __init__(self) -> None:
-        self.are_held = False
         self.begin()
 
     def begin(self, *, ignores: bool = False) -> None:
-        """Forget all. One that `ignores` SIGINT is a shell's background job."""
+        """Forget signals. One that `ignores` SIGINT is a shell's background job."""
         self._ignores = ignores
-        self.have_ended = False  # what was interruptible: what comes now is forgotten
-        self.forget()
+        self.has_ended = False  # what was interruptible: nothing is raised after it
+        self.forget_signals()
 
-    def forget(self) -> None:
+    def forget_signals(self) -> None:
         """As if none had come."""
-        self.heard = False
+        self.by_signal = False
         self.closed_by = math.inf  # when what closes is to be over, monotonic seconds
 
-    def hear(self, number: int, _: FrameType | None = None) -> None:
+    def hear(self, number: int, _: FrameType | None) -> None:
         """A handler. Raises KeyboardInterrupt in lines that may be interrupted."""
         if self._ignores and number == signal.SIGINT:
             return
-        self.heard, until = True, time.monotonic() + CLOSING_S
+        self.by_signal, until = True, time.monotonic() + CLOSING_S
         if _here.may_stop:
             self.closed_by = until
             raise KeyboardInterrupt
         self.closed_by = min(self.closed_by, until)
 
 
-_signals = _Signals()
+_stop = _Stop()
 
 
 @contextmanager
-def _held_signals(*, then_raise: bool) -> Iterator[None]:
+def _holding_signals(*, then_raise: bool) -> Iterator[None]:
     """In the main thread: SIGINT is heard, and raised at the end."""
     before = signal.getsignal(signal.SIGINT)
-    _signals.begin(ignores=before is signal.SIG_IGN)
+    _stop.begin(ignores=before is signal.SIG_IGN)
     if isinstance(sys.exception(), KeyboardInterrupt):  # which is why it closes
-        _signals.closed_by = time.monotonic() + CLOSING_S
+        _stop.closed_by = time.monotonic() + CLOSING_S
     try:
-        _signals.are_held = True
-        signal.signal(signal.SIGINT, _signals.hear)
+        _stop.holds_signals = True
+        signal.signal(signal.SIGINT, _stop.hear)
         yield
     finally:
         try:
             signal.signal(signal.SIGINT, before)
         finally:
-            _signals.are_held = False
-            is_left = _signals.heard and not _signals.have_ended
-            _signals.begin()
+            _stop.holds_signals = False
+            is_left = _stop.by_signal and not _stop.has_ended
+            _stop.begin()
     if is_left and then_raise:
         raise KeyboardInterrupt
+
+
+def _is_main() -> bool:
+    return threading.current_thread() is threading.main_thread()

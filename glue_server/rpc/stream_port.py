@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn, Protocol
 
+from glue_server.processes.interrupts import next_look_s
 from glue_server.rpc.connection import Connection, Wakeup
 from glue_server.rpc.session import PeerSession
 from reglue.environments.validation import DomainCheck
@@ -117,15 +118,16 @@ class StreamPort(PeerSession):
 
         When its time is up, it is waited for longer: `more_s()` seconds, until that is 0.
 
-        Raises BadReply (it does not fit; the session goes on), and the peer's fault,
-        delay or loss.
+        Raises BadReply (it does not fit; the session goes on), the peer's fault, delay or loss,
+        and KeyboardInterrupt: see check_stop.
         """
         deadline = time.monotonic() + timeout_s
         seq = next(iter(self._waiting))
         while True:
             # What came in before the peer left still counts.
             gone_at = self._gone_at()
-            message = self._receive(max(0.0, min(deadline, gone_at) - time.monotonic()))
+            left_s = max(0.0, min(deadline, gone_at) - time.monotonic())
+            message = self._receive(next_look_s(left_s))
             if message is None:
                 self._check_loss(gone_at)
                 if time.monotonic() >= deadline:

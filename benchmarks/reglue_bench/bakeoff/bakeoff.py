@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
@@ -201,25 +200,19 @@ class Bakeoff:
         return played
 
     def _play_together(self, audience: Audience) -> list[tuple[Entrant, Result]]:
-        stop = threading.Event()
-        threads = ThreadPoolExecutor(self._at_once, thread_name_prefix="reglue-run")
-        runs = [threads.submit(self._play, each, audience, stop) for each in self._entrants]
         with uninterrupted(then_raise=False):  # else agents would be blamed for our leaving
-            if interruptible(lambda: _wait(runs)):
-                stop.set()
-                threads.shutdown(wait=False, cancel_futures=True)
-            threads.shutdown()
+            threads = ThreadPoolExecutor(self._at_once, thread_name_prefix="reglue-run")
+            runs = [threads.submit(self._play, each, audience) for each in self._entrants]
+            threads.shutdown(cancel_futures=interruptible(lambda: _wait(runs)))
         results = [None if run.cancelled() else run.result() for run in runs]
         each = zip(self._entrants, results, strict=True)
         return [(entrant, result) for entrant, result in each if result is not None]
 
-    def _play(
-        self, entrant: Entrant, audience: Audience, stop: threading.Event | None = None
-    ) -> Result | None:
-        """Play one run, if its agent can; `stop` ends it before its next turn."""
+    def _play(self, entrant: Entrant, audience: Audience) -> Result | None:
+        """Play one run, if its agent can."""
         watcher = audience.watcher(entrant)
         try:
-            result = self._carry_out(entrant, watcher, stop)
+            result = self._carry_out(entrant, watcher)
         except UsageError as error:  # the others may play
             self.refused[entrant.name] = error
             self._say(f"{entrant.name} has no run: {error}")
@@ -227,9 +220,7 @@ class Bakeoff:
         audience.run_ended(entrant, result)
         return result
 
-    def _carry_out(
-        self, entrant: Entrant, watcher: Observer, stop: threading.Event | None
-    ) -> Result:
+    def _carry_out(self, entrant: Entrant, watcher: Observer) -> Result:
         folder, settings = self._folder / entrant.name, entrant.settings
         lobby: PeerSource = self._lobbies[entrant.name]
         with ExitStack() as leaving:
@@ -241,9 +232,7 @@ class Bakeoff:
             try:
                 is_over = not left_to_play(ledger, procedure_of(self._plan))
                 environment = None if is_over else self._environment()
-                request = Request(
-                    settings, self._plan, server=server, environment=environment, stop=stop
-                )
+                request = Request(settings, self._plan, server=server, environment=environment)
                 return carry_out(folder, ledger, request, watcher)
             except UsageError as error:  # its program does not start, say
                 if next(ledger.rows(), None) is None:

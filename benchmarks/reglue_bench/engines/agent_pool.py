@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -47,16 +46,15 @@ class AgentPool:
 
     `admit` is told what each agent calls itself, and raises for one that must not play. `check`
     gets the first agent and its task, and raises for one that cannot play. An environment that is
-    `lent` is not closed. Once `stop` is set, play is interrupted.
+    `lent` is not closed.
     """
 
-    def __init__(  # noqa: PLR0913 - what its session knows
+    def __init__(
         self,
         make_host: Callable[[], AgentPeer],
         make_environment: Callable[[], EnvironmentCalls],
         *,
         lent: EnvironmentCalls | None = None,
-        stop: threading.Event | None = None,
         admit: Callable[[str], None],
         check: Callable[[AgentPort, TaskSpec], None],
         timeouts: Timeouts,
@@ -68,7 +66,6 @@ class AgentPool:
         self.asks_again = False  # the last agent, whether it answers alike
         self._make_host = make_host
         self._make_environment = make_environment
-        self._stop = stop
         self._admit = admit
         self._check = check
         self._timeouts = timeouts
@@ -122,9 +119,7 @@ class AgentPool:
         self._playing = self._waiting or self._playing
         self._waiting = None
         assert self._playing is not None
-        glue = EpisodeRunner(
-            self._playing, self._environment, timeouts=self._timeouts, stop=self._stop
-        )
+        glue = EpisodeRunner(self._playing, self._environment, timeouts=self._timeouts)
         glue.spent = self.spent
         glue.observed_to = self.observed_to
         glue.hides_rewards = self.hides_rewards
@@ -244,7 +239,6 @@ def served_host(
     announce: Callable[[str], None],
     invited: bool,
     log_name: str = AGENT_LOG,
-    stop: threading.Event | None = None,
 ) -> ServedAgent:
     """An agent that connects to `server`, as the settings say.
 
@@ -253,7 +247,7 @@ def served_host(
     """
     options = ListenOptions(timeout_s=settings.connect_timeout, invited=invited)
     program = _program(settings, folder / log_name)  # before there is a server to close
-    return ServedAgent(options, program, announce, server=server(), stop=stop)
+    return ServedAgent(options, program, announce, server=server())
 
 
 POISON = "REGLUE_POISON"

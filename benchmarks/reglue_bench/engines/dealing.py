@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -13,7 +13,7 @@ from typing import assert_never
 from glue_server import Spent
 from glue_server.agent.repetition import Repetition
 from glue_server.processes.child import end_together, readable
-from glue_server.processes.interrupts import check_stop, hurried, uninterrupted
+from glue_server.processes.interrupts import hurried, uninterrupted
 from reglue.errors import (
     AgentAbandoned,
     AgentDisconnected,
@@ -55,7 +55,6 @@ MAX_DEATHS = 3
 """After how many deaths of processes, one after another, over one unit or before any, a run ends.
 """
 
-_LOOK_S = 0.2  # how often `stop` is looked at
 _LEAVE_S = 3.0  # how long processes may take to leave
 
 _FAULTS: dict[str, type[AgentFault]] = {
@@ -108,15 +107,13 @@ class DealingEngine(Engine):
         note_machine: Callable[[int, str], None],
         say: Callable[[str], None],
         note_event: Callable[[str], None],
-        stop: threading.Event | None = None,
     ) -> None:
         """`settings` are those of the process of a number, from 1 on.
 
         Unit u is played by agent u mod `agents`. `isolate` gets what keeps each agent from the
         benchmark; `admit` gets its name, and raises for one that must not play; `note_machine`
         gets the machine on which an agent plays; `note_event` hears that a process died and is
-        replaced. What players elsewhere log is written to `folder`. Once `stop` is set, play is
-        interrupted.
+        replaced. What players elsewhere log is written to `folder`.
         """
         self._begun = players
         self._settings = settings
@@ -128,7 +125,6 @@ class DealingEngine(Engine):
         self._note_machine = note_machine
         self._say = say
         self._note_event = note_event
-        self._stop = stop
         self._losses = Losses(say)
         self._said: set[str] = set()
         self._players: dict[int, _Player] = {}  # by number
@@ -227,10 +223,7 @@ class DealingEngine(Engine):
     def _ready(self, busy: Mapping[int, _Player]) -> list[int]:
         """The numbers of processes that have sent something; waits for the first."""
         numbers = {player.process: number for number, player in busy.items()}
-        while not (ready := readable(numbers, _LOOK_S)):
-            check_stop(self._stop)
-        check_stop(self._stop)
-        return [numbers[process] for process in ready]
+        return [numbers[process] for process in readable(numbers, math.inf)]
 
     def _receive_or_end(self, number: int, record: Record, watch: Watch) -> None:
         """Receive a message; what its reader raises ends the process too."""

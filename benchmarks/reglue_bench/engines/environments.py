@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from pathlib import Path
 
 from env_adapters import SuiteName
@@ -26,7 +25,6 @@ def make_environment(
     workers: int | None,
     log_file: Path | None = None,
     timeout_s: float = Timeouts.environment_s,
-    stop: threading.Event | None = None,
 ) -> EnvironmentCalls:
     """Make `slots` environments of a suite, ready to play. The caller closes them.
 
@@ -34,7 +32,6 @@ def make_environment(
         workers: Number of processes, one a core by default; 0 keeps them in this one.
         timeout_s: A worker that takes longer for an answer is replaced, seconds. An
             environment in this process has no time limit.
-        stop: See EnvironmentCalls.
 
     Raises:
         UsageError: The suite cannot be built.
@@ -46,12 +43,10 @@ def make_environment(
         port = LocalEnvironmentPort(Worlds(suite.build()), suite.factory)
     else:
         port = WorkersPort(suite, workers=chosen, log_file=log_file, timeout_s=timeout_s)
-    return EnvironmentCalls(port, timeout_s=timeout_s, stop=stop).opened(slots)
+    return EnvironmentCalls(port, timeout_s=timeout_s).opened(slots)
 
 
-def environment_of(
-    plan: Plan, settings: Settings, folder: Path, stop: threading.Event | None = None
-) -> EnvironmentCalls:
+def environment_of(plan: Plan, settings: Settings, folder: Path) -> EnvironmentCalls:
     """New environments of a plan, made here. Raises UsageError.
 
     `folder` is the run's, for what workers print. Where a secret hides the cells, environments are
@@ -66,7 +61,6 @@ def environment_of(
         workers=workers,
         log_file=folder / WORKER_LOG,
         timeout_s=settings.environment_timeout,
-        stop=stop,
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import platform
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -19,6 +20,7 @@ from typing import NoReturn
 from glue_server import EnvironmentCalls, Outcome
 from glue_server.peers.hosts import AgentPeer
 from glue_server.processes.child import Parent, ParentGone, exit_after, inherited_channel
+from glue_server.processes.interrupts import interruptible, is_stopping
 from glue_server.processes.message_codec import unexpected
 from reglue.errors import AgentFault, EnvironmentFault, UsageError
 from reglue_bench.engines.agent_pool import AgentPool, asks_again, check_capable, served_host
@@ -96,7 +98,7 @@ def _play(parent: _Parent) -> None:
         player = _Player(parent, shards)
         closing.callback(player.close)
         try:
-            player.play()
+            interruptible(player.play)
         except AgentFault as fault:
             parent.send(AgentLost(fault.status, player.agents.explain(fault)))
         except EnvironmentFault as fault:
@@ -131,7 +133,6 @@ class _Player:
         self.agents = _Agents(
             self._make_host,
             self._make_environment,
-            stop=parent.stop,
             admit=self._admit,
             check=partial(check_capable, adapts=procedure.adapts),
             timeouts=self._settings.timeouts,
@@ -181,7 +182,8 @@ class _Player:
     def _send_steps(self) -> None:
         """How many there are, now and then: an episode may take long."""
         with suppress(OSError, ParentGone):
-            while not self._parent.stop.wait(_STEPS_S):
+            while not is_stopping():
+                time.sleep(_STEPS_S)
                 self._parent.send(StillPlaying(self._spent))
                 self._send_logs()
 
@@ -210,14 +212,12 @@ class _Player:
             server=self._server.source,
             announce=self._say,
             invited=False,
-            stop=self._parent.stop,
         )
         self._parent.send(Isolation(host.isolation))
         return host
 
     def _make_environment(self) -> EnvironmentCalls:
-        folder = Path(self._shards.folder)
-        return environment_of(self._plan, self._settings, folder, self._parent.stop)
+        return environment_of(self._plan, self._settings, Path(self._shards.folder))
 
     def _admit(self, name: str) -> None:
         self._parent.send(AgentHere(name))

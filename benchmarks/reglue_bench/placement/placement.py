@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 
@@ -10,7 +9,7 @@ from env_adapters import SuiteName
 from glue_server import EnvironmentCalls, WorkersPort
 from glue_server.peers.hosts import PeerSource
 from glue_server.processes.child import readable
-from glue_server.processes.interrupts import check_stop, hurried
+from glue_server.processes.interrupts import hurried
 from reglue.errors import EnvironmentFault
 from reglue_bench.engines import RayPlayers
 from reglue_bench.placement.placed_worker import (
@@ -37,7 +36,6 @@ class Placement:
         connect_timeout_s: float,
         say: Callable[[str], None],
         note_event: Callable[[str], None],
-        stop: threading.Event | None,
     ) -> None:
         """`admit` makes a place, with a token of its own, for one environment that connects.
 
@@ -50,7 +48,6 @@ class Placement:
         self._timeout_s, self._connect_timeout_s = timeout_s, connect_timeout_s
         self._say = say
         self._note_event = note_event
-        self._stop = stop
         self._joining: list[PlacedWorker] = []
         self._begun = 0
         self._said: set[str] = set()
@@ -70,7 +67,7 @@ class Placement:
             start=lambda: self._begin(has_core=self._begun < workers),
             tell=self._note_event,
         )
-        calls = EnvironmentCalls(port, timeout_s=self._timeout_s, stop=self._stop)
+        calls = EnvironmentCalls(port, timeout_s=self._timeout_s)
         return calls.opened(slots)
 
     def close(self) -> None:
@@ -98,7 +95,6 @@ class Placement:
         deadline = time.monotonic() + 2 * self._connect_timeout_s  # a core is waited for, too
         try:
             while not worker.has_joined():
-                check_stop(self._stop)
                 if time.monotonic() >= deadline:
                     raise EnvironmentFault(f"{worker.name} did not connect in time")
                 for each in readable(self._joining, _LOOK_S):

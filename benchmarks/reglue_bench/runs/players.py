@@ -50,7 +50,6 @@ def players_of(
             folder=folder,
             timeout_s=settings.connect_timeout,
             say=say,
-            stop=request.stop,
         )
     agents = procedure.agents if agents is None else agents
     most = 1 if why else min(cores() if asked is None else asked, agents)
@@ -78,7 +77,6 @@ def environment_players(
         folder=folder,
         timeout_s=settings.connect_timeout,
         say=say,
-        stop=request.stop,
         asked_by="environments",
     )
 

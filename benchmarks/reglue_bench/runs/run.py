@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -43,8 +42,7 @@ class Request:
     play it again. `peer` is an agent that plays several runs in one session: it is lent, so the
     run does not close it. `server` is where peers have connected already; it is closed when the
     run is over.
-    `environment` plays the plan's slots; it is lent, so the run does not close it. Once `stop`
-    is set, a run in a thread is interrupted, as by Ctrl-C.
+    `environment` plays the plan's slots; it is lent, so the run does not close it.
     """
 
     settings: Settings
@@ -56,7 +54,6 @@ class Request:
     retry_faults: Retry = "none"
     server: RunServer | None = None
     environment: EnvironmentCalls | None = None
-    stop: threading.Event | None = None
 
 
 def is_recorded(folder: Path, settings: Settings) -> bool:

@@ -157,7 +157,7 @@ class Session:
                 return self._shortest.played_again(self._pool.emptied(), self._procedure)
             # They were in other processes, one for each agent.
             here = asked.model_copy(update={"workers": 0})
-            environment = environment_of(self._request.plan, here, self._folder, self._request.stop)
+            environment = environment_of(self._request.plan, here, self._folder)
             with contextlib.closing(environment):
                 return self._shortest.played_again(environment, self._procedure)
         except ReglueError as error:
@@ -194,7 +194,6 @@ class Session:
             note_machine=self._note_machine if players.elsewhere else lambda _agent, _machine: None,
             say=self._watcher.say,
             note_event=self._note_event,
-            stop=self._request.stop,
         )
 
     def _sent(self, here: ShardSettings) -> ShardSettings:
@@ -212,7 +211,6 @@ class Session:
             self._make_host,
             self._make_environment,
             lent=self._request.environment,
-            stop=self._request.stop,
             admit=self._admit,
             check=self._check,
             timeouts=self._request.settings.timeouts,
@@ -238,7 +236,6 @@ class Session:
             server=self._server.source,
             announce=self._watcher.say,
             invited=self._server.invited,
-            stop=self._request.stop,
         )
 
     def _make_environment(self) -> EnvironmentCalls:
@@ -249,7 +246,7 @@ class Session:
         if self._placement is not None:
             suite = suite_of(plan, self._request.settings)
             return self._placement.environment(suite, plan.slots)
-        return environment_of(plan, self._request.settings, self._folder, self._request.stop)
+        return environment_of(plan, self._request.settings, self._folder)
 
     def _placed(self) -> Placement | None:
         """Where environments are placed, if not here. Raises UsageError, MissingExtra."""
@@ -266,7 +263,6 @@ class Session:
             connect_timeout_s=settings.connect_timeout,
             say=self._watcher.say,
             note_event=self._note_event,
-            stop=self._request.stop,
         )
 
     def _isolate(self, isolation: str) -> None:

@@ -18,6 +18,7 @@ from typing import NoReturn
 from glue_server import Outcome
 from glue_server.peers.hosts import ListenOptions, ServedAgent
 from glue_server.processes.child import Channel, Parent, ParentGone, inherited_channel
+from glue_server.processes.interrupts import is_stopping, stop_play
 from glue_server.processes.message_codec import unexpected
 from glue_server.rpc import GlueServer
 from reglue.errors import (
@@ -114,7 +115,7 @@ class _Parent(Parent[ToSubmission]):
         """Keep a message for `receive`, unless it cancels."""
         if isinstance(message, Cancel):
             self.cancelled = message.why
-            self.stop.set()
+            stop_play()
         else:
             super().take(message)
 
@@ -136,7 +137,7 @@ def _serve(settings: SubmissionSettings, parent: _Parent) -> None:
         transport="grpc",
     )
     options = ListenOptions(timeout_s=settings.connect_timeout_s, set_by="play.connect_timeout_s")
-    agent = ServedAgent(options, server=server, stop=parent.stop)
+    agent = ServedAgent(options, server=server)
     parent.send(Listening(str(server.local_join_string("agent"))))
     parent.send(_Submission(settings, parent, agent).play())
     end = parent.receive(_ANSWER_S)
@@ -170,7 +171,7 @@ class _Submission:
         try:
             for index, benchmark in enumerate(self._settings.benchmarks):
                 result = self._play(index, benchmark)
-                if self._parent.stop.is_set():
+                if is_stopping():
                     return self._stopped()
                 self._send_result(index, result)
                 self._is_complete &= result.complete
@@ -201,7 +202,6 @@ class _Submission:
             Plan.from_json(benchmark.plan),
             peer=self._agent,
             nonce=f"{self._settings.submission} {index}",
-            stop=self._parent.stop,
         )
         watcher = _Progress(self._parent, index)
         with _opened(folder, request) as ledger:

@@ -103,9 +103,6 @@ class Tap:
         """The answer is there."""
         return ()
 
-    def is_ready(self) -> bool:
-        return True
-
     def refuse(self, refused: BadReply) -> None:
         self._port.refuse(refused)
         self._pass_on()

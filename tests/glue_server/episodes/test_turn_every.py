@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import threading
 import time
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 
 from env_adapters import Cell
 from glue_server import EpisodeRunner, LocalPort, Timeouts
+from glue_server.processes.interrupts import interruptible
 from reglue import Phase
 from reglue.spec import Arrays
 from tests.glue_server.playing import Follower, cell, in_turn, local, played
@@ -52,20 +52,23 @@ class Watch(Follower):
         return [asked - told for (_, told), (asked, _) in itertools.pairwise(self.times)]
 
 
-def walks(agent: Watch, slots: int = 1, stop: threading.Event | None = None) -> None:
+def walks(agent: Watch, slots: int = 1) -> None:
     """Two walks of five steps; the second one begins slowly."""
     timeouts = Timeouts(turn_every_s=EVERY_S, run_s=100.0)
     pool = local(Telltale(solved={"walk": [0, 0]}), slots)
-    glue = EpisodeRunner(LocalPort(agent, "watch"), pool, timeouts=timeouts, stop=stop)
+    glue = EpisodeRunner(LocalPort(agent, "watch"), pool, timeouts=timeouts)
     glue.init()
     list(glue.play(in_turn([cell(variant=0), cell(variant=1)]), Phase.EVALUATE))
 
 
-@pytest.mark.parametrize("stop", [None, threading.Event()])
-def test_a_turn_waits_for_a_multiple_of_the_time(stop: threading.Event | None) -> None:
+@pytest.mark.parametrize("may_stop", [False, True])
+def test_a_turn_waits_for_a_multiple_of_the_time(*, may_stop: bool) -> None:
     """The first that is not over yet when the environment has answered."""
     agent = Watch()
-    walks(agent, stop=stop)
+    if may_stop:
+        assert not interruptible(lambda: walks(agent))
+    else:
+        walks(agent)
     gaps = agent.gaps()
     assert len(gaps) == 10
     assert min(gaps) >= EVERY_S - 0.001

@@ -22,6 +22,7 @@ from glue_server.processes.child import (
     inherited_channel,
     readable,
 )
+from glue_server.processes.interrupts import is_stopping
 from glue_server.processes.message_codec import Codec, UnknownMessage, encoded
 from tests.leftovers import nothing_left
 from tests.waiting import PATIENCE_S, halt, until
@@ -182,7 +183,7 @@ def test_messages_of_several_threads_stay_whole(ends: Callable[..., Ends]) -> No
 
 
 @pytest.fixture
-def exits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def exits(own_stop: None, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The codes with which a Parent would have ended this process."""
     codes: list[int] = []
     monkeypatch.setattr(os, "_exit", codes.append)
@@ -200,7 +201,7 @@ def test_a_parent_that_has_gone_is_gone_for_each_who_asks(
     for _ in range(2):
         with pytest.raises(ParentGone):
             parent.receive(PATIENCE_S)
-    assert parent.stop.wait(PATIENCE_S)
+    until(is_stopping, "play ends")
     with pytest.raises(ParentGone):
         parent.send(Words("too late"))
     until(lambda: exits == [1], "it is ended")
@@ -213,7 +214,7 @@ def test_a_parent_that_does_not_answer_counts_as_gone(
     parent = Parent(one.channel, leave_s=0.0)
     with pytest.raises(ParentGone):
         parent.receive(0.01)
-    assert not parent.stop.is_set()
+    assert not is_stopping()
     one.theirs.close()
     until(lambda: exits == [1], "it is ended")
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -17,10 +20,14 @@ import reglue
 from env_adapters import Cell, SuiteName
 from glue_server import LocalEnvironmentPort, LocalPort
 from glue_server.conformance.specs import PLAIN
+from glue_server.processes.child import readable
+from glue_server.processes.event_loop import sleep
 from glue_server.processes.interrupts import (
     CLOSING_S,
     hurried,
     interruptible,
+    is_stopping,
+    stop_play,
     uninterrupted,
     wait_for_interrupt,
 )
@@ -29,6 +36,7 @@ from reglue.messages.agent import AgentInit, Phase
 from reglue.messages.environment import EnvironmentInit, Play
 from reglue.spec import TaskSpec
 from reglue.tools.loading import load
+from tests.waiting import PATIENCE_S, until
 from tests.worlds import Corridor, Walk
 
 LONG_S = 100.0  # how long something takes to close that is not hurried
@@ -269,6 +277,94 @@ def test_an_interrupt_that_another_thread_was_given_is_heard() -> None:
         threads.submit(interrupt_itself)
         with pytest.raises(KeyboardInterrupt):
             wait_for_interrupt()
+
+
+def test_an_interrupt_at_any_moment_ends_what_may_be_interrupted_and_nothing_else() -> None:
+    counts = Counter[str]()
+
+    def play() -> None:
+        for _ in range(50):
+            with uninterrupted():
+                counts["begun"] += 1
+                with uninterrupted():
+                    counts["committed"] += 1
+
+    def press_often() -> None:
+        while counts["rounds"] < 300:
+            time.sleep(0.0002)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, lambda *_: None)  # between two rounds
+    try:
+        with ThreadPoolExecutor(1) as threads:
+            threads.submit(press_often)
+            while counts["rounds"] < 300:
+                with uninterrupted(then_raise=False):
+                    interruptible(play)
+                    counts["rounds"] += 1
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert counts["begun"] == counts["committed"]
+    assert not is_stopping()
+    assert hurried(LONG_S) == LONG_S
+
+
+def wait_on_a_socket(within_s: float = PATIENCE_S) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        readable([ours], within_s)
+
+
+WAITS = pytest.mark.parametrize(
+    "wait", [wait_on_a_socket, lambda: sleep(PATIENCE_S)], ids=["socket", "sleep"]
+)
+
+
+@WAITS
+def test_an_interrupt_ends_the_waits_of_other_threads_too(wait: Callable[[], None]) -> None:
+    waits = threading.Event()
+
+    def play() -> None:
+        waits.set()
+        wait()
+        pytest.fail("it waited for all of it")
+
+    with uninterrupted(then_raise=False), ThreadPoolExecutor(1) as threads:
+        ended = threads.submit(interruptible, play)
+        assert waits.wait(PATIENCE_S)
+        press()
+        assert ended.result(PATIENCE_S)
+        assert threads.submit(interruptible, play).result(PATIENCE_S)  # whatever else it plays
+    assert not is_stopping()
+
+
+@WAITS
+@pytest.mark.usefixtures("own_stop")
+def test_the_end_of_play_that_a_parent_asks_for_ends_waits(wait: Callable[[], None]) -> None:
+    def play() -> None:
+        stop_play()
+        wait()
+
+    with uninterrupted():
+        assert interruptible(play)
+    assert interruptible(lambda: pytest.fail("it began"))
+
+
+def test_lines_of_other_threads_are_through_before_an_interrupt_ends_them() -> None:
+    done: list[str] = []
+
+    def play() -> None:
+        with uninterrupted():
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            until(is_stopping, "the main thread has heard it")
+            sleep(0.0)
+            wait_on_a_socket(0.0)
+            done.append("committed")
+        done.append("played on")
+
+    with uninterrupted(then_raise=False), ThreadPoolExecutor(1) as threads:
+        assert threads.submit(interruptible, play).result(PATIENCE_S)
+    assert done == ["committed"]
 
 
 def press_within_a_lock(*_: object) -> None:

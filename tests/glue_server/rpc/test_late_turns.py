@@ -16,6 +16,7 @@ from glue_server import EpisodeRunner, Outcome, Timeouts
 from glue_server.agent.calls import MOST_OWED, AgentCalls
 from glue_server.agent.port import AgentPort
 from glue_server.conformance.tcp_proxy import TcpProxy
+from glue_server.processes.interrupts import interruptible
 from glue_server.rpc import GlueServer
 from glue_server.rpc.connection import GrpcConnection
 from glue_server.rpc.stream_port import AgentCodec, StreamPort
@@ -257,9 +258,9 @@ class Leaves(Agent):
         return np.full((len(turn.steps) + len(turn.starts), 1), 0.5)
 
 
-@pytest.mark.parametrize("stop", [None, threading.Event()], ids=["", "stoppable"])
+@pytest.mark.parametrize("may_stop", [False, True])
 def test_a_broken_connection_is_waited_for_where_no_default_can_be_played(
-    served: GlueServer, start: Start, stop: threading.Event | None
+    served: GlueServer, start: Start, *, may_stop: bool
 ) -> None:
     """For longer than the turn's time, as its window is longer."""
     with proxy_to(served) as way, ThreadPoolExecutor(1) as threads:
@@ -267,16 +268,25 @@ def test_a_broken_connection_is_waited_for_where_no_default_can_be_played(
         left = start(connect, agent, way.address, served.token)
         port: Any = seated(served)
         own = replace(SHORT, step_s=1.0, plays_defaults=False)
-        glue = EpisodeRunner(port, corridor_pool(1, horizon=STEPS), timeouts=own, stop=stop)
+        glue = EpisodeRunner(port, corridor_pool(1, horizon=STEPS), timeouts=own)
 
         def let_back() -> None:
             until(lambda: port.away_s > 1.5 * own.step_s, "it was away for long")
             way.target = served.address
 
         back = threads.submit(let_back)
-        glue.init()
-        (outcome,) = glue.play(in_turn([cell(variant=2)]), Phase.TRAIN)
+        outcomes: list[Outcome] = []
+
+        def play() -> None:
+            glue.init()
+            outcomes.extend(glue.play(in_turn([cell(variant=2)]), Phase.TRAIN))
+
+        if may_stop:
+            assert not interruptible(play)
+        else:
+            play()
         back.result(PATIENCE_S)
+        (outcome,) = outcomes
         assert (outcome.status, outcome.defaulted, agent.turns) == ("ok", 0, STEPS + 1)
         port.close("thank you")
         assert left.result(PATIENCE_S) == "thank you"

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from glue_server import EnvironmentCalls, EpisodeRunner
+from glue_server.processes.interrupts import interruptible
 from glue_server.rpc import GlueServer, unix_listener
 from glue_server.rpc.session import NO_TICKET
 from reglue import Phase, Worlds, connect
@@ -293,7 +294,6 @@ class Thoughtful(Follower):
 @pytest.mark.usefixtures("more_than_1024_descriptors")
 def test_peers_are_waited_for_beyond_descriptor_1023() -> None:
     """select.select fails there, and a hub has as many with a few hundred connections."""
-    stop = threading.Event()
     with (
         ThreadPoolExecutor(2) as threads,
         GlueServer(transport="unix", places={"agent": 1, "environment": 1}) as server,
@@ -303,12 +303,17 @@ def test_peers_are_waited_for_beyond_descriptor_1023() -> None:
         threads.submit(connect, Follower(), server.address, server.tokens["agent"])
         port = server.next("environment", PATIENCE_S)
         assert port is not None
-        environment, agent = EnvironmentCalls(port, stop=stop), seated(server)
-        environment.init(1)
-        glue = EpisodeRunner(agent, environment, timeouts=PATIENT, stop=stop)
-        glue.init()
-        outcomes = list(glue.play(in_turn(cells()), Phase.EVALUATE))
-        assert [each.status for each in outcomes] == ["ok"] * len(cells())
+        environment, agent = EnvironmentCalls(port), seated(server)
+        statuses: list[str] = []
+
+        def play() -> None:
+            environment.init(1)
+            glue = EpisodeRunner(agent, environment, timeouts=PATIENT)
+            glue.init()
+            statuses.extend(each.status for each in glue.play(in_turn(cells()), Phase.EVALUATE))
+
+        assert not interruptible(play)
+        assert statuses == ["ok"] * len(cells())
         environment.close()
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import socket
-import threading
 from array import array
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from glue_server.processes.child import Channel, Child
+from glue_server.processes.interrupts import interruptible, stop_play
 from glue_server.processes.message_codec import UnknownMessage, encoded
 from reglue_bench.engines import FromShard, dealing
 from reglue_bench.engines.dealing import DealingEngine
@@ -22,9 +23,7 @@ from tests.waiting import halt
 UNITS = Todos(array("I", range(4)), array("I", [0] * 4))
 
 
-def engine(
-    players: Players[FromShard], folder: Path, stop: threading.Event | None = None
-) -> DealingEngine:
+def engine(players: Players[FromShard], folder: Path) -> DealingEngine:
     """One whose processes get nothing to play before they say where they are."""
 
     def never(*_: object) -> None:
@@ -41,12 +40,11 @@ def engine(
         note_machine=never,
         say=never,
         note_event=never,
-        stop=stop,
     )
 
 
 class Hanging(LocalPlayers):
-    """Processes that are stopped at once; notes how long each may take to end."""
+    """Stopped processes, with the last of which play ends; notes how long each may take to end."""
 
     def __init__(self, processes: int) -> None:
         super().__init__(processes)
@@ -55,6 +53,8 @@ class Hanging(LocalPlayers):
     def begin(self, number: int) -> Child[FromShard]:
         process = Stopped(self.given)
         halt(process.pid)
+        if number == self.most:
+            stop_play()
         return process
 
 
@@ -70,16 +70,17 @@ class Stopped(Child[FromShard]):
         super().end(within_s)
 
 
+@pytest.mark.usefixtures("own_stop")
 def test_processes_that_hang_share_one_deadline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dealing, "_LEAVE_S", 0.1)
-    players, stop = Hanging(4), threading.Event()
-    stop.set()
+    players = Hanging(4)
+
     with nothing_left():
-        playing = engine(players, tmp_path, stop)
-        with pytest.raises(KeyboardInterrupt):
-            playing.play(UNITS, begin=print, record=print, watch=print)
+        playing = engine(players, tmp_path)
+        play = partial(playing.play, UNITS, begin=print, record=print, watch=print)
+        assert interruptible(play)
         playing.close("it is over")
     assert players.given[1:] == [0.0, 0.0, 0.0]  # the first took all of it
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import socket
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from glue_server.processes.child import Channel, Child, readable
-from glue_server.processes.interrupts import check_stop, uninterrupted
+from glue_server.processes.interrupts import uninterrupted
 from glue_server.processes.message_codec import Codec
 from reglue.errors import EnvironmentFault, MissingExtra, UsageError, setting
 from reglue_bench.engines.players import Player, Players
@@ -30,7 +29,6 @@ LOG = "ray.log"
 """What Ray prints, in the run's folder."""
 
 _REACH_S = 60.0  # how long a cluster may take to answer
-_LOOK_S = 0.2  # how often `stop` is looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +74,6 @@ class RayPlayers(Players[M]):
         folder: Path,
         timeout_s: float,
         say: Callable[[str], None],
-        stop: threading.Event | None = None,
         asked_by: str = "engine",
     ) -> None:
         """`address` is `ray`, that of this machine, or `ray://HOST:PORT`.
@@ -96,7 +93,6 @@ class RayPlayers(Players[M]):
         self._processes = processes
         self._cores = 0
         self._say = say
-        self._stop = stop
         self._ray: Child[_FromRay] | None = None
 
     @property
@@ -161,10 +157,8 @@ class RayPlayers(Players[M]):
         """What Ray's process answers until then, in monotonic seconds."""
         try:
             ray.send(self._connect)
-            while time.monotonic() < deadline:
-                check_stop(self._stop)
-                if readable([ray], _LOOK_S):
-                    return ray.receive()
+            if readable([ray], deadline - time.monotonic()):
+                return ray.receive()
         except (EOFError, OSError):
             return Unreached(f"Ray ended the process that asked it, see {LOG}")
         return Unreached("no answer")
