@@ -113,6 +113,8 @@ def python(agent: str) -> list[str]:
     return [sys.executable, "-m", "reglue", "join", f"{AGENTS}:{agent}"]
 
 
+# No client sees which database it is: tests of Python agents kill servers on both.
+@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
 def test_honest_teams_get_to_the_bit_what_each_gets_alone_whatever_else_happens(
     tmp_path: Path, store: Store, url: str, programs: Programs
 ) -> None:
