@@ -1,7 +1,8 @@
 """Where the units of a plan are carried out: in this process, or in processes of their own."""
 
+from reglue_bench.engines.agent_pool import HereEngine
 from reglue_bench.engines.dealing import DealingEngine
-from reglue_bench.engines.engine import Engine, HereEngine
+from reglue_bench.engines.engine import Engine
 from reglue_bench.engines.players import LocalPlayers, Players
 from reglue_bench.engines.ray.ray_players import RayPlayers
 from reglue_bench.engines.shard import FromShard, ShardSettings

@@ -1,11 +1,11 @@
-"""A run's agents, one after another, the environments that they share, and how agents start."""
+"""The engine of this process: its agents, one after another, and the environment they share."""
 
 from __future__ import annotations
 
 import shlex
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -33,7 +33,8 @@ from reglue.errors import (
     setting,
 )
 from reglue.spec import TaskSpec
-from reglue_bench.procedures.procedure import Procedure
+from reglue_bench.engines.engine import Engine
+from reglue_bench.procedures.procedure import Begin, MakeOrder, Procedure, Record, Todos, Watch
 from reglue_bench.run_folder import AGENT_LOG, LEDGER
 from reglue_bench.settings import AGENT_WAIT, Settings
 
@@ -181,6 +182,54 @@ class AgentPool:
         if self._host is not None:
             self._host.close(reason)
             self._host = None
+
+
+class HereEngine(Engine):
+    """Plays everything with the agents of one pool, one after another, in this process."""
+
+    def __init__(self, procedure: Procedure, order: MakeOrder, pool: AgentPool) -> None:
+        self._pool = pool
+        self._procedure = procedure
+        self._order = order
+
+    @property
+    def spent(self) -> Spent:
+        """Of the pool."""
+        return self._pool.spent
+
+    @property
+    def executed(self) -> int:
+        """Of the pool."""
+        return self._pool.executed
+
+    @property
+    def outside(self) -> int:
+        """Of the pool."""
+        return self._pool.outside
+
+    @property
+    def repetitions(self) -> Sequence[Repetition]:
+        """Of the pool's last agent."""
+        return [each for each in [self._pool.repetition] if each is not None]
+
+    def open(self) -> None:
+        """Wait for the first agent."""
+        self._pool.open()
+
+    def play(self, todo: Todos, *, begin: Begin, record: Record, watch: Watch) -> None:
+        """One shard after another."""
+        for shard in todo.dealt(self._procedure.agents):
+            self._procedure.play(
+                self._pool, shard, order=self._order, begin=begin, record=record, watch=watch
+            )
+
+    def explain(self, fault: AgentFault) -> str:
+        """As the agent's host does."""
+        return self._pool.explain(fault)
+
+    def close(self, reason: str) -> None:
+        """Close the pool."""
+        self._pool.close(reason)
 
 
 class Losses:

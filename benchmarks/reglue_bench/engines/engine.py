@@ -1,4 +1,4 @@
-"""What an engine is: it plays what is left of a plan. `HereEngine` plays it in this process."""
+"""What an engine is: it plays what is left of a plan."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from glue_server import Spent
 from glue_server.agent.repetition import Repetition
 from reglue.errors import AgentFault
-from reglue_bench.engines.agent_pool import AgentPool
-from reglue_bench.procedures.procedure import Begin, MakeOrder, Procedure, Record, Todos, Watch
+from reglue_bench.procedures.procedure import Begin, Record, Todos, Watch
 
 
 class Engine(ABC):
@@ -56,51 +55,3 @@ class Engine(ABC):
     @abstractmethod
     def close(self, reason: str) -> None:
         """End the agents, telling them the reason, and the environments."""
-
-
-class HereEngine(Engine):
-    """Plays everything with the agents of one pool, one after another, in this process."""
-
-    def __init__(self, procedure: Procedure, order: MakeOrder, pool: AgentPool) -> None:
-        self._pool = pool
-        self._procedure = procedure
-        self._order = order
-
-    @property
-    def spent(self) -> Spent:
-        """Of the pool."""
-        return self._pool.spent
-
-    @property
-    def executed(self) -> int:
-        """Of the pool."""
-        return self._pool.executed
-
-    @property
-    def outside(self) -> int:
-        """Of the pool."""
-        return self._pool.outside
-
-    @property
-    def repetitions(self) -> Sequence[Repetition]:
-        """Of the pool's last agent."""
-        return [each for each in [self._pool.repetition] if each is not None]
-
-    def open(self) -> None:
-        """Wait for the first agent."""
-        self._pool.open()
-
-    def play(self, todo: Todos, *, begin: Begin, record: Record, watch: Watch) -> None:
-        """One shard after another."""
-        for shard in todo.dealt(self._procedure.agents):
-            self._procedure.play(
-                self._pool, shard, order=self._order, begin=begin, record=record, watch=watch
-            )
-
-    def explain(self, fault: AgentFault) -> str:
-        """As the agent's host does."""
-        return self._pool.explain(fault)
-
-    def close(self, reason: str) -> None:
-        """Close the pool."""
-        self._pool.close(reason)
