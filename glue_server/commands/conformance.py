@@ -135,7 +135,7 @@ def _proxy(listen: str, unix_socket_path: str) -> TcpProxy:
             if unix_socket_path
             else TcpProxy(listen=listen)
         )
-    except (OSError, ValueError, OverflowError) as error:
+    except OSError as error:
         raise UsageError(
             f"got --listen {listen}, wanted host:port that is free: {error}"
         ) from error

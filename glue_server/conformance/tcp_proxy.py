@@ -7,6 +7,8 @@ import socket
 import threading
 from typing import Self
 
+from reglue.net.join_string import split_address
+
 
 class TcpProxy:
     """Relays connections to `target`, which is `host:port` or a Unix socket's path.
@@ -16,7 +18,7 @@ class TcpProxy:
     """
 
     def __init__(self, target: str = "", listen: str = "127.0.0.1:0") -> None:
-        """Listen at `listen`, an address like `target`. Raises OSError."""
+        """Listen at `listen`, an address like `target`. Raises BadArgument or OSError."""
         self.target = target
         self.cuts = 0  # those that broke a connection
         self.connections = 0  # that were relayed
@@ -124,13 +126,13 @@ def _listening(address: str) -> tuple[socket.socket, str]:
             listener.close()
             raise
         return listener, address
-    listener = socket.create_server(_place(address))
+    listener = socket.create_server(split_address(address))
     return listener, f"{address.rpartition(':')[0]}:{listener.getsockname()[1]}"
 
 
 def _connected(address: str, timeout_s: float | None = None) -> socket.socket:
     if "/" not in address:
-        return socket.create_connection(_place(address), timeout=timeout_s)
+        return socket.create_connection(split_address(address), timeout=timeout_s)
     end = socket.socket(socket.AF_UNIX)
     try:
         end.settimeout(timeout_s)
@@ -148,11 +150,6 @@ def _hurry(*ends: socket.socket) -> None:
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
-def _place(address: str) -> tuple[str, int]:
-    host, _, port = address.rpartition(":")
-    return host, int(port)
-
-
 class UnixProxy(TcpProxy):
     """Relays to a glue's port, and from the Unix socket `path` to the glue's own.
 
@@ -160,7 +157,7 @@ class UnixProxy(TcpProxy):
     """
 
     def __init__(self, path: str, target: str = "", listen: str = "127.0.0.1:0") -> None:
-        """Listen at both. Raises OSError."""
+        """Listen at both. Raises BadArgument or OSError."""
         self.unix_socket = _UnixSocketProxy(self, path)
         self.unix_socket_target = ""  # the glue's socket
         try:

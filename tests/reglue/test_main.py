@@ -56,11 +56,6 @@ def test_what_is_no_command_is_wrong_usage(arguments: list[str]) -> None:
     assert "usage: reglue" in words
 
 
-def test_the_command_that_is_meant_is_named() -> None:
-    _, _, words = run(*MODULE, "benchh")
-    assert words.endswith("there is no command 'benchh'; did you mean bench, benchmarks?\n")
-
-
 @pytest.mark.parametrize("command", ["bench", "benchmarks", "try", "report"])
 def test_a_command_whose_extra_is_missing_says_which(command: str) -> None:
     code = WITHOUT.format(missing="typer", arguments=[command])

@@ -148,7 +148,7 @@ class BadArgument(UsageError, ValueError):
 
 
 class UnknownName(BadArgument):
-    """An unknown name; the message suggests similar ones."""
+    """`got` is an unknown name; the message suggests similar ones."""
 
     def __init__(self, what: str, got: str, known: Iterable[str], *, hint: str = "") -> None:
         """`hint` says what else may be done."""
@@ -156,6 +156,7 @@ class UnknownName(BadArgument):
         super().__init__(
             f"there is no {what} {got!r}{f' ({names}); {hint}' if hint else f'; {names}'}"
         )
+        self.got = got
 
 
 class SpecError(BadArgument):

@@ -13,8 +13,9 @@ from env_adapters.determinism import check_determinism
 from env_adapters.goals import GoalEnvironment, Point2D
 from env_adapters.gymnasium import Gymnasium
 from reglue.environments.world import Cell, Restorable
-from reglue.errors import UnknownName, UsageError
+from reglue.errors import BadArgument, UnknownName, UsageError
 from reglue.messages.agent import Phase
+from tests.errors import raises
 
 POINT = "Reglue/Point2D-v0"
 
@@ -68,7 +69,7 @@ def test_a_state_is_refused_where_variants_are_other_goals() -> None:
         state = world.get_state()
     with closing(Gymnasium(POINT, goals=3, goal_seed=1).world()) as other:
         assert isinstance(other, Restorable)
-        with pytest.raises(UsageError, match="saved with options"):
+        with raises(BadArgument, "options"):
             other.set_state(state)
 
 
@@ -76,7 +77,7 @@ def test_a_state_is_refused_where_variants_are_other_goals() -> None:
 def test_a_variant_that_there_is_not_is_refused(variant: int) -> None:
     with (
         closing(Gymnasium(POINT, goals=3).world()) as world,
-        pytest.raises(UsageError, match=rf"got variant {variant}, wanted 0 to 2"),
+        raises(BadArgument, f"variant {variant}", "0 to 2"),
     ):
         world.start(cell(variant))
 
@@ -92,26 +93,29 @@ def test_what_is_not_seen_is_hidden(sees: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "kind", "named"),
     [
-        ({"sees": ["observatoin"]}, "did you mean .*observation"),
-        ({"sees": []}, "got no tensors to see"),
-        ({"goals": -1}, "got goals -1"),
-        ({"goals": "five"}, "got goals 'five'"),
-        ({"goals": 2, "goal_seed": -1}, "got goal_seed -1"),
-        ({"goals": True}, "got goals True"),
-        ({"goals": 2, "fixed_goal": [1, 2]}, "got 2 goals and a fixed_goal"),
-        ({"sees": 5}, "got sees 5, wanted a tensor's name, or a list of names"),
-        ({"sees": [5]}, "a list of names"),
+        ({"sees": ["observatoin"]}, UnknownName, ["'observatoin'", "observation"]),
+        ({"sees": ["goal"]}, UnknownName, ["'goal'"]),
+        ({"sees": []}, BadArgument, ["no tensors"]),
+        ({"goals": -1}, BadArgument, ["goals -1"]),
+        ({"goals": "five"}, BadArgument, ["goals 'five'"]),
+        ({"goals": 2, "goal_seed": -1}, BadArgument, ["goal_seed -1"]),
+        ({"goals": True}, BadArgument, ["goals True"]),
+        ({"goals": 2, "fixed_goal": [1, 2]}, BadArgument, ["2 goals", "fixed_goal"]),
+        ({"sees": 5}, BadArgument, ["sees 5"]),
+        ({"sees": [5]}, BadArgument, ["sees [5]"]),
     ],
 )
-def test_what_cannot_be_is_refused_at_construction(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(UsageError, match=words):
+def test_what_cannot_be_is_refused_at_construction(
+    options: dict[str, Any], kind: type[Exception], named: list[str]
+) -> None:
+    with raises(kind, *named):
         Gymnasium(POINT, **options)
 
 
 def test_an_environment_without_goals_says_why_there_are_no_variants() -> None:
-    with pytest.raises(UsageError, match="has no goals: its observations are"):
+    with raises(BadArgument, "CartPole", "Box", "desired_goal"):
         Gymnasium("CartPole-v1", goals=2)
 
 
@@ -128,11 +132,6 @@ def test_its_success_is_the_goals() -> None:
         assert step.terminated
 
 
-def test_an_unknown_tensor_is_named() -> None:
-    with pytest.raises(UnknownName, match="tensor to see 'goal'"):
-        Gymnasium(POINT, sees=["goal"])
-
-
 class Unset(Point2D):
     """Has no set_goal and draws no images."""
 
@@ -143,7 +142,7 @@ class Unset(Point2D):
 def test_what_an_environment_lacks_is_said() -> None:
     env = Unset()
     env.reset(seed=0)
-    with pytest.raises(UsageError, match="has no set_goal"):
+    with raises(UsageError, "set_goal"):
         env.set_goal(np.zeros(2))
-    with pytest.raises(UsageError, match="has no get_image"):
+    with raises(UsageError, "get_image"):
         env.get_image(8)

@@ -12,8 +12,9 @@ from gymnasium.utils.env_checker import check_env
 from env_adapters.determinism import check_determinism
 from env_adapters.goals import Point2D
 from env_adapters.gymnasium import Gymnasium
-from reglue.errors import UnknownName, UsageError
+from reglue.errors import BadArgument, UnknownName, UsageError
 from tests.env_adapters.goals.cases import CASES
+from tests.errors import raises
 
 
 def point(**options: Any) -> Point2D:
@@ -81,12 +82,12 @@ def test_both_conventions_give_the_same_reward() -> None:
 
 @pytest.mark.parametrize("given", [(), (np.zeros(2),), (np.zeros(2), np.zeros(2)), (1, 2, 3, 4)])
 def test_arguments_of_neither_convention_are_refused(given: Any) -> None:
-    with pytest.raises(UsageError, match=r"wanted \(action, observation\) or"):
+    with raises(BadArgument, f"{len(given)} arguments"):
         point().compute_reward(*given)
 
 
 def test_an_observation_without_goals_is_refused() -> None:
-    with pytest.raises(UsageError, match="wanted state_achieved_goal or achieved_goal"):
+    with raises(BadArgument, ["observation"], "achieved_goal"):
         point().compute_reward(np.zeros(2), {"observation": np.zeros(2)})
 
 
@@ -132,25 +133,26 @@ def test_a_goal_is_set_in_each_form_that_it_is_given_in(form: str) -> None:
 )
 def test_a_goal_outside_its_space_is_refused_and_nothing_changes(goal: Any) -> None:
     env = point(fixed_goal=(1, 2))
-    with pytest.raises(UsageError, match="got"):
+    with raises(BadArgument):
         env.set_goal(goal)
-    with pytest.raises(UsageError, match="got"):
+    with raises(BadArgument):
         env.fixed_goal = goal
-    with pytest.raises(UsageError, match="got"):
+    with raises(BadArgument):
         Point2D(fixed_goal=goal)
     assert env.get_goal()["desired_goal"].tolist() == [1, 2]
     assert env.fixed_goal.tolist() == [1, 2]
 
 
 def test_what_cannot_be_is_refused_at_construction() -> None:
-    with pytest.raises(UnknownName, match="did you mean sparse"):
+    with raises(UnknownName, "sparse", got="sparce"):
         Point2D(reward_type="sparce")
+    with raises(UnknownName, "reward_type", got="5"):
+        Point2D(reward_type=5)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("name", "given"),
     [
-        ("reward_type", 5),
         ("target_radius", 0),
         ("target_radius", np.nan),
         ("boundary_dist", "4"),
@@ -166,7 +168,7 @@ def test_what_cannot_be_is_refused_at_construction() -> None:
 )
 def test_an_argument_that_cannot_be_is_named(name: str, given: Any) -> None:
     options: dict[str, Any] = {name: given}
-    with pytest.raises(UsageError, match=rf"{name} '?{given}"):
+    with raises(BadArgument, f"{name} {given!r}"):
         Point2D(**options)
 
 
@@ -179,7 +181,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
 
 @pytest.mark.parametrize("n", [-1, 1.5, "2", True])
 def test_so_many_goals_cannot_be_drawn(n: Any) -> None:
-    with pytest.raises(UsageError, match="wanted an integer from 0"):
+    with raises(BadArgument, f"n {n!r}", 0):
         point().sample_goals(n)
 
 
@@ -188,7 +190,7 @@ def test_rewards_of_two_numbers_are_for_scripts_alone() -> None:
     reward = env.step((0, 0))[1]
     assert reward.tolist() == [-1, -2]
     assert env.reward_space.contains(reward)
-    with pytest.raises(UsageError, match=r"has rewards of \(2,\) numbers, wanted one"):
+    with raises(BadArgument, "Reglue/Point2D-v0", (2,)):
         Gymnasium("Reglue/Point2D-v0", reward_type="vectorized_dense")
 
 
@@ -204,26 +206,26 @@ def test_rewards_of_two_numbers_are_for_scripts_alone() -> None:
 def test_a_state_that_is_none_is_refused_and_nothing_changes(inside: Any) -> None:
     env = point(fixed_goal=(1, 2))
     before = env.get_inside()
-    with pytest.raises(UsageError, match="got"):
+    with raises(BadArgument):
         env.set_inside(inside)
     assert plain(env.get_inside()) == plain(before)
 
 
 def test_before_a_reset_there_is_neither_goal_nor_step() -> None:
     for ask in (Point2D().get_goal, lambda: Point2D().step((0, 0))):
-        with pytest.raises(UsageError, match="call reset first"):
+        with raises(UsageError, "goal", "reset"):
             ask()
 
 
 @pytest.mark.parametrize("action", [(0, np.nan), (1, 2, 3), "ab", None, {"x": 1}])
 def test_what_is_no_action_is_refused(action: Any) -> None:
-    with pytest.raises(UsageError, match="wanted two numbers"):
+    with raises(BadArgument, "action"):
         point().step(action)
 
 
 @pytest.mark.parametrize("goals", [("a", "b"), (np.zeros((3, 2)), np.zeros((2, 2)))])
 def test_goals_that_do_not_compare_have_no_reward(goals: Any) -> None:
-    with pytest.raises(UsageError, match="got goals that do not compare"):
+    with raises(BadArgument, "goals", "(…, 2)"):
         point().compute_reward(*goals, {})
 
 

@@ -19,9 +19,10 @@ from env_adapters.goals import FlatGoalEnv, goal_environment
 from env_adapters.gymnasium import Gymnasium
 from env_adapters.gymnasium_library import make
 from reglue.environments.world import Cell
-from reglue.errors import MissingExtra, UnknownName, UsageError
+from reglue.errors import BadArgument, MissingExtra, UnknownName, UsageError
 from reglue.messages.agent import Phase
 from tests.env_adapters.goals.programs import answer
+from tests.errors import raises
 
 pytestmark = pytest.mark.slow
 
@@ -96,7 +97,7 @@ def test_goals_are_read_drawn_set_and_fixed(name: str) -> None:
     env.fixed_goal = goals[2]
     assert (env.reset(seed=2)[0]["desired_goal"] == goals[2]).all()
     assert (env.sample_goals(2)["desired_goal"] == goals[2]).all()
-    with pytest.raises(UsageError, match="wanted one of Box"):
+    with raises(BadArgument, "goal", "Box"):
         env.set_goal(goals[2][:-1])
     env.close()
 
@@ -137,9 +138,9 @@ def test_gymnasiums_checker_passes(name: str) -> None:
 @pytest.mark.parametrize("name", WITH_GOALS)
 def test_before_a_reset_there_is_no_goal(name: str) -> None:
     env = goal_environment(make(name, {}))
-    with pytest.raises(UsageError, match="call reset first"):
+    with raises(UsageError, "goal", "reset"):
         env.get_goal()
-    with pytest.raises(UsageError, match="got n -1, wanted an integer from 0"):
+    with raises(BadArgument, "n -1", 0):
         env.sample_goals(-1)
     env.close()
 
@@ -231,7 +232,7 @@ def test_an_environment_that_keeps_its_goals_elsewhere_is_refused() -> None:
 
 
 def test_an_unknown_id_lists_the_near_ones() -> None:
-    with pytest.raises(UnknownName, match=r"did you mean FetchReach-v4"):
+    with raises(UnknownName, "FetchReach-v4", got="FetchReech-v4"):
         Gymnasium("FetchReech-v4")
 
 
@@ -248,7 +249,7 @@ def test_without_its_package_the_extra_is_named(
     name: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingExtra, match=rf"needs the package {package}: .*reglue\[{extra}\]"):
+    with raises(MissingExtra, package, f"reglue[{extra}]"):
         Gymnasium(name)
 
 

@@ -12,8 +12,9 @@ from gymnasium.utils.env_checker import check_env
 from env_adapters.determinism import check_determinism
 from env_adapters.goals import HorizontalWall, Point2D, VerticalWall
 from env_adapters.gymnasium import Gymnasium
-from reglue.errors import UnknownName, UsageError
+from reglue.errors import BadArgument, UnknownName
 from tests.env_adapters.goals.cases import CASES
+from tests.errors import raises
 
 WALKS = CASES["walks among walls, wall_thickness 0.5, action_scale 0.9"]
 ACTIONS = [
@@ -92,25 +93,29 @@ def test_the_shape_none_is_no_walls() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "named"),
     [
-        ({"walls": "big_u"}, "did you mean big-u"),
-        ({"walls": 3}, "got walls 3, wanted the name of a shape or a list"),
-        ({"walls": [{"x_pos": 1}]}, "wanted a table with x_pos, bottom_y, top_y or"),
-        ({"walls": [[1, 2, 3]]}, "wanted a table with"),
-        ({"walls": [SIDES[0] | {"x_pos": "1"}]}, "got a wall's end '1'"),
-        ({"walls": [SIDES[0] | {"thickness": -1}]}, "got thickness -1, wanted 0 or more"),
-        ({"walls": [SIDES[0] | {"top_y": -2}]}, "wanted the lower end first"),
-        ({"walls": "box", "wall_thickness": 4.0}, "which fill the square"),
-        ({"walls": "box", "randomize_position_on_reset": False}, r"\[0.0, 0.0\], which is in a"),
-        ({"fixed_init_position": (9, 9)}, "got the goal"),
-        ({"ball_radius": 0}, "got ball_radius 0"),
-        ({"walls": "u", "inner_wall_max_dist": -1}, "got inner_wall_max_dist -1"),
+        ({"walls": 3}, "walls 3"),
+        ({"walls": [{"x_pos": 1}]}, "{'x_pos': 1}"),
+        ({"walls": [[1, 2, 3]]}, "[1, 2, 3]"),
+        ({"walls": [SIDES[0] | {"x_pos": "1"}]}, "end '1'"),
+        ({"walls": [SIDES[0] | {"thickness": -1}]}, "thickness -1"),
+        ({"walls": [SIDES[0] | {"top_y": -2}]}, "from (1, -1) to (1, -2)"),
+        ({"walls": "box", "wall_thickness": 4.0}, "walls 'box'"),
+        ({"walls": "box", "randomize_position_on_reset": False}, "fixed_init_position [0.0, 0.0]"),
+        ({"fixed_init_position": (9, 9)}, "goal"),
+        ({"ball_radius": 0}, "ball_radius 0"),
+        ({"walls": "u", "inner_wall_max_dist": -1}, "inner_wall_max_dist -1"),
     ],
 )
-def test_walls_that_cannot_be_are_refused(options: dict[str, Any], words: str) -> None:
-    with pytest.raises((UsageError, UnknownName), match=words):
+def test_walls_that_cannot_be_are_refused(options: dict[str, Any], named: str) -> None:
+    with raises(BadArgument, named):
         Point2D(**options)
+
+
+def test_an_unknown_shape_of_walls_lists_the_near_ones() -> None:
+    with raises(UnknownName, "big-u", got="big_u"):
+        Point2D(walls="big_u")
 
 
 @pytest.mark.parametrize("size", [6, 84])

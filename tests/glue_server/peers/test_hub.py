@@ -29,6 +29,7 @@ from reglue.examples.random_agent import RandomAgent
 from reglue.experiments.experiment import Experiment
 from reglue.net.grpc_settings import grpc
 from reglue.net.join_string import Transport
+from tests.errors import raises
 from tests.glue_server.hubs import PATIENCE_S, Start, a_hub, corridor
 from tests.glue_server.playing import SOLVED, Follower, Scripted, still
 from tests.glue_server.rpc.peers import RawAgent
@@ -102,16 +103,16 @@ def test_what_is_refused_is_refused_by_the_same_errors_as_in_one_process(start: 
         start(RandomAgent(), server.address, server.tokens["agent"])
         start(GridWorld(), server.address, server.tokens["environment"])
         with Experiment(server.address, server.tokens["experiment"]) as rl:
-            with pytest.raises(OutOfOrder, match="RL_init first"):
+            with raises(OutOfOrder, "RL_step", "RL_init"):
                 rl.step()
             rl.init()
-            with pytest.raises(OutOfOrder, match="RL_start first"):
+            with raises(OutOfOrder, "RL_step", "slot 0", "RL_start"):
                 rl.step()
-            with pytest.raises(OutOfDomain, match="slot 9"):
+            with raises(OutOfDomain, got="slot 9", wanted="0 to 0"):
                 rl.start([9])
             with pytest.raises(UnknownKey):
                 rl.set_state("guess")
-            with pytest.raises(OutOfDomain, match="discount inside the environment"):
+            with raises(OutOfDomain, got="RL_return(0.9)"):
                 rl.return_(0.9)
             rl.start()
             assert rl.num_steps() == 1
@@ -173,7 +174,7 @@ def test_a_wrong_action_ends_its_episode_and_the_run_goes_on(start: Start) -> No
             rl.start()
             with pytest.raises(AgentFault, match="finite numbers"):
                 rl.step()
-            with pytest.raises(OutOfOrder, match="RL_start first"):
+            with raises(OutOfOrder, "RL_step", "slot 0", "RL_start"):
                 rl.step()
             rl.start()
 
@@ -323,7 +324,7 @@ def test_a_message_that_nobody_would_take_is_refused_and_hurts_nobody(start: Sta
         start(corridor(), server.address, server.tokens["environment"])
         with Experiment(server.address, server.tokens["experiment"]) as rl:
             rl.init()
-            with pytest.raises(OutOfDomain, match="bytes"):
+            with raises(OutOfDomain, "70000012 bytes", 2**26):
                 rl.agent_message("x" * 70_000_000)
             assert rl.episode()
 
@@ -342,7 +343,7 @@ def test_a_program_says_what_task_and_variant_it_plays(start: Start) -> None:
         start(corridor(), server.address, server.tokens["environment"])
         with (
             Experiment(server.address, server.tokens["experiment"], task="swim") as rl,
-            pytest.raises(OutOfDomain, match="one of walk, run"),
+            raises(OutOfDomain, "walk", "run", got="task 'swim'"),
         ):
             rl.init()
 

@@ -57,7 +57,7 @@ def test_init_ends_adaptation() -> None:
     bench.start()
     assert phases_of(bench.lab.cells) == [Phase.TRAIN]
     bench.episode()
-    refused(bench, bench.adapt, OutOfOrder, "RL_adapt_begin first")
+    refused(bench, bench.adapt, OutOfOrder, "RL_adapt", "RL_adapt_begin")
 
 
 def test_an_episode_that_its_limit_cut_off_may_be_learned_from() -> None:
@@ -99,7 +99,7 @@ def test_nothing_is_learned_in_mid_episode(
     bench = begun(actor=Learner())
     bench.adapt_begin()
     before(bench)
-    refused(bench, lambda: routine(bench), OutOfOrder, "slot 0, which is in mid-episode")
+    refused(bench, lambda: routine(bench), OutOfOrder, "slot 0", "RL_agent_end")
     bench.step()
     assert bench.actor.turns[-1].phase is Phase.ADAPT
 

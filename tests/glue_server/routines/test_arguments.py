@@ -11,6 +11,7 @@ from glue_server.agent.actions import ActionChecks
 from glue_server.routines.arguments import actions_given, observations_given
 from reglue import Discrete, MultiBinary, TaskSpec, TensorSpec
 from reglue.errors import OutOfDomain, RoutineRefused
+from tests.errors import raises
 
 SPEC = TaskSpec(
     observations=(TensorSpec("level", "uint8", (2,)), TensorSpec("is_open", "bool")),
@@ -39,13 +40,13 @@ def test_rows_may_come_flat() -> None:
     "level", [[[256, 0], [0, 0]], [[-1, 0], [0, 0]], [[0.5, 0], [0, 0]], [[np.nan, 0], [0, 0]]]
 )
 def test_numbers_that_would_change_are_refused(level: Any) -> None:
-    with pytest.raises(OutOfDomain, match="wanted numbers that are the same in uint8"):
+    with raises(OutOfDomain, "'level'", "uint8"):
         given(level, [0, 1])
 
 
 @pytest.mark.parametrize("level", [[["a", "b"], ["c", "d"]], [[None] * 2] * 2, [[1j] * 2] * 2])
 def test_what_is_no_number_is_refused(level: Any) -> None:
-    with pytest.raises(RoutineRefused, match="got 'level' of shape"):
+    with raises(RoutineRefused, "'level'", (2, 2), "uint8"):
         given(level, [0, 1])
 
 

@@ -9,8 +9,9 @@ import pytest
 from glue_server import Glue
 from glue_server.commands.glue import main as glue
 from reglue.environments.world import Cell
-from reglue.errors import UsageError
+from reglue.errors import BadArgument
 from reglue.spec import Arrays
+from tests.errors import raises
 from tests.glue_server.playing import SOLVED, Follower
 from tests.worlds import Corridor, Walk
 
@@ -52,7 +53,7 @@ def test_a_secret_keys_what_agents_could_guess() -> None:
 
 
 def test_a_secret_that_can_be_tried_out_is_refused_and_not_repeated() -> None:
-    with pytest.raises(UsageError, match="got 12 characters, wanted 16 or more") as refused:
+    with raises(BadArgument, 12, 16, settings={"secret"}) as refused:
         seeds_under("a short word")
     assert "a short word" not in str(refused.value)
     with pytest.raises(SystemExit, match="2"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -19,6 +18,7 @@ from reglue.errors import (
 )
 from reglue.experiments.routines import Routines
 from reglue.messages.experiment import ExperimentCall, RLInit
+from tests.errors import raises
 from tests.glue_server.routines.lab import (
     ROUTINES,
     SPEC,
@@ -46,7 +46,7 @@ def test_init_begins_anew_in_the_middle_of_everything() -> None:
     bench.freeze()
     bench.init()
     assert bench.counts() == [(0.0, 0, 0)] * 2
-    refused(bench, bench.step, OutOfOrder, "got RL_step in slot 0, which has no episode")
+    refused(bench, bench.step, OutOfOrder, "RL_step", "slot 0", "RL_start")
     bench.start()
     assert bench.actor.turns[-1].phase is Phase.TRAIN
 
@@ -54,13 +54,13 @@ def test_init_begins_anew_in_the_middle_of_everything() -> None:
 @pytest.mark.parametrize("slots", [0, -1, MOST_SLOTS + 1, 2**32 - 1])
 def test_a_number_of_slots_that_cannot_be_is_refused(slots: int) -> None:
     bench = begun()
-    refused(bench, lambda: bench.machine.run(RLInit(slots, 0)), OutOfDomain, "slots, wanted 1 to")
+    refused(bench, lambda: bench.machine.run(RLInit(slots, 0)), OutOfDomain, f"{slots} slots", 4096)
 
 
 @pytest.mark.parametrize("seed", [-1, 2**63])
 def test_a_seed_that_no_cell_carries_is_refused(seed: int) -> None:
     bench = begun()
-    refused(bench, lambda: bench.machine.run(RLInit(1, seed)), OutOfDomain, "wanted 0 to 2")
+    refused(bench, lambda: bench.machine.run(RLInit(1, seed)), OutOfDomain, f"seed {seed}")
 
 
 def test_more_slots_than_the_agent_plays_are_refused_with_the_run_going_on() -> None:
@@ -69,17 +69,23 @@ def test_more_slots_than_the_agent_plays_are_refused_with_the_run_going_on() -> 
         bench,
         lambda: bench.machine.run(RLInit(3, 0)),
         OutOfDomain,
-        "got 3 slots, wanted 1 to 2: the agent plays no more",
+        "3 slots",
+        "1 to 2",
+        "agent",
     )
     bench.step()
 
 
-@pytest.mark.parametrize(("task", "variant"), [("nowhere", 0), ("", 99)])
+@pytest.mark.parametrize(
+    ("task", "variant", "got"), [("nowhere", 0, "task 'nowhere'"), ("", 99, "variant 99")]
+)
 def test_an_unknown_task_or_variant_is_refused_with_the_run_going_on(
-    task: str, variant: int
+    task: str, variant: int, got: str
 ) -> None:
     bench = started()
-    refused(bench, lambda: bench.machine.run(RLInit(1, 0, task, variant)), OutOfDomain, "wanted")
+    refused(
+        bench, lambda: bench.machine.run(RLInit(1, 0, task, variant)), OutOfDomain, task or variant
+    )
     bench.step()
 
 
@@ -92,7 +98,9 @@ def test_more_slots_than_the_environment_plays_are_refused() -> None:
         bench,
         lambda: bench.machine.run(RLInit(3, 0)),
         OutOfDomain,
-        "wanted 1 to 2: the environment plays no more",
+        "3 slots",
+        "1 to 2",
+        "environment",
     )
 
 
@@ -101,7 +109,7 @@ def test_an_episodic_environment_refuses_an_agent_that_takes_no_end() -> None:
     with pytest.raises(AgentFault, match="an agent that takes no end of an episode"):
         bench.init()
     assert bench.port.refusals == ["NOT_CAPABLE"]
-    refused(bench, bench.start, OutOfOrder, "got RL_start before RL_init, wanted RL_init first")
+    refused(bench, bench.start, OutOfOrder, "RL_start", "RL_init")
 
 
 def test_a_continuing_environment_takes_an_agent_that_takes_no_end() -> None:
@@ -117,7 +125,7 @@ def test_after_an_init_that_failed_init_comes_again(whose: str) -> None:
     peer.broken = routine
     with pytest.raises((AgentFault, EnvironmentFault), match=f"{routine} is broken"):
         bench.init()
-    refused(bench, bench.step, OutOfOrder, "RL_init first")
+    refused(bench, bench.step, OutOfOrder, "RL_init")
     peer.broken = ""
     bench.init()
     bench.start()
@@ -126,15 +134,14 @@ def test_after_an_init_that_failed_init_comes_again(whose: str) -> None:
 @pytest.mark.parametrize("routine", ROUTINES)
 def test_everything_else_needs_init(routine: str) -> None:
     bench = Bench()
-    words = f"got {routine} before RL_init, wanted RL_init first"
-    refused(bench, lambda: ROUTINES[routine](bench), OutOfOrder, words)
+    refused(bench, lambda: ROUTINES[routine](bench), OutOfOrder, routine, "RL_init")
 
 
 @pytest.mark.parametrize("routine", ROUTINES)
 def test_everything_else_needs_init_after_cleanup_too(routine: str) -> None:
     bench = started()
     bench.cleanup()
-    refused(bench, lambda: ROUTINES[routine](bench), OutOfOrder, "RL_init first")
+    refused(bench, lambda: ROUTINES[routine](bench), OutOfOrder, routine, "RL_init")
 
 
 def test_messages_and_counts_need_nothing() -> None:
@@ -146,7 +153,7 @@ def test_messages_and_counts_need_nothing() -> None:
 
 
 def test_counts_of_a_slot_that_there_is_not_are_refused() -> None:
-    with pytest.raises(OutOfDomain, match="got slot 1, wanted 0 to 0"):
+    with raises(OutOfDomain, got="slot 1", wanted="0 to 0"):
         Bench().num_steps(slot=1)
 
 
@@ -215,22 +222,24 @@ def test_a_step_past_the_end_is_refused() -> None:
     bench = started()
     bench.lab.fate = {0: "ends"}
     bench.step()
-    refused(bench, bench.step, OutOfOrder, "which has no episode, wanted RL_start first")
+    refused(bench, bench.step, OutOfOrder, "slot 0", "RL_start")
 
 
 def test_a_named_slot_that_cannot_step_is_refused_with_the_others() -> None:
     bench = started(slots=2, actor=Actor(partial=True))
     bench.lab.fate = {1: "ends"}
     bench.step()
-    refused(bench, lambda: bench.step([0, 1]), OutOfOrder, "got RL_step in slot 1, which has no")
+    refused(bench, lambda: bench.step([0, 1]), OutOfOrder, "RL_step", "slot 1", "RL_start")
     assert bench.step([0]).slots == (0,)
 
 
-@pytest.mark.parametrize("slots", [[3], [-1], [0, 0], [0, 2**40]])
-def test_slots_that_there_are_not_or_twice_are_refused(slots: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("slots", "bad"), [([3], 3), ([-1], -1), ([0, 0], [0, 0]), ([0, 2**40], 2**40)]
+)
+def test_slots_that_there_are_not_or_twice_are_refused(slots: list[int], bad: object) -> None:
     bench = started(slots=3)
     for routine in (bench.start, bench.step, bench.env_start):
-        refused(bench, lambda: routine(slots), OutOfDomain, "wanted (0 to|each at|an integer)")  # noqa: B023
+        refused(bench, lambda: routine(slots), OutOfDomain, bad)  # noqa: B023
     refused(bench, lambda: bench.episode(3, slots), OutOfDomain)
 
 
@@ -262,10 +271,9 @@ def test_what_a_program_gets_is_its_own() -> None:
 
 def test_an_agent_of_whole_turns_is_given_all_slots_in_which_it_acts() -> None:
     bench = started(slots=3)
-    words = r"without slots \[0, 2\], in which the agent acts, wanted all of them in one call"
-    refused(bench, lambda: bench.step([1]), OutOfOrder, f"RL_step {words}")
-    refused(bench, lambda: bench.start([1]), OutOfOrder, f"RL_start {words}")
-    refused(bench, lambda: bench.episode(2, [1]), OutOfOrder, f"RL_episode {words}")
+    refused(bench, lambda: bench.step([1]), OutOfOrder, "RL_step", "slots [0, 2]")
+    refused(bench, lambda: bench.start([1]), OutOfOrder, "RL_start", "slots [0, 2]")
+    refused(bench, lambda: bench.episode(2, [1]), OutOfOrder, "RL_episode", "slots [0, 2]")
     bench.step()
 
 
@@ -305,8 +313,8 @@ MISTAKES: dict[str, Callable[[Routines], object]] = {
     "steps -1": lambda rl: rl.episode_trajectory(-1),
     "seed 'x'": lambda rl: rl.init(seed="x"),  # type: ignore[arg-type]
     "slots 0": lambda rl: rl.init(slots=0),
-    "None, wanted a dict": lambda rl: rl.env_step(None),  # type: ignore[arg-type]
-    "{3: [0.0]}, wanted a dict": lambda rl: rl.env_step({3: [0.0]}),  # type: ignore[dict-item]
+    "None": lambda rl: rl.env_step(None),  # type: ignore[arg-type]
+    "{3: [0.0]}": lambda rl: rl.env_step({3: [0.0]}),  # type: ignore[dict-item]
     "rewards = ['a']": lambda rl: rl.agent_step(["a"], {"seen": [[0, 0]]}),
     "'push' = [[1], [1, 2]]": lambda rl: rl.env_step({"push": [[1], [1, 2]]}),
 }
@@ -315,7 +323,7 @@ MISTAKES: dict[str, Callable[[Routines], object]] = {
 @pytest.mark.parametrize("got", MISTAKES)
 def test_an_argument_that_is_none_is_refused_and_the_program_goes_on(got: str) -> None:
     bench = started()
-    refused(bench, lambda: MISTAKES[got](bench), OutOfDomain, re.escape(f"got {got}"))
+    refused(bench, lambda: MISTAKES[got](bench), OutOfDomain, got)
     bench.step()
 
 
@@ -327,7 +335,7 @@ def test_an_argument_that_is_none_is_no_call(got: str) -> None:
         def _call(self, call: ExperimentCall) -> object:
             raise AssertionError(f"{call} went out")
 
-    with pytest.raises(OutOfDomain, match=re.escape(f"got {got}")):
+    with raises(OutOfDomain, got=got):
         MISTAKES[got](Silent(slots=1, seed=0))
 
 

@@ -16,6 +16,7 @@ from glue_server import EpisodeRunner
 from reglue.errors import BadArgument, OutOfOrder, SessionLost, TrainingOver, UsageError
 from reglue.gymnasium import GlueVectorEnv, make_vec
 from reglue.messages.agent import Phase
+from tests.errors import raises
 from tests.reglue.gymnasium.walks import Pad, Played, Walk, first, glue, training
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -300,21 +301,21 @@ def test_a_run_that_begins_anew_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("actions", "words"),
+    ("actions", "named"),
     [
-        (np.ones(3, np.int64), r"got shape \(3,\), wanted \(2,\): one row for each environment"),
-        (np.ones(2), "got float64, wanted integers of int64"),
-        (np.array([0, 3]), "got array\\(\\[0, 3\\]\\), wanted Discrete"),
-        ([[0], [0, 1]], "inhomogeneous"),
-        (["a", "b"], "wanted int64"),
-        (None, "wanted"),
-        ({"push": ONES}, "wanted a dict of \\['action'\\]"),
+        (np.ones(3, np.int64), ["(3,)", "(2,)"]),
+        (np.ones(2), ["float64", "int64"]),
+        (np.array([0, 3]), ["array([0, 3])", "Discrete"]),
+        ([[0], [0, 1]], []),
+        (["a", "b"], ["int64"]),
+        (None, []),
+        ({"push": ONES}, ["'push'", "['action']"]),
     ],
 )
-def test_actions_that_do_not_fit_change_nothing(actions: Any, words: str) -> None:
+def test_actions_that_do_not_fit_change_nothing(actions: Any, named: list[str]) -> None:
     with here(AutoresetMode.NEXT_STEP, 2) as envs:
         envs.reset()
-        with pytest.raises(BadArgument, match=words):
+        with raises(BadArgument, "action", *named):
             envs.step(actions)
         seen, *_ = envs.step(ONES)
         assert seen.tolist() == [[1.0, 1.0], [1.0, 1.0]]
@@ -323,12 +324,12 @@ def test_actions_that_do_not_fit_change_nothing(actions: Any, words: str) -> Non
 def test_a_number_that_is_not_finite_is_refused() -> None:
     with closing(make_vec("gymnasium:Pendulum-v1", num_envs=2)) as envs:
         envs.reset()
-        with pytest.raises(BadArgument, match="wanted finite numbers"):
+        with raises(BadArgument, "'action'", "finite"):
             envs.step(np.array([[np.nan], [0.0]], np.float32))
 
 
 def test_a_step_comes_after_a_reset() -> None:
-    with here(AutoresetMode.NEXT_STEP, 2) as envs, pytest.raises(OutOfOrder, match="reset"):
+    with here(AutoresetMode.NEXT_STEP, 2) as envs, raises(OutOfOrder, "reset()"):
         envs.step(ONES)
 
 
@@ -337,7 +338,7 @@ def test_with_autoreset_disabled_an_episode_that_is_over_has_to_be_reset() -> No
         envs.reset()
         for _ in range(4):
             envs.step(np.array([2, 1]) * 0 + 1)
-        with pytest.raises(OutOfOrder, match=r"environments \[0, 1\], whose episodes are over"):
+        with raises(OutOfOrder, "environments [0, 1]"):
             envs.step(ONES)
 
 
@@ -354,7 +355,7 @@ def test_with_autoreset_disabled_an_episode_that_is_over_has_to_be_reset() -> No
 def test_options_that_do_not_fit_are_refused(options: dict[str, Any]) -> None:
     with here(AutoresetMode.DISABLED, 2) as envs:
         envs.reset()
-        with pytest.raises(BadArgument, match="reset_mask"):
+        with raises(BadArgument, "reset_mask"):
             envs.reset(options=options)
 
 
@@ -369,10 +370,8 @@ def test_a_closed_environment_says_so() -> None:
 
 
 def test_a_session_of_other_slots_is_refused() -> None:
-    wanted = pytest.raises(UsageError, match="got a session of 2 slots, wanted 3")
-    with glue(training, 2) as played, wanted as refused:
+    with glue(training, 2) as played, raises(UsageError, "2 slots", 3, settings={"slots"}):
         joined(played, num_envs=3)
-    assert refused.value.settings == {"slots"}
 
 
 def test_a_program_that_leaves_is_heard() -> None:

@@ -38,6 +38,7 @@ from reglue.spec import TaskSpec, TensorSpec
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import session_pb2
 from reglue.wire.agent import decode_call, decode_reply, encode_call, encode_reply
+from tests.errors import raises
 from tests.reglue.wire.strategies import TOLD, WORDS, arrays_of, task_specs, turns
 
 SPEC = TaskSpec((TensorSpec("seen", "float32", (2,)),), (TensorSpec("done", "int8"),), slots=3)
@@ -149,32 +150,29 @@ def test_a_long_fault_is_cut_to_what_the_contract_allows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "named"),
     [
-        (lambda t: setattr(t, "phase", 0), "got phase 0"),
-        (lambda t: setattr(t, "phase", 9), "got phase 9"),
-        (lambda t: t.end_kinds.__setitem__(0, 7), r"got end kinds \[7\]"),
-        (lambda t: t.end_kinds.__setitem__(0, 0), r"got end kinds \[0\]"),
-        (lambda t: t.end_kinds.__setitem__(0, -1), r"got end kinds \[-1\]"),
-        (lambda t: t.end_slots.__setitem__(0, 3), "got slot 3, wanted 0 to 2"),
-        (lambda t: t.step_slots.__setitem__(0, 2**32 - 1), "got slot 4294967295"),
-        (lambda t: t.start_slots.__setitem__(0, 3), "got slot 3"),
-        (lambda t: t.end_kinds.append(1), "one a slot"),
-        (lambda t: t.step_flags.append(0), "one a slot"),
-        (lambda t: t.start_seeds.pop(), "one a slot"),
-        (lambda t: setattr(t, "rewards", bytes(15)), "got 15 bytes of 'rewards', wanted 16"),
-        (
-            lambda t: setattr(t, "rewards", bytes(24)),
-            "got 24 bytes of 'rewards', 3 rows, wanted 16",
-        ),
-        (lambda t: setattr(t, "rewards", b""), "got 0 bytes of 'rewards', 0 rows, wanted 16"),
-        (lambda t: t.observations.__setitem__(0, bytes(23)), "got 23 bytes of 'seen'"),
-        (lambda t: t.observations.append(b""), "got 2 tensors, wanted 1"),
-        (lambda t: t.observations.pop(), "got 0 tensors, wanted 1"),
+        (lambda t: setattr(t, "phase", 0), "phase 0"),
+        (lambda t: setattr(t, "phase", 9), "phase 9"),
+        (lambda t: t.end_kinds.__setitem__(0, 7), "end kinds [7]"),
+        (lambda t: t.end_kinds.__setitem__(0, 0), "end kinds [0]"),
+        (lambda t: t.end_kinds.__setitem__(0, -1), "end kinds [-1]"),
+        (lambda t: t.end_slots.__setitem__(0, 3), "slot 3"),
+        (lambda t: t.step_slots.__setitem__(0, 2**32 - 1), "slot 4294967295"),
+        (lambda t: t.start_slots.__setitem__(0, 3), "slot 3"),
+        (lambda t: t.end_kinds.append(1), "2 entries"),
+        (lambda t: t.step_flags.append(0), "2 entries"),
+        (lambda t: t.start_seeds.pop(), "0 entries"),
+        (lambda t: setattr(t, "rewards", bytes(15)), "15 bytes of 'rewards'"),
+        (lambda t: setattr(t, "rewards", bytes(24)), "24 bytes of 'rewards', 3 rows"),
+        (lambda t: setattr(t, "rewards", b""), "0 bytes of 'rewards', 0 rows"),
+        (lambda t: t.observations.__setitem__(0, bytes(23)), "23 bytes of 'seen'"),
+        (lambda t: t.observations.append(b""), "2 tensors"),
+        (lambda t: t.observations.pop(), "0 tensors"),
     ],
 )
-def test_a_malformed_turn_is_refused(change: Callable[[pb.Turn], None], words: str) -> None:
-    with pytest.raises(BadReply, match=words):
+def test_a_malformed_turn_is_refused(change: Callable[[pb.Turn], None], named: str) -> None:
+    with raises(BadReply, named):
         decode_call(turn(change), SPEC)
 
 

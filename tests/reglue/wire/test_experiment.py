@@ -68,6 +68,7 @@ from reglue.wire.experiment import (
     encode_experiment_call,
     encode_failure,
 )
+from tests.errors import raises
 from tests.reglue.wire.bits import bits
 from tests.reglue.wire.strategies import WORDS, arrays_of, task_specs
 
@@ -204,37 +205,39 @@ STEP = RLAgentStep((0, 2), np.zeros(2), {"seen": np.zeros((2, 2), np.float32)})
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "got"),
     [
-        (lambda call: setattr(call.agent_step, "rewards", bytes(8)), "8 bytes of 'rewards'"),
+        (
+            lambda call: setattr(call.agent_step, "rewards", bytes(8)),
+            "8 bytes of 'rewards', 1 rows",
+        ),
         (lambda call: call.agent_step.observations.pop(), "0 tensors"),
-        (lambda call: call.agent_step.slots.pop(), "16 bytes of 'rewards'"),
-        (lambda call: call.agent_step.ClearField("slots"), "of no slots"),
+        (lambda call: call.agent_step.slots.pop(), "16 bytes of 'rewards', 2 rows"),
+        (lambda call: call.agent_step.ClearField("slots"), "agent_step of no slots"),
         (lambda call: call.ClearField("agent_step"), "an unknown call"),
     ],
 )
-def test_a_half_step_that_does_not_fit_is_refused(change: Any, words: str) -> None:
+def test_a_half_step_that_does_not_fit_is_refused(change: Any, got: str) -> None:
     message = encode_experiment_call(1, STEP, SPEC)
     change(message)
-    with pytest.raises(BadReply, match=words):
+    with raises(BadReply, got=got):
         decode_experiment_call(message, SPEC)
 
 
 def test_a_half_step_before_init_is_out_of_order() -> None:
-    with pytest.raises(BadReply, match="RL_init first") as error:
+    with raises(BadReply, "RL_init", code="OUT_OF_ORDER"):
         decode_experiment_call(encode_experiment_call(1, STEP, SPEC), None)
-    assert error.value.code == "OUT_OF_ORDER"
 
 
 def test_arrays_of_other_names_are_not_sent() -> None:
     """The glue then says how many tensors it wanted."""
     wrong = RLEnvStep((0,), {"gone": np.zeros(1)})
-    with pytest.raises(BadReply, match="0 tensors"):
+    with raises(BadReply, got="0 tensors"):
         travelled(wrong, SPEC)
 
 
 def test_the_answer_to_another_routine_is_refused() -> None:
-    with pytest.raises(BadReply, match="got RoutineDone, wanted Started"):
+    with raises(BadReply, got="RoutineDone", wanted="Started"):
         answered(RoutineDone(), RLStart(), SPEC)
 
 
@@ -248,5 +251,5 @@ def test_a_refusal_keeps_its_code() -> None:
 
 
 def test_an_unknown_reply_is_refused() -> None:
-    with pytest.raises(BadReply, match="an unknown reply"):
+    with raises(BadReply, got="an unknown reply"):
         decode_answer(pb.ExperimentReply(seq=1), Cleanup(), SPEC)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -242,34 +241,6 @@ def test_a_file_of_one_s_own_is_played_as_it_says_and_its_first_frames_are_shown
         assert page.count(f'alt="{caption}"') == 2
     result = read_result(tmp_path / "out" / "still")
     assert (result.benchmark, result.slots, len(rows(result))) == ("games", 2, 2)
-
-
-@pytest.mark.parametrize(
-    ("benchmark", "words"),
-    [
-        ('name = "MT10"\nruns = 3', "runs belongs to online .*which takes num_episodes"),
-        ('name = "online:cart-pole"\nsteps = 3\nepisodes = 2', "got episodes and steps"),
-    ],
-)
-def test_a_key_that_does_not_fit_is_told_as_the_file_s(
-    tmp_path: Path, benchmark: str, words: str
-) -> None:
-    path = write(tmp_path, agent("seeded"), STILL, benchmark=f"[benchmark]\n{benchmark}\n")
-    done = run(path)
-    assert done.returncode == 2
-    assert re.search(rf"bakeoff\.toml: \[benchmark\]: {words}", done.stderr)
-
-
-def test_a_flag_that_does_not_fit_is_told_as_the_flag(tmp_path: Path) -> None:
-    done = run(write(tmp_path, agent("seeded"), STILL), "--processes", "2")
-    assert done.returncode == 2
-    assert "[benchmark]: got --processes 2, wanted 1: one agent" in done.stderr
-
-
-def test_resume_names_the_folder(tmp_path: Path) -> None:
-    done = run(write(tmp_path, agent("seeded"), STILL), "--resume", str(tmp_path))
-    assert done.returncode == 2
-    assert "omit --out" in done.stderr
 
 
 def run(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

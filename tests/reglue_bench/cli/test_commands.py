@@ -113,14 +113,6 @@ def test_a_folder_that_holds_a_run_is_left_as_it_is(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "result.json").read_bytes() == before
 
 
-def test_resuming_with_another_seed_names_the_difference(tmp_path: Path) -> None:
-    folder = str(tmp_path / "run")
-    assert reglue("bench", *REACH, *EXPERT, "--out", folder).returncode == 0
-    done = reglue("bench", "--resume", folder, "--seed", "5")
-    assert done.returncode == 2
-    assert "seed: 0 before, 5 now" in done.stderr
-
-
 def test_resuming_a_finished_run_says_its_score_again(tmp_path: Path) -> None:
     folder = str(tmp_path / "run")
     assert reglue("bench", *REACH, *EXPERT, "--out", folder).returncode == 0

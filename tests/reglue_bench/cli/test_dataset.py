@@ -90,27 +90,6 @@ def test_a_replay_that_differs_says_where(run: Path, say: Say, tmp_path: Path) -
     assert "5 of 6 episodes are equal to the bit" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["export", "RUN"], "wanted PATH, or --id"),
-        (["export", "RUN", "RUN"], "exists already"),
-        (["export", "RUN", "new", "--id", "no version"], "got --id 'no version'"),
-        (["export", "RUN", "new", "--task", "gridword"], "did you mean gridworld"),
-        (["export", "NONE", "new"], "no such folder"),
-        (["info", "NONE"], "no such folder"),
-        (["replay", "NONE"], "wanted the folder of a run that was recorded"),
-    ],
-)
-def test_wrong_usage_is_told(
-    run: Path, say: Say, tmp_path: Path, words: list[str], told: str
-) -> None:
-    paths = {"RUN": str(run), "NONE": str(tmp_path / "none"), "new": str(tmp_path / "new")}
-    done = say("dataset", *(paths.get(word, word) for word in words))
-    assert (done.returncode, told in done.stderr) == (2, True), done.stderr
-    assert not (tmp_path / "new").exists()
-
-
 def test_what_is_filtered_needs_the_organisers_fields(run: Path, say: Say, tmp_path: Path) -> None:
     say("dataset", "export", str(run), str(tmp_path / "public"), "--without-organiser")
     done = say("dataset", "export", str(tmp_path / "public"), str(tmp_path / "b"), "--successful")

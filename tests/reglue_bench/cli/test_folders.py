@@ -7,7 +7,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -17,7 +16,6 @@ import sqlalchemy as sa
 from reglue.errors import StorageFailed, UsageError
 from reglue_bench.cli.bench import main as bench
 from reglue_bench.cli.report import main as report
-from reglue_bench.cli.watch import main as watch
 from reglue_bench.results.read_run import read_run
 from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.ledger import Ledger, LedgerReader, Totals, Try, storage
@@ -29,69 +27,6 @@ from tests.reglue_bench.runs.ledger.test_ledger import outcome
 from tests.reglue_bench.toys import corridor_plan, play
 
 pytestmark = pytest.mark.slow
-
-COMMANDS: dict[str, Callable[[Path], None]] = {
-    "resume": lambda folder: bench(["--resume", str(folder)]),
-    "report": lambda folder: report([str(folder)]),
-    "watch": lambda folder: watch([str(folder), "--episode", "0"]),
-}
-
-
-@pytest.fixture(params=COMMANDS)
-def command(
-    request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
-) -> Callable[[Path], tuple[int, str, str]]:
-    """Runs it on a folder: its exit code, and what it says on stdout and stderr."""
-
-    def run(folder: Path) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as left:
-            COMMANDS[request.param](folder)
-        told = capsys.readouterr()
-        return int(str(left.value.code)), told.out, told.err
-
-    return run
-
-
-def empty(folder: Path) -> None:
-    (folder / LEDGER).touch()
-
-
-def text(folder: Path) -> None:
-    (folder / LEDGER).write_text("This is no ledger.\n" * 100)
-
-
-def file(folder: Path) -> None:
-    folder.rmdir()
-    folder.touch()
-
-
-def directory(folder: Path) -> None:
-    (folder / LEDGER).mkdir()
-
-
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda _: None, "no run"),
-        (shutil.rmtree, "no such folder"),
-        (empty, "before it began"),
-        (text, "is not a ledger"),
-        (directory, "is a folder"),
-        (file, "wanted a run's folder"),
-    ],
-)
-def test_what_is_no_run_is_told_in_a_line(
-    tmp_path: Path,
-    command: Callable[[Path], tuple[int, str, str]],
-    make: Callable[[Path], None],
-    words: str,
-) -> None:
-    folder = tmp_path / "run"
-    folder.mkdir()
-    make(folder)
-    code, _, err = command(folder)
-    assert (code, len(err.splitlines())) == (2, 1)
-    assert words in err
 
 
 def going_on(folder: Path) -> Ledger:

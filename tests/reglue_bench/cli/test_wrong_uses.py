@@ -1,90 +1,189 @@
-"""Wrong uses of the commands: the exit code, the setting that is named, got and wanted."""
+"""Wrong uses of the commands: each leaves with 2, changes nothing and says why.
+
+`wrong_uses.txt` has the commands and all of what they say, for people to read.
+`python -m tests.reglue_bench.cli.test_wrong_uses` writes their messages anew: to add a wrong use,
+write its line `$ reglue …` there first.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import io
+import re
 import shlex
+import shutil
+import signal
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.reglue_bench.cli.conftest import Say
+from reglue.__main__ import main
+from reglue_bench.run_folder import LEDGER
+from tests.reglue import joining
+from tests.reglue_bench import bakeoffs
+from tests.reglue_bench.agents import Seeded
+from tests.reglue_bench.toys import corridor_plan, play
 
-WRONG_USES = [
-    # A command, then what it names: a flag or an argument, what it got and what it wanted.
-    ("bench MT11 --agent random", "benchmark", "MT11", "did you mean MT10"),
-    ("bench MT1:reech-v3 --agent random", "task", "reech-v3", "did you mean reach-v3"),
-    ("bench online:mountain-cart --agent random", "", "mountain-cart", "did you mean mountain-car"),
-    ("bench CartPole-v1 --agent random", "", "CartPole-v1", "online:gymnasium:CartPole-v1"),
-    ("bench online:CartPole-v1 --agent random", "", "", "did you mean gymnasium:CartPole-v1"),
-    ("bench reach-v3 --agent random", "", "", "did you mean the environment MT1:reach-v3"),
-    ("bench MT10", "--agent", "no agent", "--agent NAME"),
-    ("bench --agent random", "", "no benchmark", "--resume FOLDER"),
-    ("bench MT10 --agent random --agent-cmd true", "--agent-cmd", "", "not both"),
-    ("bench MT1:reach-v3 --agent exprt", "", "exprt", "did you mean expert"),
-    ("bench MT1:reach-v3 --agent nothing.py:Nobody", "", "no file nothing.py", ""),
-    ("bench MT1:reach-v3 --agent random --agent-arg x", "--agent-arg", "'x'", "wanted key=value"),
-    ("bench MT1:reach-v3 --agent-cmd /no/such/program", "", "/no/such", "cannot be started"),
-    ("bench MT1:reach-v3 --agent-cmd \"'open\"", "--agent-cmd", "'open", ""),
-    ("bench MT1:reach-v3 --agent random --num-evals 2", "--num-evals", "meta-learning", "--num-ep"),
-    ("bench MT1:reach-v3 --agent random --slots 0", "--slots", "got 0", "greater than or equal"),
-    ("bench ML1:reach-v3 --agent random --slots 3", "--slots 3", "", "--meta-batch-size 3"),
-    ("bench MT1:reach-v3 --agent random --episode-horizon 501", "", "501", "wanted 1 to 500"),
-    ("bench MT1:reach-v3 --agent random --split test", "split", "test", "wanted train"),
-    ("bench MT1:reach-v3 --agent random --step-timeout 0", "--step-timeout", "got 0.0", "than 0"),
-    ("bench MT1:reach-v3 --agent wait --listen nowhere", "nowhere", "", "wanted host:port"),
-    ("bench MT1:reach-v3 --agent wait --sandbox user", "--sandbox", "user", "must isolate it"),
-    ("bench MT1:reach-v3 --agent random --retry-faults", "--retry-faults", "", "with --resume"),
-    ("bench MT1:reach-v3 --agent random --at-once 2", "--at-once", "", "--training-seeds N"),
-    ("bench MT1:reach-v3 --agent random --training-seeds 2", "--training-seeds", "2", "--train-st"),
-    ("bench MT1:reach-v3 --agent random --training-seeds 1", "--training-seeds", "'1'", "2"),
-    ("bench MT1:reach-v3 --agent random --eval-every 9", "--eval-every", "", "--train-steps"),
-    ("bench MT1:reach-v3 --agent random --train-steps 1.5", "--train-steps", "'1.5'", "integer"),
-    ("bench MT1:reach-v3 --agent random --engine rays", "--engine", "rays", "ray://HOST:PORT"),
-    ("bench MT1:reach-v3 --agent random --secret x", "--secret", "got 1 characters", "or more"),
-    ("bench MT1:reach-v3 --agent random --out /dev/null/x", "/dev/null/x", "", "cannot be made"),
-    ("bench --resume nowhere", "no such folder", "nowhere", ""),
-    ("bench --resume nowhere --out x", "--resume", "", "omit --out"),
-    ("bench MT10 --no-such-flag", "--no-such-flag", "", ""),
-    ("bench online:grid --agent random --environment-arg x", "--environment-arg", "'x'", "key=v"),
-    ("bench online:access-control --agent random --episodes 3", "", "continuing", "give --steps N"),
-    ("try MT1:reach-v3", "--agent", "no agent", "--agent-cmd PROGRAM"),
-    ("try online:wait --agent random", "", "online:wait", "online:file.py:Class"),
-    ("benchmarks --describe", "--describe", "", "give its name"),
-    ("benchmarks MT11 --describe", "", "there is no benchmark 'MT11'", "did you mean MT10"),
-    ("benchmarks online:wait --describe", "", "waits for an environment to connect", ""),
-    ("benchmarks multi-task:access-control --describe", "", "is a continuing task", "--steps N"),
-    ("cache burn", "", "'burn'", "'clear'"),
-    ("report .", "", "neither a ledger nor a result.json", ""),
-    ("dataset export .", "", "got no place to write to", "wanted PATH, or --id NAME-v0"),
-    ("bakeoff none.toml", "none.toml", "No such file", ""),
-    ("kit cobol x", "", "'cobol'", "'julia'"),
-    ("glue --runs x", "--runs", "got 'x'", "wanted a valid integer"),
-    ("glue --runs -1", "--runs", "got -1", "wanted a number greater than or equal to 0"),
-    ("glue --step-timeout 0", "--step-timeout", "got 0.0", "wanted a number greater than 0"),
-    ("glue --bank -0.5", "--bank", "got -0.5", "wanted a number greater than or equal to 0"),
-    ("glue --transport tcp", "--transport", "'tcp' is not one of", "'auto', 'grpc', 'unix'"),
-    ("glue --run-ports x", "--run-ports", "got --run-ports x", "wanted FIRST-LAST"),
-    ("glue --run-processes --runs 1", "--runs", "", "omit --run-ports and --run-processes"),
-    ("glue --run-processes --reflection", "--reflection", "", "omit --run-ports and --run-proc"),
-    ("glue --listen 0.0.0.0:0", "--listen 0.0.0.0", "without TLS", "--insecure"),
-    ("glue --tls-cert x.pem", "--tls-key", "", "go together"),
-    ("glue --secret x", "--secret", "got 1 characters", "or more"),
-    ("conformance nobody", "", "'nobody'", "'agent'"),
-    ("conformance agent --only nothing", "", "no check is called 'nothing'", ""),
-    ("conformance agent --cmd /nowhere/at-all", "", "/nowhere/at-all", "cannot be started"),
-    ("conformance agent --listen nowhere", "--listen", "nowhere", "host:port"),
-    ("conformance agent --listen 127.0.0.1:99999", "--listen", "127.0.0.1:99999", "host:port"),
-]  # fmt: skip
+PAGE = Path(__file__).with_name("wrong_uses.txt")
 
 
-@pytest.mark.parametrize(("command", "named", "got", "wanted"), WRONG_USES)
-def test_a_wrong_use_leaves_with_2_and_names_what_is_wrong(
-    say: Say, tmp_path: Path, command: str, named: str, got: str, wanted: str
+def empty_folder(_: Path) -> None:
+    """Nothing is there."""
+
+
+def agents_and_environments(folder: Path) -> None:
+    (folder / "agents.py").write_text(joining.AGENTS)
+    (folder / "environments.py").write_text(joining.ENVIRONMENTS)
+
+
+def a_run(folder: Path) -> None:
+    play(folder / "run", corridor_plan(), Seeded())
+
+
+def a_recorded_run(folder: Path) -> None:
+    asked = "online:gridworld --agent random --runs 1 --episodes 2 --episode-limit 20 --workers 0"
+    run(f"reglue bench {asked} --record --out run", folder)
+
+
+def no_run(folder: Path) -> None:
+    (folder / "run").mkdir()
+
+
+def an_empty_ledger(folder: Path) -> None:
+    no_run(folder)
+    (folder / "run" / LEDGER).touch()
+
+
+def a_text_as_ledger(folder: Path) -> None:
+    no_run(folder)
+    (folder / "run" / LEDGER).write_text("This is no ledger.\n" * 100)
+
+
+def a_folder_as_ledger(folder: Path) -> None:
+    (folder / "run" / LEDGER).mkdir(parents=True)
+
+
+def a_file_as_run(folder: Path) -> None:
+    (folder / "run").touch()
+
+
+def bakeoff_files(folder: Path) -> None:
+    agents = [bakeoffs.agent("seeded"), '[agents.still]\nagent = "constant"\n']
+    for name, benchmark in (
+        ("bakeoff", bakeoffs.BENCHMARK),
+        ("runs", '[benchmark]\nname = "MT10"\nruns = 3\n'),
+        ("steps", '[benchmark]\nname = "online:cart-pole"\nsteps = 3\nepisodes = 2\n'),
+    ):
+        (folder / f"{name}.toml").write_text("\n".join([benchmark, *agents]), "utf-8")
+
+
+def a_competition(folder: Path) -> None:
+    run("reglue competition init my-comp --title Treasures", folder)
+    run("reglue competition team add my-comp 'Team A'", folder)
+
+
+def a_competition_with_an_open_phase(folder: Path) -> None:
+    a_competition(folder)
+    run("reglue competition open my-comp practice", folder)
+
+
+FOLDERS: dict[str, Callable[[Path], None]] = {
+    each.__name__.replace("_", " "): each
+    for each in (
+        empty_folder,
+        agents_and_environments,
+        a_run,
+        a_recorded_run,
+        no_run,
+        an_empty_ledger,
+        a_text_as_ledger,
+        a_folder_as_ledger,
+        a_file_as_run,
+        bakeoff_files,
+        a_competition,
+        a_competition_with_an_open_phase,
+    )
+}
+"""What is there when a command runs, by its heading on the page."""
+
+
+def wrong_uses() -> dict[tuple[str, str], str]:
+    """The page: what a command says, by what is there and the command."""
+    uses, there = {}, ""
+    for block in PAGE.read_text("utf-8").split("\n\n"):
+        first, _, message = block.strip().partition("\n")
+        if first.startswith("# "):
+            there = first.removeprefix("# ")
+        else:
+            uses[there, first.removeprefix("$ ")] = message
+    return uses
+
+
+def run(command: str, folder: Path) -> tuple[int, str]:
+    """The exit code of a command in `folder`, and what it says on stderr, of paths in `folder`."""
+    stderr, before = io.StringIO(), signal.getsignal(signal.SIGTERM)
+    with (
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(stderr),
+    ):
+        try:
+            code = main(shlex.split(command)[1:])
+        except SystemExit as left:
+            code = int(str(left.code))
+        finally:
+            signal.signal(signal.SIGTERM, before)
+    return code, stderr.getvalue().replace(f"{folder}/", "")
+
+
+def message(stderr: str) -> str:
+    """The message without the usage that some commands print first, nor the box around it."""
+    if "╭" in stderr:
+        box = stderr.partition("╮\n")[2].partition("╰")[0]
+        return " ".join(box.replace("│", " ").split())
+    lines = stderr.splitlines()
+    return lines[-1] if stderr.startswith("usage:") else "\n".join(lines)
+
+
+def entries(folder: Path) -> list[Path]:
+    """All but locks, and the folder in which each run has its own."""
+    return sorted(p for p in folder.rglob("*") if p.name not in {"lock", "server.lock", "runs"})
+
+
+@pytest.mark.parametrize(("there", "command"), wrong_uses())
+def test_a_wrong_use_leaves_with_2_says_why_and_changes_nothing(
+    tmp_path: Path, there: str, command: str
 ) -> None:
-    done = say(*shlex.split(command), folder=tmp_path)
-    assert done.returncode == 2
-    error = " ".join(done.stderr.replace("│", " ").split())
-    for fact in (named, got, wanted):
-        assert fact in error
-    assert "Traceback" not in error
-    assert not [each for each in tmp_path.rglob("*") if each.is_file()]
+    FOLDERS[there](tmp_path)
+    before = entries(tmp_path)
+    code, stderr = run(command, tmp_path)
+    assert (code, message(stderr)) == (2, wrong_uses()[there, command])
+    assert len(message(stderr).splitlines()) == 1
+    assert entries(tmp_path) == before
+
+
+def test_a_message_names_what_is_wrong_or_what_to_give() -> None:
+    for (_, command), said in wrong_uses().items():
+        told = re.sub(r"^reglue[ \w]*: ", "", said)
+        words = re.split(r"[\s:,/]+", command)[1:]
+        assert "--" in told or "give" in told or any(word in told for word in words), said
+
+
+def rewritten() -> str:
+    """The page with what the commands say now."""
+    blocks, before = [], ""
+    for there, command in wrong_uses():
+        if there != before:
+            blocks.append(f"# {there}")
+        folder = Path(tempfile.mkdtemp())
+        FOLDERS[there](folder)
+        blocks.append(f"$ {command}\n{message(run(command, folder)[1])}")
+        shutil.rmtree(folder)
+        before = there
+    return "\n\n".join(blocks) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(rewritten(), "utf-8")

@@ -23,8 +23,3 @@ def test_a_certificate_is_shown_and_renewed(folder: Path, say: Say) -> None:
     with CompetitionFolder.read(folder).store() as store:
         kinds = [event.kind for event in store.events()]
     assert {"certificate renewed", "authority made anew"} <= {*kinds}
-
-
-def test_a_certificate_is_renewed_or_its_authority_made_anew(folder: Path, say: Say) -> None:
-    done = say("competition", "certificate", str(folder), "--renew", "--new-authority")
-    assert (done.returncode, "not both" in done.stderr) == (2, True)

@@ -3,8 +3,6 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-import pytest
-
 from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.store import Organiser
 from tests.reglue_competition.cli.conftest import Say
@@ -24,22 +22,6 @@ def test_a_new_competition_is_the_owners_alone_and_can_be_served(say: Say, tmp_p
         assert isinstance(store.bearer(done.stdout.split()[-1]), Organiser)
     assert say("competition", "check", str(made)).returncode == 0
     assert say("competition", "open", str(made), "practice").returncode == 0
-
-
-def test_a_folder_that_holds_something_is_left_alone(say: Say, tmp_path: Path) -> None:
-    (tmp_path / "mine").write_text("x")
-    done = say("competition", "init", str(tmp_path))
-    assert (done.returncode, "is not empty" in done.stderr) == (2, True)
-    assert [each.name for each in tmp_path.iterdir()] == ["mine"]
-
-
-@pytest.mark.parametrize("name", ["My comp", "gridworld", "ä", "1st", "a.b"])
-def test_a_name_that_cannot_name_an_environment_leaves_nothing(
-    say: Say, tmp_path: Path, name: str
-) -> None:
-    done = say("competition", "init", str(tmp_path / name))
-    assert (done.returncode, "got the name" in done.stderr) == (2, True)
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_competition_on_postgresql_is_alone_in_its_database(
@@ -77,13 +59,6 @@ def test_what_is_played_may_be_drawn_before(folder: Path, say: Say) -> None:
     assert "evaluate:mountain-car: 1 tasks, 1 goals" in done.stdout
 
 
-def test_a_package_that_is_not_installed_is_named(folder: Path, say: Say) -> None:
-    done = say("competition", "open", str(folder), "public")
-    assert done.returncode == 2
-    assert "phase public: " in done.stderr
-    assert "pip install -e" in done.stderr.replace("\n", " ")
-
-
 def test_tasks_are_admitted_before_anybody_plays_them(folder: Path, say: Say) -> None:
     file = folder / "competition.toml"
     text = file.read_text().partition('[[phases]]\nname = "public"')[0]
@@ -107,11 +82,6 @@ def test_a_starter_kit_is_written_for_teams(folder: Path, say: Say, tmp_path: Pa
     done = say("competition", "kit", str(folder), str(tmp_path / "kit"))
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "kit/README.md").read_text().startswith("# Treasures: starter kit\n")
-
-
-def test_no_competition_is_told(say: Say, tmp_path: Path) -> None:
-    done = say("competition", "status", str(tmp_path))
-    assert (done.returncode, "holds no competition" in done.stderr) == (2, True)
 
 
 def test_a_database_that_is_up_to_date_is_migrated_at_any_time(folder: Path, say: Say) -> None:

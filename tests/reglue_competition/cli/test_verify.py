@@ -121,18 +121,3 @@ def test_a_score_that_does_not_stand(say: Say, played: Played, tmp_path: Path) -
     assert "DOES NOT STAND: the signature is not" in done.stdout
     told = json.loads(say("verify", str(path), "--workers", "0", "--json").stdout)
     assert not told["stands"]
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ([], "got no file, wanted a transcript"),
-        (["none.reglue"], "cannot be read"),
-        (["FILE", "--key", "3f0a"], "wanted 64 hexadecimal digits"),
-        (["FILE", "--plan", "reveal.json"], "go together"),
-        (["FILE", "--commitment", "00"], "go together"),
-    ],
-)
-def test_wrong_usage_is_told(say: Say, played: Played, words: list[str], told: str) -> None:
-    done = say("verify", *(str(played.transcript) if word == "FILE" else word for word in words))
-    assert (done.returncode, told in done.stderr) == (2, True), done.stderr

@@ -1,0 +1,34 @@
+"""Errors by their facts, which a better sentence does not change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+import pytest
+
+E = TypeVar("E", bound=Exception)
+
+
+@contextmanager
+def raises(kind: type[E], *named: object, **facts: object) -> Iterator[pytest.ExceptionInfo[E]]:
+    """The block raises an error of this very class.
+
+    `facts` are attributes of the error, such as `code`, `got`, `wanted`, `settings` and `path`.
+    `named` are names and values in its message, whatever the sentence around them: each stands
+    there as a word of its own.
+    """
+    with pytest.raises(kind) as error:
+        yield error
+    raised = error.value
+    assert type(raised) is kind, f"got {raised!r}, wanted a {kind.__name__}"
+    got = {name: getattr(raised, name) for name in facts}
+    assert got == facts, f"got {got}, wanted {facts}"
+    missing = [each for each in named if not is_named(each, str(raised))]
+    assert not missing, f"got {raised}, wanted it to name {missing}"
+
+
+def is_named(what: object, message: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(str(what))}(?!\w)", message) is not None
