@@ -1,7 +1,7 @@
 """Where the units of a plan are carried out: in this process, or in processes of their own."""
 
 from reglue_bench.engines.dealing import DealingEngine
-from reglue_bench.engines.engine import Engine, HereEngine
+from reglue_bench.engines.engine import Engine, LocalEngine
 from reglue_bench.engines.players import LocalPlayers, Players
 from reglue_bench.engines.ray import RayPlayers
 from reglue_bench.engines.shard import FromShard, ShardSettings
@@ -10,7 +10,7 @@ __all__ = [
     "DealingEngine",
     "Engine",
     "FromShard",
-    "HereEngine",
+    "LocalEngine",
     "LocalPlayers",
     "Players",
     "RayPlayers",

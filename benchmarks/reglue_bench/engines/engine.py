@@ -1,4 +1,4 @@
-"""What an engine is: it plays what is left of a plan. `HereEngine` plays it in this process."""
+"""What an engine is: it plays what is left of a plan. `LocalEngine` plays it in this process."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Engine(ABC):
         """End the agents, telling them the reason, and the environments."""
 
 
-class HereEngine(Engine):
+class LocalEngine(Engine):
     """Plays everything with the agents of one pool, one after another, in this process."""
 
     def __init__(self, procedure: Procedure, order: MakeOrder, pool: AgentPool) -> None:

@@ -20,7 +20,7 @@ from reglue_bench.results.result import (
     read_result,
 )
 from reglue_bench.results.scoring import result_of
-from reglue_bench.results.success import Played
+from reglue_bench.results.success import ScoreInputs
 from reglue_bench.run_folder import LEDGER, OBSERVED
 from reglue_bench.runs.ledger import (
     AGENT_NAME,
@@ -67,7 +67,7 @@ def score_of(ledger: LedgerReader) -> Result:
     about = ledger.about
     plan = Plan.from_json(about["plan"])
     settings = Settings.model_validate_json(about["settings"])
-    played = Played(
+    played = ScoreInputs(
         plan,
         ledger.rows,
         ledger.rewards,
@@ -80,13 +80,15 @@ def score_of(ledger: LedgerReader) -> Result:
         },
         fresh=_fresh(settings),
     )
-    where = {"machines": _machines(about), "environments_on": _named(about, ENVIRONMENTS)}
-    events = [Event(what=what, count=int(about[EVENT + what])) for what in _named(about, EVENT)]
+    where = {"machines": _machines(about), "environments_on": _entries_of(about, ENVIRONMENTS)}
+    events = [
+        Event(what=what, count=int(about[EVENT + what])) for what in _entries_of(about, EVENT)
+    ]
     result = result_of(played).with_episodes(Episodes(ledger.folder))
     result = result.model_copy(update={**where, "events": events})
     if repeats := about.get(REPEATS):
-        found = tuple(map(Repeat.model_validate, json.loads(repeats)))
-        result = result.model_copy(update={"repeats": found})
+        parsed = tuple(map(Repeat.model_validate, json.loads(repeats)))
+        result = result.model_copy(update={"repeats": parsed})
     if settings.record or (ledger.folder / OBSERVED).is_file():
         episodes, lost = counted(ledger)
         recorded = Recorded(episodes=episodes, lost=lost)
@@ -99,25 +101,25 @@ def score_of(ledger: LedgerReader) -> Result:
 
 def _machines(about: Mapping[str, str]) -> list[str]:
     """Where agents played: entries say `agent 3: NAME, PROCESSOR`."""
-    return sorted({each.partition(": ")[2] for each in _named(about, MACHINE)})
+    return sorted({each.partition(": ")[2] for each in _entries_of(about, MACHINE)})
 
 
-def _named(about: Mapping[str, str], kind: str) -> list[str]:
+def _entries_of(about: Mapping[str, str], kind: str) -> list[str]:
     """What the names of entries of a kind say."""
     return sorted(name.removeprefix(kind) for name in about if name.startswith(kind))
 
 
 def _identity(about: Mapping[str, str], settings: Settings) -> AgentIdentity:
     name = about.get(AGENT_NAME, "nobody")
-    found = [each for each in get_args(Isolation) if ISOLATION + each in about]
-    if AGENT_NAME not in about and found == ["remote"]:  # one was waited for, and did not come
-        found = []
+    isolations = [each for each in get_args(Isolation) if ISOLATION + each in about]
+    if AGENT_NAME not in about and isolations == ["remote"]:  # one was waited for, and did not come
+        isolations = []
     return AgentIdentity(
         name=name,
         label=settings.label or name,
         checkpoint_sha256=about.get("agent checkpoint"),
         training_seed=settings.training_seed,
-        isolation=next(iter(found), None),
+        isolation=next(iter(isolations), None),
     )
 
 

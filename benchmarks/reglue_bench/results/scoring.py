@@ -9,9 +9,9 @@ from typing import Any
 from env_adapters.registry import Registry
 from reglue_bench.procedures import procedure_of
 from reglue_bench.results.result import Result
-from reglue_bench.results.success import Played
+from reglue_bench.results.success import ScoreInputs
 
-SCORINGS: Registry[Callable[[Any, Played], Result]] = Registry(
+SCORINGS: Registry[Callable[[Any, ScoreInputs], Result]] = Registry(
     "scoring",
     "reglue.scorings",
     {
@@ -25,7 +25,7 @@ SCORINGS: Registry[Callable[[Any, Played], Result]] = Registry(
 """Each takes the procedure and what was played."""
 
 
-def result_of(played: Played) -> Result:
+def result_of(played: ScoreInputs) -> Result:
     """The result of a run so far."""
     procedure = procedure_of(played.plan)
     return SCORINGS[procedure.scored_by](procedure, played)
