@@ -86,8 +86,12 @@ def evaluate(
     check_guarded("an evaluation")
     if agent is None and not options.get("agent_cmd"):
         raise UsageError("got agent None, wanted an agent object, its name, or agent_cmd=")
-    named = {"agent": agent} if isinstance(agent, str) else {}
-    if not named and agent is not None and (options.get("agent_cmd") or options.get("agent_args")):
+    agent_option = {"agent": agent} if isinstance(agent, str) else {}
+    if (
+        not agent_option
+        and agent is not None
+        and (options.get("agent_cmd") or options.get("agent_args"))
+    ):
         raise UsageError(
             "got an agent object with agent_cmd or agent_args, wanted the object "
             "alone: they are for agents that Reglue starts"
@@ -97,17 +101,19 @@ def evaluate(
     watcher = watcher or NullObserver()
     there = None if isinstance(agent, str) else agent
     if not isinstance(benchmark, str):
-        with opened(benchmark, {**named, **options}) as held:
-            request = Request(held.settings, held.plan, agent=there, environment=held.calls)
-            result = _played(
+        with opened(benchmark, {**agent_option, **options}) as open_object:
+            request = Request(
+                open_object.settings, open_object.plan, agent=there, environment=open_object.calls
+            )
+            result = _play(
                 out,
                 lambda folder: start(folder, request, watcher),
                 (lambda _ledger: request) if resume else None,
                 watcher,
             )
     else:
-        settings = read_settings(benchmark=benchmark, **named, **options)
-        result = _played(
+        settings = read_settings(benchmark=benchmark, **agent_option, **options)
+        result = _play(
             out,
             lambda folder: plan_and_start(folder, settings, watcher, agent=there),
             (lambda ledger: Request(settings, _plan_again(ledger, settings, watcher), agent=there))
@@ -138,18 +144,18 @@ def check_faults(result: Result, *, advice: str = "raise_faults=False returns th
         first = next(row for row in result.episodes if row.status in _RAISED)
         status, cause = first.status, first.detail
         count = sum(fault.count for fault in result.faults if fault.status == status)
-        said = f"{count} × {status}"
+        summary = f"{count} × {status}"
     elif ending is not None and ending.status in _RAISED:  # it failed between episodes
-        said, status, cause = ending.status, ending.status, ending.what
+        summary, status, cause = ending.status, ending.status, ending.what
     else:
         return
-    error = _RAISED[status](f"{result.benchmark}: {said}: {brief_cause(cause)}; {advice}")
+    error = _RAISED[status](f"{result.benchmark}: {summary}: {brief_cause(cause)}; {advice}")
     if len(cause.splitlines()) > 1:
         error.add_note(cause)
     raise error
 
 
-def _played(
+def _play(
     out: str | Path | None,
     begin_in: Callable[[Path], Result],
     again: Callable[[Ledger], Request] | None,

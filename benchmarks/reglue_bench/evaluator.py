@@ -43,9 +43,10 @@ class Evaluator:
         Raises UsageError, NotAnEnvironment.
         """
         check_guarded("an evaluation")
-        if given := {"agent", "agent_cmd", "agent_args"} & options.keys():
+        if agent_options := {"agent", "agent_cmd", "agent_args"} & options.keys():
             raise UsageError(
-                f"got {given.pop()}, wanted no agent yet: pass it in each call, evaluator(agent)"
+                f"got {agent_options.pop()}, wanted no agent yet: pass it in each call, "
+                "evaluator(agent)"
             )
         self._environment: EnvironmentCalls | None = None
         self._closing = ExitStack()  # what holds an object
@@ -115,9 +116,9 @@ class Evaluator:
         self.close()
 
     def _hold(self, candidate: object, options: Options) -> tuple[Settings, Plan]:
-        held = self._closing.enter_context(opened(candidate, {**options}))
-        self._environment = held.calls
-        return held.settings, held.plan
+        open_object = self._closing.enter_context(opened(candidate, {**options}))
+        self._environment = open_object.calls
+        return open_object.settings, open_object.plan
 
     def _close_environment(self) -> None:
         if self._environment is not None:

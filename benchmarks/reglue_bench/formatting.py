@@ -79,18 +79,18 @@ def plural(amount: int, noun: str) -> str:
     return f"{count(amount)} {noun}{'' if amount == 1 else 's'}"
 
 
-def listed(words: Sequence[str]) -> str:
+def listed(items: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
-    *others, last = words
+    *others, last = items
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def sentence(words: str) -> str:
+def sentence(text: str) -> str:
     """`it is so` is `It is so.`"""
-    return f"{words[0].upper()}{words[1:]}."
+    return f"{text[0].upper()}{text[1:]}."
 
 
-def isolation_words(isolation: str | None) -> str:
+def isolation_text(isolation: str | None) -> str:
     """How the agent was isolated from the benchmark, and what you have to trust."""
     match isolation:
         case None:

@@ -34,7 +34,7 @@ from reglue_bench.engines.environments import cores, make_environment
 from reglue_bench.planning.names import BenchmarkName
 from reglue_bench.planning.training_stream import TrainingStream, training_stream
 from reglue_bench.procedures.training import EVALUATED_BY
-from reglue_bench.replay.pictures import Picture, drawn_by, with_pictures
+from reglue_bench.replay.pictures import Picture, render_world, with_pictures
 from reglue_bench.results.success import brief_cause, is_agents_fault
 
 _MOST_FAILURES = 3  # of starts, one after another; then the environment is lost
@@ -120,7 +120,7 @@ class LocalTraining:
         self._copied = ""  # what makes two environments copies, once it is chosen
         self._raise_faults = raise_faults
         self._worlds = worlds
-        self._is_drawn = False  # somebody looks
+        self._is_rendered = False  # somebody looks
         self._last: dict[int, Picture | None] = {}  # of the slots' last episodes
         self._has_succeeded = False  # the episode that ended last
 
@@ -138,8 +138,8 @@ class LocalTraining:
             cells = self._stream.cells
             self._first = seed % len(cells.variants) * cells.trial
         stream = self._stream
-        words = (stream.suite, stream.plan.training_key, stream.cells.slots, self._first)
-        self._copied = repr(words)
+        identity = (stream.suite, stream.plan.training_key, stream.cells.slots, self._first)
+        self._copied = repr(identity)
         if _PLAYED[self._copied]:
             warnings.warn(
                 f"another environment of this program plays the same episodes of "
@@ -160,8 +160,8 @@ class LocalTraining:
 
         Raises UsageError if there is none.
         """
-        self._is_drawn = True
-        picture = self._last.get(slot) if is_over else self._drawn(slot)
+        self._is_rendered = True
+        picture = self._last.get(slot) if is_over else self._render(slot)
         if picture is None:
             raise UsageError(
                 f"{self._name} draws nothing in slot {slot}: reset() first; or "
@@ -169,9 +169,9 @@ class LocalTraining:
             )
         return picture
 
-    def _drawn(self, slot: int) -> Picture | None:
+    def _render(self, slot: int) -> Picture | None:
         assert self._worlds is not None, "it was made to draw"
-        return drawn_by(self._worlds.world(slot))
+        return render_world(self._worlds.world(slot))
 
     def _calls(self) -> Generator[Numbered, Reply | None, str]:
         environment = self._environment
@@ -205,8 +205,8 @@ class LocalTraining:
         begun = [self._first] * self._environment.spec.slots
 
         def next_order(slot: int) -> Order:
-            if self._is_drawn:
-                self._last[slot] = self._drawn(slot)
+            if self._is_rendered:
+                self._last[slot] = self._render(slot)
             begun[slot] += 1
             return self._stream.order(slot, begun[slot] - 1)
 

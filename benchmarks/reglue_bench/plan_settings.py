@@ -23,13 +23,13 @@ def _steps(text: str) -> Any:
     return flag(text, TRAINING_PANEL, metavar="STEPS", parser=str)
 
 
-def _whole(given: object) -> object:
+def _whole(value: object) -> object:
     """`"1e6"` as 1000000; what is no integer stays, and is refused."""
-    if isinstance(given, str):
+    if isinstance(value, str):
         with suppress(ValueError, OverflowError):
-            number = float(given)
-            return int(given) if given.isdecimal() else int(number) if number % 1 == 0 else given
-    return given
+            number = float(value)
+            return int(value) if value.isdecimal() else int(number) if number % 1 == 0 else value
+    return value
 
 
 StepCount = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=2**53)]

@@ -21,12 +21,12 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import PROCEDURES, procedure_of
 from reglue_bench.replay.recorded import order_of
 from reglue_bench.results.result import Result
-from reglue_bench.runs.extremes import failures, told_failures
+from reglue_bench.runs.extremes import failure_text, failures
 from reglue_bench.runs.ledger import LedgerReader, Row
 from reglue_bench.runs.notes import Repeat
 from reglue_bench.runs.observer import Observer
-from reglue_bench.runs.repeatability import played_again
-from reglue_bench.runs.run import Request, kept_cell_key
+from reglue_bench.runs.repeatability import repeat_episode
+from reglue_bench.runs.run import Request, cell_key_of
 from reglue_bench.settings import Settings
 from reglue_bench.terminal.summary import blame, not_repeatable
 
@@ -67,7 +67,7 @@ def shorten(settings: Settings) -> Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class _Played:
+class _RehearsedRun:
     """A run in a folder that is there while both are compared."""
 
     result: Result
@@ -104,13 +104,13 @@ def rehearse(settings: Settings, watcher: Observer) -> list[Check]:
     return checks
 
 
-def _play(settings: Settings, plan: Plan, watcher: Observer, closing: ExitStack) -> _Played:
+def _play(settings: Settings, plan: Plan, watcher: Observer, closing: ExitStack) -> _RehearsedRun:
     folder = Path(closing.enter_context(TemporaryDirectory(prefix="reglue-try-")))
     result = start(folder, Request(settings, plan), watcher)
     if result.ended_early is not None and result.ended_early.status == "interrupted":
         raise KeyboardInterrupt
     ledger = closing.enter_context(LedgerReader(folder))
-    return _Played(result, ledger, list(ledger.rows()))
+    return _RehearsedRun(result, ledger, list(ledger.rows()))
 
 
 def _faults(result: Result, rows: Sequence[Row]) -> list[Check]:
@@ -128,7 +128,7 @@ def _faults(result: Result, rows: Sequence[Row]) -> list[Check]:
         if not ended.startswith(detail)
     ]
     if not details and result.complete:
-        checks.append(Check(True, _played(result, rows)))
+        checks.append(Check(True, _summary(result, rows)))
         procedure = PROCEDURES[result.procedure]
         if procedure.counts_steps and not any(row.k for row in rows):  # each unit is one episode
             what = f"no episode ended within {rows[0].steps} steps, so agent_end was not rehearsed"
@@ -136,13 +136,13 @@ def _faults(result: Result, rows: Sequence[Row]) -> list[Check]:
     return checks
 
 
-def _played(result: Result, rows: Sequence[Row]) -> str:
+def _summary(result: Result, rows: Sequence[Row]) -> str:
     units, called = len({row.unit for row in rows}), PROCEDURES[result.procedure].unit
     within = "" if called == "unit" else f" in {units} {called}{'s' * (units > 1)}"
     return f"played {len(rows)} short episodes{within}, {result.slots} at once"
 
 
-def _repeatable(first: _Played, again: _Played, settings: Settings) -> list[Check]:
+def _repeatable(first: _RehearsedRun, again: _RehearsedRun, settings: Settings) -> list[Check]:
     """Whether the runs are the same; if they are not, by whom."""
     remarks = [Check(None, line) for line in not_repeatable(first.result)]
     differ = _differing(first, again)
@@ -154,8 +154,8 @@ def _repeatable(first: _Played, again: _Played, settings: Settings) -> list[Chec
         other = "one that is resumed, or has other slots, is"
         return [Check(None, f"{same}; {other} {each}") for each in blames]
     what = "a second run gave other episodes"
-    found = {each.who: each for each in first.result.repeats}
-    environment, agent = found.get("environment"), found.get("agent")
+    repeats = {each.who: each for each in first.result.repeats}
+    environment, agent = repeats.get("environment"), repeats.get("agent")
     if environment and environment.repeatable and differ[0] is not None:
         environment = _repeated(first.ledger, differ[0], settings) or environment
         remarks += [Check(None, blame(environment))] * (not environment.repeatable)
@@ -175,7 +175,7 @@ def _repeatable(first: _Played, again: _Played, settings: Settings) -> list[Chec
     ]
 
 
-def _differing(first: _Played, again: _Played) -> list[Row | None]:
+def _differing(first: _RehearsedRun, again: _RehearsedRun) -> list[Row | None]:
     """Rows of the first run that the second one does not have."""
     return [
         row
@@ -184,7 +184,7 @@ def _differing(first: _Played, again: _Played) -> list[Row | None]:
     ]
 
 
-def _bits(run: _Played, row: Row) -> tuple[bytes, bytes]:
+def _bits(run: _RehearsedRun, row: Row) -> tuple[bytes, bytes]:
     """The actions and rewards of an episode."""
     place = (row.unit, row.attempt, row.k)
     return run.ledger.actions(*place), run.ledger.rewards(*place).tobytes()
@@ -200,7 +200,7 @@ def _repeated(ledger: LedgerReader, row: Row, settings: Settings) -> Repeat | No
         before += each.steps * (each.unit == row.unit)
     place = (row.unit, row.attempt, row.k)
     outcome = Outcome(
-        order_of(plan, row, before, kept_cell_key(about)),
+        order_of(plan, row, before, cell_key_of(about)),
         row.status,
         success=row.success,
         steps=row.steps,
@@ -210,16 +210,16 @@ def _repeated(ledger: LedgerReader, row: Row, settings: Settings) -> Repeat | No
     if not (outcome.actions and outcome.rewards):
         return None
     with closing(environment_of(plan, settings, ledger.folder)) as environment:
-        return played_again(outcome, environment, procedure, most_steps=row.steps)
+        return repeat_episode(outcome, environment, procedure, most_steps=row.steps)
 
 
 def _extremes(settings: Settings, plan: Plan) -> list[Check]:
     """Whether agents can make the environment fail."""
     with TemporaryDirectory(prefix="reglue-try-") as folder:
-        found = failures(plan, settings, Path(folder))
-    if not found:
+        failed = failures(plan, settings, Path(folder))
+    if not failed:
         return [Check(True, "the environment plays extreme actions without failing")]
-    return [Check(None, told_failures(found))]
+    return [Check(None, failure_text(failed))]
 
 
 def _bounds(result: Result) -> Check:

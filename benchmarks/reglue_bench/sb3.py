@@ -166,8 +166,8 @@ class EvalCallback(EventCallback):  # type: ignore[misc] # SB3 is large, and myp
         if self.log_path is not None:
             self._save(Path(self.log_path))
         if self.verbose:
-            words = f"after {self.num_timesteps} steps: mean return {mean:.2f}, length {length:.2f}"
-            print(words)  # noqa: T201 - as SB3's does
+            line = f"after {self.num_timesteps} steps: mean return {mean:.2f}, length {length:.2f}"
+            print(line)  # noqa: T201 - as SB3's does
 
     def _save(self, folder: Path) -> None:
         """Write all evaluations so far, as SB3 names them."""
@@ -183,16 +183,16 @@ class EvalCallback(EventCallback):  # type: ignore[misc] # SB3 is large, and myp
         )
 
 
-def _by_our_names(given: dict[str, Any]) -> dict[str, Any]:
+def _by_our_names(arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments of Evaluator. Raises BadArgument."""
-    if given.pop("render", False):
+    if arguments.pop("render", False):
         raise BadArgument("got render=True, wanted False: evaluations are not drawn")
-    given.pop("warn", None)
-    for theirs in _OURS.keys() & given.keys():
+    arguments.pop("warn", None)
+    for theirs in _OURS.keys() & arguments.keys():
         ours = _OURS[theirs]
-        if given.get(ours) is not None:
+        if arguments.get(ours) is not None:
             raise BadArgument(f"got {theirs} and {ours}, which are one: omit {theirs}")
-        given[ours] = given.pop(theirs)
-    if given["benchmark"] is None:
+        arguments[ours] = arguments.pop(theirs)
+    if arguments["benchmark"] is None:
         raise BadArgument("no benchmark: give its name, such as evaluate:gymnasium:CartPole-v1")
-    return given
+    return arguments

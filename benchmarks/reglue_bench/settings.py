@@ -42,10 +42,10 @@ _RECORDING = "What is recorded"
 _SANDBOX = "What the agent's program may touch"
 
 
-def _engine(given: str) -> str:
-    if given not in (LOCAL, "ray") and not re.fullmatch(r"ray://[^/\s]+:\d+", given):
-        raise ValueError(f"got {given}, wanted local, ray or ray://HOST:PORT")
-    return given
+def _engine(value: str) -> str:
+    if value not in (LOCAL, "ray") and not re.fullmatch(r"ray://[^/\s]+:\d+", value):
+        raise ValueError(f"got {value}, wanted local, ray or ray://HOST:PORT")
+    return value
 
 
 Engine = Annotated[str, AfterValidator(_engine)]

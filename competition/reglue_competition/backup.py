@@ -26,7 +26,7 @@ import sqlalchemy as sa
 
 from reglue.errors import StorageFailed, UsageError
 from reglue_bench.results.whole_file import whole_file
-from reglue_bench.runs.ledger.storage import words_of
+from reglue_bench.runs.ledger.storage import sqlite_text
 from reglue_competition.competition_folder import DATABASE, CompetitionFolder, new_folder
 from reglue_competition.definition import FILE
 from reglue_competition.store import migrate
@@ -186,7 +186,7 @@ def _content(path: Path) -> bytes:
     except sqlite3.Error as error:
         if not path.exists():
             raise FileNotFoundError from error
-        raise StorageFailed(f"{path} cannot be read: {words_of(error)}") from error
+        raise StorageFailed(f"{path} cannot be read: {sqlite_text(error)}") from error
 
 
 def _copy_sqlite(path: Path) -> bytes:

@@ -17,7 +17,7 @@ from reglue_bench.plans.keys import cell_key
 from reglue_bench.procedures import procedure_of
 from reglue_bench.rehearsal import Check
 from reglue_bench.results.result import Result
-from reglue_bench.runs.extremes import failures, told_failures
+from reglue_bench.runs.extremes import failure_text, failures
 from reglue_bench.runs.observer import Observer
 from reglue_bench.runs.run import Request
 from reglue_competition.phases import PlannedBenchmark
@@ -71,7 +71,7 @@ def _robust(benchmark: PlannedBenchmark) -> Check:
         except EnvironmentFault as error:
             return Check(False, f"its environment fails at extreme actions: {error}")
     if found:
-        return Check(False, told_failures(found))
+        return Check(False, failure_text(found))
     return Check(True, "extreme actions do not make it fail")
 
 

@@ -30,9 +30,9 @@ from tests.chaos.trial import (
     last,
     processes,
     send,
+    sqlite_text,
     undisturbed,
     wait_for_play,
-    words_of,
 )
 from tests.reglue_bench.benching import commanded
 from tests.reglue_bench.toys import rows
@@ -50,7 +50,7 @@ _STRANGER_S = 0.005  # between two calls of a stranger: the run needs a core, to
 
 def kills(rng: random.Random, folder: Path) -> None:
     """kill -9 of the run, a worker or its agent: no row is lost, doubled or changed."""
-    with commanded(words_of(folder / "run")) as command:
+    with commanded(sqlite_text(folder / "run")) as command:
         victim = rng.choice(["run", "worker", "agent"])
         if rng.random() < 0.8:
             wait_for_play(command)
@@ -62,7 +62,7 @@ def kills(rng: random.Random, folder: Path) -> None:
 
 def presses(rng: random.Random, folder: Path) -> None:
     """Ctrl-C, once or twice: soon over, nobody left, and resumable."""
-    with commanded(words_of(folder / "run", agent=rng.choice(["Seeded", "Stays"]))) as command:
+    with commanded(sqlite_text(folder / "run", agent=rng.choice(["Seeded", "Stays"]))) as command:
         wait_for_play(command)
         time.sleep(rng.uniform(0.0, _PLAY_S))
         for gap_s in rng.choice([(0.0,), (0.0, 0.0), (0.0, rng.uniform(0.0, 1.0))]):
@@ -78,7 +78,7 @@ def hangs(rng: random.Random, folder: Path) -> None:
     """SIGSTOP of a worker goes unnoticed; of an agent, it ends by its time limit."""
     victim = rng.choice(["worker", "agent"])
     limits = ["--environment-timeout", "3", "--step-timeout", "3"]
-    with commanded(words_of(folder / "run", *limits)) as command:
+    with commanded(sqlite_text(folder / "run", *limits)) as command:
         wait_for_play(command)
         time.sleep(rng.uniform(0.0, _PLAY_S / 2))
         for pid in processes(command, victim)[-1:]:

@@ -27,7 +27,7 @@ class Broken(Exception):
     """Something did not hold: what."""
 
 
-def words_of(folder: Path, *more: str, agent: str = "Seeded") -> list[str]:
+def sqlite_text(folder: Path, *more: str, agent: str = "Seeded") -> list[str]:
     """A run of 30 episodes, in two workers."""
     return bench_words(folder, "Slow", "--workers", "2", *more, agent=agent, pause_s=_PAUSE_S)
 
@@ -41,7 +41,7 @@ def undisturbed() -> list[tuple[Any, ...]]:
 
 def finished(folder: Path) -> Path:
     """A run that nobody disturbs, to its end."""
-    with commanded(words_of(folder)) as command:
+    with commanded(sqlite_text(folder)) as command:
         check_exit(command, {0})
     return folder
 
@@ -65,7 +65,7 @@ def check_rows(folder: Path) -> None:
         with commanded(["bench", "--resume", str(folder), "--retry-faults"]) as command:
             code, said, _ = command.ended()
         if code == 2 and "holds no run" in said:
-            with commanded(words_of(folder)) as command:
+            with commanded(sqlite_text(folder)) as command:
                 code, said, _ = command.ended()
         if code == 0:
             break
@@ -130,10 +130,10 @@ def dialled_in(folder: Path, address: str, way: str) -> Iterator[Command]:
         "--transport",
         "grpc",
     ]
-    joining = ["join", words_of(folder)[3], "--address", way, "--token", "secret"]
+    joining = ["join", sqlite_text(folder)[3], "--address", way, "--token", "secret"]
     with (
         commanded([*joining, "--transport", "grpc"]),  # first: it is none of the run's children
-        commanded(words_of(folder, *listening, agent="wait")) as run,
+        commanded(sqlite_text(folder, *listening, agent="wait")) as run,
     ):
         run.wait_for("0 of 30 episodes are done")
         yield run

@@ -15,7 +15,7 @@ from reglue_bench.evaluation import start
 from reglue_bench.plans.plan import Parameter, Plan
 from reglue_bench.results.result import AgentIdentity, Result
 from reglue_bench.results.scoring import result_of
-from reglue_bench.results.success import Played
+from reglue_bench.results.success import ScoreInputs
 from reglue_bench.runs.ledger import Row, Totals
 from reglue_bench.runs.observer import NullObserver, Observer
 from reglue_bench.runs.run import Request
@@ -82,7 +82,7 @@ def scored(
 ) -> Result:
     """The score of made-up rows."""
     kept = rewards or {}
-    played = Played(
+    played = ScoreInputs(
         plan,
         lambda: rows,
         lambda unit, _attempt: kept.get(unit, np.zeros(0)),

@@ -70,12 +70,12 @@ class Bakeoff:
         `say` receives join instructions and warnings. Raises UsageError if the server cannot
         listen, two agents have one token, or the settings cannot be played this way.
         """
-        asked = entrants[0].settings
-        waits = BenchmarkName.parse(asked.benchmark).waits
+        settings = entrants[0].settings
+        waits = BenchmarkName.parse(settings.benchmark).waits
         if waits and at_once > 1:
             raise UsageError(
                 f"got {setting('at_once', at_once)}, wanted 1: the environment of "
-                f"{asked.benchmark}, which connects by itself, plays one run after another"
+                f"{settings.benchmark}, which connects by itself, plays one run after another"
             )
         self._at_once = min(at_once, len(entrants))
         self._entrants = [_sharing(each, self._at_once) for each in entrants]
@@ -83,14 +83,14 @@ class Bakeoff:
         self._say = say
         self.refused: dict[str, UsageError] = {}  # by agent: why it has no run
         # Nobody comes in by the server's own token.
-        with_environments = waits or asked.environments != LOCAL
+        with_environments = waits or settings.environments != LOCAL
         none = {"agent": 0, "environment": 0} if with_environments else {"agent": 0}
-        nobodys = asked.model_copy(update={"environment_token": None})
+        nobodys = settings.model_copy(update={"environment_token": None})
         self._server = listen(nobodys, places=none, reconnect_window_s=none)
         with ExitStack() as undo:
             undo.callback(self._server.close)
             self._lobbies = {each.name: self._lobby(each) for each in entrants}
-            self._host = self._environment_host(asked) if waits else None
+            self._host = self._environment_host(settings) if waits else None
             undo.pop_all()
         for entrant in entrants:
             if entrant.waits:
@@ -164,8 +164,8 @@ class Bakeoff:
         reached: tuple[str, ...] = ()
         for entrant in self._entrants:
             with TemporaryDirectory() as folder:
-                asked = (Request(entrant.settings, self._plan), Path(folder), self._say)
-                players = players_of(*asked) or environment_players(*asked)
+                arguments = (Request(entrant.settings, self._plan), Path(folder), self._say)
+                players = players_of(*arguments) or environment_players(*arguments)
                 where = (entrant.settings.engine, entrant.settings.environments)
                 if players is None or reached == where:
                     continue
@@ -243,14 +243,14 @@ class Bakeoff:
             except EnvironmentFault as fault:  # it did not come back
                 return conclude(folder, ledger, Ending(status=fault.status, what=str(fault)))
 
-    def _environment_host(self, asked: Settings) -> RunServer:
+    def _environment_host(self, settings: Settings) -> RunServer:
         """Where the environment connects that all runs share, one after another."""
         lobby = self._server.private_lobby(
             "environment",
-            token=asked.environment_token,
-            reconnect_window_s=asked.reconnect_window,
+            token=settings.environment_token,
+            reconnect_window_s=settings.reconnect_window,
         )
-        return RunServer(asked, self._say, environment=True, lobby=lobby)
+        return RunServer(settings, self._say, environment=True, lobby=lobby)
 
     def _environment(self) -> EnvironmentCalls | None:
         """The environment that connected, ready for a run; None: each run makes its own.

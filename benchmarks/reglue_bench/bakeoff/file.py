@@ -43,13 +43,13 @@ class Entrant:
     settings: Settings  # of its run
     token: str | None = None  # its secret, if it connects by itself; None: one is made
     token_from: str = ""  # where the token comes from, for people
-    own_seeds: str | None = None  # keys its random seeds; None: its name
+    random_key: str | None = None  # keys its random seeds; None: its name
     plays_without: tuple[str, ...] = ()  # flags that only agents that are started here can have
 
     @property
     def submission(self) -> str:
         """What its random seeds are keyed by, besides the plan's seed and the secret."""
-        return self.name if self.own_seeds is None else self.own_seeds
+        return self.name if self.random_key is None else self.random_key
 
     @property
     def waits(self) -> bool:
@@ -109,10 +109,10 @@ def read_bakeoff(path: Path, hosting: Mapping[str, object]) -> list[Entrant]:
         )
     about = _benchmark(path, file.benchmark)
     folder = path.resolve().parent
-    given = {**about, **hosting, "directory": str(folder)}
+    common = {**about, **hosting, "directory": str(folder)}
     with settings_of(f"{path}: [benchmark]", about.keys() - hosting.keys()):
         return [
-            _entrant(path, name, table, {**given, "hidden": _files_of_others(path, name, file)})
+            _entrant(path, name, table, {**common, "hidden": _files_of_others(path, name, file)})
             for name, table in file.agents.items()
         ]
 
@@ -128,15 +128,15 @@ def _files_of_others(path: Path, name: str, file: _File) -> list[Path]:
 def _named_files(folder: Path, table: _Agent) -> set[Path]:
     """Files beside ours that a table names: `file.py` of `file.py:Class`, words of a command."""
     words = [table.agent or "", *(table.agent_cmd or "").split()]
-    found = {folder / (word.rpartition(":")[0] or word) for word in words}
-    return {each for each in found if each.is_file() and each.is_relative_to(folder)}
+    files = {folder / (word.rpartition(":")[0] or word) for word in words}
+    return {each for each in files if each.is_file() and each.is_relative_to(folder)}
 
 
 def _checked(path: Path, tables: Mapping[str, Any]) -> _File:
     try:
         return _File.model_validate(tables)
     except ValidationError as error:
-        raise UsageError("; ".join(_words(path, each) for each in error.errors())) from error
+        raise UsageError("; ".join(_problem_text(path, each) for each in error.errors())) from error
 
 
 def _benchmark(path: Path, table: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -151,7 +151,7 @@ def _benchmark(path: Path, table: dict[str, JsonValue]) -> dict[str, JsonValue]:
         Settings.model_validate(about, strict=True)
     except ValidationError as error:
         problems = [{**each, "loc": ("benchmark", *each["loc"])} for each in error.errors()]
-        raise UsageError("; ".join(_words(path, each) for each in problems)) from error
+        raise UsageError("; ".join(_problem_text(path, each) for each in problems)) from error
     return about
 
 
@@ -167,13 +167,15 @@ def _entrant(path: Path, name: str, table: _Agent, about: dict[str, Any]) -> Ent
         f"{flag(key)} {about[key]}" for key in sorted(copied) if about[key] not in (LOCAL, 1)
     ]
     about = {key: value for key, value in about.items() if key not in copied}
-    own = table.model_dump(include=set(AgentSettings.model_fields)) | {
+    from_table = table.model_dump(include=set(AgentSettings.model_fields)) | {
         "agent": AGENT_WAIT if table.wait else table.agent,
         "agent_args": {key: _word(value) for key, value in table.agent_args.items()},
         "label": name if table.label is None else table.label,
     }
-    with settings_of(f"{path}: [agents.{name}]", own):  # flags may not go with keys of the file
-        settings = read_settings(**about | own)
+    with settings_of(
+        f"{path}: [agents.{name}]", from_table
+    ):  # flags may not go with keys of the file
+        settings = read_settings(**about | from_table)
     return Entrant(name, settings, *_token(path, name, table), plays_without=tuple(without))
 
 
@@ -201,7 +203,7 @@ def _token(path: Path, name: str, table: _Agent) -> tuple[str | None, str]:
     return token, where
 
 
-def _words(path: Path, problem: Any) -> str:
+def _problem_text(path: Path, problem: Any) -> str:
     """A problem that pydantic found: file, table, key, what it got and wanted."""
     place = [str(part) for part in problem["loc"]]
     depth = 2 if place[0] == "agents" else 1

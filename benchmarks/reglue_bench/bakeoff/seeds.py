@@ -20,8 +20,8 @@ _FOLDER = "seed-"
 
 def seeded(settings: Settings, count: int) -> list[Entrant]:
     """The agent with `count` training seeds, from its own or 0 on. Raises UsageError."""
-    named = [settings.agent_cmd or "", *settings.agent_args.values()]
-    if settings.train_steps is None and not any(SEED in words for words in named):
+    templates = [settings.agent_cmd or "", *settings.agent_args.values()]
+    if settings.train_steps is None and not any(SEED in text for text in templates):
         raise UsageError(
             f"got --training-seeds {count}, which would judge the same agent {count} times: give "
             f"--train-steps N, or write {SEED} where its arguments name a checkpoint, as in "
@@ -36,7 +36,7 @@ def holds_seeds(folder: Path) -> bool:
     return not (folder / LEDGER).exists() and bool(_runs(folder))
 
 
-def seeded_before(folder: Path, asked: Mapping[str, Any]) -> list[Entrant]:
+def seeded_before(folder: Path, overrides: Mapping[str, Any]) -> list[Entrant]:
     """The agents of a folder that `seeded` began, with settings that are given anew.
 
     Raises UsageError.
@@ -45,8 +45,8 @@ def seeded_before(folder: Path, asked: Mapping[str, Any]) -> list[Entrant]:
     for run in _runs(folder):
         with LedgerReader(run) as ledger:
             before = Settings.model_validate_json(ledger.about["settings"])
-        settings = read_settings(**(before.model_dump() | dict(asked)))
-        entrants.append(Entrant(run.name, settings, own_seeds=""))
+        settings = read_settings(**(before.model_dump() | dict(overrides)))
+        entrants.append(Entrant(run.name, settings, random_key=""))
     return entrants
 
 
@@ -54,13 +54,13 @@ def runs_in(folder: Path) -> list[Path]:
     """The runs in a folder of several, as of a bake-off or of training seeds; else the folder."""
     if (folder / LEDGER).exists() or folder.is_file() or (folder / "result.json").exists():
         return [folder]
-    found = sorted((file.parent for file in folder.glob(f"*/{LEDGER}")), key=_place)
-    return found or [folder]
+    folders = sorted((file.parent for file in folder.glob(f"*/{LEDGER}")), key=_place)
+    return folders or [folder]
 
 
 def _runs(folder: Path) -> list[Path]:
-    found = [file.parent for file in folder.glob(f"{_FOLDER}*/{LEDGER}")]
-    return sorted((run for run in found if _number(run) is not None), key=_place)
+    folders = [file.parent for file in folder.glob(f"{_FOLDER}*/{LEDGER}")]
+    return sorted((run for run in folders if _number(run) is not None), key=_place)
 
 
 def _place(run: Path) -> tuple[int, str]:
@@ -73,12 +73,12 @@ def _number(run: Path) -> int | None:
 
 
 def _entrant(settings: Settings, seed: int) -> Entrant:
-    def filled(words: str) -> str:
-        return words.replace(SEED, str(seed))
+    def filled(text: str) -> str:
+        return text.replace(SEED, str(seed))
 
-    own = {
+    changes = {
         "training_seed": seed,
         "agent_args": {key: filled(value) for key, value in settings.agent_args.items()},
         "agent_cmd": settings.agent_cmd and filled(settings.agent_cmd),
     }
-    return Entrant(f"{_FOLDER}{seed}", settings.model_copy(update=own), own_seeds="")
+    return Entrant(f"{_FOLDER}{seed}", settings.model_copy(update=changes), random_key="")

@@ -57,15 +57,15 @@ _STDOUT: ContextVar[TextIO | None] = ContextVar("_STDOUT", default=None)
 def _stdout_for_the_document() -> Iterator[None]:
     """Keep stdout for the document: what is printed, also by child processes, goes to stderr."""
     sys.stdout.flush()
-    own = os.dup(1)
+    saved_stdout = os.dup(1)
     os.dup2(2, 1)
-    with os.fdopen(own, "w", encoding="utf-8") as kept, redirect_stdout(sys.stderr):
-        token = _STDOUT.set(kept)
+    with os.fdopen(saved_stdout, "w", encoding="utf-8") as document, redirect_stdout(sys.stderr):
+        token = _STDOUT.set(document)
         try:
             yield
         finally:
             _STDOUT.reset(token)
-            os.dup2(own, 1)
+            os.dup2(saved_stdout, 1)
 
 
 def new_folder(name: str) -> Path:

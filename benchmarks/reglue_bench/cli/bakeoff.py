@@ -121,8 +121,8 @@ def bakeoff(
         raise UsageError("--resume names the folder already: omit --out")
     entrants = read_bakeoff(file, flags)
     folder = resume or out or new_folder(file.stem)
-    shown = console(stderr=json)
-    screen = Screen(shown, entrants, together=at_once > 1)
+    output = console(stderr=json)
+    screen = Screen(output, entrants, together=at_once > 1)
     with Bakeoff(entrants, folder, screen.say, at_once=at_once) as played:
         with settings_of(f"{file}: [benchmark]", BENCHMARK - flags.keys()):
             played.prepare(watcher(screen.console), resume=resume is not None)
@@ -137,8 +137,8 @@ main = Command(bakeoff)
 class Screen:
     """What is shown while agents play: a heading and a display each, or lines of all."""
 
-    def __init__(self, shown: Console, entrants: Sequence[Entrant], *, together: bool) -> None:
-        self.console = shown
+    def __init__(self, output: Console, entrants: Sequence[Entrant], *, together: bool) -> None:
+        self.console = output
         self._order = [entrant.name for entrant in entrants]
         self._together = together
 
@@ -164,8 +164,8 @@ class Screen:
 class _Named(Lines):
     """Lines that begin with the agent's name."""
 
-    def __init__(self, shown: Console, name: str) -> None:
-        super().__init__(shown)
+    def __init__(self, output: Console, name: str) -> None:
+        super().__init__(output)
         self._name = name
 
     def say(self, text: str) -> None:

@@ -101,17 +101,17 @@ def bench(
     Exit codes: 0 every planned episode was played; 1 finished with faults, or not complete; 2
     wrong usage; 130 interrupted.
     """
-    shown = console(stderr=json)
+    output = console(stderr=json)
     retry: Retry = "all" if retry_faults else "environment" if retry_environment_faults else "none"
     retry_flag = "--retry-faults" if retry_faults else "--retry-environment-faults"
     if benchmark is not None:
         flags["benchmark"] = benchmark
     if training_seeds is not None or (resume is not None and holds_seeds(resume)):
         if json or retry != "none":
-            given = "--json" if json else retry_flag
-            raise UsageError(f"{given} is for a single run: give it with --resume FOLDER/seed-N")
+            flag = "--json" if json else retry_flag
+            raise UsageError(f"{flag} is for a single run: give it with --resume FOLDER/seed-N")
         raise Exit(
-            _play_seeds(flags, out, resume, shown, count=training_seeds, at_once=at_once or 1)
+            _play_seeds(flags, out, resume, output, count=training_seeds, at_once=at_once or 1)
         )
     if at_once is not None:
         raise UsageError("--at-once goes with --training-seeds N")
@@ -121,18 +121,18 @@ def bench(
         folder = resume
         result = resume_run(
             folder,
-            watcher(shown),
+            watcher(output),
             retry_faults=retry,
             trust_code=trust_code,
             **flags,
         )
     else:
         if trust_code or retry != "none":
-            given = "--trust-code" if trust_code else retry_flag
-            raise UsageError(f"{given} goes with --resume FOLDER")
-        folder, result = _start(flags, out, shown)
-    print_summary(shown, result)
-    shown.print(
+            flag = "--trust-code" if trust_code else retry_flag
+            raise UsageError(f"{flag} goes with --resume FOLDER")
+        folder, result = _start(flags, out, output)
+    print_summary(output, result)
+    output.print(
         f"{folder / 'result.json'}; `reglue report {folder}` draws it",
         markup=False,
         highlight=False,
@@ -150,7 +150,7 @@ def _play_seeds(
     flags: dict[str, Any],
     out: Path | None,
     resume: Path | None,
-    shown: Console,
+    output: Console,
     *,
     count: int | None,
     at_once: int,
@@ -162,10 +162,10 @@ def _play_seeds(
         folder = out or new_folder(_name(settings))
     else:
         if out is not None or count is not None:
-            given = "--out" if count is None else "--training-seeds"
-            raise UsageError(f"--resume names the runs already: omit {given}")
+            flag = "--out" if count is None else "--training-seeds"
+            raise UsageError(f"--resume names the runs already: omit {flag}")
         folder, entrants = resume, seeded_before(resume, flags)
-    return play_seeds(entrants, folder, shown, at_once=at_once, resume=resume is not None)
+    return play_seeds(entrants, folder, output, at_once=at_once, resume=resume is not None)
 
 
 def _settings(flags: dict[str, Any]) -> Settings:
@@ -176,9 +176,9 @@ def _settings(flags: dict[str, Any]) -> Settings:
     return read_settings(**flags)
 
 
-def _start(flags: dict[str, Any], out: Path | None, shown: Console) -> tuple[Path, Result]:
+def _start(flags: dict[str, Any], out: Path | None, output: Console) -> tuple[Path, Result]:
     settings = _settings(flags)
-    watching = watcher(shown)
+    watching = watcher(output)
     watching.say(f"loading {settings.benchmark} and its environments")  # which takes seconds
     folder = out or new_folder(_name(settings))
     return folder, plan_and_start(folder, settings, watching)

@@ -89,8 +89,10 @@ def _facts(name: str) -> dict[str, Any]:
 
 def _families() -> Iterator[tuple[str, Family]]:
     """Those that are no benchmarks themselves."""
-    own = {form.partition(":")[0] for form in catalogue()}
-    return ((prefix, family) for prefix, family in FAMILIES.loaded().items() if prefix not in own)
+    built_in = {form.partition(":")[0] for form in catalogue()}
+    return (
+        (prefix, family) for prefix, family in FAMILIES.loaded().items() if prefix not in built_in
+    )
 
 
 def _all() -> Table:

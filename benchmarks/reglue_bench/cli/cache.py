@@ -25,24 +25,29 @@ def cache(
 
     Exit codes: 0 done; 2 wrong usage; 130 interrupted.
     """
-    kept = DiskCache(cache_folder())
-    if kept.folder is None:
+    disk_cache = DiskCache(cache_folder())
+    if disk_cache.folder is None:
         say("Nothing is cached: REGLUE_CACHE_DIR is empty, or there is no home folder.")
     elif action == "clear":
-        held = kept.clear()
-        say(f"Deleted {held.entries:,} entries, {decimal(held.size_bytes)}, of {kept.folder}.")
+        cleared = disk_cache.clear()
+        say(
+            f"Deleted {cleared.entries:,} entries, {decimal(cleared.size_bytes)}, "
+            f"of {disk_cache.folder}."
+        )
     else:
-        console().print(_table(kept))
+        console().print(_table(disk_cache))
 
 
 main = Command(cache)
 
 
-def _table(kept: DiskCache) -> Table:
-    usage = kept.usage()
+def _table(disk_cache: DiskCache) -> Table:
+    usage = disk_cache.usage()
     table = Table(title="cache", show_header=False)
-    table.add_row("folder", Text(str(kept.folder), overflow="fold"))
+    table.add_row("folder", Text(str(disk_cache.folder), overflow="fold"))
     table.add_row("entries", f"{usage.entries:,}")
-    table.add_row("size", f"{decimal(usage.size_bytes)} of at most {decimal(kept.limit_bytes)}")
+    table.add_row(
+        "size", f"{decimal(usage.size_bytes)} of at most {decimal(disk_cache.limit_bytes)}"
+    )
     table.caption = "`reglue cache clear` empties it"
     return table

@@ -42,11 +42,11 @@ def info(dataset: _From, json: AsJson = False) -> None:
 
     Exit codes: 0 shown; 1 a damaged dataset; 2 wrong usage; 130 interrupted.
     """
-    found = summarized(dataset)
+    summary = summarized(dataset)
     if json:
-        print_document(found.model_dump_json(indent=1))
+        print_document(summary.model_dump_json(indent=1))
     else:
-        console().print(_table(found))
+        console().print(_table(summary))
 
 
 def export(
@@ -165,27 +165,28 @@ def _is_wanted(tasks: Sequence[str], successful: bool, episode: Episode) -> bool
     return (not tasks or facts["task"] in tasks) and (not successful or bool(facts["success"]))
 
 
-def _table(found: Summary) -> Table:
+def _table(summary: Summary) -> Table:
     table = Table(title="dataset", show_header=False)
     rows = {
-        "folder": found.name,
-        "id": found.dataset_id,
-        "benchmark": found.benchmark or "not recorded by Reglue",
-        "agent": found.algorithm or "not said",
-        "episodes": f"{found.episodes:,}" + (f", and {found.lost:,} lost" if found.lost else ""),
-        "steps": f"{found.steps:,}{_range(found.lengths)}",
-        "mean return": "none" if found.returns is None else _returns(found.returns),
+        "folder": summary.name,
+        "id": summary.dataset_id,
+        "benchmark": summary.benchmark or "not recorded by Reglue",
+        "agent": summary.algorithm or "not said",
+        "episodes": f"{summary.episodes:,}"
+        + (f", and {summary.lost:,} lost" if summary.lost else ""),
+        "steps": f"{summary.steps:,}{_range(summary.lengths)}",
+        "mean return": "none" if summary.returns is None else _returns(summary.returns),
         "success": "not told: the organiser's fields are not in it",
-        "observations": found.observation_space,
-        "actions": found.action_space,
-        "size": decimal(found.size_bytes),
+        "observations": summary.observation_space,
+        "actions": summary.action_space,
+        "size": decimal(summary.size_bytes),
     }
-    if found.successes is not None and found.tasks is not None:
-        count = f"{found.successes:,}" if found.successes else "reported by none"
-        rows["success"] = f"{count} of {found.episodes:,} episodes"
-        rows["tasks"] = ", ".join(f"{task} {count:,}" for task, count in found.tasks.items())
-    for name, words in rows.items():
-        table.add_row(name, Text(words, overflow="fold"))
+    if summary.successes is not None and summary.tasks is not None:
+        count = f"{summary.successes:,}" if summary.successes else "reported by none"
+        rows["success"] = f"{count} of {summary.episodes:,} episodes"
+        rows["tasks"] = ", ".join(f"{task} {count:,}" for task, count in summary.tasks.items())
+    for name, text in rows.items():
+        table.add_row(name, Text(text, overflow="fold"))
     return table
 
 

@@ -46,14 +46,14 @@ def try_(
     """
     if not flags.get("agent") and not flags.get("agent_cmd"):
         raise UsageError("no agent: give --agent NAME, or --agent-cmd PROGRAM")
-    shown = console(stderr=json)
+    output = console(stderr=json)
     settings = read_settings(**{"benchmark": benchmark, **_LIMITS, **flags})
-    checks = rehearse(settings, watcher(shown))
+    checks = rehearse(settings, watcher(output))
     for check in checks:
-        shown.print(MARKS[check.passed], end=" ")
-        shown.print(check.what, markup=False, highlight=False, soft_wrap=True)
+        output.print(MARKS[check.passed], end=" ")
+        output.print(check.what, markup=False, highlight=False, soft_wrap=True)
     failed = any(check.passed is False for check in checks)
-    shown.print("the run would fail" if failed else f"ready: reglue bench {benchmark} …")
+    output.print("the run would fail" if failed else f"ready: reglue bench {benchmark} …")
     if json:
         print_document(dumps({"ready": not failed, "checks": [asdict(check) for check in checks]}))
     raise Exit(FAULTS if failed else OK)

@@ -14,7 +14,7 @@ from reglue.errors import UsageError
 from reglue_bench.bakeoff.seeds import runs_in
 from reglue_bench.cli.arguments import AsJson, TrustCode, print_document
 from reglue_bench.plots.agents import names
-from reglue_bench.plots.views import Named
+from reglue_bench.plots.views import NamedRun
 from reglue_bench.report.frames import first_frames
 from reglue_bench.report.page import draw_report
 from reglue_bench.report.tables import as_csv, as_latex, curve_rows, score_rows
@@ -68,10 +68,10 @@ def report(
 
     Exit codes: 0 the page is written; 1 it could not be; 2 wrong usage; 130 interrupted.
     """
-    shown = console(stderr=json)
+    output = console(stderr=json)
 
-    def say(words: str) -> None:
-        shown.print(words, markup=False, highlight=False, soft_wrap=True)
+    def say(message: str) -> None:
+        output.print(message, markup=False, highlight=False, soft_wrap=True)
 
     first = runs[0]
     runs = [run for folder in runs for run in runs_in(folder)]
@@ -88,9 +88,9 @@ def report(
     path = out or folder / "report.html"
     if path.is_dir():
         raise UsageError(f"--out {path} is a folder; name the page, such as {path}/report.html")
-    named = list(zip(names(results, runs), results, strict=True))
+    named_results = list(zip(names(results, runs), results, strict=True))
     frames = [first_frames(each, draws=pictures, trust_code=trust_code) for each in runs]
-    page = draw_report(named, frames=frames)
+    page = draw_report(named_results, frames=frames)
     say(str(page.write(path)))
     for written in _tables(list(zip(page.names, results, strict=True)), csv, latex):
         say(str(written))
@@ -98,7 +98,7 @@ def report(
         print_document(page.document(runs, results))
 
 
-def _tables(runs: Sequence[Named], csv: Path | None, latex: Path | None) -> Iterator[Path]:
+def _tables(runs: Sequence[NamedRun], csv: Path | None, latex: Path | None) -> Iterator[Path]:
     """Write what was asked for. Raises UsageError."""
     if csv is not None:
         yield _write(csv, as_csv(score_rows(runs)))

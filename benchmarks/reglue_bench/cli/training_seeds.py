@@ -21,23 +21,23 @@ from reglue_bench.terminal.progress import watcher
 
 
 def play_seeds(
-    entrants: Sequence[Entrant], folder: Path, shown: Console, *, at_once: int, resume: bool
+    entrants: Sequence[Entrant], folder: Path, output: Console, *, at_once: int, resume: bool
 ) -> int:
     """Play a run for each training seed, one after another or some at once; the exit code.
 
     As in a bake-off, a fault of one does not stop the others. Raises UsageError.
     """
-    screen = Screen(shown, entrants, together=at_once > 1)
+    screen = Screen(output, entrants, together=at_once > 1)
     with Bakeoff(entrants, folder, screen.say, at_once=at_once) as played:
-        played.prepare(watcher(shown), resume=resume)
+        played.prepare(watcher(output), resume=resume)
         runs = played.play(screen)
     results = [result for _, result in runs]
     if len(results) < len(entrants) - len(played.refused) or any(map(is_interrupted, results)):
         screen.say(f"interrupted; `reglue bench --resume {folder}` continues")
         return INTERRUPTED
-    named = [(entrant.name, result) for entrant, result in runs]
-    page = draw_report(named)
-    shown.print(_table(named))
+    named_results = [(entrant.name, result) for entrant, result in runs]
+    page = draw_report(named_results)
+    output.print(_table(named_results))
     for row in page.comparison.seeds if page.comparison else ():
         screen.say(f"{row.name}, mean over training seeds: {_with(row.mean, row.mean_interval)}")
         screen.say(f"interquartile mean: {_with(row.iqm, row.iqm_interval)}")
@@ -49,12 +49,12 @@ def play_seeds(
     return OK if all(exit_code(result) == OK for result in results) else FAULTS
 
 
-def _table(named: Sequence[tuple[str, Result]]) -> Table:
-    first = named[0][1]
+def _table(named_results: Sequence[tuple[str, Result]]) -> Table:
+    first = named_results[0][1]
     table = Table(title=f"{first.agent.label} on {first.title}, seed {first.seed}")
     for heading in ("training seed", first.measure.name, "95 % interval, this seed alone"):
         table.add_column(heading, justify="right")
-    for _, result in named:
+    for _, result in named_results:
         score, interval = score_and_interval(result)
         table.add_row(str(result.agent.training_seed), score or "no score", interval or "–")
     return table

@@ -77,8 +77,8 @@ main = Command(watch)
 
 def _write(replay: Replay, recorded: Recorded, path: Path, fps: float) -> None:
     camera = Camera(replay.spec, replay.world)
-    shown = console()
-    bar = Progress(console=shown, transient=True, disable=not shown.is_terminal)
+    output = console()
+    bar = Progress(console=output, transient=True, disable=not output.is_terminal)
     with writing(path, fps) as frames, bar as progress:
         task = progress.add_task(str(path), total=recorded.row.steps)
         for moment in replay.moments():

@@ -86,11 +86,13 @@ class FolderSource(Source):
         folder = data_of(path)
         self.name = str(path)
         with _reading(self.name):
-            found = json.loads((folder / METADATA).read_text(encoding="utf-8"))
-            if found.get("data_format", "hdf5") != "hdf5":
-                raise UsageError(f"{path}: got data format {found['data_format']!r}, wanted hdf5")
-            self._metadata = {key: each for key, each in found.items() if key not in _COUNTS}
-            self._episodes = int(found["total_episodes"])
+            metadata = json.loads((folder / METADATA).read_text(encoding="utf-8"))
+            if metadata.get("data_format", "hdf5") != "hdf5":
+                raise UsageError(
+                    f"{path}: got data format {metadata['data_format']!r}, wanted hdf5"
+                )
+            self._metadata = {key: each for key, each in metadata.items() if key not in _COUNTS}
+            self._episodes = int(metadata["total_episodes"])
             self._organiser = _read_organiser(folder.parent / ORGANISER, self._episodes)
             self._file = h5py.File(folder / EPISODES, "r") if self._episodes else None
 
@@ -179,13 +181,16 @@ def _write(
     episodes = steps = 0
     lines = draft / ORGANISER
     lines.touch(mode=0o600)
-    with _hdf5(draft / DATA / EPISODES) as file, lines.open("w", encoding="utf-8") as told:
+    with (
+        _hdf5(draft / DATA / EPISODES) as file,
+        lines.open("w", encoding="utf-8") as organiser_file,
+    ):
         for episode in chosen:
             group = file.create_group(f"episode_{episodes}")
             episode.write(group)
             group.attrs["id"] = episodes
             if episode.organiser is not None:
-                told.write(json.dumps({**episode.organiser, "episode": episodes}) + "\n")
+                organiser_file.write(json.dumps({**episode.organiser, "episode": episodes}) + "\n")
             episodes, steps = episodes + 1, steps + episode.steps
     if not (with_organiser and source.has_organiser):
         lines.unlink()
@@ -227,15 +232,15 @@ def _writing(draft: Path, path: Path) -> Iterator[None]:
     except (OSError, RuntimeError) as error:  # RuntimeError is h5py's, where it closes a file
         shutil.rmtree(draft, ignore_errors=True)
         raise StorageFailed(
-            f"the dataset {path} cannot be written: {_words(error)}; make room, or choose another "
-            "path: `reglue dataset export RUN PATH`"
+            f"the dataset {path} cannot be written: {_error_text(error)}; make room, or choose "
+            "another path: `reglue dataset export RUN PATH`"
         ) from error
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
 
 
-def _words(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """Without the figures that HDF5 adds."""
     return " ".join(str(error).split()).partition(" (file ")[0]
 
@@ -262,10 +267,10 @@ def _sync(path: Path) -> None:
 def _read_organiser(path: Path, episodes: int) -> list[Organiser] | None:
     if not path.is_file():
         return None
-    found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    if len(found) != episodes:
-        raise RunDamaged(f"{path} is damaged: got {len(found)} lines, wanted {episodes}")
-    return found
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    if len(lines) != episodes:
+        raise RunDamaged(f"{path} is damaged: got {len(lines)} lines, wanted {episodes}")
+    return lines
 
 
 @contextmanager
@@ -282,8 +287,8 @@ def _reading(name: str) -> Iterator[None]:
         ) from error
 
 
-def _check_length(found: Any, wanted: int, name: str) -> None:
-    for place, rows in _datasets(found):
+def _check_length(node: Any, wanted: int, name: str) -> None:
+    for place, rows in _datasets(node):
         if len(rows) != wanted:
             raise RunDamaged(
                 f"{name} is damaged: got {len(rows)} rows in {'/'.join(place) or rows.name}, "
@@ -291,14 +296,14 @@ def _check_length(found: Any, wanted: int, name: str) -> None:
             )
 
 
-def _leaves(found: Any) -> Iterator[tuple[Place, Array]]:
-    for place, dataset in _datasets(found):
+def _leaves(node: Any) -> Iterator[tuple[Place, Array]]:
+    for place, dataset in _datasets(node):
         yield place, dataset[()]
 
 
-def _datasets(found: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
-    if hasattr(found, "keys"):
-        for name in found:
-            yield from _datasets(found[name], (*place, name))
+def _datasets(node: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
+    if hasattr(node, "keys"):
+        for name in node:
+            yield from _datasets(node[name], (*place, name))
     else:
-        yield place, found
+        yield place, node

@@ -16,9 +16,9 @@ from reglue_bench.datasets.source import places
 from reglue_bench.planning.resolve import suite_of
 from reglue_bench.procedures import procedure_of
 from reglue_bench.replay import Moment, Recorded, Replay
-from reglue_bench.replay.recorded import changes_since, check_is_here, order_of
+from reglue_bench.replay.recorded import changes_since, check_replayable, order_of
 from reglue_bench.run_folder import LEDGER
-from reglue_bench.runs.run import kept_cell_key
+from reglue_bench.runs.run import cell_key_of
 from reglue_bench.runs.trust import check_trusted
 from reglue_bench.settings import Settings
 
@@ -30,7 +30,7 @@ def replayed(path: Path, *, trust_code: bool = False) -> Iterator[tuple[str, str
     and NotTrusted if that would run code that is not Reglue's, unless `trust_code`.
     """
     with RunSource(_run_of(path)) as source:
-        check_is_here(source.plan)
+        check_replayable(source.plan)
         check_trusted(path, source.about, trust_code=trust_code)
         name = suite_of(source.plan, Settings.model_validate_json(source.about["settings"]))
         suite = name.build()
@@ -58,7 +58,7 @@ def _recorded(episode: RunEpisode, source: RunSource, name: SuiteName) -> Record
     return Recorded(
         plan=source.plan,
         suite=name,
-        order=order_of(source.plan, row, steps_before, kept_cell_key(source.about)),
+        order=order_of(source.plan, row, steps_before, cell_key_of(source.about)),
         row=row,
         actions=actions,
         rewards=episode.rewards,
@@ -69,9 +69,9 @@ def _recorded(episode: RunEpisode, source: RunSource, name: SuiteName) -> Record
 
 def _difference(episode: RunEpisode, replay: Replay) -> str | None:
     try:
-        seen = _rows(episode)
+        rows = _rows(episode)
         for moment in replay.moments():
-            _check(moment, next(seen), episode, replay)
+            _check(moment, next(rows), episode, replay)
     except EnvironmentFault as fault:
         return str(fault)
     finally:
@@ -89,9 +89,9 @@ def _check(moment: Moment, recorded: Arrays, episode: RunEpisode, replay: Replay
         terminated, truncated = episode.observed.terminated, episode.observed.truncated
         # A run truncates episodes, too: there the environment would have gone on.
         if moment.terminated != terminated or (moment.truncated and not truncated):
-            words = "terminated, truncated = {}, {}"
-            got_end = words.format(moment.terminated, moment.truncated)
-            raise replay.differs(moment.step, got_end, words.format(terminated, truncated))
+            template = "terminated, truncated = {}, {}"
+            got_end = template.format(moment.terminated, moment.truncated)
+            raise replay.differs(moment.step, got_end, template.format(terminated, truncated))
 
 
 def _rows(episode: RunEpisode) -> Iterator[Arrays]:

@@ -148,7 +148,7 @@ class RunSource(Source):
 
         settings = Settings.model_validate_json(self.about["settings"])
         agent = settings.label or self.about.get(AGENT_NAME, "nobody")
-        found: dict[str, Any] = {
+        entries: dict[str, Any] = {
             "dataset_id": f"reglue/{_word(self.plan.benchmark)}-{_word(agent)}-v0",
             "data_format": "hdf5",
             "jpeg_encoding": False,
@@ -169,7 +169,7 @@ class RunSource(Source):
             },
         }
         env_spec = self._env_spec()
-        return found if env_spec is None else {**found, "env_spec": env_spec}
+        return entries if env_spec is None else {**entries, "env_spec": env_spec}
 
     def _env_spec(self) -> str | None:
         """Gymnasium's, with which `recover_environment` makes the environment again.
@@ -179,8 +179,8 @@ class RunSource(Source):
         from env_adapters.gymnasium.gymnasium_suite import make
 
         suite = self.plan.suite
-        own = {"goals", "goal_seed", "sees"}
-        if suite.factory != _GYMNASIUM or own & suite.config.keys():
+        reglue_keys = {"goals", "goal_seed", "sees"}
+        if suite.factory != _GYMNASIUM or reglue_keys & suite.config.keys():
             return None
         if any(foreign_suite(self.about["plan"])):
             return None

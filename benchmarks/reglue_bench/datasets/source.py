@@ -56,11 +56,11 @@ class Episode(ABC):
     @property
     def content(self) -> bytes:
         """A digest of actions and rewards. An order by it tells nothing of a plan's order."""
-        found, actions = hashlib.blake2b(digest_size=16), self.actions
+        digest, actions = hashlib.blake2b(digest_size=16), self.actions
         for place in sorted(actions):
-            found.update(np.ascontiguousarray(actions[place]).data)
-        found.update(np.ascontiguousarray(self.rewards).data)
-        return found.digest()
+            digest.update(np.ascontiguousarray(actions[place]).data)
+        digest.update(np.ascontiguousarray(self.rewards).data)
+        return digest.digest()
 
 
 class Source(ABC):

@@ -66,10 +66,10 @@ def summarized(path: Path) -> Summary:
         for episode in source:
             returns.add(episode.return_)
             lengths.add(episode.steps)
-            if (told := episode.organiser) is not None:
-                tasks[told["task"]] = tasks.get(told["task"], 0) + 1
-                statuses[told["status"]] = statuses.get(told["status"], 0) + 1
-                successes += bool(told["success"])
+            if (organiser := episode.organiser) is not None:
+                tasks[organiser["task"]] = tasks.get(organiser["task"], 0) + 1
+                statuses[organiser["status"]] = statuses.get(organiser["status"], 0) + 1
+                successes += bool(organiser["success"])
         metadata, knows = source.metadata, source.has_organiser
         return Summary(
             name=source.name,

@@ -1,6 +1,6 @@
 """Where the units of a plan are carried out: in this process, or in processes of their own."""
 
-from reglue_bench.engines.agent_pool import HereEngine
+from reglue_bench.engines.agent_pool import LocalEngine
 from reglue_bench.engines.dealing import DealingEngine
 from reglue_bench.engines.engine import Engine
 from reglue_bench.engines.players import LocalPlayers, Players
@@ -11,7 +11,7 @@ __all__ = [
     "DealingEngine",
     "Engine",
     "FromShard",
-    "HereEngine",
+    "LocalEngine",
     "LocalPlayers",
     "Players",
     "RayPlayers",

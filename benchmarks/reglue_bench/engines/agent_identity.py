@@ -28,8 +28,8 @@ def agent_facts(settings: Settings) -> dict[str, str]:
         "agent training seed": settings.training_seed,
         "agent checkpoint": checkpoint_sha256(_absolute(settings)),
     }
-    told = {name: str(value) for name, value in facts.items() if value is not None}
-    return told | agent_files(settings)
+    texts = {name: str(value) for name, value in facts.items() if value is not None}
+    return texts | agent_files(settings)
 
 
 def agent_files(settings: Settings) -> dict[str, str]:
@@ -39,10 +39,10 @@ def agent_files(settings: Settings) -> dict[str, str]:
 
 def _absolute(settings: Settings) -> dict[str, str]:
     """The arguments, with `checkpoint` as an absolute path."""
-    named = settings.agent_args.get("checkpoint")
-    if named is None:
+    checkpoint = settings.agent_args.get("checkpoint")
+    if checkpoint is None:
         return settings.agent_args
-    return settings.agent_args | {"checkpoint": str(Path(settings.directory) / named)}
+    return settings.agent_args | {"checkpoint": str(Path(settings.directory) / checkpoint)}
 
 
 def agent_code(settings: Settings) -> dict[str, str]:
@@ -54,17 +54,17 @@ def agent_code(settings: Settings) -> dict[str, str]:
     """
     return {
         name: hashlib.sha256(file.read_bytes()).hexdigest()[:16]
-        for name, file in _named(settings)
+        for name, file in _files_by_name(settings)
         if file.is_file()
     }
 
 
 def agent_sources(settings: Settings) -> list[Path]:
     """The files of `agent_code`."""
-    return [file for _, file in _named(settings) if file.is_file()]
+    return [file for _, file in _files_by_name(settings) if file.is_file()]
 
 
-def _named(settings: Settings) -> Iterator[tuple[str, Path]]:
+def _files_by_name(settings: Settings) -> Iterator[tuple[str, Path]]:
     folder = Path(settings.directory)
     if settings.agent_cmd is not None:
         try:
@@ -87,9 +87,9 @@ def _module_file(name: str, folder: Path) -> Path | None:
     places: list[str] | None = [str(folder), *sys.path]
     parts = name.split(".")
     for depth in range(1, len(parts) + 1):
-        found = PathFinder.find_spec(".".join(parts[:depth]), places)
-        if found is None:
+        spec = PathFinder.find_spec(".".join(parts[:depth]), places)
+        if spec is None:
             return None
-        places = list(found.submodule_search_locations or ())
-    assert found is not None
-    return Path(found.origin) if found.origin and found.has_location else None
+        places = list(spec.submodule_search_locations or ())
+    assert spec is not None
+    return Path(spec.origin) if spec.origin and spec.has_location else None

@@ -55,7 +55,7 @@ class AgentPool:
         make_host: Callable[[], AgentPeer],
         make_environment: Callable[[], EnvironmentCalls],
         *,
-        lent: EnvironmentCalls | None = None,
+        environment: EnvironmentCalls | None = None,
         admit: Callable[[str], None],
         check: Callable[[AgentPort, TaskSpec], None],
         timeouts: Timeouts,
@@ -71,14 +71,14 @@ class AgentPool:
         self._check = check
         self._timeouts = timeouts
         self._host: AgentPeer | None = None
-        self._environment = lent
-        self._owns = lent is None
-        self._before = lent.executed if lent else 0  # steps of others
-        self._before_outside = lent.outside if lent else 0
+        self._environment = environment
+        self._owns = environment is None
+        self._before = environment.executed if environment else 0  # steps of others
+        self._before_outside = environment.outside if environment else 0
         self._waiting: AgentPort | None = None  # connected, and not used yet
         self._playing: AgentPort | None = None
         self._glue: EpisodeRunner | None = None  # with the last agent
-        self._given = 0  # agents, one a run or fewer
+        self._agents_used = 0  # agents, one a run or fewer
         self._losses = Losses(say)
 
     @property
@@ -116,7 +116,7 @@ class AgentPool:
         assert self._environment is not None, "open() comes first"
         if self._waiting is None and self._host.renews:
             self._renew()
-        self._given += self._waiting is not None
+        self._agents_used += self._waiting is not None
         self._playing = self._waiting or self._playing
         self._waiting = None
         assert self._playing is not None
@@ -149,7 +149,9 @@ class AgentPool:
         """
         if self._host is None or not self._host.renews:
             raise fault
-        self._losses.add(fault, self.explain(fault), others=self._given - self._losses.count - 1)
+        self._losses.add(
+            fault, self.explain(fault), others=self._agents_used - self._losses.count - 1
+        )
 
     def close(self, reason: str) -> None:
         """Close the agent and the environments, at the same time."""
@@ -184,7 +186,7 @@ class AgentPool:
             self._host = None
 
 
-class HereEngine(Engine):
+class LocalEngine(Engine):
     """Plays everything with the agents of one pool, one after another, in this process."""
 
     def __init__(self, procedure: Procedure, order: MakeOrder, pool: AgentPool) -> None:
@@ -244,13 +246,13 @@ class Losses:
         """How many were lost."""
         return self._lost.total()
 
-    def add(self, fault: AgentFault, words: str, *, others: int) -> None:
+    def add(self, fault: AgentFault, message: str, *, others: int) -> None:
         """Say what happened: another agent is started.
 
         `others` are agents that were not lost. Raises `fault` if there are none, and the first
         MOST_ALIKE were all lost in the same way.
         """
-        how = words.partition("\n")[0]
+        how = message.partition("\n")[0]
         self._lost[how] += 1
         if not others and self._lost[how] == self.count == MOST_ALIKE:
             raise type(fault)(
@@ -258,8 +260,8 @@ class Losses:
                 f"resume the run and retry its faults: {fault}"
             )
         if self._lost[how] > 1:
-            words = f"as before, {self._lost[how]} times now"
-        self._say(f"the agent was lost and is started anew; {fault.status}: {words}")
+            message = f"as before, {self._lost[how]} times now"
+        self._say(f"the agent was lost and is started anew; {fault.status}: {message}")
 
 
 def check_capable(port: AgentPort, spec: TaskSpec, *, adapts: bool) -> None:
@@ -335,7 +337,7 @@ def _program(settings: Settings, log_file: Path) -> Program | None:
         sandbox=settings.chosen_sandbox,
         image=settings.sandbox_image,
         readable=[Path(settings.directory, path) for path in settings.sandbox_read],
-        hidden=[*_own_folders(log_file.parent), *settings.hidden],
+        hidden=[*_hidden_folders(log_file.parent), *settings.hidden],
         is_ours=is_ours,
     )
 
@@ -353,7 +355,7 @@ def _check_no_sandbox(settings: Settings) -> None:
     )
 
 
-def _own_folders(run: Path) -> list[Path]:
+def _hidden_folders(run: Path) -> list[Path]:
     """Folders to hide from the agent: other runs in the same folder hold the goals too."""
     beside = [file.parent for file in run.resolve().parent.glob(f"*/{LEDGER}")]
     return [*{run.resolve(), *beside}, *filter(None, [cache_folder()])]

@@ -27,7 +27,7 @@ from reglue_bench.engines.agent_pool import Losses
 from reglue_bench.engines.engine import Engine
 from reglue_bench.engines.players import Player, Players
 from reglue_bench.engines.shard import (
-    AgentHere,
+    AgentConnected,
     AgentLost,
     AsPlanned,
     Died,
@@ -126,10 +126,10 @@ class DealingEngine(Engine):
         self._say = say
         self._note_event = note_event
         self._losses = Losses(say)
-        self._said: set[str] = set()
+        self._shown_messages: set[str] = set()
         self._players: dict[int, _Player] = {}  # by number
-        self._gone: list[ShardSpent] = []  # what others had spent
-        self._kept = 0  # agents that were not lost
+        self._spent_by_ended: list[ShardSpent] = []  # what others had spent
+        self._finished_agents = 0  # agents that were not lost
         self._waiting: deque[_Share] = deque()  # that nobody plays
         self._never = 0  # processes that died before they began, one after another
         self._repetitions: list[Repetition] = []
@@ -192,11 +192,11 @@ class DealingEngine(Engine):
         processes = [player.process for player in self._players.values()]
         end_together(processes, within_s=hurried(_LEAVE_S))
         self._begun.close(hurried(_LEAVE_S))
-        self._gone = self._each_spent()
+        self._spent_by_ended = self._each_spent()
         self._players.clear()
 
     def _each_spent(self) -> list[ShardSpent]:
-        return [*self._gone, *(player.spent for player in self._players.values())]
+        return [*self._spent_by_ended, *(player.spent for player in self._players.values())]
 
     def _deal(self) -> Mapping[int, _Player]:
         """Give each idle process a shard, if there is one; those that play or begin."""
@@ -265,7 +265,7 @@ class DealingEngine(Engine):
                 player.share = None
                 if repetition is not None:
                     self._repetitions.append(repetition)
-                self._kept += 1
+                self._finished_agents += 1
             case StillPlaying():
                 pass
             case Machine(name):
@@ -276,12 +276,12 @@ class DealingEngine(Engine):
                     log.write(text)
             case Isolation(what):
                 self._isolate(what)
-            case AgentHere(name):
+            case AgentConnected(name):
                 self._admit(name)
-            case Say(words):
-                if words not in self._said:  # the others say the same
-                    self._said.add(words)
-                    self._say(words)
+            case Say(text):
+                if text not in self._shown_messages:  # the others say the same
+                    self._shown_messages.add(text)
+                    self._say(text)
             case AgentLost(status, what):
                 self._lose(self._end(number), _FAULTS[status](what))
             case Died(how):
@@ -299,9 +299,9 @@ class DealingEngine(Engine):
         """An agent is lost. Raises its fault unless it has played its shard."""
         if share is None or len(share.left):
             raise fault
-        self._losses.add(fault, str(fault), others=self._kept)
+        self._losses.add(fault, str(fault), others=self._finished_agents)
 
-    def _died(self, number: int, words: str) -> None:
+    def _died(self, number: int, cause: str) -> None:
         """A process has died, as the words say: another plays what is left.
 
         Raises EnvironmentFault after so many deaths over one unit.
@@ -314,7 +314,7 @@ class DealingEngine(Engine):
             if self._never == MAX_DEATHS:
                 raise EnvironmentFault(
                     f"{MAX_DEATHS} processes died, one after another, before they played; "
-                    f"the last: {words} (one process needs the least memory)"
+                    f"the last: {cause} (one process needs the least memory)"
                 )
             return
         if not len(shard.left):
@@ -323,26 +323,26 @@ class DealingEngine(Engine):
         if shard.deaths == MAX_DEATHS:
             raise EnvironmentFault(
                 f"{MAX_DEATHS} processes died, one after another, that played unit "
-                f"{shard.left.units[0]}; the last, on {machine}: {words} (one process needs "
+                f"{shard.left.units[0]}; the last, on {machine}: {cause} (one process needs "
                 "the least memory)"
             )
         shard.todo, shard.begun = shard.todo.again(shard.begun), set()
         self._waiting.appendleft(shard)
         self._note_event(
-            f"a process on {machine} died, and another plays what is left of its units: {words}"
+            f"a process on {machine} died, and another plays what is left of its units: {cause}"
         )
 
-    def _unplace(self, number: int, words: str) -> None:
+    def _unplace(self, number: int, cause: str) -> None:
         """Go on without a player that got no core. Raises EnvironmentFault if no player has one."""
         self._end(number)
         self._unplaced += 1
         if not self._players:
-            raise EnvironmentFault(f"{words}; the run can be resumed")
+            raise EnvironmentFault(f"{cause}; the run can be resumed")
 
     def _end(self, number: int) -> _Share | None:
         """End a process. Returns its shard."""
         player = self._players.pop(number)
-        self._gone.append(player.spent)
+        self._spent_by_ended.append(player.spent)
         player.process.leave()
         player.process.end(hurried(_LEAVE_S))
         return player.share

@@ -22,7 +22,7 @@ _PROGRAMS = "{programs}/"  # stands for the folder of Python's installation that
 _MOST_BYTES = 2**30  # of all files: they are held in memory
 
 
-def sent_along(settings: Settings, plan: Plan) -> dict[str, Any]:
+def facts_and_files(settings: Settings, plan: Plan) -> dict[str, Any]:
     """The settings that a process on another machine needs besides: `facts` and `files`.
 
     Raises UsageError for more than a GiB.
@@ -50,23 +50,25 @@ def portable(settings: Settings) -> Settings:
 
 def at_home(settings: Settings) -> Settings:
     """What `portable` made, with the programs of this machine."""
-    here = f"{Path(sys.executable).parent}/"
-    return _with_command(settings, lambda word: word.replace(_PROGRAMS, here))
+    bin_folder = f"{Path(sys.executable).parent}/"
+    return _with_command(settings, lambda word: word.replace(_PROGRAMS, bin_folder))
 
 
 def facts(settings: Settings, plan: Plan) -> dict[str, str]:
     """What a row's bits depend on: versions, and the digests of the agent and environment."""
-    found = versions(suite_of(plan, settings)).items()
-    return agent_facts(settings) | {f"version {name}": version for name, version in found}
+    package_versions = versions(suite_of(plan, settings)).items()
+    return agent_facts(settings) | {
+        f"version {name}": version for name, version in package_versions
+    }
 
 
 def check_facts(wanted: Mapping[str, str], settings: Settings, plan: Plan) -> None:
     """Raise UsageError, which names each difference, unless they are the same here."""
-    here = facts(settings, plan)
+    local = facts(settings, plan)
     lines = [
-        f"{name}: {here.get(name, 'none')} there, {wanted.get(name, 'none')} here"
-        for name in sorted(here.keys() | wanted.keys())
-        if here.get(name) != wanted.get(name)
+        f"{name}: {local.get(name, 'none')} there, {wanted.get(name, 'none')} here"
+        for name in sorted(local.keys() | wanted.keys())
+        if local.get(name) != wanted.get(name)
     ]
     if lines:
         raise UsageError(
@@ -87,9 +89,9 @@ def _with_command(settings: Settings, change: Callable[[str], str]) -> Settings:
 
 def _is_installed(program: Path) -> bool:
     """Whether a program came with this Python: itself, or what is beside it in a venv."""
-    own = Path(sys.executable)
-    is_beside = program.parent.resolve() == own.parent.resolve()
-    return is_beside and (sys.prefix != sys.base_prefix or program.resolve() == own.resolve())
+    python = Path(sys.executable)
+    is_beside = program.parent.resolve() == python.parent.resolve()
+    return is_beside and (sys.prefix != sys.base_prefix or program.resolve() == python.resolve())
 
 
 def _packed(settings: Settings, plan: Plan) -> dict[str, bytes]:
@@ -100,21 +102,21 @@ def _packed(settings: Settings, plan: Plan) -> dict[str, bytes]:
     """
     folder = Path(settings.directory).resolve()
     installed = Path(sysconfig.get_path("purelib")).resolve()
-    found = {
+    contents = {
         str(file.relative_to(folder)): file.read_bytes()
-        for file in _named(settings, suite_of(plan, settings))
+        for file in _needed_files(settings, suite_of(plan, settings))
         if file.is_relative_to(folder) and not file.is_relative_to(installed)
     }
-    if (size := sum(map(len, found.values()))) > _MOST_BYTES:
+    if (size := sum(map(len, contents.values()))) > _MOST_BYTES:
         raise UsageError(
             f"got {size >> 20} MiB of files that the agent needs, wanted at most "
             f"{_MOST_BYTES >> 20}: put the checkpoint where each node finds it, and give its "
             "absolute path"
         )
-    return found
+    return contents
 
 
-def _named(settings: Settings, suite: SuiteName) -> Iterator[Path]:
+def _needed_files(settings: Settings, suite: SuiteName) -> Iterator[Path]:
     for source in [*agent_sources(settings), *suite.files()]:
         yield from _with_beside(source.resolve())
     if (checkpoint := settings.agent_args.get("checkpoint")) is not None:

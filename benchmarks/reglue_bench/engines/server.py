@@ -154,9 +154,9 @@ class RunServer:
             port, timeout_s=self._settings.environment_timeout, most_late=_MOST_LATE
         )
 
-    def _say(self, words: str) -> None:
+    def _say(self, message: str) -> None:
         """Announce how the environment connects, and the agent: they may come in any order."""
-        self._announce(words)
+        self._announce(message)
         if self._agent_waits and not self.invited:
             join_string = self.source().join_string("agent")
             self._announce(f"and an agent:\n  {how_to_join('agent', join_string)}")

@@ -52,7 +52,7 @@ class Shard:
 class Farewell:
     """The run is over, for the reason that its agent hears."""
 
-    words: str
+    reason: str
 
 
 ToShard: TypeAlias = ShardSettings | Shard | Farewell
@@ -70,7 +70,7 @@ class Machine:
 class Say:
     """Words for people."""
 
-    words: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class Isolation:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentHere:
+class AgentConnected:
     """The agent has come."""
 
     name: str
@@ -241,7 +241,7 @@ FromShard: TypeAlias = (
     | Died
     | Unplaced
     | Isolation
-    | AgentHere
+    | AgentConnected
     | UnitBegun
     | EpisodeEnded
     | UnitPlayed

@@ -29,7 +29,7 @@ from reglue_bench.engines.files import at_home, check_facts, unpack
 from reglue_bench.engines.server import RunServer
 from reglue_bench.engines.shard import (
     TO_SHARD,
-    AgentHere,
+    AgentConnected,
     AgentLost,
     EnvironmentFailed,
     EpisodeEnded,
@@ -74,7 +74,7 @@ class _Parent(Parent[ToShard]):
     def take(self, message: ToShard) -> None:
         """Keep a message for `receive`. Raises EOFError after the last."""
         if isinstance(message, Farewell):
-            self.farewell = message.words
+            self.farewell = message.reason
             raise EOFError
         super().take(message)
 
@@ -220,10 +220,10 @@ class _Player:
         return environment_of(self._plan, self._settings, Path(self._shards.folder))
 
     def _admit(self, name: str) -> None:
-        self._parent.send(AgentHere(name))
+        self._parent.send(AgentConnected(name))
 
-    def _say(self, words: str) -> None:
-        self._parent.send(Say(words))
+    def _say(self, text: str) -> None:
+        self._parent.send(Say(text))
 
 
 if __name__ == "__main__":

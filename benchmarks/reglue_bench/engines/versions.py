@@ -23,21 +23,21 @@ def versions(suite: SuiteName) -> dict[str, str]:
     in files, the start of the SHA-256 of all of them, one after another; for Meta-World, the
     same of its package's sources.
     """
-    found = {"python": platform.python_version(), "machine": platform.machine()}
+    facts = {"python": platform.python_version(), "machine": platform.machine()}
     for package in _PACKAGES:
         try:
-            found[package] = metadata.version(package)
+            facts[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
-            found[package] = "not installed"
+            facts[package] = "not installed"
     for package in _OF_SOME:
         with suppress(metadata.PackageNotFoundError):
-            found[package] = metadata.version(package)
+            facts[package] = metadata.version(package)
     if META_WORLD in suite.texts():
-        found["metaworld sources"] = digest()[:16]
-    if own := suite.files():
-        code = b"".join(file.read_bytes() for file in own)
-        found["environment"] = hashlib.sha256(code).hexdigest()[:16]
-    return found
+        facts["metaworld sources"] = digest()[:16]
+    if files := suite.files():
+        code = b"".join(file.read_bytes() for file in files)
+        facts["environment"] = hashlib.sha256(code).hexdigest()[:16]
+    return facts
 
 
 def machine() -> str:

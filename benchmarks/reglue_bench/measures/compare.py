@@ -70,15 +70,15 @@ def compare_units(run: Units, reference: Units) -> Difference:
     pairs = measure.pair(run, reference)
     differences = {task: ours - theirs for task, (ours, theirs) in pairs.items()}
     per_task = {task: float(each.mean()) for task, each in differences.items()}
-    found = measure.infer(differences)
+    inference = measure.infer(differences)
     better = [over_all_pairs(*each) for each in pairs.values()] if measure.improves else []
     return Difference(
         difference=float(np.mean(list(per_task.values()))),
         difference_per_task=per_task,
-        interval95=found.interval95,
+        interval95=inference.interval95,
         probability_of_improvement=float(np.mean(better)) if better else None,
-        p_value=found.p_value,
-        p_holm=found.p_value,
+        p_value=inference.p_value,
+        p_holm=inference.p_value,
         pairs=sum(len(each) for each in differences.values()),
         unlike=sum(int(np.count_nonzero(each)) for each in differences.values()),
         same_plan=same_plan([run.result, reference.result]),
@@ -95,13 +95,13 @@ def over_pairs(
 
     `compare` raises UsageError for a pair that cannot be compared, which is absent then.
     """
-    found = {}
+    differences = {}
     for earlier, later in combinations(range(len(results)), 2):
         with contextlib.suppress(UsageError):
-            found[later, earlier] = compare(results[later], results[earlier])
-    tested = {pair: p for pair, each in found.items() if (p := each.p_value) is not None}
+            differences[later, earlier] = compare(results[later], results[earlier])
+    tested = {pair: p for pair, each in differences.items() if (p := each.p_value) is not None}
     corrected = dict(zip(tested, holm(list(tested.values())), strict=True))
-    return {pair: replace(each, p_holm=corrected.get(pair)) for pair, each in found.items()}
+    return {pair: replace(each, p_holm=corrected.get(pair)) for pair, each in differences.items()}
 
 
 def over_all_pairs(one: FloatArray, other: FloatArray) -> float:
@@ -179,11 +179,11 @@ def success_by_goal(runs: Sequence[Units]) -> dict[str, dict[int, FloatArray]]:
     for cell in sorted(cells):
         goals.setdefault(cell[:2], []).append([each.get(cell, False) for each in played])
     planned = results[0].coverage.episodes_planned
-    found: dict[str, dict[int, FloatArray]] = {}
+    rates: dict[str, dict[int, FloatArray]] = {}
     for (task, variant), rows in goals.items():
         success = np.sum(rows, axis=0) / (planned[task][variant] if shared else len(rows))
-        found.setdefault(task, {})[variant] = success
-    return {task: found[task] for task in results[0].success_rate_per_task if task in found}
+        rates.setdefault(task, {})[variant] = success
+    return {task: rates[task] for task in results[0].success_rate_per_task if task in rates}
 
 
 def paired_goal_success(runs: Sequence[Units]) -> dict[str, FloatArray]:
@@ -197,5 +197,5 @@ def paired_goal_success(runs: Sequence[Units]) -> dict[str, FloatArray]:
         return {
             task: np.stack([each.by_goal[task] for each in played]) for task in played[0].by_goal
         }
-    found = success_by_goal(runs)
-    return {task: np.stack(list(goals.values()), axis=1) for task, goals in found.items()}
+    by_task = success_by_goal(runs)
+    return {task: np.stack(list(goals.values()), axis=1) for task, goals in by_task.items()}

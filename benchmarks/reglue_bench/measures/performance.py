@@ -13,7 +13,7 @@ _SAME = ("episode_limit", "worst_performance")
 """Parameters that decide what a run is, beside its quota and metric."""
 
 
-def measured_words(score: PerformanceScore) -> str:
+def measure_text(score: PerformanceScore) -> str:
     """`mean return over the last 100 episodes of a run`."""
     kind, _, last = score.metric.partition(":")
     which = f"all {score.quota:,}" if kind == "all" else f"the last {int(last):,}"

@@ -54,8 +54,8 @@ class Returns:
         return averaged_by_goal({task: goals})[task]
 
     def _of(self, task: str, episode: Episode) -> float:
-        found = self.by_task.get(task, {}).get(episode)
-        return self.worst[task] if found is None else found
+        value = self.by_task.get(task, {}).get(episode)
+        return self.worst[task] if value is None else value
 
 
 def read_returns(result: Result, number: Callable[[EpisodeRow], int]) -> Returns:
@@ -83,8 +83,8 @@ def read_returns(result: Result, number: Callable[[EpisodeRow], int]) -> Returns
                 "worth is not known: declare the run's worst performance"
             )
         for task in result.coverage.episodes_planned:
-            seen = (*played.get(task, {}).values(), *lost.get(task, {}).values())
-            worst[task] = min([float(declared), *seen])
+            values = (*played.get(task, {}).values(), *lost.get(task, {}).values())
+            worst[task] = min([float(declared), *values])
     for task, unplayed in lost.items():
         played.setdefault(task, {}).update(dict.fromkeys(unplayed, worst[task]))
     return Returns(played, worst)

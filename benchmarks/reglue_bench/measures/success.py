@@ -53,8 +53,8 @@ def _pair(run: Units, reference: Units) -> Pairs:
 
 
 def _least_p(goals: int) -> float:
-    found = of_success({"": np.ones(goals)})
-    return 1.0 if found.p_value is None else found.p_value
+    inference = of_success({"": np.ones(goals)})
+    return 1.0 if inference.p_value is None else inference.p_value
 
 
 SUCCESS = Measure(

@@ -69,7 +69,7 @@ def over_training_seeds(
     rates = np.stack([each.mean(axis=1) for each in success], axis=1)
     if thresholds is None:
         thresholds = thresholds_of([results])
-    found = TrainingSeeds(
+    summary = TrainingSeeds(
         seeds=tuple(result.agent.training_seed for result in results),
         rates=rates,
         mean=float(rates.mean()),
@@ -80,16 +80,18 @@ def over_training_seeds(
         profile=profiles(rates[None], thresholds)[0],
         profile_intervals95=None,
     )
-    if found.mean_interval95 is None or min(each.shape[1] for each in success) < LEAST_GOALS:
-        return found
-    drawn = resampled(success, rng=rng)
+    if summary.mean_interval95 is None or min(each.shape[1] for each in success) < LEAST_GOALS:
+        return summary
+    bootstrap = resampled(success, rng=rng)
     low, high = interval_of(
-        lambda rates: iqm(rates)[:, None], success, drawn, bounds=(lowest, highest)
+        lambda rates: iqm(rates)[:, None], success, bootstrap, bounds=(lowest, highest)
     )
     return replace(
-        found,
+        summary,
         iqm_interval95=(float(low[0]), float(high[0])),
-        profile_intervals95=interval_of(lambda rates: profiles(rates, thresholds), success, drawn),
+        profile_intervals95=interval_of(
+            lambda rates: profiles(rates, thresholds), success, bootstrap
+        ),
     )
 
 
@@ -136,18 +138,18 @@ def compare_agents(agent: Sequence[Result], reference: Sequence[Result]) -> Diff
     one, other = (np.stack([each.mean(axis=1) for each in of], axis=1) for of in success)
     fewest = min(len(one), len(other))
     lowest, highest = bounds(agent[0])
-    found = over_seeds(success, lowest=lowest - highest, highest=highest - lowest)
+    inference = over_seeds(success, lowest=lowest - highest, highest=highest - lowest)
     per_task = zip(success_of_all, one.mean(axis=0) - other.mean(axis=0), strict=True)
     return Difference(
         difference=float(one.mean() - other.mean()),
         difference_per_task={task: float(each) for task, each in per_task},
         same_plan=True,
-        interval95=found.interval95,
+        interval95=inference.interval95,
         probability_of_improvement=float(
             np.mean([over_all_pairs(*pair) for pair in zip(one.T, other.T, strict=True)])
         ),
-        p_value=found.p_value,
-        p_holm=found.p_value,
+        p_value=inference.p_value,
+        p_holm=inference.p_value,
         pairs=fewest,
         unlike=fewest if np.sort(one, axis=0).tolist() != np.sort(other, axis=0).tolist() else 0,
     )
@@ -167,10 +169,10 @@ def over_seeds(
     if error <= TINY:
         return Inference()
     mean = float(np.subtract.reduce([np.mean([t.mean() for t in tasks]) for tasks in agents]))
-    found = of_mean(mean, error=error, degrees=degrees)
-    assert found.interval95 is not None
-    low, high = found.interval95
-    return replace(found, interval95=(max(lowest, low), min(highest, high)))
+    inference = of_mean(mean, error=error, degrees=degrees)
+    assert inference.interval95 is not None
+    low, high = inference.interval95
+    return replace(inference, interval95=(max(lowest, low), min(highest, high)))
 
 
 def _error_of_mean(agents: Sequence[Sequence[FloatArray]]) -> tuple[float, float]:
@@ -226,8 +228,8 @@ def resampled(
     for task, each in enumerate(success):
         n = each.shape[1]
         alike, goals = np.unique(each, axis=1, return_counts=True)  # goals that went alike
-        drawn = rng.multinomial(n, goals / n, size=resamples)
-        rates[:, :, task] = np.take_along_axis(drawn @ alike.T / n, seeds, axis=1)
+        counts = rng.multinomial(n, goals / n, size=resamples)
+        rates[:, :, task] = np.take_along_axis(counts @ alike.T / n, seeds, axis=1)
     return rates
 
 
@@ -247,7 +249,7 @@ def profiles(rates: FloatArray, thresholds: FloatArray) -> FloatArray:
 def interval_of(
     statistic: Callable[[FloatArray], FloatArray],
     success: Sequence[FloatArray],
-    drawn: FloatArray,
+    bootstrap: FloatArray,
     *,
     bounds: tuple[float, float] = (0, 1),
 ) -> tuple[FloatArray, FloatArray]:
@@ -263,9 +265,9 @@ def interval_of(
     from scipy.special import ndtr, stdtrit
 
     error, degrees = _error_of_mean([success])
-    shrink = error / drawn.mean(axis=(1, 2)).std()
+    shrink = error / bootstrap.mean(axis=(1, 2)).std()
     estimate = statistic(np.stack([each.mean(axis=1) for each in success], axis=1)[None])[0]
     below = ndtr(stdtrit(degrees, 0.025))
-    ends = np.quantile(statistic(drawn), [below, 1 - below], axis=0)
+    ends = np.quantile(statistic(bootstrap), [below, 1 - below], axis=0)
     low, high = np.clip(estimate + shrink * (ends - estimate), *bounds)
     return low, high

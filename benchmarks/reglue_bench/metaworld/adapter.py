@@ -39,9 +39,9 @@ class MetaWorldAdapter(Agent):
 
     def agent_init(self, spec: TaskSpec) -> None:
         """Pass the agent only its observations and actions."""
-        seen = tuple(each for each in spec.observations if each.name == OBSERVATION)
+        observations = tuple(each for each in spec.observations if each.name == OBSERVATION)
         done = tuple(each for each in spec.actions if each.name == MOTION)
-        self._inner.agent_init(replace(spec, observations=seen, actions=done))
+        self._inner.agent_init(replace(spec, observations=observations, actions=done))
         self._steps = np.zeros(spec.slots, np.int64)  # of the episodes in play
 
     def agent_freeze(self) -> None:
@@ -99,7 +99,7 @@ def _part(turn: Turn, plays: Array) -> Turn:
         steps=Steps(turn.steps.slots[steps], turn.steps.flags[steps]),
         starts=Starts(turn.starts.slots[starts], turn.starts.seeds[starts]),
         rewards=turn.rewards[np.concatenate([ends, steps])],
-        observations={name: seen[rows] for name, seen in turn.observations.items()},
+        observations={name: values[rows] for name, values in turn.observations.items()},
     )
 
 

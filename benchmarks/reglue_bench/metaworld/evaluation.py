@@ -35,7 +35,7 @@ from reglue.errors import AgentFault, EnvironmentFault, NotAnAgent, UsageError
 from reglue.messages.agent import Phase
 from reglue.tools.loading import agent_name
 from reglue_bench.metaworld.adapter import MetaWorldAdapter
-from reglue_bench.metaworld.kept_workers import playing
+from reglue_bench.metaworld.cached_workers import playing
 from reglue_bench.metaworld.scoring import Evaluation, averaged, scored
 from reglue_bench.metaworld.vector_envs import Unreadable, VectorEnvironment, leave, read
 from reglue_bench.results.upstream import FirstFinished
@@ -131,8 +131,8 @@ def metalearning_evaluation(  # noqa: PLR0913 - upstream's arguments
 
 
 def _warn(why: Unreadable) -> None:
-    words = f"metaworld.evaluation itself plays this, which takes longer: {why}"
-    warnings.warn(words, SlowEvaluation, stacklevel=3)
+    message = f"metaworld.evaluation itself plays this, which takes longer: {why}"
+    warnings.warn(message, SlowEvaluation, stacklevel=3)
 
 
 def _evaluate(

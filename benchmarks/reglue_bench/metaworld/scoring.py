@@ -21,7 +21,7 @@ def scored(
 ) -> Evaluation:
     """Upstream's sums, in upstream's order: that of a set of names."""
     # What ends in one step shares an array of the first one's type (VectorEnv._add_info).
-    told = {
+    of_episode = {
         (env, episode): float(type(returns[together[0][0]][together[0][1]])(returns[env][episode]))
         for together in finished.at_once
         for env, episode in together
@@ -31,7 +31,7 @@ def scored(
         name: sum(successes[env][episode] for env, episode in of) / len(of)
         for name, of in counted.items()
     }
-    episodes = {name: [told[each] for each in of] for name, of in counted.items()}
+    episodes = {name: [of_episode[each] for each in of] for name, of in counted.items()}
     mean_success_rate = np.mean(list(rates.values()))
     return float(mean_success_rate), float(np.mean(list(episodes.values()))), rates, episodes
 

@@ -89,11 +89,11 @@ def leave(envs: Any, selections: Sequence[Selection]) -> None:
 def task_names(envs: Any) -> tuple[str, ...]:
     """The task of each sub-environment, such as "reach-v3". Raises Unreadable."""
     names = {cls.__name__: name for name, cls in metaworld("env_dict").ALL_V3_ENVIRONMENTS.items()}
-    given = envs.get_attr("task_name")
-    for each in given:
+    env_names = envs.get_attr("task_name")
+    for each in env_names:
         if each not in names:
             raise _unreadable(f"sub-environments of the class {each}", "Meta-World's V3 classes")
-    return tuple(names[each] for each in given)
+    return tuple(names[each] for each in env_names)
 
 
 def _read(envs: Any, names: tuple[str, ...], wrappers: str) -> VectorEnvironment:
@@ -200,10 +200,10 @@ def _check_vector(envs: Any) -> None:
 def _wrappers(text: str) -> str:
     """The wrappers that matter, from `<A<B<C instance>>>` or `<A<B<C<its id>>>>`: "A B"."""
     *around, _ = re.findall(r"<(\w+)(?=[< ])", text)
-    kept = " ".join(each for each in around if each not in _CHANGE_NOTHING)
-    if not _WRAPPERS.fullmatch(kept):
+    remaining = " ".join(each for each in around if each not in _CHANGE_NOTHING)
+    if not _WRAPPERS.fullmatch(remaining):
         raise _unreadable(f"sub-environments {text}", "the wrappers that gym.make_vec puts on")
-    return kept
+    return remaining
 
 
 def _one(values: Sequence[Any], what: str) -> Any:

@@ -111,7 +111,7 @@ class World:
         self._simulator = self._pool.take(self._env.task)
         frames = self._simulator.start(goal, goal_visible=visible)
         self._return = 0.0
-        return self._seen(frames, np.zeros(ACTION + 2))
+        return self._observation(frames, np.zeros(ACTION + 2))
 
     def step(self, action: Arrays) -> Step:
         """Take one step with the agent's float32 or float64."""
@@ -122,10 +122,12 @@ class World:
         terminated = success and self._cell.phase == Phase.EVALUATE
         truncated = self._simulator.steps >= self._horizon
         recurrent = [*chosen, float(reward) / (self._env.recurrent_scale or 1.0)]
-        seen = self._seen(frames, np.array([*recurrent, terminated or truncated], np.float64))
+        observation = self._observation(
+            frames, np.array([*recurrent, terminated or truncated], np.float64)
+        )
         if terminated or truncated:
             self.close()
-        return Step(float(reward), seen, terminated, truncated, success)
+        return Step(float(reward), observation, terminated, truncated, success)
 
     def close(self) -> None:
         """Give the simulator back; `start` may still be called."""
@@ -133,12 +135,12 @@ class World:
             self._pool.give_back(self._simulator)
             self._simulator = None
 
-    def _seen(
+    def _observation(
         self, frames: npt.NDArray[np.float64], recurrent: npt.NDArray[np.float64]
     ) -> dict[str, npt.NDArray[Any]]:
         parts = [frames, np.array(self._env.one_hot)]
         if self._env.recurrent_scale is not None:
             parts.append(recurrent)
-        seen = np.concatenate(parts).astype(self._dtype, copy=False)
+        vector = np.concatenate(parts).astype(self._dtype, copy=False)
         is_single = isinstance(self._return, np.float32)
-        return {OBSERVATION: seen, RETURN: np.array([self._return, is_single], np.float64)}
+        return {OBSERVATION: vector, RETURN: np.array([self._return, is_single], np.float64)}

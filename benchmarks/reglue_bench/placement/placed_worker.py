@@ -32,7 +32,7 @@ from reglue.messages.environment import (
     Play,
     Played,
 )
-from reglue_bench.engines.files import sent_along
+from reglue_bench.engines.files import facts_and_files
 from reglue_bench.engines.players import Player
 from reglue_bench.engines.shard import Died, Machine, Say, Unplaced, Wrong
 from reglue_bench.plans.plan import Plan
@@ -59,12 +59,12 @@ class EnvironmentSettings:
     def of(cls, plan: Plan, settings: Settings) -> EnvironmentSettings:
         """Without `join`, which each process has of its own. Raises UsageError: too many files."""
         nobody: dict[str, Any] = {"agent": None, "agent_cmd": None, "agent_args": {}}
-        own = settings.without_secrets().model_copy(update=nobody)
+        worker_settings = settings.without_secrets().model_copy(update=nobody)
         return cls(
-            settings=own.model_dump(mode="json"),
+            settings=worker_settings.model_dump(mode="json"),
             plan=plan.to_json(),
             join="",
-            **sent_along(own, plan),
+            **facts_and_files(worker_settings, plan),
         )
 
 
@@ -219,8 +219,8 @@ class PlacedWorker:
                 self.name = f"the environment on {name}"
                 self._note_machine(name)
                 self._player.send(self._settings)
-            case Say(words):
-                self._say(words)
+            case Say(text):
+                self._say(text)
             case Unplaced(why):
                 self._wrong = UsageError(
                     f"{why}: {setting('workers', 'N')} asks for N, {setting('resume')} continues"

@@ -50,7 +50,7 @@ class Placement:
         self._note_event = note_event
         self._joining: list[PlacedWorker] = []
         self._begun = 0
-        self._said: set[str] = set()
+        self._shown_messages: set[str] = set()
 
     def environment(self, suite: SuiteName, slots: int) -> EnvironmentCalls:
         """Environments in as many processes as the cluster has cores, or fewer slots.
@@ -105,7 +105,7 @@ class Placement:
             if worker in self._joining:
                 self._joining.remove(worker)
 
-    def _say_once(self, words: str) -> None:
-        if words not in self._said:
-            self._said.add(words)
-            self._say(words)
+    def _say_once(self, text: str) -> None:
+        if text not in self._shown_messages:
+            self._shown_messages.add(text)
+            self._say(text)

@@ -62,18 +62,18 @@ SPLITS = ("train", "test")
 _WANTED = 'wanted numbers from 0, "first-last", or a list of such'
 
 
-def _read_variants(given: Any) -> Mapping[str, Sequence[range]]:
+def _read_variants(value: Any) -> Mapping[str, Sequence[range]]:
     """By split; the key is empty where variants are not split. Raises ValueError."""
-    if not isinstance(given, dict):
-        return {"": _ranges(given)}
-    if not given:
+    if not isinstance(value, dict):
+        return {"": _ranges(value)}
+    if not value:
         raise ValueError(f"got none, {_WANTED}")
-    for split in given:
+    for split in value:
         if split not in SPLITS:
             raise ValueError(str(UnknownName("split", split, SPLITS)))
-    found = {split: _ranges(listed) for split, listed in given.items()}
-    _no_number_twice([each for ranges in found.values() for each in ranges])
-    return found
+    by_split = {split: _ranges(listed) for split, listed in value.items()}
+    _no_number_twice([each for ranges in by_split.values() for each in ranges])
+    return by_split
 
 
 Variants: TypeAlias = Annotated[Mapping[str, Sequence[range]], PlainValidator(_read_variants)]
@@ -129,11 +129,11 @@ class Custom:
     def changes(self) -> dict[str, JsonValue]:
         """What it changes of its environments, for all tasks and, by name, for one."""
         about = self.about
-        own: dict[str, Any] = {"horizon": about.horizon, "sees": about.sees, "fit": about.fit}
+        entries: dict[str, Any] = {"horizon": about.horizon, "sees": about.sees, "fit": about.fit}
         return {
             **about.arguments,
             **{name: task.arguments for name, task in about.tasks.items() if task.arguments},
-            **{name: value for name, value in own.items() if value is not None},
+            **{name: value for name, value in entries.items() if value is not None},
         }
 
     @property
@@ -150,22 +150,22 @@ class Custom:
             yield
 
 
-def read_custom(path: Path, given: Settings) -> Custom:
-    """The benchmark in a file, played with the settings `given`; no environment is made.
+def read_custom(path: Path, settings: Settings) -> Custom:
+    """The benchmark in a file, played with the settings `settings`; no environment is made.
 
     Raises UsageError: what is wrong, and on which line.
     """
     file = TomlFile.read(path)
     about = _checked(file)
-    _check_split(path, about, given)
+    _check_split(path, about, settings)
     keys = (*_SETTINGS, *parameter_names(about.procedure))
-    from_file = frozenset(key for key in keys if getattr(given, key) in (None, {}))
-    held = {key: value for key, value in about.settings.items() if key in from_file}
-    if given.steps:  # which replace the episodes, as a run is counted in one of them
-        held.pop("episodes", None)
-    if given.episodes:
-        held.pop("steps", None)
-    return Custom(file, about, given.model_copy(update=held), from_file)
+    from_file = frozenset(key for key in keys if getattr(settings, key) in (None, {}))
+    defaults = {key: value for key, value in about.settings.items() if key in from_file}
+    if settings.steps:  # which replace the episodes, as a run is counted in one of them
+        defaults.pop("episodes", None)
+    if settings.episodes:
+        defaults.pop("steps", None)
+    return Custom(file, about, settings.model_copy(update=defaults), from_file)
 
 
 def custom_suite(custom: Custom) -> SuiteName:
@@ -243,12 +243,12 @@ def _settings(file: TomlFile, about: Benchmark) -> Mapping[str, Any]:
     return about.settings
 
 
-def _check_split(path: Path, about: Benchmark, given: Settings) -> None:
+def _check_split(path: Path, about: Benchmark, settings: Settings) -> None:
     """Raise UsageError for a split that would change nothing but the name."""
     is_split = any(task.variants and "" not in task.variants for task in about.tasks.values())
-    if not is_split and given.split not in (None, about.settings.get("split")):
+    if not is_split and settings.split not in (None, about.settings.get("split")):
         raise UsageError(
-            f"got {setting('split', given.split)}, but no task of {path} has variants that are "
+            f"got {setting('split', settings.split)}, but no task of {path} has variants that are "
             "split, as "
             'variants = { train = "0-39", test = "40-49" }'
         )
@@ -262,11 +262,11 @@ def _task(name: str, task: Task, custom: Custom, suites: _Suites) -> dict[str, A
         raise UsageError("got arguments without an environment; they belong to one")
     made, suite = suites.of(source.environment, source.arguments)
     known = suite.variants
-    own = task.task or (name if name in known or len(known) > 1 else next(iter(known)))
-    if own not in known:
-        raise UnknownName(f"task of {source.environment} called", own, known)
-    listed = numbers(task.variants, custom.settings.split or "", known[own])
-    return {"suite": suites.place(made), "task": own, "variants": listed}
+    task_name = task.task or (name if name in known or len(known) > 1 else next(iter(known)))
+    if task_name not in known:
+        raise UnknownName(f"task of {source.environment} called", task_name, known)
+    listed = numbers(task.variants, custom.settings.split or "", known[task_name])
+    return {"suite": suites.place(made), "task": task_name, "variants": listed}
 
 
 class _Suites:
@@ -290,9 +290,9 @@ class _Suites:
         except ValueError as error:
             raise UsageError(f"arguments: got {arguments}, wanted finite numbers") from error
         if key not in self._made:
-            named = suite_name(environment, arguments, self._key, folder=self._folder)
-            suite = named.located(self._folder).build()
-            self._made[key] = named, suite
+            full_name = suite_name(environment, arguments, self._key, folder=self._folder)
+            suite = full_name.located(self._folder).build()
+            self._made[key] = full_name, suite
         return self._made[key]
 
     def place(self, made: SuiteName) -> int:
@@ -335,13 +335,13 @@ def _ranges(listed: Any) -> list[range]:
     return ranges
 
 
-def _range(given: Any) -> range:
-    if type(given) is int and given >= 0:
-        return range(given, given + 1)
-    found = re.fullmatch(r"(\d+)-(\d+)", given, re.ASCII) if isinstance(given, str) else None
-    if found is None or int(found[1]) > int(found[2]):
-        raise ValueError(f"got {given!r}, {_WANTED}")
-    return range(int(found[1]), int(found[2]) + 1)
+def _range(value: Any) -> range:
+    if type(value) is int and value >= 0:
+        return range(value, value + 1)
+    match = re.fullmatch(r"(\d+)-(\d+)", value, re.ASCII) if isinstance(value, str) else None
+    if match is None or int(match[1]) > int(match[2]):
+        raise ValueError(f"got {value!r}, {_WANTED}")
+    return range(int(match[1]), int(match[2]) + 1)
 
 
 def _no_number_twice(ranges: Sequence[range]) -> None:

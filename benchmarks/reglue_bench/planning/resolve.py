@@ -77,18 +77,18 @@ def make_plan(
         settings, procedure, called = custom.settings, custom.about.procedure, custom.name
     with custom.errors_name_keys() if custom else nullcontext():
         check_settings(settings, name, procedure)
-        found = (
+        resolved = (
             _declared(settings, procedure, declare)
             if name.waits
             else resolve(settings, name, custom, drawing)
         )
-        plan = _plan(settings, procedure, called, found, is_metaworld=name.is_metaworld)
+        plan = _plan(settings, procedure, called, resolved, is_metaworld=name.is_metaworld)
     if custom is not None:
         _check_name(plan, settings.benchmark)
     if settings.train_steps is None:
         return plan
     goals = None
-    if found.parameters.get("split") == "test":
+    if resolved.parameters.get("split") == "test":
         settings = settings.model_copy(update={"split": "train"})
         custom = custom and replace(custom, settings=settings)
         trained = resolve(settings, name, custom, drawing)
@@ -117,8 +117,8 @@ def resolve(
             tasks = task_set(name.name, settings.split)
             parameters["split"], arguments = tasks.split, _metaworld_arguments(settings, tasks)
             privileged, changed = _privileged(settings, tasks), _metaworld_changes(settings)
-        key, named = goal_key(settings.secret), name.environment or name.name
-        suite = suite_name(named, arguments, key, folder=folder, on_goals_drawn=drawing)
+        key, environment = goal_key(settings.secret), name.environment or name.name
+        suite = suite_name(environment, arguments, key, folder=folder, on_goals_drawn=drawing)
     with custom.file.at(custom.all_tasks) if custom else nullcontext():
         made = suite.located(folder).build()
     return Resolved(
@@ -146,46 +146,48 @@ def suite_of(plan: Plan, settings: Settings) -> SuiteName:
 
 
 def _plan(
-    settings: Settings, procedure: str, called: str, found: Resolved, *, is_metaworld: bool
+    settings: Settings, procedure: str, called: str, resolved: Resolved, *, is_metaworld: bool
 ) -> Plan:
     procedure_type = PROCEDURES[procedure]
-    own = procedure_type.parameters(settings, found.variants)
-    _check_playable(called, procedure, own, found)
-    if not found.horizon:
-        own = procedure_type.without_horizon() | own
+    parameters = procedure_type.parameters(settings, resolved.variants)
+    _check_playable(called, procedure, parameters, resolved)
+    if not resolved.horizon:
+        parameters = procedure_type.without_horizon() | parameters
     if settings.estimator != "goals":
-        own = {"estimator": settings.estimator, **own}
-    own |= _worst_performance(settings, own, reward_low=found.reward_low, horizon=found.horizon)
-    own |= procedure_type.judged_by(tells_success=found.tells_success)
-    own |= _hidden(settings, procedure_type)
-    shown = found.suite.config if found.suite.factory == META_WORLD else {}
-    most = min(DEFAULT_SLOTS, found.most_slots)
+        parameters = {"estimator": settings.estimator, **parameters}
+    parameters |= _worst_performance(
+        settings, parameters, reward_low=resolved.reward_low, horizon=resolved.horizon
+    )
+    parameters |= procedure_type.judged_by(tells_success=resolved.tells_success)
+    parameters |= _hidden(settings, procedure_type)
+    config = resolved.suite.config if resolved.suite.factory == META_WORLD else {}
+    most = min(DEFAULT_SLOTS, resolved.most_slots)
     if is_metaworld:  # more slots than episodes would stay idle
-        most = min(_MOST_SLOTS, len(found.variants) * int(own.get("num_episodes", 1)))
+        most = min(_MOST_SLOTS, len(resolved.variants) * int(parameters.get("num_episodes", 1)))
     if settings.train_steps is not None:  # each has its share of them
-        most = min(most, max(DEFAULT_SLOTS, len(found.variants)))
+        most = min(most, max(DEFAULT_SLOTS, len(resolved.variants)))
     plan = Plan(
         benchmark=called,
         procedure=procedure,
         parameters={
-            **found.parameters,
-            **own,
-            **{name: value for name, value in shown.items() if name != "goals"},
+            **resolved.parameters,
+            **parameters,
+            **{name: value for name, value in config.items() if name != "goals"},
         },
         seed=or_default(settings.seed, 0),
         slots=procedure_type.slots(settings, most),
-        suite=found.suite,
-        variants=dict(found.variants),
-        privileged=found.privileged,
+        suite=resolved.suite,
+        variants=dict(resolved.variants),
+        privileged=resolved.privileged,
         cells=commitment(cell_key(settings.secret)),
-        environment_args=found.changed,
+        environment_args=resolved.changed,
     )
     procedure_of(plan)  # refuses what cannot be divided as upstream does
     return plan
 
 
 def _worst_performance(
-    settings: Settings, own: Mapping[str, Parameter], *, reward_low: float, horizon: int
+    settings: Settings, parameters: Mapping[str, Parameter], *, reward_low: float, horizon: int
 ) -> dict[str, Parameter]:
     """What a run, or a judged episode, is worth that ends by its agent's own fault.
 
@@ -196,10 +198,10 @@ def _worst_performance(
     """
     if settings.worst_performance is not None:
         return {"worst_performance": settings.worst_performance}
-    longest = min((int(n) for n in (horizon, own.get("episode_limit", 0)) if n), default=0)
-    if not math.isfinite(reward_low) or (reward_low < 0 and not (longest or "steps" in own)):
+    longest = min((int(n) for n in (horizon, parameters.get("episode_limit", 0)) if n), default=0)
+    if not math.isfinite(reward_low) or (reward_low < 0 and not (longest or "steps" in parameters)):
         return {}
-    is_single = "steps" in own or reward_low >= 0
+    is_single = "steps" in parameters or reward_low >= 0
     return {"worst_performance": float(reward_low if is_single else reward_low * longest)}
 
 
@@ -267,12 +269,12 @@ def _metaworld_changes(settings: Settings) -> dict[str, Any]:
 
 
 def _privileged(settings: Settings, tasks: TaskSet) -> tuple[str, ...]:
-    shown = []
+    privileged = []
     if settings.reveal_tasks or (settings.one_hot and tasks.family == "ML"):
-        shown.append("tasks")
+        privileged.append("tasks")
     if settings.goal_visible and not tasks.goal_visible:
-        shown.append("goals")
-    return tuple(shown)
+        privileged.append("goals")
+    return tuple(privileged)
 
 
 def check_settings(settings: Settings, name: BenchmarkName, procedure: str) -> None:
@@ -283,15 +285,15 @@ def check_settings(settings: Settings, name: BenchmarkName, procedure: str) -> N
 
 def _check_parameters(settings: Settings, procedure: str) -> None:
     """Raise UsageError for a parameter of another procedure."""
-    own = parameter_names(procedure)
+    accepted = parameter_names(procedure)
     others = {each: parameter_names(each) for each in PROCEDURES.own if each != TRAINING}
     for name in (*chain.from_iterable(others.values()), "procedure_args"):
-        if name not in own and getattr(settings, name) not in (None, {}):
+        if name not in accepted and getattr(settings, name) not in (None, {}):
             whose = [other for other, names in others.items() if name in names]
             theirs = " and ".join(whose) or "other packages'"
             raise UsageError(
                 f"{setting(name)} belongs to {theirs} benchmarks; {settings.benchmark} is "
-                f"{procedure}, which takes {', '.join(map(setting, own))}"
+                f"{procedure}, which takes {', '.join(map(setting, accepted))}"
             )
 
 
@@ -313,11 +315,11 @@ def _check_settings(settings: Settings, name: BenchmarkName) -> None:
                     f"{setting(only)} is for Meta-World's benchmarks; give {called} its "
                     f"environment's own arguments by {setting('environment_args')}"
                 )
-    for only, given in (
+    for only, value in (
         ("environment_args", settings.environment_args),
         ("workers", settings.workers is not None),
     ):
-        if name.waits and given:
+        if name.waits and value:
             raise UsageError(
                 f"{setting(only)} is for environments that are made here; {called} has one that "
                 "connects by itself"
@@ -325,17 +327,17 @@ def _check_settings(settings: Settings, name: BenchmarkName) -> None:
 
 
 def _check_playable(
-    called: str, procedure: str, own: Mapping[str, Parameter], found: Resolved
+    called: str, procedure: str, parameters: Mapping[str, Parameter], resolved: Resolved
 ) -> None:
     """Raise UsageError for environments that the procedure cannot play."""
     procedure_type = PROCEDURES[procedure]
-    if found.continuing and not own.keys() & procedure_type.endless.keys():
+    if resolved.continuing and not parameters.keys() & procedure_type.endless.keys():
         raise UsageError(
-            f"{found.parameters.get('environment', called)} is a continuing task, one episode that "
-            f"never ends: give {setting('steps', 'N')} (online benchmarks), which is how long a "
-            "run is"
+            f"{resolved.parameters.get('environment', called)} is a continuing task, one episode "
+            f"that never ends: give {setting('steps', 'N')} (online benchmarks), which is how "
+            "long a run is"
         )
-    if found.counts_steps and not procedure_type.counts_steps:
+    if resolved.counts_steps and not procedure_type.counts_steps:
         raise UsageError(
             f"{called} has a schedule that is counted in steps, which only online benchmarks "
             "count: play it as one, or have the schedule count episodes (episodic = true)"
@@ -350,13 +352,15 @@ def _check_name(plan: Plan, file: str) -> None:
         return
     if not name.is_built_in:
         return
-    asked: dict[str, Any] = {"seed": plan.seed}
+    arguments: dict[str, Any] = {"seed": plan.seed}
     if name.procedure == plan.procedure:
-        told = plan.parameters.items()
-        asked |= {name: value for name, value in told if name in ("split", *ANY_PROCEDURE)}
-        asked |= {**parameter_settings(plan), "slots": plan.slots}
+        parameters = plan.parameters.items()
+        arguments |= {
+            name: value for name, value in parameters if name in ("split", *ANY_PROCEDURE)
+        }
+        arguments |= {**parameter_settings(plan), "slots": plan.slots}
     try:
-        built_in = make_plan(Settings(benchmark=plan.benchmark, **asked))
+        built_in = make_plan(Settings(benchmark=plan.benchmark, **arguments))
         lines = difference(
             built_in, replace(plan, cells=built_in.cells), called=("built in", "here")
         )

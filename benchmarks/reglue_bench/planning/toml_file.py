@@ -40,10 +40,10 @@ class TomlFile:
         except ValueError as error:
             raise UsageError(f"{path} is not TOML: {error}") from error
 
-    def error(self, place: str, words: object) -> UsageError:
+    def error(self, place: str, message: object) -> UsageError:
         """A mistake at a key, such as `tasks.reach.variants`, in a table, or in all of it."""
         where = f"{place}: " if place else ""
-        return UsageError(f"{self.path}:{line_of(self.text, place)}: {where}{words}")
+        return UsageError(f"{self.path}:{line_of(self.text, place)}: {where}{message}")
 
     def errors(
         self,
@@ -75,12 +75,12 @@ class TomlFile:
     ) -> UsageError:
         match problem["type"]:
             case "missing":
-                words = "is missing"
+                message = "is missing"
             case "extra_forbidden":
-                words = str(UnknownName("key", str(place[-1]), known(place[:-1])))
+                message = str(UnknownName("key", str(place[-1]), known(place[:-1])))
             case _:
-                words = got_and_wanted(problem)
-        return self.error(path_of(place), words)
+                message = got_and_wanted(problem)
+        return self.error(path_of(place), message)
 
 
 def _is_within(inner: Any, outer: Any) -> bool:

@@ -29,13 +29,13 @@ def with_training(plan: Plan, settings: Settings, goals: Goals | None) -> Plan:
             "frozen agents, such as multi-task:ENVIRONMENT"
         )
     variants = plan.variants if goals is None else goals.variants
-    own = Training.parameters(settings, variants)
+    training_parameters = Training.parameters(settings, variants)
     if goals is not None:
         goals = Goals(goals.suite, {PREFIX + task: n for task, n in goals.variants.items()})
     planned = replace(
         plan,
         procedure=TRAINING,
-        parameters={**plan.parameters, EVALUATED_BY: plan.procedure, **own},
+        parameters={**plan.parameters, EVALUATED_BY: plan.procedure, **training_parameters},
         training=goals,
     )
     if goals is not None:

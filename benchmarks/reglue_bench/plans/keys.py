@@ -34,8 +34,8 @@ def cell_key(secret: str | None) -> bytes | None:
 
 def training_key(seed: int, secret: str | None, training_seed: int | None) -> bytes:
     """Of what is trained on, by a plan's seed and a training seed (None: 0)."""
-    words = f"reglue training {seed} {training_seed or 0}"
-    return _derived(run_secret(seed, secret), words)
+    label = f"reglue training {seed} {training_seed or 0}"
+    return _derived(run_secret(seed, secret), label)
 
 
 def commitment(key: bytes | None) -> str:
@@ -78,5 +78,5 @@ def _master(secret: str) -> bytes:
     return hashlib.sha256(f"reglue own secret {secret}".encode()).digest()
 
 
-def _derived(key: bytes, words: str) -> bytes:
-    return hmac.digest(key, words.encode(), hashlib.sha256)
+def _derived(key: bytes, label: str) -> bytes:
+    return hmac.digest(key, label.encode(), hashlib.sha256)

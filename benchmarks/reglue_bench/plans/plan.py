@@ -26,7 +26,7 @@ PHASES = {
 }
 
 
-_OWN_SEEDS = {"train": "training", "checkpoint": "checkpoint", "checkpoint_adapt": "checkpoint"}
+_SEED_LABELS = {"train": "training", "checkpoint": "checkpoint", "checkpoint_adapt": "checkpoint"}
 """Phases whose cells have seeds of their own, and what these are drawn by."""
 
 _MOST_DIFFERENCES = 8  # that a message lists
@@ -144,10 +144,10 @@ class Plan:
         `starts` keys the agent's seed, and `cell_key` the cell's, unless the plan's is public.
         What is trained on is drawn by the run's own key.
         """
-        start_words = f"{unit} {cell.k}"
-        if own := self._own_seeds(cell):
-            start_words = f"{own} {self.training_key} {cell.drawn_as}"
-        start = hmac.digest(starts, f"reglue start {start_words}".encode(), hashlib.sha256)
+        start_label = f"{unit} {cell.k}"
+        if seed_label := self._seed_label(cell):
+            start_label = f"{seed_label} {self.training_key} {cell.seed_from}"
+        start = hmac.digest(starts, f"reglue start {start_label}".encode(), hashlib.sha256)
         return Order(
             unit=unit,
             k=cell.k,
@@ -170,18 +170,18 @@ class Plan:
         """
         if cell.reset is not None and cell_key is None:
             return self.seed + cell.reset
-        drawn_as, k = cell.drawn_as or (unit, cell.k)
-        words = f"reglue cell {self.seed} {drawn_as} {k}"
-        if own := self._own_seeds(cell):
-            words = f"reglue {own} cell {self.seed} {drawn_as} {k}"
-            if own == "training":
+        seed_unit, k = cell.seed_from or (unit, cell.k)
+        label = f"reglue cell {self.seed} {seed_unit} {k}"
+        if seed_label := self._seed_label(cell):
+            label = f"reglue {seed_label} cell {self.seed} {seed_unit} {k}"
+            if seed_label == "training":
                 cell_key = bytes.fromhex(self.training_key)
         if cell.reset is not None:
-            words = f"reglue reset {self.seed} {cell.reset}"
+            label = f"reglue reset {self.seed} {cell.reset}"
         if cell_key is None:
-            digest = hashlib.sha256(words.encode()).digest()
+            digest = hashlib.sha256(label.encode()).digest()
         else:
-            digest = hmac.digest(cell_key, words.encode(), hashlib.sha256)
+            digest = hmac.digest(cell_key, label.encode(), hashlib.sha256)
         number = int.from_bytes(digest[:8], "little") >> 1
         return number if cell.reset is None else number >> 32
 
@@ -192,9 +192,9 @@ class Plan:
             plays_on = True
         return Phase.TRAIN if plays_on else phase
 
-    def _own_seeds(self, cell: PlanCell) -> str:
+    def _seed_label(self, cell: PlanCell) -> str:
         """What draws the seeds of an agent's training; empty for all other cells."""
-        return _OWN_SEEDS.get(cell.phase, "") if self.training_key else ""
+        return _SEED_LABELS.get(cell.phase, "") if self.training_key else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ class PlanCell:
     variant: int
     repeat: int
     phase: str  # a key of PHASES
-    drawn_as: tuple[int, int] | None = None  # the unit and k of its seed, if not its own
+    seed_from: tuple[int, int] | None = None  # the unit and k of its seed, if not its own
     reset: int | None = None
     """n: a reset of the environment's own is seeded by the plan's seed + n, and success does not
     end the episode. None: its random numbers are Reglue's, drawn from the cell."""
@@ -217,15 +217,17 @@ def difference(
 ) -> list[str]:
     """What differs, one line each: `slots: 10 before, 4 now`; of many only the first."""
     # Other goals follow from these: fifty lines of numbers would say no more.
-    drawn = [(each.seed, each.benchmark, each.cells) for each in (before, now)]
-    follow = drawn[0] != drawn[1]
+    sources = [(each.seed, each.benchmark, each.cells) for each in (before, now)]
+    follow = sources[0] != sources[1]
     old, new = (
         json.loads(replace(each, order_key="", training_key="", environment_args={}).to_json())
         for each in (before, now)
     )
     old["order of tasks"], new["order of tasks"] = before.tasks, now.tasks
-    found = (each for each in _differences(old, new, "") if not (follow and _GOALS in each[0]))
-    return _lines(found, called)
+    differences = (
+        each for each in _differences(old, new, "") if not (follow and _GOALS in each[0])
+    )
+    return _lines(differences, called)
 
 
 def json_difference(old: Any, new: Any, *, called: tuple[str, str]) -> list[str]:
@@ -239,12 +241,12 @@ def title_of(name: str, parameters: Mapping[str, Any], arguments: Mapping[str, A
     An environment that connects by itself is named: `online:wait (environment = Maze)`.
     """
     connected = {key: value for key, value in parameters.items() if key == "environment"}
-    shown = {**connected, **arguments}
-    words = [f"{key} = {_brief(value)}" for key, value in sorted(shown.items())]
-    more = len(words) - _MOST_ARGUMENTS
+    entries = {**connected, **arguments}
+    parts = [f"{key} = {_brief(value)}" for key, value in sorted(entries.items())]
+    more = len(parts) - _MOST_ARGUMENTS
     if more > 0:
-        words = [*words[:_MOST_ARGUMENTS], f"and {more} more"]
-    return f"{name} ({', '.join(words)})" if words else name
+        parts = [*parts[:_MOST_ARGUMENTS], f"and {more} more"]
+    return f"{name} ({', '.join(parts)})" if parts else name
 
 
 def _brief(value: Any) -> str:
@@ -262,8 +264,10 @@ def _json(fields: Mapping[str, Any]) -> str:
     return json.dumps(fields, separators=(",", ":"))
 
 
-def _lines(found: Iterable[tuple[str, Any, Any]], called: tuple[str, str]) -> list[str]:
-    lines = [f"{path}: {_short(a)} {called[0]}, {_short(b)} {called[1]}" for path, a, b in found]
+def _lines(differences: Iterable[tuple[str, Any, Any]], called: tuple[str, str]) -> list[str]:
+    lines = [
+        f"{path}: {_short(a)} {called[0]}, {_short(b)} {called[1]}" for path, a, b in differences
+    ]
     more = len(lines) - _MOST_DIFFERENCES
     return [*lines[:_MOST_DIFFERENCES], f"and {more} more"] if more > 0 else lines
 

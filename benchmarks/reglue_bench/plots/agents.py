@@ -10,18 +10,18 @@ from reglue.errors import UsageError
 from reglue_bench.formatting import plural
 from reglue_bench.measures.training_seeds import bounds, over_seeds, scores_by_task
 from reglue_bench.plots.figures import SUCCESS, colour
-from reglue_bench.plots.views import Named
+from reglue_bench.plots.views import NamedRun
 from reglue_bench.results.result import Result, TaskScore
 from reglue_bench.statistics import FloatArray
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PlottedAgent:
     """What a plot shows as one: an agent over its training seeds, or a run."""
 
     name: str  # empty if it is alone
     colour: str
-    runs: Sequence[Named]
+    runs: Sequence[NamedRun]
     scores: Mapping[str, TaskScore]  # by task
 
 
@@ -31,17 +31,17 @@ def names(results: Sequence[Result], folders: Sequence[Path]) -> list[str]:
     # Labels say more than folders do, as long as they tell the runs apart.
     if len(set(labels)) == len(labels):
         return labels
-    found = []
+    distinct = []
     for result, label, folder in zip(results, labels, folders, strict=True):
         seed = result.agent.training_seed
         if seed is not None:
-            found.append(f"{label} · seed {seed}")
+            distinct.append(f"{label} · seed {seed}")
         else:
-            found.append(label if labels.count(label) == 1 else folder.name)
-    return found
+            distinct.append(label if labels.count(label) == 1 else folder.name)
+    return distinct
 
 
-def colours(runs: Sequence[Named]) -> list[str]:
+def colours(runs: Sequence[NamedRun]) -> list[str]:
     """A colour for each run; training seeds of one agent share it."""
     keys: list[Hashable] = [
         place if run.agent.training_seed is None else _key(run)
@@ -51,18 +51,21 @@ def colours(runs: Sequence[Named]) -> list[str]:
     return [colour(places[key]) for key in keys]
 
 
-def shown(runs: Sequence[Named]) -> list[Shown]:
+def plotted_agents(runs: Sequence[NamedRun]) -> list[PlottedAgent]:
     """Agents over their training seeds, and runs of others, in the order of their first runs."""
     if len(runs) == 1:
-        return [Shown("", SUCCESS, runs, runs[0][1].measure.per_task(runs[0][1]))]
+        return [PlottedAgent("", SUCCESS, runs, runs[0][1].measure.per_task(runs[0][1]))]
     whose = {id(run): name for name, of in groups_of(runs).items() for run in of}
-    found: dict[str, list[tuple[Named, str]]] = {}
-    for named, shade in zip(runs, colours(runs), strict=True):
-        found.setdefault(whose.get(id(named[1]), f"run {named[0]}"), []).append((named, shade))
-    return [_shown(name, of, is_agent=name in whose.values()) for name, of in found.items()]
+    by_agent: dict[str, list[tuple[NamedRun, str]]] = {}
+    for named_run, shade in zip(runs, colours(runs), strict=True):
+        agent = whose.get(id(named_run[1]), f"run {named_run[0]}")
+        by_agent.setdefault(agent, []).append((named_run, shade))
+    return [
+        _plotted_agent(name, of, is_agent=name in whose.values()) for name, of in by_agent.items()
+    ]
 
 
-def seeds_caption(of: Sequence[Shown]) -> str:
+def seeds_caption(of: Sequence[PlottedAgent]) -> str:
     """What a caption adds where some are agents over their training seeds."""
     if all(len(each.runs) == 1 for each in of):
         return ""
@@ -72,23 +75,23 @@ def seeds_caption(of: Sequence[Shown]) -> str:
     )
 
 
-def groups_of(runs: Sequence[Named]) -> dict[str, list[Result]]:
+def groups_of(runs: Sequence[NamedRun]) -> dict[str, list[Result]]:
     """As `agents_of`, of those whose runs can be taken together."""
     return {name: group for name, group in agents_of(runs).items() if _compares(group)}
 
 
-def agents_of(runs: Sequence[Named]) -> dict[str, list[Result]]:
+def agents_of(runs: Sequence[NamedRun]) -> dict[str, list[Result]]:
     """The runs of agents with two training seeds or more on one plan, by label."""
     groups: dict[tuple[str, str, str, bool], dict[int, Result]] = {}
     for _, run in runs:
         if run.agent.training_seed is not None and run.complete:
             groups.setdefault(_key(run), {})[run.agent.training_seed] = run
-    found: dict[str, list[Result]] = {}
+    by_name: dict[str, list[Result]] = {}
     for (label, title, plan, _), group in groups.items():
         if len(group) > 1:
-            name = label if label not in found else f"{label} on {title} {plan[:6]}"
-            found[name] = list(group.values())
-    return found
+            name = label if label not in by_name else f"{label} on {title} {plan[:6]}"
+            by_name[name] = list(group.values())
+    return by_name
 
 
 def _key(run: Result) -> tuple[str, str, str, bool]:
@@ -104,12 +107,16 @@ def _compares(group: Sequence[Result]) -> bool:
     return True
 
 
-def _shown(name: str, of: Sequence[tuple[Named, str]], *, is_agent: bool) -> Shown:
-    (first, shade), runs = of[0], [named for named, _ in of]
+def _plotted_agent(
+    name: str, of: Sequence[tuple[NamedRun, str]], *, is_agent: bool
+) -> PlottedAgent:
+    (first, shade), runs = of[0], [named_run for named_run, _ in of]
     if not is_agent:
-        return Shown(first[0], shade, runs, first[1].measure.per_task(first[1]))
+        return PlottedAgent(first[0], shade, runs, first[1].measure.per_task(first[1]))
     scores = scores_by_task([run for _, run in runs])
-    return Shown(name, shade, runs, {t: _score(each, first[1]) for t, each in scores.items()})
+    return PlottedAgent(
+        name, shade, runs, {t: _score(each, first[1]) for t, each in scores.items()}
+    )
 
 
 def _score(of_task: FloatArray, run: Result) -> TaskScore:

@@ -122,12 +122,12 @@ def mean_and_band(
     return [band, line]
 
 
-def every_run(lines: Lines, *, colour: str, shown: bool = True) -> list[go.Scatter]:
+def every_run(lines: Lines, *, colour: str, visible: bool = True) -> list[go.Scatter]:
     """A thin line for each run; dotted and red if it was not played to its end."""
     whole = zip(lines.runs, lines.whole.tolist(), strict=True)
     return [
-        *(_thin(lines, run, line, colour=colour, shown=shown) for run, line in whole),
-        *(_thin(lines, run, line, colour=LOST, shown=shown) for run, line in lines.broken),
+        *(_thin(lines, run, line, colour=colour, visible=visible) for run, line in whole),
+        *(_thin(lines, run, line, colour=LOST, visible=visible) for run, line in lines.broken),
     ]
 
 
@@ -135,15 +135,17 @@ def y_range(of: Sequence[Lines], *, log: bool = False) -> list[float]:
     """The range of the axis: all means, and nearly all points of the runs."""
     everything = [value for each in of for line in each.everything for value in line]
     means = [each.mean for each in of if len(each.whole)]
-    shown = np.concatenate([*means, np.quantile(everything, [0.005, 0.995])])
-    low, high = float(shown.min()), float(shown.max())
+    values = np.concatenate([*means, np.quantile(everything, [0.005, 0.995])])
+    low, high = float(values.min()), float(values.max())
     if log:
         low, high = math.log10(low), math.log10(high)
     room = 0.05 * (high - low) or 0.5
     return [low - room, high + room]
 
 
-def _thin(lines: Lines, run: int, line: Sequence[float], *, colour: str, shown: bool) -> go.Scatter:
+def _thin(
+    lines: Lines, run: int, line: Sequence[float], *, colour: str, visible: bool
+) -> go.Scatter:
     lost = colour == LOST
     return go.Scatter(
         x=lines.ends[: len(line)],
@@ -152,7 +154,7 @@ def _thin(lines: Lines, run: int, line: Sequence[float], *, colour: str, shown: 
         line={"color": colour, "width": 1, "dash": "dot" if lost else "solid"},
         opacity=0.9 if lost else 0.35,
         meta=OPTIONAL,
-        visible=shown,
+        visible=visible,
         hoverinfo="text",
         hovertext=[
             f"run {run + 1}, {lines.at(point)}: {value(each)}" for point, each in enumerate(line)

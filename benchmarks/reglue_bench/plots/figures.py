@@ -34,7 +34,7 @@ def colour(place: int) -> str:
 
 def figure(traces: Sequence[Any], *, height: int, **layout: Any) -> Figure:
     """Plotly's JSON of a figure on a transparent page."""
-    shown = go.Figure(
+    plotly_figure = go.Figure(
         data=list(traces),
         layout={
             "template": None,
@@ -49,7 +49,7 @@ def figure(traces: Sequence[Any], *, height: int, **layout: Any) -> Figure:
             **layout,
         },
     )
-    parts: Figure = shown.to_plotly_json()
+    parts: Figure = plotly_figure.to_plotly_json()
     return {"data": parts["data"], "layout": parts["layout"]}
 
 

@@ -24,7 +24,7 @@ from reglue_bench.plots.figures import (
     task_axis,
     value_axis,
 )
-from reglue_bench.plots.views import Figure, Named, Plot, Table
+from reglue_bench.plots.views import Figure, NamedRun, Plot, Table
 from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Result
 from reglue_bench.statistics import FloatArray
@@ -83,7 +83,7 @@ def goal_map(result: Result, *, plot_id: str) -> Plot:
     )
 
 
-def difference_map(runs: Sequence[Named], place: int) -> Plot | None:
+def difference_map(runs: Sequence[NamedRun], place: int) -> Plot | None:
     """Goal by goal, where the run at a place beats the first; None on different plans."""
     run, reference = runs[place], runs[0]
     ours, theirs = colour(place), colour(0)
@@ -138,11 +138,11 @@ def difference_map(runs: Sequence[Named], place: int) -> Plot | None:
 def _variant_axis(variants: Sequence[int]) -> Figure:
     """An x axis with a column a variant, a number under some."""
     every = max(1, math.ceil(len(variants) / 12))
-    shown = range(0, len(variants), every)
+    ticks = range(0, len(variants), every)
     return value_axis(
         "goal",
-        tickvals=list(shown),
-        ticktext=[str(variants[place]) for place in shown],
+        tickvals=list(ticks),
+        ticktext=[str(variants[place]) for place in ticks],
         range=[-0.5, len(variants) - 0.5] if variants else [-0.5, 0.5],
         showgrid=False,
     )

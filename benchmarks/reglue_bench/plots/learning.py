@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from reglue_bench.formatting import STATUSES, count, plural, value, values
-from reglue_bench.measures.performance import measured_words
+from reglue_bench.measures.performance import measure_text
 from reglue_bench.plots.curves import (
     LOST,
     Lines,
@@ -30,7 +30,7 @@ _LOG_FROM = 10  # times the least: then an axis of steps is logarithmic
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PlottedScore:
     """An agent in the plots."""
 
     name: str  # empty if it is alone
@@ -38,7 +38,7 @@ class Shown:
     colour: str
 
 
-def learning_plots(agents: Sequence[Shown], *, prefix: str) -> list[Plot]:
+def learning_plots(agents: Sequence[PlottedScore], *, prefix: str) -> list[Plot]:
     """The curves of one agent, or of several, overlaid, and the performance of each run.
 
     `prefix` makes the plots' ids unique on the page.
@@ -55,20 +55,22 @@ def learning_plots(agents: Sequence[Shown], *, prefix: str) -> list[Plot]:
     return [*plots, _performances(agents, plot_id=f"{prefix}-runs")]
 
 
-def _curves(agents: Sequence[Shown], lines: Sequence[Lines], what: str, *, plot_id: str) -> Plot:
+def _curves(
+    agents: Sequence[PlottedScore], lines: Sequence[Lines], what: str, *, plot_id: str
+) -> Plot:
     alone, some, score = len(agents) == 1, lines[0], agents[0].score
     log = what == "steps per episode" and _is_wide(lines)
     bounds = y_range(lines, log=log)
     floor = 10 ** bounds[0] if log else -math.inf  # a logarithm cannot go below
     traces: list[go.Scatter] = []
     for agent, of in zip(agents, lines, strict=True):
-        traces += every_run(of, colour=NEUTRAL if alone else agent.colour, shown=alone)
+        traces += every_run(of, colour=NEUTRAL if alone else agent.colour, visible=alone)
         traces += mean_and_band(of, name=agent.name or "mean", colour=agent.colour, floor=floor)
     return Plot(
         id=plot_id,
         title=what.capitalize() if plot_id.endswith("-steps") else "Learning curve",
         caption=f"{what.capitalize()}: mean over completed runs with its pointwise 95 % t-interval"
-        f"{', on a logarithmic axis' if log else ''}.{_block_words(some)}",
+        f"{', on a logarithmic axis' if log else ''}.{_block_text(some)}",
         summary=" ".join(_summary(*each, what) for each in zip(agents, lines, strict=True)),
         figure=figure(
             traces,
@@ -92,7 +94,7 @@ def _is_wide(lines: Sequence[Lines]) -> bool:
     return max(everything) >= _LOG_FROM * min(everything) > 0
 
 
-def _legend(agents: Sequence[Shown], lines: Sequence[Lines]) -> list[tuple[str, str]]:
+def _legend(agents: Sequence[PlottedScore], lines: Sequence[Lines]) -> list[tuple[str, str]]:
     legend = [
         (agent.colour, agent.name or "mean over runs")
         for agent, of in zip(agents, lines, strict=True)
@@ -107,7 +109,7 @@ def _legend(agents: Sequence[Shown], lines: Sequence[Lines]) -> list[tuple[str, 
     return legend
 
 
-def _summary(agent: Shown, lines: Lines, what: str) -> str:
+def _summary(agent: PlottedScore, lines: Lines, what: str) -> str:
     whose = f"{agent.name}: mean" if agent.name else "Mean"
     if not len(lines.whole):
         return f"{whose} {what}: no run was played to its end."
@@ -118,7 +120,7 @@ def _summary(agent: Shown, lines: Lines, what: str) -> str:
     )
 
 
-def _table(agents: Sequence[Shown], lines: Sequence[Lines], what: str) -> Table:
+def _table(agents: Sequence[PlottedScore], lines: Sequence[Lines], what: str) -> Table:
     """The means at 20 points, or at all if there are fewer; of one agent with intervals."""
     alone, some = len(agents) == 1, lines[0]
 
@@ -138,7 +140,7 @@ def _table(agents: Sequence[Shown], lines: Sequence[Lines], what: str) -> Table:
     )
 
 
-def _performances(agents: Sequence[Shown], *, plot_id: str) -> Plot:
+def _performances(agents: Sequence[PlottedScore], *, plot_id: str) -> Plot:
     traces: list[go.Box | go.Scatter] = []
     for row, agent in enumerate(agents):
         if agent.score.completed:
@@ -149,7 +151,7 @@ def _performances(agents: Sequence[Shown], *, plot_id: str) -> Plot:
     return Plot(
         id=plot_id,
         title="Every run",
-        caption=f"Each dot is a completed run's performance: {measured_words(score)}. The diamond "
+        caption=f"Each dot is a completed run's performance: {measure_text(score)}. The diamond "
         "is the mean with its 95 % t-interval, if all runs were completed.",
         summary=f"Performance of {plural(completed, 'completed run')}.",
         figure=figure(
@@ -167,12 +169,18 @@ def _performances(agents: Sequence[Shown], *, plot_id: str) -> Plot:
     )
 
 
-def _row(agent: Shown) -> list[str]:
-    found = sorted(r.performance for r in agent.score.completed if r.performance is not None)
-    if not found:
+def _row(agent: PlottedScore) -> list[str]:
+    performances = sorted(r.performance for r in agent.score.completed if r.performance is not None)
+    if not performances:
         return [agent.name, "0", "–", "–", "–"]
-    middle = (found[(len(found) - 1) // 2] + found[len(found) // 2]) / 2
-    return [agent.name, str(len(found)), value(found[0]), value(middle), value(found[-1])]
+    middle = (performances[(len(performances) - 1) // 2] + performances[len(performances) // 2]) / 2
+    return [
+        agent.name,
+        str(len(performances)),
+        value(performances[0]),
+        value(middle),
+        value(performances[-1]),
+    ]
 
 
 def _performance_dots(score: PerformanceScore, *, row: float, colour: str) -> go.Box:
@@ -205,7 +213,7 @@ def _performance_mean(score: PerformanceScore, *, row: float, colour: str) -> li
     if performance is None or len(score.completed) < len(score.runs):
         return []
     low, high = score.interval95 or (performance, performance)
-    words = f"<br>95 % interval {values(score.interval95)}" if score.interval95 else ""
+    interval = f"<br>95 % interval {values(score.interval95)}" if score.interval95 else ""
     mean = go.Scatter(
         x=[performance],
         y=[row],
@@ -221,7 +229,7 @@ def _performance_mean(score: PerformanceScore, *, row: float, colour: str) -> li
             "width": 0,
         },
         hoverinfo="text",
-        hovertext=[f"<b>mean {value(performance)}</b>{words}"],
+        hovertext=[f"<b>mean {value(performance)}</b>{interval}"],
     )
     return [mean]
 
@@ -239,7 +247,7 @@ def _run_table(score: PerformanceScore) -> Table:
     return Table([*columns, "how it ended"], rows)
 
 
-def _block_words(lines: Lines) -> str:
+def _block_text(lines: Lines) -> str:
     """What a point is, where it is more than an episode."""
     size = lines.ends[0] - lines.begins[0] + 1
     if size == 1:

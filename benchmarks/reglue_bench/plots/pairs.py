@@ -18,50 +18,60 @@ ALPHA = 0.05
 """Of two that are alike, one is called better this rarely: once in twenty reports."""
 
 
-def verdict(names: Sequence[str], scores: Mapping[int, float], found: Pairs, of: Measure) -> str:
+def verdict(
+    names: Sequence[str], scores: Mapping[int, float], differences: Pairs, of: Measure
+) -> str:
     """Which has the best score, by place, and how sure that is.
 
     Empty if there is nothing to choose from: all are alike, or some cannot be compared.
     """
     ranked = sorted(scores, key=lambda place: -scores[place])
-    if len(ranked) < 2 or any(pair[::-1] not in found for pair in combinations(sorted(ranked), 2)):
+    if len(ranked) < 2 or any(
+        pair[::-1] not in differences for pair in combinations(sorted(ranked), 2)
+    ):
         return ""
     best, *others = ranked
-    pairs = {other: found[max(best, other), min(best, other)] for other in others}
+    pairs = {other: differences[max(best, other), min(best, other)] for other in others}
     alike = [other for other in others if not pairs[other].unlike]
     tied = [o for o in others if o not in alike and math.isclose(scores[o], scores[best])]
     beaten = [other for other in others if is_beaten(pairs[other], by_later=best > other)]
     level = [other for other in others if other not in [*alike, *tied, *beaten]]
     if len(alike) == len(others):
         return ""
-    first = _named(names, [best, *alike, *tied])
+    first = _join_names(names, [best, *alike, *tied])
     if len(alike) + len(tied) == len(others):
         return f"{first} have the same {of.name}: nobody is better."
     has = " have" if alike or tied else " has"
     has = f", alike on every {of.unit}, have" if alike and not tied else has
     first = f"{first}{has} the highest {of.name}"
     if not beaten:
-        return f"{first}, but may owe it to chance: not told apart from {_named(names, level)}."
-    rest = f", and not told apart from {_named(names, level)}" if level else ""
+        return (
+            f"{first}, but may owe it to chance: not told apart from {_join_names(names, level)}."
+        )
+    rest = f", and not told apart from {_join_names(names, level)}" if level else ""
     sure = _at_most(max(pairs[other].p_holm or 0.0 for other in beaten), len(beaten))
-    sure += f", corrected for {len(found)} pairs" if len(found) > 1 else ""
-    return f"{first}: better than {_named(names, beaten)} ({sure}){rest}."
+    sure += f", corrected for {len(differences)} pairs" if len(differences) > 1 else ""
+    return f"{first}: better than {_join_names(names, beaten)} ({sure}){rest}."
 
 
-def is_beaten(found: Difference, *, by_later: bool) -> bool:
+def is_beaten(difference: Difference, *, by_later: bool) -> bool:
     """Whether one of a pair is significantly better: the later, or the earlier."""
-    return found.p_holm is not None and found.p_holm < ALPHA and (found.difference > 0) == by_later
+    return (
+        difference.p_holm is not None
+        and difference.p_holm < ALPHA
+        and (difference.difference > 0) == by_later
+    )
 
 
 def _at_most(p: float, of: int) -> str:
     """`p < 0.001`, `p = 0.012`, or of several the largest: `p ≤ 0.012`."""
-    words = p_value(p)
-    return f"p {words}" if words.startswith("<") else f"p {'=' if of == 1 else '≤'} {words}"
+    text = p_value(p)
+    return f"p {text}" if text.startswith("<") else f"p {'=' if of == 1 else '≤'} {text}"
 
 
-def compared_row(row: Row, found: Difference, of: Measure) -> Row:
+def compared_row(row: Row, compared: Difference, of: Measure) -> Row:
     """A row with its difference to the first."""
-    difference, interval, improvement, p = _words(found, of)
+    difference, interval, improvement, p = _difference_cells(compared, of)
     return replace(
         row,
         difference=difference,
@@ -71,52 +81,59 @@ def compared_row(row: Row, found: Difference, of: Measure) -> Row:
     )
 
 
-def every_pair(names: Sequence[str], found: Pairs, of: Measure) -> Table | None:
+def every_pair(names: Sequence[str], differences: Pairs, of: Measure) -> Table | None:
     """A line for each pair; None if the differences to the first are all pairs."""
-    return None if all(earlier == 0 for _, earlier in found) else pair_table(names, found, of)
+    return (
+        None
+        if all(earlier == 0 for _, earlier in differences)
+        else pair_table(names, differences, of)
+    )
 
 
-def pair_table(names: Sequence[str], found: Pairs, of: Measure) -> Table:
+def pair_table(names: Sequence[str], differences: Pairs, of: Measure) -> Table:
     """A line for each pair."""
     rows = [
-        [f"{names[later]} − {names[earlier]}", *(word or "–" for word in _words(each, of))]
-        for (later, earlier), each in found.items()
+        [
+            f"{names[later]} − {names[earlier]}",
+            *(word or "–" for word in _difference_cells(each, of)),
+        ]
+        for (later, earlier), each in differences.items()
     ]
     columns = ["", "Δ", "95 % interval", "probability of improvement", "p, Holm"]
-    if all(each.probability_of_improvement is None for each in found.values()):
+    if all(each.probability_of_improvement is None for each in differences.values()):
         for row in (columns, *rows):
             del row[3]
     return Table(columns, rows)
 
 
-def pair_note(name: str, first: str, found: Difference, of: Measure) -> str:
+def pair_note(name: str, first: str, difference: Difference, of: Measure) -> str:
     """A caveat about a difference to the first; empty if there is none."""
-    if not found.unlike:
+    if not difference.unlike:
         return f"{name} and {first} came to the same on every {of.unit}."
-    if found.interval95 is None and found.pairs < of.least:
+    if difference.interval95 is None and difference.pairs < of.least:
         return (
             f"The difference of {name} and {first} has no interval: it takes {of.enough}, and "
-            f"there are {found.pairs}."
+            f"there are {difference.pairs}."
         )
-    if found.interval95 is None:
+    if difference.interval95 is None:
         return (
             f"The difference of {name} and {first} does not vary, so there is no spread to judge "
             "it by, and no interval."
         )
-    low, high = found.interval95
-    if not low <= 0 <= high and found.p_holm is not None and found.p_holm >= ALPHA:
+    low, high = difference.interval95
+    if not low <= 0 <= high and difference.p_holm is not None and difference.p_holm >= ALPHA:
         return (
             f"The interval of {name} and {first} leaves 0 out, as that of one pair. Of several "
             f"pairs one does so by chance more often: corrected for that, p is "
-            f"{p_value(found.p_holm)}."
+            f"{p_value(difference.p_holm)}."
         )
     return ""
 
 
-def power_notes(found: Pairs, of: Measure) -> list[str]:
+def power_notes(differences: Pairs, of: Measure) -> list[str]:
     """A note if there are too few pairs to tell any two apart."""
-    most = max((each.pairs for each in found.values() if each.unlike), default=0)
-    pairs = len(found)  # for which Holm corrects
+    most = max((each.pairs for each in differences.values() if each.unlike), default=0)
+    pairs = len(differences)  # for which Holm corrects
     if not most or pairs * of.least_p(most) < ALPHA:
         return []
     enough = next(n for n in range(most, most + 64) if pairs * of.least_p(n) < ALPHA)
@@ -126,17 +143,17 @@ def power_notes(found: Pairs, of: Measure) -> list[str]:
     ]
 
 
-def _named(names: Sequence[str], places: Sequence[int]) -> str:
+def _join_names(names: Sequence[str], places: Sequence[int]) -> str:
     return listed([names[place] for place in places])
 
 
-def _words(found: Difference, of: Measure) -> tuple[str, str, str, str]:
-    low_high = found.interval95
+def _difference_cells(difference: Difference, of: Measure) -> tuple[str, str, str, str]:
+    low_high = difference.interval95
     return (
-        of.difference(found.difference),
+        of.difference(difference.difference),
         f"{of.difference(low_high[0])} to {of.difference(low_high[1])}" if low_high else "",
         ""
-        if found.probability_of_improvement is None
-        else percent(found.probability_of_improvement),
-        "" if found.p_holm is None else p_value(found.p_holm),
+        if difference.probability_of_improvement is None
+        else percent(difference.probability_of_improvement),
+        "" if difference.p_holm is None else p_value(difference.p_holm),
     )

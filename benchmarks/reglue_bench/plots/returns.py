@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from reglue_bench.formatting import count, plural, value, values
 from reglue_bench.measures.success import evaluated
-from reglue_bench.plots.agents import Shown, seeds_caption, shown
+from reglue_bench.plots.agents import PlottedAgent, plotted_agents, seeds_caption
 from reglue_bench.plots.figures import (
     NEUTRAL,
     escaped,
@@ -19,7 +19,7 @@ from reglue_bench.plots.figures import (
     task_axis,
     value_axis,
 )
-from reglue_bench.plots.views import Named, Plot, Table
+from reglue_bench.plots.views import NamedRun, Plot, Table
 from reglue_bench.results.episodes import EpisodeRow
 
 _Episode: TypeAlias = tuple[str, EpisodeRow]
@@ -29,24 +29,24 @@ _MOST_DOTS = 2_000
 """Of an agent or a run: more would make the page large and show no more."""
 
 
-def returns(runs: Sequence[Named], *, plot_id: str) -> Plot:
+def returns(runs: Sequence[NamedRun], *, plot_id: str) -> Plot:
     """A strip for each task, in it one for each agent or run: a dot an episode, and the mean."""
-    alone, of = len(runs) == 1, shown(runs)
+    alone, of = len(runs) == 1, plotted_agents(runs)
     tasks = list(dict.fromkeys(task for _, run in runs for task in run.returns_per_task))
-    played = [_played(each) for each in of]
-    found = [row.return_ for rows in played for _, row in rows]
+    played = [_episodes(each) for each in of]
+    values = [row.return_ for rows in played for _, row in rows]
     strips = [
         _strip(each, rows, tasks, place, of=len(of))
         for place, (each, rows) in enumerate(zip(of, played, strict=True))
     ]
     means = [_means(each, tasks, place, of=len(of)) for place, each in enumerate(of)]
-    span = f", from {value(min(found))} to {value(max(found))}" if found else ""
+    span = f", from {value(min(values))} to {value(max(values))}" if values else ""
     return Plot(
         id=plot_id,
         title="Returns of episodes",
         caption="Each dot is an episode, the box holds the middle half. The diamond is the mean, "
         "with its 95 % interval." + seeds_caption(of),
-        summary=f"{plural(len(found), 'episode')} of {plural(len(of), 'run')}{span}.",
+        summary=f"{plural(len(values), 'episode')} of {plural(len(of), 'run')}{span}.",
         figure=figure(
             [*strips, *means],
             height=rows_height(len(tasks), each=max(90, 46 * len(of)), least=150),
@@ -65,18 +65,18 @@ def returns(runs: Sequence[Named], *, plot_id: str) -> Plot:
     )
 
 
-def _played(shown: Shown) -> list[_Episode]:
+def _episodes(agent: PlottedAgent) -> list[_Episode]:
     """All that were played to their end, each with the name of its run."""
     return [
-        (name if shown.name else "", row)
-        for name, run in shown.runs
+        (name if agent.name else "", row)
+        for name, run in agent.runs
         for row in evaluated(run)
         if row.status == "ok"
     ]
 
 
 def _strip(
-    shown: Shown, rows: Sequence[_Episode], tasks: Sequence[str], place: int, *, of: int
+    agent: PlottedAgent, rows: Sequence[_Episode], tasks: Sequence[str], place: int, *, of: int
 ) -> go.Box:
     dots = rows[:: -(-len(rows) // _MOST_DOTS) or 1]
     offset, width = _place(place, of)
@@ -88,7 +88,7 @@ def _strip(
         boxpoints="all",
         jitter=0.8,
         pointpos=0,
-        marker={"size": 5, "color": shown.colour, "opacity": 0.55},
+        marker={"size": 5, "color": agent.colour, "opacity": 0.55},
         line={"width": 1.2, "color": NEUTRAL},
         fillcolor="rgba(140,145,155,0.10)",
         hoveron="points",
@@ -97,9 +97,9 @@ def _strip(
     )
 
 
-def _means(shown: Shown, tasks: Sequence[str], place: int, *, of: int) -> go.Scatter:
+def _means(agent: PlottedAgent, tasks: Sequence[str], place: int, *, of: int) -> go.Scatter:
     """Diamonds, with the intervals of the tasks' means."""
-    name, scores = shown.name, shown.scores
+    name, scores = agent.name, agent.scores
     offset, _ = _place(place, of)
     bounds = [each.interval95 or (each.score, each.score) for each in scores.values()]
     return go.Scatter(
@@ -109,7 +109,7 @@ def _means(shown: Shown, tasks: Sequence[str], place: int, *, of: int) -> go.Sca
         marker={
             "size": 12,
             "symbol": "diamond",
-            "color": shown.colour,
+            "color": agent.colour,
             "line": {"width": 1.5, "color": "#f4f2ee"},
         },
         error_x={
@@ -150,6 +150,6 @@ def _spread(rows: Sequence[_Episode], task: str) -> list[str]:
     return [count(len(of)), *(value(float(f(of))) for f in (min, np.median, max))]
 
 
-def _mean(shown: Shown, task: str) -> str:
+def _mean(agent: PlottedAgent, task: str) -> str:
     """The score, in which goals weigh alike."""
-    return value(shown.scores[task].score) if task in shown.scores else "–"
+    return value(agent.scores[task].score) if task in agent.scores else "–"

@@ -20,7 +20,7 @@ from reglue_bench.measures.training_seeds import (
 from reglue_bench.plots.agents import colours, groups_of
 from reglue_bench.plots.figures import escaped, figure, rate_axis, value_axis
 from reglue_bench.plots.pairs import pair_table, verdict
-from reglue_bench.plots.views import ComparisonView, Named, Plot, SeedRow, Table
+from reglue_bench.plots.views import ComparisonView, NamedRun, Plot, SeedRow, Table
 from reglue_bench.results.result import Measure
 
 
@@ -36,7 +36,7 @@ def _over_seeds(measure: Measure) -> Measure:
 
 
 def with_training_seeds(
-    view: ComparisonView, runs: Sequence[Named], *, seed: int
+    view: ComparisonView, runs: Sequence[NamedRun], *, seed: int
 ) -> ComparisonView:
     """A comparison of runs, with one of the agents that have several; drawn from `seed`."""
     groups = groups_of(runs)
@@ -56,8 +56,8 @@ def with_training_seeds(
         view,
         verdict=view.verdict if has_others else "",  # a training seed has no rank of its own
         seeds=[
-            _seed_row(name, found, of, shade)
-            for (name, found), shade in zip(agents.items(), of_agents, strict=True)
+            _seed_row(name, scores, of, shade)
+            for (name, scores), shade in zip(agents.items(), of_agents, strict=True)
         ],
         seeds_verdict=verdict(list(agents), means, pairs, of),
         are_all_seeds=not has_others,
@@ -99,7 +99,7 @@ def performance_profile(
                 ],
             )
         )
-    shown = (0, 10, 20, 25, 30, 40, 45, 47)
+    ticks = (0, 10, 20, 25, 30, 40, 45, 47)
     return Plot(
         id="profile",
         title="Performance profile",
@@ -121,20 +121,20 @@ def performance_profile(
                     of.amount(float(next(iter(agents.values())).thresholds[place])),
                     *(percent(float(seeds.profile[place])) for seeds in agents.values()),
                 ]
-                for place in shown
+                for place in ticks
             ],
         ),
         legend=list(zip(shades, agents, strict=True)),
     )
 
 
-def _seed_row(name: str, found: TrainingSeeds, of: Measure, shade: str) -> SeedRow:
+def _seed_row(name: str, scores: TrainingSeeds, of: Measure, shade: str) -> SeedRow:
     return SeedRow(
         name=name,
         colour=shade,
-        seeds=", ".join(str(seed) for seed in found.seeds),
-        mean=of.amount(found.mean),
-        mean_interval=of.amounts(found.mean_interval95) if found.mean_interval95 else "",
-        iqm=of.amount(found.iqm),
-        iqm_interval=of.amounts(found.iqm_interval95) if found.iqm_interval95 else "",
+        seeds=", ".join(str(seed) for seed in scores.seeds),
+        mean=of.amount(scores.mean),
+        mean_interval=of.amounts(scores.mean_interval95) if scores.mean_interval95 else "",
+        iqm=of.amount(scores.iqm),
+        iqm_interval=of.amounts(scores.iqm_interval95) if scores.iqm_interval95 else "",
     )

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from reglue_bench.formatting import count, percent, plural
-from reglue_bench.plots.agents import Shown, seeds_caption, shown
+from reglue_bench.plots.agents import PlottedAgent, plotted_agents, seeds_caption
 from reglue_bench.plots.figures import (
     NEUTRAL,
     SUCCESS,
@@ -19,17 +19,19 @@ from reglue_bench.plots.figures import (
     task_axis,
     value_axis,
 )
-from reglue_bench.plots.views import Figure, Named, Plot, Table
+from reglue_bench.plots.views import Figure, NamedRun, Plot, Table
 from reglue_bench.results.result import Measure, Result, TaskScore
 from reglue_bench.results.scores import Rates
 
 
-def per_task(runs: Sequence[Named], *, plot_id: str, caption: str) -> Plot:
+def per_task(runs: Sequence[NamedRun], *, plot_id: str, caption: str) -> Plot:
     """A dot for each agent or run with its interval, one row for each task."""
-    measure, alone, of = runs[0][1].measure, len(runs) == 1, shown(runs)
+    measure, alone, of = runs[0][1].measure, len(runs) == 1, plotted_agents(runs)
     tasks = list(dict.fromkeys(task for each in of for task in each.scores))
-    found = [score.score for each in of for score in each.scores.values()]
-    span = f", from {measure.amount(min(found))} to {measure.amount(max(found))}" if found else ""
+    values = [score.score for each in of for score in each.scores.values()]
+    span = (
+        f", from {measure.amount(min(values))} to {measure.amount(max(values))}" if values else ""
+    )
     title = f"{measure.name.capitalize()} per task"
     return Plot(
         id=plot_id,
@@ -153,35 +155,39 @@ def _alone_table(scores: Mapping[str, TaskScore], measure: Measure) -> Table:
     return Table(["task", measure.name, "95 % interval", "of"], rows)
 
 
-def _table(shown: Sequence[Shown], tasks: Sequence[str], measure: Measure) -> Table:
+def _table(agents: Sequence[PlottedAgent], tasks: Sequence[str], measure: Measure) -> Table:
     def words(each: TaskScore | None) -> str:
         if each is None:
             return "–"
         amount, interval = measure.amount(each.score), _interval(each, measure)
         return f"{amount} ({interval})" if interval else amount
 
-    rows = [[task, *(words(each.scores.get(task)) for each in shown)] for task in tasks]
-    return Table(["task", *(each.name for each in shown)], rows)
+    rows = [[task, *(words(each.scores.get(task)) for each in agents)] for task in tasks]
+    return Table(["task", *(each.name for each in agents)], rows)
 
 
 def _dots(
-    shown: Shown, tasks: Sequence[str], place: int, measure: Measure, *, of: int
+    agent: PlottedAgent, tasks: Sequence[str], place: int, measure: Measure, *, of: int
 ) -> go.Scatter:
     """One of so many, beside the others; without a name it is alone."""
     offset = (place - (of - 1) / 2) * 0.72 / max(of, 2)
-    name, shade, scores = shown.name, shown.colour, shown.scores
-    found = scores.values()
-    bounds = [each.interval95 or (each.score, each.score) for each in found]
+    name, shade, scores = agent.name, agent.colour, agent.scores
+    task_scores = scores.values()
+    bounds = [each.interval95 or (each.score, each.score) for each in task_scores]
     return go.Scatter(
-        x=[each.score for each in found],
+        x=[each.score for each in task_scores],
         y=[tasks.index(task) + offset for task in scores],
         mode="markers",
         marker={"size": (8 if of <= 4 else 6) if name else 10, "color": shade},
         error_x={
             "type": "data",
             "symmetric": False,
-            "array": [high - each.score for each, (_, high) in zip(found, bounds, strict=True)],
-            "arrayminus": [each.score - low for each, (low, _) in zip(found, bounds, strict=True)],
+            "array": [
+                high - each.score for each, (_, high) in zip(task_scores, bounds, strict=True)
+            ],
+            "arrayminus": [
+                each.score - low for each, (low, _) in zip(task_scores, bounds, strict=True)
+            ],
             "color": shade,
             "thickness": 2,
             "width": 0,

@@ -12,13 +12,13 @@ from reglue_bench.formatting import count, percent, plural, value
 from reglue_bench.measures.training_seeds import LEAST_SEEDS
 from reglue_bench.plots.curves import Lines, every_run, mean_and_band, y_range
 from reglue_bench.plots.figures import NEUTRAL, colour, figure, value_axis
-from reglue_bench.plots.views import Named, Plot, Table
+from reglue_bench.plots.views import NamedRun, Plot, Table
 from reglue_bench.results.scores import StepCurve, TrainingProgress
 
 _ROWS = 20  # of a curve's table
 
 
-def training_plots(runs: Sequence[Named], *, prefix: str) -> list[Plot]:
+def training_plots(runs: Sequence[NamedRun], *, prefix: str) -> list[Plot]:
     """Checkpoints and training episodes over steps; runs of one label are seeds of one agent.
 
     `prefix` makes the plots' ids unique on the page. Nothing where no agent was trained first.
@@ -31,7 +31,7 @@ def training_plots(runs: Sequence[Named], *, prefix: str) -> list[Plot]:
     ]
 
 
-def lines_by_agent(runs: Sequence[Named], what: str, measure: str) -> dict[str, Lines]:
+def lines_by_agent(runs: Sequence[NamedRun], what: str, measure: str) -> dict[str, Lines]:
     """A curve of CURVES over training seeds, by agent; of those that have it."""
     agents: dict[tuple[str, str], list[tuple[int, StepCurve]]] = {}
     for _, result in runs:
@@ -39,15 +39,15 @@ def lines_by_agent(runs: Sequence[Named], what: str, measure: str) -> dict[str, 
             key = result.agent.label, result.plan_sha256
             agents.setdefault(key, []).append((result.training.steps, curve))
     labels = [label for label, _ in agents]
-    found = {}
+    by_agent = {}
     for (label, plan), trained in agents.items():
         name = label
         if labels.count(label) > 1:  # as it was trained in several ways
             name = f"{label}, {trained[0][0]:,} steps"
-            name = f"{name}, plan {plan[:6]}" if name in found else name
+            name = f"{name}, plan {plan[:6]}" if name in by_agent else name
         if (of := step_lines([curve for _, curve in trained], measure)) is not None:
-            found[name] = of
-    return found
+            by_agent[name] = of
+    return by_agent
 
 
 def table_steps(lines: Mapping[str, Lines]) -> list[int]:
@@ -135,22 +135,25 @@ def _amount(measure: str) -> Callable[[float], str]:
 
 
 def _summary(name: str, lines: Lines, measure: str) -> str:
-    words, mean = _amount(measure), lines.mean
+    amount, mean = _amount(measure), lines.mean
     return (
         f"{name}, {measure}, {plural(len(lines.whole), 'training seed')}: "
-        f"{words(float(mean[0]))} at {lines.at(0)}, "
-        f"{words(float(mean[-1]))} at {lines.at(len(lines.ends) - 1)}."
+        f"{amount(float(mean[0]))} at {lines.at(0)}, "
+        f"{amount(float(mean[-1]))} at {lines.at(len(lines.ends) - 1)}."
     )
 
 
 def _table(lines: Mapping[str, Lines], measure: str) -> Table:
     """The means at 20 steps at most."""
-    words = _amount(measure)
+    amount = _amount(measure)
     means = {name: dict(zip(of.ends, of.mean, strict=True)) for name, of in lines.items()}
     return Table(
         ["steps", *lines],
         [
-            [count(step), *(words(float(of[step])) if step in of else "–" for of in means.values())]
+            [
+                count(step),
+                *(amount(float(of[step])) if step in of else "–" for of in means.values()),
+            ]
             for step in table_steps(lines)
         ],
     )

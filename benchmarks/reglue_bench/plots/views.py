@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from reglue_bench.measures.compare import Difference
 from reglue_bench.results.result import Result
 
-Named: TypeAlias = tuple[str, Result]
+NamedRun: TypeAlias = tuple[str, Result]
 """A run, and what a report calls it."""
 
 Figure: TypeAlias = dict[str, Any]  # plotly's JSON: data and layout
@@ -60,7 +60,7 @@ class Track:
     at: float
     low: float
     high: float
-    words: str  # alternative text
+    alt: str  # alternative text
     ends: Sequence[str] = ()  # what is written below, from left to right
     marks: Sequence[float] = ()  # single runs
 

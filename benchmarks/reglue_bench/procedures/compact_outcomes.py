@@ -56,16 +56,16 @@ class CompactOutcomes:
 class InOrder(Sequence[Outcome]):
     """A few outcomes, then those of a CompactOutcomes by k; to read one after another."""
 
-    def __init__(self, first: Sequence[Outcome], kept: CompactOutcomes) -> None:
+    def __init__(self, first: Sequence[Outcome], compact: CompactOutcomes) -> None:
         self._first = first
-        self._kept = kept
+        self._compact = compact
 
     def __len__(self) -> int:
-        return len(self._first) + len(self._kept)
+        return len(self._first) + len(self._compact)
 
     def __iter__(self) -> Iterator[Outcome]:
         yield from self._first
-        yield from self._kept.in_order()
+        yield from self._compact.in_order()
 
     @overload
     def __getitem__(self, place: int) -> Outcome: ...

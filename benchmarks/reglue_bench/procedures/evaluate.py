@@ -38,7 +38,7 @@ class Evaluate(MultiTask):
         """100 episodes of each task, or one for each variant if there are more."""
         most = max(DEFAULT_EPISODES, *variants.values())
         episodes = or_default(settings.num_episodes, most)
-        asked = settings.model_copy(update={"num_episodes": episodes})
+        with_defaults = settings.model_copy(update={"num_episodes": episodes})
         last = or_default(settings.seed, 0) + episodes - 1
         if last >= _SEEDS and settings.secret is None:
             raise UsageError(
@@ -46,7 +46,7 @@ class Evaluate(MultiTask):
                 "reset with "
                 f"seed {last}; wanted a seed below {_SEEDS - episodes + 1}"
             )
-        return super().parameters(asked, variants)
+        return super().parameters(with_defaults, variants)
 
     @classmethod
     def judged_by(cls, *, tells_success: bool) -> dict[str, Parameter]:

@@ -173,7 +173,7 @@ class MetaLearning(Procedure):
                 variant=trial.variant,
                 repeat=trial.round * counts[phase] + episode,
                 phase=phase,
-                drawn_as=self._drawn_as(trial, place),
+                seed_from=self._seed_from(trial, place),
             )
             for place, (phase, episode) in enumerate(episodes)
             for slot, trial in enumerate(batch)
@@ -192,10 +192,10 @@ class MetaLearning(Procedure):
         """Play one wave after another."""
         glue = agents.fresh()
         glue.init()
-        for asked in todo:
-            begin(asked)
-            wave = self._play_wave(glue, asked, order, record, watch)
-            record(asked, wave.outcomes())
+        for item in todo:
+            begin(item)
+            wave = self._play_wave(glue, item, order, record, watch)
+            record(item, wave.outcomes())
         glue.cleanup()
 
     def _in_order(self, round_: int) -> Sequence[int]:
@@ -211,7 +211,7 @@ class MetaLearning(Procedure):
         wave, slot = divmod(number, self._batch)
         return round_ * self._waves + wave, slot
 
-    def _drawn_as(self, trial: Trial, place: int) -> tuple[int, int] | None:
+    def _seed_from(self, trial: Trial, place: int) -> tuple[int, int] | None:
         """The unit and k of a trial's episode in the plan's own order."""
         if trial.home is None:
             return None

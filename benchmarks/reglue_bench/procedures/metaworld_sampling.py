@@ -45,8 +45,12 @@ class SampledMultiTask(MetaWorldSampling, MultiTask):
         """As upstream, tasks have seeds that count up only in custom lists of tasks."""
         is_list = plan.benchmark.startswith("MT:")
         seeds = [plan.seed + place * is_list for place in range(len(plan.variants))]
-        shows, key, given = shows_tasks(plan), order_key(plan), plan_parameters(cls.settings, plan)
-        return cls(plan.variants, seeds=seeds, shows_tasks=shows, order_key=key, **given)
+        shows, key, parameters = (
+            shows_tasks(plan),
+            order_key(plan),
+            plan_parameters(cls.settings, plan),
+        )
+        return cls(plan.variants, seeds=seeds, shows_tasks=shows, order_key=key, **parameters)
 
     def __init__(
         self,
@@ -60,16 +64,16 @@ class SampledMultiTask(MetaWorldSampling, MultiTask):
         super().__init__(
             variants, num_episodes=num_episodes, shows_tasks=shows_tasks, order_key=order_key
         )
-        self._drawn = [
-            _drawn(count, _generator(seed), num_episodes)
+        self._draws = [
+            _draw_variants(count, _generator(seed), num_episodes)
             for count, seed in zip(variants.values(), seeds, strict=True)
         ]
 
     def cells(self, unit: int) -> Sequence[PlanCell]:
         """The single episode of a unit."""
         episode, place = divmod(unit, len(self._tasks))
-        drawn, before = self._drawn[place]
-        return (PlanCell(0, self._tasks[place], drawn[episode], before[episode], "evaluate"),)
+        variants, before = self._draws[place]
+        return (PlanCell(0, self._tasks[place], variants[episode], before[episode], "evaluate"),)
 
     @property
     def quota(self) -> int:
@@ -147,15 +151,17 @@ class SampledMetaLearning(MetaWorldSampling, MetaLearning):
         return unit, cell.k % self._batch
 
 
-def _drawn(count: int, rng: np.random.Generator, episodes: int) -> tuple[array[int], array[int]]:
+def _draw_variants(
+    count: int, rng: np.random.Generator, episodes: int
+) -> tuple[array[int], array[int]]:
     """Of each episode: the variant that it plays, and how often that was drawn before."""
-    drawn = array("I", (int(rng.choice(count)) for _ in range(episodes)))
+    variants = array("I", (int(rng.choice(count)) for _ in range(episodes)))
     times: Counter[int] = Counter()
     before = array("I")
-    for variant in drawn:
+    for variant in variants:
         before.append(times[variant])
         times[variant] += 1
-    return drawn, before
+    return variants, before
 
 
 def _cycles(task: str, variants: list[int], *, seed: int, draws: int) -> list[Trial]:

@@ -62,9 +62,9 @@ class MultiTask(Procedure):
                 f"got a plan of {len(variants)} tasks × {episodes} episodes, wanted at most "
                 f"{MOST_EPISODES} in all: give fewer by {setting('num_episodes')}"
             )
-        asked = {"episode_limit": settings.episode_limit, "agents": settings.agents}
-        given = {name: value for name, value in asked.items() if value is not None}
-        return {"num_episodes": episodes, **given}
+        options = {"episode_limit": settings.episode_limit, "agents": settings.agents}
+        parameters = {name: value for name, value in options.items() if value is not None}
+        return {"num_episodes": episodes, **parameters}
 
     @classmethod
     def without_horizon(cls) -> dict[str, Parameter]:
@@ -79,8 +79,10 @@ class MultiTask(Procedure):
     @classmethod
     def of(cls, plan: Plan) -> Self:
         """A procedure that plays all goals of the plan."""
-        given = plan_parameters(cls.settings, plan)
-        return cls(plan.variants, shows_tasks=shows_tasks(plan), order_key=order_key(plan), **given)
+        parameters = plan_parameters(cls.settings, plan)
+        return cls(
+            plan.variants, shows_tasks=shows_tasks(plan), order_key=order_key(plan), **parameters
+        )
 
     def __init__(
         self,

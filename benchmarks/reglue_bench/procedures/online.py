@@ -155,8 +155,8 @@ class Online(Procedure):
         episode, place = divmod(planned, len(self._tasks))
         task = self._tasks[place]
         repeat, variant = divmod(episode, self._variants[task])
-        drawn_as = (unit, planned) if self._order_key else None
-        return PlanCell(k, task, variant, repeat, "train", drawn_as=drawn_as)
+        seed_from = (unit, planned) if self._order_key else None
+        return PlanCell(k, task, variant, repeat, "train", seed_from=seed_from)
 
     def cells(self, unit: int) -> Sequence[PlanCell]:
         """A run's episodes; none where it is counted in steps."""
@@ -173,10 +173,10 @@ class Online(Procedure):
         watch: Watch,
     ) -> None:
         """Play run after run, each with a naive agent."""
-        for asked in todo:
-            begin(asked)
-            run = self._play_run(agents, asked, order, watch)
-            record(asked, run.outcomes)
+        for item in todo:
+            begin(item)
+            run = self._play_run(agents, item, order, watch)
+            record(item, run.outcomes)
             if run.fault is not None:
                 agents.go_on(run.fault)
 
@@ -257,13 +257,13 @@ class _Run:
         self._steps += outcome.steps
         self._watch(outcome, "train")
 
-    def lose(self, fault: AgentFault, words: str) -> None:
+    def lose(self, fault: AgentFault, detail: str) -> None:
         """The agent is lost: its fault, unless the run was over before."""
         self.fault = fault
         if self.outcomes and self.outcomes[-1].detail == str(fault):  # in mid-episode
-            self.outcomes[-1] = replace(self.outcomes[-1], detail=words)
+            self.outcomes[-1] = replace(self.outcomes[-1], detail=detail)
         elif self._steps_left():
-            self.take(Outcome(self._next(), fault.status, detail=words))
+            self.take(Outcome(self._next(), fault.status, detail=detail))
 
     def _steps_left(self) -> int:
         if self.outcomes and self.outcomes[-1].status != "ok":

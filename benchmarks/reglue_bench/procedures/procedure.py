@@ -77,10 +77,10 @@ class Todos(Sequence[Todo]):
         return map(self._at, shares.values())
 
     def _at(self, places: Iterable[int]) -> Todos:
-        kept = array("I", places)
+        selected = array("I", places)
         return Todos(
-            array("I", (self.units[place] for place in kept)),
-            array("I", (self.attempts[place] for place in kept)),
+            array("I", (self.units[place] for place in selected)),
+            array("I", (self.attempts[place] for place in selected)),
         )
 
 
@@ -276,14 +276,14 @@ def plan_parameters(settings: type[BaseModel], plan: Plan) -> dict[str, Any]:
 
     Raises BadArgument if they are not as its settings say: a plan may be a stranger's.
     """
-    found = {name: each for name, each in plan.parameters.items() if name in settings.model_fields}
+    values = {name: each for name, each in plan.parameters.items() if name in settings.model_fields}
     try:
-        settings.model_validate(found, strict=True)
+        settings.model_validate(values, strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         name, got = ".".join(map(str, first["loc"])), printable(repr(first["input"]))[:100]
         raise BadArgument(f"its plan: {name}: got {got}: {first['msg']}") from error
-    return found
+    return values
 
 
 def secret_order(plan: Plan) -> bytes:

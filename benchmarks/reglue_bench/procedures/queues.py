@@ -25,14 +25,14 @@ class Queue(Protocol):
         """Receives the outcome of an episode."""
 
 
-def shuffled(numbers: Iterable[int], key: bytes, words: str = "unit") -> npt.NDArray[np.int64]:
+def shuffled(numbers: Iterable[int], key: bytes, label: str = "unit") -> npt.NDArray[np.int64]:
     """The places of different numbers, in an order that only the key's holder knows.
 
-    The order of two numbers does not depend on the others. Other `words` give another order.
+    The order of two numbers does not depend on the others. Other `label` give another order.
     """
 
     def drawn(number: int) -> int:
-        digest = hmac.digest(key, f"reglue {words} {number}".encode(), hashlib.sha256)
+        digest = hmac.digest(key, f"reglue {label} {number}".encode(), hashlib.sha256)
         return int.from_bytes(digest[:8], "big")
 
     return np.argsort(np.fromiter(map(drawn, numbers), np.uint64), kind="stable")
@@ -70,7 +70,7 @@ class ByTask:
         self._left = [
             _Line(todo, order[of[order] == task].astype(np.uint32)) for task in range(tasks)
         ]
-        self._own = [
+        self._tasks_of_slot = [
             deque(range(slot, tasks, slots) if slots < tasks else [slot % tasks])
             for slot in range(slots)
         ]
@@ -82,11 +82,11 @@ class ByTask:
         if not self._count:
             return None
         self._count -= 1
-        own = self._own[slot]
-        for _ in range(len(own)):
-            own.rotate(-1)
-            if len(self._left[own[-1]]):
-                return self._left[own[-1]].take()
+        tasks = self._tasks_of_slot[slot]
+        for _ in range(len(tasks)):
+            tasks.rotate(-1)
+            if len(self._left[tasks[-1]]):
+                return self._left[tasks[-1]].take()
         left = [task for task in range(self._tasks) if len(self._left[task])]
         return self._left[max(left, key=self._expected)].take()
 

@@ -55,9 +55,11 @@ def parameter_names(name: str) -> tuple[str, ...]:
 
 def parameter_settings(plan: Plan) -> dict[str, Any]:
     """The settings that give a plan its procedure's parameters, by their names."""
-    found = plan_parameters(PROCEDURES[plan.procedure].settings, plan)
+    parameters = plan_parameters(PROCEDURES[plan.procedure].settings, plan)
     return (
-        {"procedure_args": found} if "procedure_args" in parameter_names(plan.procedure) else found
+        {"procedure_args": parameters}
+        if "procedure_args" in parameter_names(plan.procedure)
+        else parameters
     )
 
 

@@ -111,14 +111,14 @@ class Training(Procedure):
     @classmethod
     def of(cls, plan: Plan) -> Self:
         """A procedure that trains on the plan's training goals, and judges as its plan says."""
-        given = plan_parameters(cls.settings, plan)
+        parameters = plan_parameters(cls.settings, plan)
         return cls(
             procedure_of(evaluation_of(plan)),
             cells=training_cells(plan),
             fixed=hashlib.sha256(f"reglue checkpoints {plan.seed} {plan.cells}".encode()).digest(),
-            train_steps=given["train_steps"],
-            eval_every=given.get("eval_every", 0),
-            eval_episodes=given.get("eval_episodes", 0),
+            train_steps=parameters["train_steps"],
+            eval_every=parameters.get("eval_every", 0),
+            eval_episodes=parameters.get("eval_episodes", 0),
         )
 
     def __init__(
@@ -190,7 +190,7 @@ class Training(Procedure):
             return self._checkpoint_cell(k, (k - self.judged) % self.at_once)
         unit = bisect_right(self._begins, k) - 1
         cell = self.judge.cell(unit, k - self._begins[unit])
-        return replace(cell, k=k, drawn_as=cell.drawn_as or (unit, cell.k))
+        return replace(cell, k=k, seed_from=cell.seed_from or (unit, cell.k))
 
     def steps_left(self, episodes: int, steps: int) -> float:
         """Of an episode that is judged, as its judge has it."""
@@ -227,16 +227,16 @@ class Training(Procedure):
 
         When the agent is lost, what was not judged is recorded as its fault.
         """
-        for asked in todo:
+        for item in todo:
             glue = agents.fresh()
-            begin(asked)
-            run = TrainingRun(self, asked.unit, order, watch)
+            begin(item)
+            run = TrainingRun(self, item.unit, order, watch)
             try:
                 run.play(glue, agents)
             except AgentFault as fault:
-                record(asked, run.outcomes(fault.status, str(fault)))
+                record(item, run.outcomes(fault.status, str(fault)))
                 raise
-            record(asked, run.outcomes())
+            record(item, run.outcomes())
 
     @classmethod
     def measured_by(cls, parameters: Mapping[str, Any]) -> str:
@@ -250,13 +250,15 @@ class Training(Procedure):
         if self.judge.cell(0, 0).reset is not None:  # seeded one by one: by the next numbers
             reset = self.judged + episode
         fixed = self._fixed.cell(episode)
-        return replace(fixed, k=k, phase=phase, drawn_as=(0, episode), reset=reset)
+        return replace(fixed, k=k, phase=phase, seed_from=(0, episode), reset=reset)
 
 
 def evaluation_of(plan: Plan) -> Plan:
     """What is judged after the training of a plan."""
-    own = {EVALUATED_BY, *TrainingSettings.model_fields}
-    parameters = {name: value for name, value in plan.parameters.items() if name not in own}
+    training_names = {EVALUATED_BY, *TrainingSettings.model_fields}
+    parameters = {
+        name: value for name, value in plan.parameters.items() if name not in training_names
+    }
     procedure = str(plan.parameters[EVALUATED_BY])
     return replace(plan, procedure=procedure, parameters=parameters, training=None, training_key="")
 
@@ -284,8 +286,8 @@ class TrainingRun:
         self._taken = [0] * procedure.width  # training steps
         self._begun = [0] * procedure.width  # training episodes
         self._without_a_step = 0  # training episodes in a row
-        self._found: dict[int, Outcome] = {}  # what was judged, by k
-        self._kept = CompactOutcomes(self._ordered)  # all else
+        self._judged_outcomes: dict[int, Outcome] = {}  # what was judged, by k
+        self._others = CompactOutcomes(self._ordered)  # all else
 
     def play(self, glue: EpisodeRunner, agents: Agents) -> None:
         """Train, freeze, judge. Raises AgentFault, EnvironmentFault."""
@@ -310,10 +312,10 @@ class TrainingRun:
     def outcomes(self, status: str = "", detail: str = "") -> Sequence[Outcome]:
         """What was played; what should have been judged and was not ended as the agent did."""
         judged = [
-            self._found.get(k) or Outcome(self._ordered(k), status, detail=detail)
+            self._judged_outcomes.get(k) or Outcome(self._ordered(k), status, detail=detail)
             for k in range(self._procedure.judged)
         ]
-        return InOrder(judged, self._kept)
+        return InOrder(judged, self._others)
 
     def _ordered(self, k: int) -> Order:
         return self._order(self._unit, self._procedure.cell(self._unit, k))
@@ -359,10 +361,10 @@ class TrainingRun:
                 self._refuse(outcome)
 
     def _refuse(self, last: Outcome) -> None:
-        words = f"{MOST_WITHOUT_A_STEP} training episodes in a row ended before their first step"
+        message = f"{MOST_WITHOUT_A_STEP} training episodes in a row ended before their first step"
         if last.status in (EnvironmentFault.status, CRASHED):
-            raise EnvironmentFault(f"{words}; the last: {last.detail}")
-        raise AgentFault(f"{words}; the last: {last.status}, {last.detail}")
+            raise EnvironmentFault(f"{message}; the last: {last.detail}")
+        raise AgentFault(f"{message}; the last: {last.status}, {last.detail}")
 
     # Checkpoints.
 
@@ -410,7 +412,7 @@ class TrainingRun:
 
     def _keep(self, outcome: Outcome, phase: str) -> None:
         """Without its actions: there is no end to training."""
-        self._kept.add(outcome)
+        self._others.add(outcome)
         self._watch(outcome, phase)
 
     # What is judged.
@@ -419,7 +421,9 @@ class TrainingRun:
         """Receives the outcomes of a judged unit."""
         for outcome in outcomes:
             k = self._procedure.k_of(todo.unit, outcome.order.k)
-            self._found[k] = replace(outcome, order=replace(outcome.order, unit=self._unit, k=k))
+            self._judged_outcomes[k] = replace(
+                outcome, order=replace(outcome.order, unit=self._unit, k=k)
+            )
 
 
 @dataclass(frozen=True, slots=True)

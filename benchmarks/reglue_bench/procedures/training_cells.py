@@ -35,14 +35,14 @@ class TrainingCells:
         visit, task = self._task(trial * self.slots + slot)
         name = tuple(self.variants)[task]
         again, at = divmod(visit, self.variants[name])
-        words = f"variant of task {task}, pass {again}"
+        label = f"variant of task {task}, pass {again}"
         return PlanCell(
             k=self.first + n,
             task=name,
-            variant=_order(self.key, words, self.variants[name])[at],
+            variant=_order(self.key, label, self.variants[name])[at],
             repeat=again * self.trial + place,
             phase="train",
-            drawn_as=(0, n),
+            seed_from=(0, n),
         )
 
     def _task(self, number: int) -> tuple[int, int]:
@@ -54,6 +54,6 @@ class TrainingCells:
 
 
 @lru_cache(maxsize=256)  # those of the tasks in play
-def _order(key: bytes, words: str, count: int) -> tuple[int, ...]:
+def _order(key: bytes, label: str, count: int) -> tuple[int, ...]:
     """The numbers below `count`, in an order that the key draws."""
-    return (0,) if count == 1 else tuple(shuffled(range(count), key, words).tolist())
+    return (0,) if count == 1 else tuple(shuffled(range(count), key, label).tolist())

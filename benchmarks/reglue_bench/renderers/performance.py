@@ -10,13 +10,13 @@ from pathlib import Path
 from rich.table import Table
 
 from reglue_bench.formatting import count, number, plural, value, values
-from reglue_bench.measures.performance import measured_words
-from reglue_bench.plots.views import ComparisonView, Named, Plot, Track
+from reglue_bench.measures.performance import measure_text
+from reglue_bench.plots.views import ComparisonView, NamedRun, Plot, Track
 from reglue_bench.renderers.renderer import (
     Renderer,
     Sentences,
-    completed_words,
-    missing_words,
+    completed_text,
+    missing_text,
     score_table,
     what_differs,
 )
@@ -30,7 +30,7 @@ def _score(result: Result) -> PerformanceScore:
     return result.score_as(PerformanceScore)
 
 
-def _apart(run: Named, first: Named) -> str:
+def _apart(run: NamedRun, first: NamedRun) -> str:
     for name, result in (run, first):
         if result.score.value is None:
             return f"{name} has no score, and is not compared."
@@ -42,7 +42,7 @@ def _apart(run: Named, first: Named) -> str:
 
 def _caption(first: Result) -> str:
     return (
-        f"Performance: {measured_words(_score(first))}, mean over runs. Differences are in "
+        f"Performance: {measure_text(_score(first))}, mean over runs. Differences are in "
         "the task's units, paired run by run."
     )
 
@@ -66,17 +66,17 @@ def _table(result: Result) -> Table:
 
 def _headline(result: Result) -> list[str]:
     score = _score(result)
-    runs, words = score.runs, [f"performance: {_meaning(result)}"]
+    runs, parts = score.runs, [f"performance: {_meaning(result)}"]
     if score.interval95 is not None:
         low, high = score.interval95
-        words.append(f"95 % interval {number(low)} to {number(high)} (t, n = {len(runs)})")
+        parts.append(f"95 % interval {number(low)} to {number(high)} (t, n = {len(runs)})")
     elif len(runs) == 1:
-        words.append("a single run has no interval")
-    return ["; ".join(words), _freshness(score)]
+        parts.append("a single run has no interval")
+    return ["; ".join(parts), _freshness(score)]
 
 
 def _notes(result: Result) -> list[str]:
-    score, missing = _score(result), missing_words(result)
+    score, missing = _score(result), missing_text(result)
     notes = [*([missing] if missing else []), *_beware(score)]
     if score.completed_only is not None and not _is_whole(score):
         notes.append(
@@ -89,16 +89,16 @@ def _notes(result: Result) -> list[str]:
 
 def _beware(score: PerformanceScore) -> list[str]:
     """What runs that the agent's own fault ended count as, and why there is no performance."""
-    words = []
+    lines = []
     if score.given_up:
         assert score.worst_performance is not None
-        words.append(
+        lines.append(
             f"{len(score.given_up)} of {len(score.runs)} runs ended by the agent's own fault; "
             f"each counts as the worst performance, {number(score.worst_performance)}"
         )
     if score.performance is None:
-        words.append(f"no score: {score.withheld}; it is not ranked, and not compared")
-    return words
+        lines.append(f"no score: {score.withheld}; it is not ranked, and not compared")
+    return lines
 
 
 def _freshness(score: PerformanceScore) -> str:
@@ -112,7 +112,7 @@ def _freshness(score: PerformanceScore) -> str:
 
 def _meaning(result: Result) -> str:
     score = _score(result)
-    return f"{measured_words(score)}, mean over {plural(len(score.runs), 'run')}"
+    return f"{measure_text(score)}, mean over {plural(len(score.runs), 'run')}"
 
 
 def _tracks(results: Sequence[Result], alike: Collection[int]) -> list[Track | None]:
@@ -121,10 +121,10 @@ def _tracks(results: Sequence[Result], alike: Collection[int]) -> list[Track | N
     Also None if a run was not played to its end: the worst performance would dwarf the rest.
     """
     scores = [_score(result) for result in results]
-    shown = [s for place, s in enumerate(scores) if place in alike and _is_whole(s)]
-    seen = [each for score in shown for each in (*_marks(score), *(score.interval95 or ()))]
-    low, high = (min(seen), max(seen)) if seen else (0.0, 0.0)
-    return [_track(each, low, high) if each in shown and low < high else None for each in scores]
+    compared = [s for place, s in enumerate(scores) if place in alike and _is_whole(s)]
+    values = [each for score in compared for each in (*_marks(score), *(score.interval95 or ()))]
+    low, high = (min(values), max(values)) if values else (0.0, 0.0)
+    return [_track(each, low, high) if each in compared and low < high else None for each in scores]
 
 
 def _is_whole(score: PerformanceScore) -> bool:
@@ -139,9 +139,9 @@ def _track(score: PerformanceScore, least: float, most: float) -> Track | None:
     if score.performance is None:
         return None
     low, high = score.interval95 or (score.performance, score.performance)
-    words = f"{value(score.performance)} on a scale from {value(least)} to {value(most)}"
+    text = f"{value(score.performance)} on a scale from {value(least)} to {value(most)}"
     if score.interval95 is not None:
-        words += f", 95 % interval {values(score.interval95)}"
+        text += f", 95 % interval {values(score.interval95)}"
 
     def place(amount: float) -> float:
         return (amount - least) / (most - least)
@@ -150,7 +150,7 @@ def _track(score: PerformanceScore, least: float, most: float) -> Track | None:
         at=place(score.performance),
         low=place(low),
         high=place(high),
-        words=words,
+        alt=text,
         ends=(value(least), value(most)),
         marks=[place(each) for each in _marks(score)],
     )
@@ -159,27 +159,27 @@ def _track(score: PerformanceScore, least: float, most: float) -> Track | None:
 def _facts(result: Result) -> Sentences:
     score = _score(result)
     each = f"{count(score.quota)} {score.counted_in} each"
-    return [("runs", f"{completed_words(result)}, {each}"), ("a naive agent", _freshness(score))]
+    return [("runs", f"{completed_text(result)}, {each}"), ("a naive agent", _freshness(score))]
 
 
 def _plots(result: Result, prefix: str) -> list[Plot]:
     from reglue_bench.plots.figures import colour
-    from reglue_bench.plots.learning import Shown, learning_plots
+    from reglue_bench.plots.learning import PlottedScore, learning_plots
 
-    return learning_plots([Shown("", _score(result), colour(0))], prefix=prefix)
+    return learning_plots([PlottedScore("", _score(result), colour(0))], prefix=prefix)
 
 
 def _beside(
-    view: ComparisonView, runs: Sequence[Named], alike: Sequence[int], _seed: int
+    view: ComparisonView, runs: Sequence[NamedRun], alike: Sequence[int], _seed: int
 ) -> ComparisonView:
     from reglue_bench.plots.figures import colour
-    from reglue_bench.plots.learning import Shown, learning_plots
+    from reglue_bench.plots.learning import PlottedScore, learning_plots
 
-    agents = [Shown(runs[at][0], _score(runs[at][1]), colour(at)) for at in alike]
+    agents = [PlottedScore(runs[at][0], _score(runs[at][1]), colour(at)) for at in alike]
     return replace(view, plots=learning_plots(agents, prefix="compare"))
 
 
-def _played(result: Result) -> str:
+def _completed(result: Result) -> str:
     score = _score(result)
     return f"{count(len(score.completed))} of {count(len(score.runs))}"
 
@@ -196,7 +196,7 @@ PERFORMANCE = Renderer(
     counts=lambda result: {"played": result.status_counts.get("ok", 0)},
     plots=_plots,
     beside=_beside,
-    played=_played,
+    played=_completed,
     beware=lambda name, result: [f"{name}: {words}." for words in _beware(_score(result))],
     reading=Path(__file__).with_name("performance.html.jinja"),
 )

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reglue_bench.formatting import count
-from reglue_bench.plots.views import ComparisonView, Named, Plot, Track
+from reglue_bench.plots.views import ComparisonView, NamedRun, Plot, Track
 from reglue_bench.results.result import Result
 
 Sentences: TypeAlias = Sequence[tuple[str, str]]
@@ -26,7 +26,7 @@ class Renderer:
     as an entry point of the group `reglue.renderers`, by the name of its measure.
     """
 
-    apart: Callable[[Named, Named], str]  # why two runs are not compared
+    apart: Callable[[NamedRun, NamedRun], str]  # why two runs are not compared
     caption: Callable[[Result], str]  # of the table of runs, from the first
     notes: Callable[[Result], list[str]]  # what a reader of the score has to know
 
@@ -41,7 +41,7 @@ class Renderer:
     facts: Callable[[Result], Sentences]  # how much was played
     counts: Callable[[Result], Mapping[str, int]]  # of what was played to its end, keys of STATUSES
     plots: Callable[[Result, str], list[Plot]]  # the second argument begins their ids
-    beside: Callable[[ComparisonView, Sequence[Named], Sequence[int], int], ComparisonView]
+    beside: Callable[[ComparisonView, Sequence[NamedRun], Sequence[int], int], ComparisonView]
     """A comparison with its plots: of runs, the places of those that compare, and a seed."""
     played: Callable[[Result], str] = lambda _result: ""  # how many of the planned, if not all
     beware: Callable[[str, Result], list[str]]  # what a comparison says of a single run
@@ -72,16 +72,16 @@ def episode_facts(result: Result) -> Sentences:
     """How many episodes and goals were played."""
     coverage = result.coverage
     goals = f"{count(coverage.goals_planned)} of the benchmark's {coverage.goals_total:,}"
-    return [("episodes", completed_words(result)), ("goals", goals)]
+    return [("episodes", completed_text(result)), ("goals", goals)]
 
 
-def completed_words(result: Result) -> str:
+def completed_text(result: Result) -> str:
     """`499 of 500 completed`."""
     coverage = result.coverage
     return f"{count(coverage.cells_completed)} of {count(coverage.cells_planned)} completed"
 
 
-def what_differs(run: Named, first: Named) -> str:
+def what_differs(run: NamedRun, first: NamedRun) -> str:
     """`: seed: 3 in y, 4 in x`, of what two runs played; empty where nothing is known to differ."""
     lines = first[1].differences(run[1], called=(f"in {first[0]}", f"in {run[0]}"))
     return f": {'; '.join(lines)}" if lines else ""
@@ -92,7 +92,7 @@ def partial(name: str, result: Result) -> list[str]:
     return [] if result.complete else [f"{name} is partial, and is not ranked."]
 
 
-def missing_words(result: Result) -> str:
+def missing_text(result: Result) -> str:
     """`PARTIAL: 3 missing, of 50 episodes`; without that word if all count, as failures.
 
     Empty if all were played to their end.

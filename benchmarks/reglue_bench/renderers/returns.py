@@ -9,11 +9,11 @@ from pathlib import Path
 from rich.table import Table
 
 from reglue_bench.formatting import number
-from reglue_bench.plots.views import ComparisonView, Named, Plot
+from reglue_bench.plots.views import ComparisonView, NamedRun, Plot
 from reglue_bench.renderers.renderer import (
     Renderer,
     episode_facts,
-    missing_words,
+    missing_text,
     partial,
     score_table,
     what_differs,
@@ -28,7 +28,7 @@ PER_TASK = (
 )
 
 
-def _apart(run: Named, first: Named) -> str:
+def _apart(run: NamedRun, first: NamedRun) -> str:
     return (
         f"{run[0]} and {first[0]} have other plans, or have episodes whose worth is not known: "
         f"they are shown and not compared{what_differs(run, first)}."
@@ -59,7 +59,7 @@ def _notes(result: Result) -> list[str]:
         "judged by its mean return, as whether an episode succeeded cannot be known: this "
         f"environment does not report success{instead(result)}"
     ]
-    if missing := missing_words(result):
+    if missing := missing_text(result):
         known = "counts as the worst return" if result.mean_return is not None else "has no return"
         lines.append(f"{missing}; each {known}")
     return lines
@@ -84,14 +84,14 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
 
 
 def _beside(
-    view: ComparisonView, runs: Sequence[Named], _alike: Sequence[int], seed: int
+    view: ComparisonView, runs: Sequence[NamedRun], _alike: Sequence[int], seed: int
 ) -> ComparisonView:
     from reglue_bench.plots.seeds_view import with_training_seeds
     from reglue_bench.plots.tasks import per_task
 
-    shown = with_training_seeds(view, runs, seed=seed)
+    combined = with_training_seeds(view, runs, seed=seed)
     tasks = per_task(runs, plot_id="compare-tasks", caption=PER_TASK)
-    return replace(shown, plots=[*shown.plots, tasks])
+    return replace(combined, plots=[*combined.plots, tasks])
 
 
 RETURN = Renderer(

@@ -10,11 +10,11 @@ from rich.table import Table
 
 from reglue_bench.formatting import number, percent, percents, plural
 from reglue_bench.measures.success import evaluated
-from reglue_bench.plots.views import ComparisonView, Named, Plot
+from reglue_bench.plots.views import ComparisonView, NamedRun, Plot
 from reglue_bench.renderers.renderer import (
     Sentences,
     episode_facts,
-    missing_words,
+    missing_text,
     score_table,
     what_differs,
 )
@@ -23,7 +23,7 @@ from reglue_bench.results.result import Result, TaskScore
 from reglue_bench.results.scores import ReturnScore, Success
 
 
-def _apart(run: Named, first: Named) -> str:
+def _apart(run: NamedRun, first: NamedRun) -> str:
     for name, result in (run, first):
         if result.score.value is None:
             return f"{name} has no score, and is not compared."
@@ -38,11 +38,11 @@ def reported_success(result: Result) -> Success | None:
     return result.score_as(ReturnScore).success if result.episodes_succeeded else None
 
 
-def success_words(success: Success) -> str:
+def success_text(success: Success) -> str:
     """`83.0 %, 95 % interval 74.5 to 89.1 %`."""
     interval = success.intervals95.mean
-    words = f", 95 % interval {percents(interval)}" if interval else ""
-    return f"{percent(success.mean_success_rate)}{words}"
+    suffix = f", 95 % interval {percents(interval)}" if interval else ""
+    return f"{percent(success.mean_success_rate)}{suffix}"
 
 
 def _table(result: Result) -> Table:
@@ -53,8 +53,16 @@ def _table(result: Result) -> Table:
     def row(name: str, episodes: int, score: TaskScore | None, rate: float | None) -> list[str]:
         mean = "withheld" if score is None else number(score.score)
         interval = score.interval95 if score else None
-        words = "–" if interval is None else f"{number(interval[0])} – {number(interval[1])}"
-        return [name, str(episodes), mean, words, *([percent(rate or 0.0)] if success else [])]
+        interval_text = (
+            "–" if interval is None else f"{number(interval[0])} – {number(interval[1])}"
+        )
+        return [
+            name,
+            str(episodes),
+            mean,
+            interval_text,
+            *([percent(rate or 0.0)] if success else []),
+        ]
 
     mean = result.mean_return
     total = None if mean is None else TaskScore(mean, result.interval95, "")
@@ -70,7 +78,7 @@ def _table(result: Result) -> Table:
 
 def _headline(result: Result) -> list[str]:
     success = reported_success(result)
-    return [f"success {success_words(success)}"] if success else []
+    return [f"success {success_text(success)}"] if success else []
 
 
 def _notes(result: Result) -> list[str]:
@@ -80,7 +88,7 @@ def _notes(result: Result) -> list[str]:
     if cut_off := result.episodes_cut_off:
         limit = result.parameters["episode_limit"]
         lines.append(f"{plural(cut_off, 'episode')} cut off at the episode limit of {limit} steps")
-    if missing := missing_words(result):
+    if missing := missing_text(result):
         known = "counts as the worst return" if result.mean_return is not None else "has no return"
         lines.append(f"{missing}; each {known}")
     elif result.interval95 is None and result.coverage.cells_planned > 1:
@@ -96,7 +104,7 @@ def _facts(result: Result) -> Sentences:
             known = [seed for seed in seeds if seed is not None]
             facts.append(("seeds of environments", f"{min(known)} to {max(known)}"))
     if success := reported_success(result):
-        facts.append(("success", success_words(success)))
+        facts.append(("success", success_text(success)))
     return facts
 
 
@@ -113,7 +121,7 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
 
 
 def _beside(
-    view: ComparisonView, runs: Sequence[Named], _alike: Sequence[int], seed: int
+    view: ComparisonView, runs: Sequence[NamedRun], _alike: Sequence[int], seed: int
 ) -> ComparisonView:
     from reglue_bench.plots.returns import returns
     from reglue_bench.plots.seeds_view import with_training_seeds
@@ -124,8 +132,8 @@ def _beside(
         plots.append(returns(runs, plot_id="compare-returns"))
     if not has_strips or len(runs[0][1].returns_per_task) > 1:  # strips have the means too
         plots.append(per_task(runs, plot_id="compare-tasks", caption=PER_TASK))
-    shown = with_training_seeds(view, runs, seed=seed)
-    return replace(shown, plots=[*shown.plots, *plots])
+    combined = with_training_seeds(view, runs, seed=seed)
+    return replace(combined, plots=[*combined.plots, *plots])
 
 
 SEEDED_RETURN = replace(

@@ -9,11 +9,11 @@ from pathlib import Path
 from rich.table import Table
 
 from reglue_bench.formatting import percent, percents, plural
-from reglue_bench.plots.views import ComparisonView, Named, Plot, Track
+from reglue_bench.plots.views import ComparisonView, NamedRun, Plot, Track
 from reglue_bench.renderers.renderer import (
     Renderer,
     episode_facts,
-    missing_words,
+    missing_text,
     partial,
     score_table,
     what_differs,
@@ -51,14 +51,17 @@ def one_variant(result: Result) -> list[str]:
     if not goals or any(len(of) > 1 for of in goals) or not any(max(of) > 1 for of in goals):
         return []
     procedure, _, environment = result.benchmark.partition(":")
-    own = f"evaluate:{environment}" if procedure == "multi-task" and environment else "evaluate:"
+    suggestion = (
+        f"evaluate:{environment}" if procedure == "multi-task" and environment else "evaluate:"
+    )
     return [
         f"the interval is over {plural(len(goals), 'goal')}, as no task has a second variant: all "
-        f"episodes of a goal count as one; {own} judges episodes, or give tasks more variants"
+        f"episodes of a goal count as one; {suggestion} judges episodes, or give tasks more "
+        "variants"
     ]
 
 
-def _apart(run: Named, first: Named) -> str:
+def _apart(run: NamedRun, first: NamedRun) -> str:
     return (
         f"{run[0]} and {first[0]} have no goal in common, and are shown and not compared"
         f"{what_differs(run, first)}."
@@ -69,8 +72,8 @@ def _table(result: Result) -> Table:
     score = result.score_as(SuccessScore)
 
     def row(name: str, rate: float, interval: Interval | None, mean: float | None) -> list[str]:
-        words = f"{interval[0]:.3f} – {interval[1]:.3f}" if interval else "–"
-        return [name, f"{rate:.3f}", words, "–" if mean is None else f"{mean:z.1f}"]
+        interval_text = f"{interval[0]:.3f} – {interval[1]:.3f}" if interval else "–"
+        return [name, f"{rate:.3f}", interval_text, "–" if mean is None else f"{mean:z.1f}"]
 
     return score_table(
         result,
@@ -98,7 +101,7 @@ def _notes(result: Result) -> list[str]:
             f"metaworld.evaluation counts {percent(score.upstream.mean_success_rate)} in these "
             "episodes: the first of each task to finish, so fast successes crowd out slow failures"
         )
-    if missing := missing_words(result):
+    if missing := missing_text(result):
         rate = percent(score.completed_only.mean_success_rate)
         alone = f" (success of those completed: {rate})"
         none = not result.coverage.cells_completed
@@ -112,8 +115,8 @@ def _tracks(results: Sequence[Result], _alike: Collection[int]) -> list[Track | 
     tracks: list[Track | None] = []
     for score in (each.score_as(SuccessScore) for each in results):
         rate, interval = score.mean_success_rate, score.interval95
-        words = percent(rate) + (f", 95 % interval {percents(interval)}" if interval else "")
-        tracks.append(Track(rate, *(interval or (rate, rate)), words=words, ends=ends))
+        text = percent(rate) + (f", 95 % interval {percents(interval)}" if interval else "")
+        tracks.append(Track(rate, *(interval or (rate, rate)), alt=text, ends=ends))
     return tracks
 
 
@@ -138,17 +141,17 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
 
 
 def _beside(
-    view: ComparisonView, runs: Sequence[Named], _alike: Sequence[int], seed: int
+    view: ComparisonView, runs: Sequence[NamedRun], _alike: Sequence[int], seed: int
 ) -> ComparisonView:
     from reglue_bench.plots.goal_map import difference_map
     from reglue_bench.plots.seeds_view import with_training_seeds
     from reglue_bench.plots.tasks import per_task
 
     maps = [difference_map(runs, place) for place in range(1, len(runs))]
-    shown = with_training_seeds(view, runs, seed=seed)
+    combined = with_training_seeds(view, runs, seed=seed)
     return replace(
-        shown,
-        plots=[*shown.plots, per_task(runs, plot_id="compare-tasks", caption=_PER_TASK)],
+        combined,
+        plots=[*combined.plots, per_task(runs, plot_id="compare-tasks", caption=_PER_TASK)],
         maps=[each for each in maps if each is not None],
     )
 

@@ -34,13 +34,13 @@ class Camera:
         for name in self._names:
             if observation[name].any():
                 return observation[name]
-        drawn = drawn_by(self._world)
-        if drawn is None and self._names:
+        picture = render_world(self._world)
+        if picture is None and self._names:
             return observation[self._names[0]]
-        return drawn
+        return picture
 
 
-def drawn_by(world: World) -> Picture | None:
+def render_world(world: World) -> Picture | None:
     """What the world's `render` draws, or None. Raises UsageError if something is not installed."""
     if not isinstance(world, Rendered):
         return None
@@ -64,11 +64,11 @@ def with_pictures(suite: SuiteName) -> Suite:
 
     Raises UsageError if it cannot be made at all.
     """
-    asked = suite.rendering()
+    rendering = suite.rendering()
     try:
-        return asked.build()
+        return rendering.build()
     except UsageError:
-        if asked == suite:
+        if rendering == suite:
             raise
         return suite.build()  # it does not take the keyword, or something else is wrong
 

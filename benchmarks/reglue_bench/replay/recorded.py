@@ -19,7 +19,7 @@ from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import PROCEDURES, procedure_of
 from reglue_bench.runs.ledger import LedgerReader, Row
-from reglue_bench.runs.run import kept_cell_key
+from reglue_bench.runs.run import cell_key_of
 from reglue_bench.runs.trust import check_trusted
 from reglue_bench.settings import Settings
 
@@ -61,7 +61,7 @@ def read_episode(
     with LedgerReader(folder) as ledger:
         about = ledger.about
         plan = Plan.from_json(about["plan"])
-        check_is_here(plan)
+        check_replayable(plan)
         check_trusted(folder, about, trust_code=trust_code)
         settings = Settings.model_validate_json(about["settings"])
         suite = suite_of(plan, settings)
@@ -82,7 +82,7 @@ def read_episode(
     return Recorded(
         plan=plan,
         suite=suite,
-        order=order_of(plan, row, steps_before, kept_cell_key(about)),
+        order=order_of(plan, row, steps_before, cell_key_of(about)),
         row=row,
         actions=actions,
         rewards=rewards if len(rewards) else None,
@@ -91,7 +91,7 @@ def read_episode(
     )
 
 
-def check_is_here(plan: Plan) -> None:
+def check_replayable(plan: Plan) -> None:
     """Raise UsageError if the plan's environment connected, or was an object of a program."""
     if is_remote(plan):
         raise UsageError(
@@ -159,11 +159,11 @@ def _name(plan: Plan, row: Row) -> str:
 
 def _ranges(numbers: Iterable[int]) -> str:
     """`0 to 3, 7`."""
-    found: list[list[int]] = []
+    ranges: list[list[int]] = []
     for number in numbers:
-        if found and number == found[-1][1] + 1:
-            found[-1][1] = number
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
         else:
-            found.append([number, number])
-    words = [f"{a}" if a == b else f"{a} to {b}" for a, b in found[:_MOST_RANGES]]
-    return ", ".join(words) + ", …" * (len(found) > _MOST_RANGES)
+            ranges.append([number, number])
+    parts = [f"{a}" if a == b else f"{a} to {b}" for a, b in ranges[:_MOST_RANGES]]
+    return ", ".join(parts) + ", …" * (len(ranges) > _MOST_RANGES)

@@ -46,8 +46,8 @@ class Replay:
         except ReglueError:
             raise
         except Exception as error:  # the edge of somebody's world
-            told = f"{type(error).__name__}: {error}"
-            raise UsageError(f"the environment cannot be made here: {told}") from error
+            cause = f"{type(error).__name__}: {error}"
+            raise UsageError(f"the environment cannot be made here: {cause}") from error
 
     def moments(self) -> Iterator[Moment]:
         """Its start and its steps, as they are played.
@@ -58,7 +58,7 @@ class Replay:
         row, return_, first_success = self._recorded.row, 0.0, 0
         actions = self._actions()
         first = self._tried(0, lambda: self.world.start(self._recorded.order.cell))
-        yield Moment(0, self._seen(0, first))
+        yield Moment(0, self._observation(0, first))
         for step in range(1, row.steps + 1):
             action = {name: rows[step - 1] for name, rows in actions.items()}
             taken = self._tried(step, lambda act=action: conforming_step(self.world.step(act)))  # type: ignore[misc]
@@ -68,7 +68,7 @@ class Replay:
             is_over = bool(taken.terminated or taken.truncated)
             yield Moment(
                 step=step,
-                observation=self._seen(step, taken.observation),
+                observation=self._observation(step, taken.observation),
                 action=action,
                 reward=float(taken.reward),
                 return_=return_,
@@ -98,14 +98,14 @@ class Replay:
     def _actions(self) -> Arrays:
         """(steps, *shape) of each tensor."""
         row_bytes = sum(tensor.row_bytes for tensor in self.spec.actions)
-        given, steps = self._recorded.actions, self._recorded.row.steps
-        if len(given) % row_bytes or len(given) // row_bytes < steps:
+        packed, steps = self._recorded.actions, self._recorded.row.steps
+        if len(packed) % row_bytes or len(packed) // row_bytes < steps:
             raise self.differs(
-                0, f"actions of {row_bytes} bytes", f"{len(given)} bytes for {steps} steps"
+                0, f"actions of {row_bytes} bytes", f"{len(packed)} bytes for {steps} steps"
             )
-        return unpacked(given, self.spec.actions)
+        return unpacked(packed, self.spec.actions)
 
-    def _seen(self, step: int, observation: object) -> Arrays:
+    def _observation(self, step: int, observation: object) -> Arrays:
         return self._tried(step, lambda: conforming_observation(observation, self.spec, ()))
 
     def _tried(self, step: int, ask: Callable[[], _Answer]) -> _Answer:

@@ -59,16 +59,16 @@ class Screen:
         return view
 
     def _numbers(self, moment: Moment) -> RenderableType:
-        told = Table.grid(padding=(0, 1))
-        told.add_row("step", f"{moment.step} of {self._steps}")
-        told.add_row("reward", number(moment.reward))
-        told.add_row("return", number(moment.return_))
-        told.add_row("action", Text(_short_of(moment.action) if moment.action else ""))
-        told.add_row("flags", _flags(moment))
+        table = Table.grid(padding=(0, 1))
+        table.add_row("step", f"{moment.step} of {self._steps}")
+        table.add_row("reward", number(moment.reward))
+        table.add_row("return", number(moment.return_))
+        table.add_row("action", Text(_short_of(moment.action) if moment.action else ""))
+        table.add_row("flags", _flags(moment))
         whole = Table.grid()
         whole.add_row(Text(self._title, style="dim"))
         whole.add_row("")
-        whole.add_row(told)
+        whole.add_row(table)
         return whole
 
 
@@ -103,8 +103,8 @@ def line(moment: Moment) -> str:
 
 def _flags(moment: Moment) -> str:
     """The flags that are set."""
-    named = ("success", "terminated", "truncated")
-    return " ".join(name for name in named if getattr(moment, name))
+    flags = ("success", "terminated", "truncated")
+    return " ".join(name for name in flags if getattr(moment, name))
 
 
 def _short_of(arrays: Arrays) -> str:
@@ -119,6 +119,6 @@ def _short(array: Array) -> str:
         return f"{array.dtype} {'×'.join(map(str, array.shape))}"
     if array.ndim == 0:
         return f"{array:.4g}"
-    shown = " ".join(f"{each:.3g}" for each in array[:_MOST_NUMBERS].tolist())
+    numbers = " ".join(f"{each:.3g}" for each in array[:_MOST_NUMBERS].tolist())
     left = array.size - _MOST_NUMBERS
-    return f"[{shown}{f' … {left} more' if left > 0 else ''}]"
+    return f"[{numbers}{f' … {left} more' if left > 0 else ''}]"

@@ -11,37 +11,37 @@ from reglue_bench.measures.compare import Difference, compare_all
 from reglue_bench.plots.agents import colours
 from reglue_bench.plots.pairs import compared_row, every_pair, pair_note, power_notes, verdict
 from reglue_bench.plots.training import training_plots
-from reglue_bench.plots.views import ComparisonView, Named, Row, Track
+from reglue_bench.plots.views import ComparisonView, NamedRun, Row, Track
 from reglue_bench.renderers import renderer_of
 from reglue_bench.report.run_view import score_and_interval
 from reglue_bench.results.result import Measure, Result
 from reglue_bench.results.scores import SuccessScore
 
 
-def comparison_view(runs: Sequence[Named], *, seed: int) -> ComparisonView:
+def comparison_view(runs: Sequence[NamedRun], *, seed: int) -> ComparisonView:
     """Every run against the first. Raises UsageError for runs that are judged by other scores."""
     measure, results = _measure(runs), [run for _, run in runs]
     renderer = renderer_of(results[0])
-    names, found = [name for name, _ in runs], compare_all(results)
-    alike = [place for place in range(len(runs)) if place == 0 or (place, 0) in found]
+    names, differences = [name for name, _ in runs], compare_all(results)
+    alike = [place for place in range(len(runs)) if place == 0 or (place, 0) in differences]
     tracks = renderer.tracks(results, alike)
     view = ComparisonView(
         caption=renderer.caption(results[0]),
-        verdict=verdict(names, _ranked(results, alike), found, measure),
-        pairs=every_pair(names, found, measure),
+        verdict=verdict(names, _ranked(results, alike), differences, measure),
+        pairs=every_pair(names, differences, measure),
         rows=[
-            _row(named, shade, tracks[place], found.get((place, 0)))
-            for place, (named, shade) in enumerate(zip(runs, colours(runs), strict=True))
+            _row(named_run, shade, tracks[place], differences.get((place, 0)))
+            for place, (named_run, shade) in enumerate(zip(runs, colours(runs), strict=True))
         ],
-        notes=_notes(runs, found, measure),
-        differences=found,
+        notes=_notes(runs, differences, measure),
+        differences=differences,
     )
-    shown = renderer.beside(view, runs, alike, seed)
+    combined = renderer.beside(view, runs, alike, seed)
     trained = training_plots([runs[place] for place in alike], prefix="compare")
-    return replace(shown, plots=[*shown.plots, *trained])
+    return replace(combined, plots=[*combined.plots, *trained])
 
 
-def _measure(runs: Sequence[Named]) -> Measure:
+def _measure(runs: Sequence[NamedRun]) -> Measure:
     """What all are judged by. Raises UsageError for several scores."""
     _, first = runs[0]
     for name, run in runs[1:]:
@@ -64,8 +64,10 @@ def _ranked(results: Sequence[Result], alike: Sequence[int]) -> dict[int, float]
     return {place: score for place, score in scores.items() if score is not None}
 
 
-def _row(named: Named, shade: str, track: Track | None, found: Difference | None) -> Row:
-    name, run = named
+def _row(
+    named_run: NamedRun, shade: str, track: Track | None, difference: Difference | None
+) -> Row:
+    name, run = named_run
     score, interval = score_and_interval(run)
     row = Row(
         name=name,
@@ -76,23 +78,23 @@ def _row(named: Named, shade: str, track: Track | None, found: Difference | None
         score_interval=interval,
         played=renderer_of(run).played(run),
     )
-    return row if found is None else compared_row(row, found, run.measure)
+    return row if difference is None else compared_row(row, difference, run.measure)
 
 
 def badges(run: Result) -> str:
     """Caveats, in a word or two."""
-    words = [] if run.complete else ["partial"]
+    labels = [] if run.complete else ["partial"]
     if isinstance(run.score, SuccessScore) and run.score.upstream is not None:
-        words.append(f"metaworld.evaluation: {percent(run.score.upstream.mean_success_rate)}")
-    return ", ".join([*words, *(["privileged"] if run.privileged else [])])
+        labels.append(f"metaworld.evaluation: {percent(run.score.upstream.mean_success_rate)}")
+    return ", ".join([*labels, *(["privileged"] if run.privileged else [])])
 
 
 def _notes(
-    runs: Sequence[Named], found: Mapping[tuple[int, int], Difference], measure: Measure
+    runs: Sequence[NamedRun], differences: Mapping[tuple[int, int], Difference], measure: Measure
 ) -> list[str]:
     notes, first = [], runs[0]
     for place, run in enumerate(runs[1:], 1):
-        each = found.get((place, 0))
+        each = differences.get((place, 0))
         if each is None:
             notes.append(renderer_of(first[1]).apart(run, first))
             continue
@@ -102,7 +104,7 @@ def _notes(
                 f"{each.pairs} {measure.unit}s that both played."
             )
         notes.append(pair_note(run[0], first[0], each, measure))
-    notes += power_notes(found, measure)
+    notes += power_notes(differences, measure)
     for name, result in runs:
         notes += renderer_of(result).beware(name, result)
     if any(run.privileged for _, run in runs):

@@ -16,9 +16,9 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.plots.views import Frame
 from reglue_bench.procedures import PROCEDURES, procedure_of
 from reglue_bench.replay.pictures import Camera, Picture, picture_tensors, shrunk, with_pictures
-from reglue_bench.replay.recorded import check_is_here, order_of, rows_of
+from reglue_bench.replay.recorded import check_replayable, order_of, rows_of
 from reglue_bench.runs.ledger import LedgerReader
-from reglue_bench.runs.run import kept_cell_key
+from reglue_bench.runs.run import cell_key_of
 from reglue_bench.runs.trust import check_trusted, foreign_suite
 from reglue_bench.settings import Settings
 
@@ -44,11 +44,11 @@ def first_frames(folder: Path, *, draws: bool = False, trust_code: bool = False)
 def _frames(folder: Path, *, draws: bool, trust_code: bool) -> list[Frame]:
     with LedgerReader(folder) as ledger:
         about = ledger.about
-        plan, key = Plan.from_json(about["plan"]), kept_cell_key(about)
-        check_is_here(plan)
+        plan, key = Plan.from_json(about["plan"]), cell_key_of(about)
+        check_replayable(plan)
         has_steps = PROCEDURES[plan.procedure].counts_steps  # as they were played
-        found = _of_a_run(ledger, plan, key) if has_steps else _of_all(plan, key)
-        cells = list(islice(found, _MOST))
+        candidates = _of_a_run(ledger, plan, key) if has_steps else _of_all(plan, key)
+        cells = list(islice(candidates, _MOST))
     if draws:
         check_trusted(folder, about, trust_code=trust_code)
     elif any(foreign_suite(about["plan"])):
@@ -62,9 +62,9 @@ def _frames(folder: Path, *, draws: bool, trust_code: bool) -> list[Frame]:
     with closing(made.world()) as world:
         camera = Camera(made.spec, world)
         for caption, cell in cells:
-            seen = conforming_observation(world.start(cell), made.spec, ())
-            shown = next((seen[name] for name in names if seen[name].any()), None)
-            picture = camera.take(seen) if draws else shown
+            observation = conforming_observation(world.start(cell), made.spec, ())
+            pixels = next((observation[name] for name in names if observation[name].any()), None)
+            picture = camera.take(observation) if draws else pixels
             if picture is not None:  # else one of another kind, where environments are mixed
                 frames.append(Frame(caption, _png(shrunk(picture, _SIZE, _SIZE))))
     if draws and not frames:
@@ -83,13 +83,13 @@ def _of_a_run(ledger: LedgerReader, plan: Plan, key: bytes | None) -> Iterator[t
 def _of_all(plan: Plan, key: bytes | None) -> Iterator[tuple[str, Cell]]:
     """The first cell of each task and variant that is planned."""
     procedure = procedure_of(plan)
-    seen: set[tuple[str, int]] = set()
+    visited: set[tuple[str, int]] = set()
     for unit in range(procedure.units):
         for cell in procedure.cells(unit):
-            if (cell.task, cell.variant) not in seen:
-                seen.add((cell.task, cell.variant))
+            if (cell.task, cell.variant) not in visited:
+                visited.add((cell.task, cell.variant))
                 yield f"{cell.task}, variant {cell.variant}", plan.order(unit, cell, b"", key).cell
-        if len(seen) == procedure.goals:
+        if len(visited) == procedure.goals:
             return
 
 

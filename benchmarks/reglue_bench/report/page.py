@@ -58,12 +58,12 @@ class Page:
 
     def document(self, folders: Sequence[Path], results: Sequence[Result]) -> str:
         """What it says, as JSON: the runs, the verdict, and the difference of each two."""
-        found = self.comparison
+        comparison = self.comparison
         runs = zip(self.names, map(str, folders), results, strict=True)
-        differences = found.differences.items() if found else []
+        differences = comparison.differences.items() if comparison else []
         document = {
             "runs": [{"name": n, "folder": folder, "result": each} for n, folder, each in runs],
-            "verdict": found.verdict if found else "",
+            "verdict": comparison.verdict if comparison else "",
             "comparisons": [
                 {"run": self.names[later], "reference": self.names[earlier], **asdict(each)}
                 for (later, earlier), each in differences
@@ -98,8 +98,8 @@ def draw_report(
         .render(
             title=_title(runs),
             runs=[
-                run_view(name, run, run_id=f"run-{i}", frames=shown)
-                for i, ((name, run), shown) in enumerate(zip(runs, frames, strict=True))
+                run_view(name, run, run_id=f"run-{i}", frames=run_frames)
+                for i, ((name, run), run_frames) in enumerate(zip(runs, frames, strict=True))
             ],
             comparison=comparison,
             measure=first.measure,
@@ -136,12 +136,12 @@ def _name(name: str, result: Result, *, alone: bool) -> str:
 
 def _distinct(names: Sequence[str]) -> list[str]:
     """The names, with a number behind those that come again."""
-    seen: dict[str, int] = {}
-    found = []
+    counts: dict[str, int] = {}
+    distinct = []
     for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return found
+        counts[name] = counts.get(name, 0) + 1
+        distinct.append(name if counts[name] == 1 else f"{name} ({counts[name]})")
+    return distinct
 
 
 def _title(runs: Sequence[tuple[str, Result]]) -> str:

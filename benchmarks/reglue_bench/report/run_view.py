@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from reglue_bench.formatting import (
     STATUSES,
     count,
-    isolation_words,
+    isolation_text,
     percent,
     plural,
     seconds,
@@ -80,7 +80,7 @@ def _who_and_what(result: Result) -> list[tuple[str, str]]:
         ("agent", agent.label if agent.label == agent.name else f"{agent.label} ({agent.name})"),
         ("training seed", "" if agent.training_seed is None else str(agent.training_seed)),
         ("checkpoint", (agent.checkpoint_sha256 or "")[:12]),
-        ("isolation", isolation_words(agent.isolation)),
+        ("isolation", isolation_text(agent.isolation)),
         ("benchmark", result.title),
         ("environment not made here", str(result.parameters.get("environment", ""))),
         ("procedure", f"{result.procedure}: {PROCEDURES[result.procedure].about}"),
@@ -95,12 +95,12 @@ def _who_and_what(result: Result) -> list[tuple[str, str]]:
 
 
 def _repeatable(result: Result) -> str:
-    words = {True: "yes", False: "no", None: "not known"}
-    found = [
-        f"{each.who} {words[each.repeatable]}" + f" ({each.what})" * bool(each.repeatable)
+    answers = {True: "yes", False: "no", None: "not known"}
+    lines = [
+        f"{each.who} {answers[each.repeatable]}" + f" ({each.what})" * bool(each.repeatable)
         for each in result.repeats
     ]
-    return "; ".join(found) or "not checked"
+    return "; ".join(lines) or "not checked"
 
 
 def _training(result: Result) -> list[tuple[str, str]]:
@@ -118,14 +118,14 @@ def _clipped_and_parameters(result: Result) -> list[tuple[str, str]]:
     steps = result.steps.counted
     share = f" ({percent(result.clipped_steps / steps)})" if steps else ""
     clipped = f"in {count(result.clipped_steps)} of {plural(steps, 'step')}{share}"
-    named = ", ".join(f"{name} = {value}" for name, value in sorted(result.parameters.items()))
-    return [("clipped actions", clipped), *([("parameters", named)] if named else [])]
+    parameters = ", ".join(f"{name} = {value}" for name, value in sorted(result.parameters.items()))
+    return [("clipped actions", clipped), *([("parameters", parameters)] if parameters else [])]
 
 
 def _badges(result: Result) -> list[tuple[str, str]]:
-    words = [] if result.complete else ["partial"]
-    words += [plural(_faults(result), "fault")] if _faults(result) else []
-    badges = [("warn", ", ".join(words))] if words else [("good", "complete")]
+    problems = [] if result.complete else ["partial"]
+    problems += [plural(_faults(result), "fault")] if _faults(result) else []
+    badges = [("warn", ", ".join(problems))] if problems else [("good", "complete")]
     if result.privileged:
         badges.append(("info", "privileged"))
     return badges

@@ -18,7 +18,7 @@ from reglue_bench.measures.training_seeds import over_training_seeds
 from reglue_bench.plots.agents import groups_of
 from reglue_bench.plots.curves import Lines
 from reglue_bench.plots.training import CURVES, MEASURES, lines_by_agent, table_steps
-from reglue_bench.plots.views import Named
+from reglue_bench.plots.views import NamedRun
 from reglue_bench.results.result import Measure
 from reglue_bench.statistics import Interval
 
@@ -53,7 +53,7 @@ class CurveRow:
     high: float | None
 
 
-def score_rows(runs: Sequence[Named], *, seed: int = 0) -> list[ScoreRow]:
+def score_rows(runs: Sequence[NamedRun], *, seed: int = 0) -> list[ScoreRow]:
     """A row for each agent that has several training seeds, then one for each other run.
 
     `seed` is that of the bootstrap.
@@ -61,10 +61,10 @@ def score_rows(runs: Sequence[Named], *, seed: int = 0) -> list[ScoreRow]:
     groups = groups_of(runs)
     rows = []
     for name, group in groups.items():
-        found = over_training_seeds(group, rng=np.random.default_rng(seed))
+        scores = over_training_seeds(group, rng=np.random.default_rng(seed))
         about = (name, group[0].title, group[0].measure.name, len(group))
-        ends = (*_ends(found.mean_interval95), found.iqm, *_ends(found.iqm_interval95))
-        rows.append(ScoreRow(*about, found.mean, *ends))
+        ends = (*_ends(scores.mean_interval95), scores.iqm, *_ends(scores.iqm_interval95))
+        rows.append(ScoreRow(*about, scores.mean, *ends))
     taken = [result for group in groups.values() for result in group]
     for name, result in runs:
         if not any(result is each for each in taken):
@@ -74,7 +74,7 @@ def score_rows(runs: Sequence[Named], *, seed: int = 0) -> list[ScoreRow]:
     return rows
 
 
-def curve_rows(runs: Sequence[Named]) -> list[CurveRow]:
+def curve_rows(runs: Sequence[NamedRun]) -> list[CurveRow]:
     """Every point of every curve; none where no agent was trained first."""
     return [
         CurveRow(name, what, measure, len(of.whole), step, mean, *_ends(interval))
@@ -94,7 +94,7 @@ def as_csv(rows: Sequence[ScoreRow] | Sequence[CurveRow]) -> str:
     return text.getvalue()
 
 
-def as_latex(runs: Sequence[Named], *, seed: int = 0) -> str:
+def as_latex(runs: Sequence[NamedRun], *, seed: int = 0) -> str:
     """The scores as a `tabular`, and a second one of the curve over training steps, if any."""
     measure = runs[0][1].measure
     return "\n".join([*_scores(score_rows(runs, seed=seed), measure), *_curve(runs, measure)])
@@ -126,16 +126,22 @@ def _scores(rows: Sequence[ScoreRow], measure: Measure) -> Iterator[str]:
         names += ["IQM", "95 % interval"]
     cells = []
     for row in rows:
-        found = [_word(row.mean, measure), _interval(row.low, row.high, measure)]
+        average = [_word(row.mean, measure), _interval(row.low, row.high, measure)]
         more = [_word(row.iqm, measure), _interval(row.iqm_low, row.iqm_high, measure)]
         seeds = [count(row.training_seeds)]
         cells.append(
-            [row.agent, row.benchmark, *seeds * several, *found, *(more if several else [])]
+            [
+                row.agent,
+                row.benchmark,
+                *seeds * several,
+                *average,
+                *(more if several else []),
+            ]
         )
     yield from _tabular("ll", names, cells)
 
 
-def _curve(runs: Sequence[Named], judged_by: Measure) -> Iterator[str]:
+def _curve(runs: Sequence[NamedRun], judged_by: Measure) -> Iterator[str]:
     """The mean over training seeds at 20 steps at most: of checkpoints, or else of training."""
     measure = "success" if judged_by.is_rate else "return"
     for what in CURVES:

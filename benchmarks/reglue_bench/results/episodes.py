@@ -63,9 +63,9 @@ def with_cells(plan: Plan, rows: Iterable[Row]) -> Iterator[EpisodeRow]:
     procedure = procedure_of(plan)
     for row in rows:
         cell = procedure.cell(row.unit, row.k)
-        kept: dict[str, Any] = {name: getattr(row, name) for name in Row.__slots__}
+        fields: dict[str, Any] = {name: getattr(row, name) for name in Row.__slots__}
         yield EpisodeRow(
-            **kept,
+            **fields,
             task=cell.task,
             variant=cell.variant,
             repeat=cell.repeat,

@@ -18,8 +18,8 @@ from reglue_bench.procedures.online import Online, measured
 from reglue_bench.results.result import NO_SCORE, Coverage, Result
 from reglue_bench.results.scores import Curve, LearningRun, PerformanceScore
 from reglue_bench.results.success import (
-    Played,
     RowCounts,
+    ScoreInputs,
     is_agents_fault,
     is_worst,
     what_was_run,
@@ -31,7 +31,7 @@ BINS = 100
 """Points of a learning curve over steps."""
 
 
-def score_online(procedure: Online, played: Played) -> Result:
+def score_online(procedure: Online, played: ScoreInputs) -> Result:
     """The result of an online benchmark so far.
 
     A run that its agent's own fault ended, that it gave up, or in which the environment crashed on
@@ -116,7 +116,7 @@ def binned(rewards: FloatArray, steps: int) -> list[float]:
     ]
 
 
-def _runs(procedure: Online, played: Played, counts: RowCounts) -> Iterator[LearningRun]:
+def _runs(procedure: Online, played: ScoreInputs, counts: RowCounts) -> Iterator[LearningRun]:
     """Every run of the plan; the rows of one at a time."""
     by_run = groupby(counts.over(played.rows()), key=lambda row: row.unit)
     following = next(by_run, None)
@@ -128,7 +128,7 @@ def _runs(procedure: Online, played: Played, counts: RowCounts) -> Iterator[Lear
             yield _run(procedure, unit, [], played)
 
 
-def _run(procedure: Online, unit: int, rows: Sequence[Row], played: Played) -> LearningRun:
+def _run(procedure: Online, unit: int, rows: Sequence[Row], played: ScoreInputs) -> LearningRun:
     faults = [row.status for row in rows if row.status != "ok"]
     status = faults[0] if faults else "ok" if rows else "missing"
     attempt = rows[0].attempt if rows else 0
@@ -157,7 +157,9 @@ def _worst(plan: Plan) -> float | None:
     return None if worst is None else float(worst)
 
 
-def _score(procedure: Online, played_runs: list[LearningRun], played: Played) -> PerformanceScore:
+def _score(
+    procedure: Online, played_runs: list[LearningRun], played: ScoreInputs
+) -> PerformanceScore:
     completed = [run for run in played_runs if run.status == "ok"]
     measured_ones = [run.performance for run in completed if run.performance is not None]
     worst = _worst(played.plan)
@@ -200,7 +202,7 @@ def _withheld(runs: Sequence[LearningRun]) -> str:
         "{} not played": without.count("missing"),
     }
     parts = [
-        words.format(f"{count} of {len(runs)} runs") for words, count in reasons.items() if count
+        reason.format(f"{count} of {len(runs)} runs") for reason, count in reasons.items() if count
     ]
     return "; ".join(parts)
 

@@ -167,10 +167,10 @@ class Result(_Record):
         The environment plays an episode again, by its actions; a frozen agent answers its first
         turns again. False: scores cannot be repeated, because of one of them. None: not known.
         """
-        found = [each.repeatable for each in self.repeats]
-        if False in found:
+        answers = [each.repeatable for each in self.repeats]
+        if False in answers:
             return False
-        return None if None in found or not found else True
+        return None if None in answers or not answers else True
 
     @property
     def has_episodes(self) -> bool:
@@ -185,14 +185,14 @@ class Result(_Record):
         ours, theirs = self._episodes, other._episodes
         if isinstance(ours, Episodes) and isinstance(theirs, Episodes):
             return difference(ours.plan, theirs.plan, called=called)
-        said = (each.model_dump(mode="json", include=_PLAYED) for each in (self, other))
-        return json_difference(*said, called=called)
+        dumps = (each.model_dump(mode="json", include=_PLAYED) for each in (self, other))
+        return json_difference(*dumps, called=called)
 
     def with_episodes(self, episodes: Iterable[EpisodeRow]) -> Self:
         """The same result, with these rows."""
-        found = self.model_copy()
-        found._episodes = episodes
-        return found
+        copy = self.model_copy()
+        copy._episodes = episodes
+        return copy
 
     @property
     def title(self) -> str:
@@ -248,10 +248,10 @@ class Result(_Record):
     @property
     def _success(self) -> SuccessScore | Success:
         score = self.score
-        found = score.success if isinstance(score, ReturnScore) else score
-        if found is None or isinstance(found, PerformanceScore):
+        success = score.success if isinstance(score, ReturnScore) else score
+        if success is None or isinstance(success, PerformanceScore):
             raise self._judged_otherwise("success")
-        return found
+        return success
 
     @property
     def _returns(self) -> SuccessScore | ReturnScore:
@@ -268,15 +268,15 @@ class Result(_Record):
         """The headline: who, on what, the score and its interval; then a line for each fault."""
         score, measure = self.score, self.measure
         amount = "no score" if score.value is None else measure.amount(score.value)
-        words = f"{self.agent.label} on {self.title}: {measure.name} {amount}"
+        text = f"{self.agent.label} on {self.title}: {measure.name} {amount}"
         if score.interval95 is not None:
-            words += f", 95 % interval {measure.amounts(score.interval95)}"
+            text += f", 95 % interval {measure.amounts(score.interval95)}"
         coverage, what = self.coverage, measure.planned
         if coverage.cells_completed < coverage.cells_planned:
-            words += f" ({coverage.cells_completed} of {coverage.cells_planned} {what} played)"
+            text += f" ({coverage.cells_completed} of {coverage.cells_planned} {what} played)"
         else:
-            words += f" ({coverage.cells_planned} {what})"
-        return "\n".join([words, *map(str, self.faults)])
+            text += f" ({coverage.cells_planned} {what})"
+        return "\n".join([text, *map(str, self.faults)])
 
     def write(self, folder: Path) -> Path:
         """Write `result.json` into a run's folder, whole or not at all. Raises StorageFailed."""

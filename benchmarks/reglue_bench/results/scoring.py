@@ -12,7 +12,7 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.results.episodes import Episodes
 from reglue_bench.results.result import AgentIdentity, Event, Isolation, Recorded, Result
-from reglue_bench.results.success import Played
+from reglue_bench.results.success import ScoreInputs
 from reglue_bench.run_folder import OBSERVED
 from reglue_bench.runs.ledger import (
     AGENT_NAME,
@@ -28,7 +28,7 @@ from reglue_bench.runs.notes import Ending, Repeat
 from reglue_bench.runs.observed import counted
 from reglue_bench.settings import AGENT_WAIT, Settings
 
-SCORINGS: Registry[Callable[[Any, Played], Result]] = Registry(
+SCORINGS: Registry[Callable[[Any, ScoreInputs], Result]] = Registry(
     "scoring",
     "reglue.scorings",
     {
@@ -42,7 +42,7 @@ SCORINGS: Registry[Callable[[Any, Played], Result]] = Registry(
 """Each takes the procedure and what was played."""
 
 
-def result_of(played: Played) -> Result:
+def result_of(played: ScoreInputs) -> Result:
     """The result of a run so far."""
     procedure = procedure_of(played.plan)
     return SCORINGS[procedure.scored_by](procedure, played)
@@ -53,7 +53,7 @@ def score_of(ledger: LedgerReader) -> Result:
     about = ledger.about
     plan = Plan.from_json(about["plan"])
     settings = Settings.model_validate_json(about["settings"])
-    played = Played(
+    played = ScoreInputs(
         plan,
         ledger.rows,
         ledger.rewards,
@@ -66,13 +66,15 @@ def score_of(ledger: LedgerReader) -> Result:
         },
         fresh=_fresh(settings),
     )
-    where = {"machines": _machines(about), "environments_on": _named(about, ENVIRONMENTS)}
-    events = [Event(what=what, count=int(about[EVENT + what])) for what in _named(about, EVENT)]
+    where = {"machines": _machines(about), "environments_on": _entries_of(about, ENVIRONMENTS)}
+    events = [
+        Event(what=what, count=int(about[EVENT + what])) for what in _entries_of(about, EVENT)
+    ]
     result = result_of(played).with_episodes(Episodes(ledger.folder))
     result = result.model_copy(update={**where, "events": events})
     if repeats := about.get(REPEATS):
-        found = tuple(map(Repeat.model_validate, json.loads(repeats)))
-        result = result.model_copy(update={"repeats": found})
+        parsed = tuple(map(Repeat.model_validate, json.loads(repeats)))
+        result = result.model_copy(update={"repeats": parsed})
     if settings.record or (ledger.folder / OBSERVED).is_file():
         episodes, lost = counted(ledger)
         recorded = Recorded(episodes=episodes, lost=lost)
@@ -85,25 +87,25 @@ def score_of(ledger: LedgerReader) -> Result:
 
 def _machines(about: Mapping[str, str]) -> list[str]:
     """Where agents played: entries say `agent 3: NAME, PROCESSOR`."""
-    return sorted({each.partition(": ")[2] for each in _named(about, MACHINE)})
+    return sorted({each.partition(": ")[2] for each in _entries_of(about, MACHINE)})
 
 
-def _named(about: Mapping[str, str], kind: str) -> list[str]:
+def _entries_of(about: Mapping[str, str], kind: str) -> list[str]:
     """What the names of entries of a kind say."""
     return sorted(name.removeprefix(kind) for name in about if name.startswith(kind))
 
 
 def _identity(about: Mapping[str, str], settings: Settings) -> AgentIdentity:
     name = about.get(AGENT_NAME, "nobody")
-    found = [each for each in get_args(Isolation) if ISOLATION + each in about]
-    if AGENT_NAME not in about and found == ["remote"]:  # one was waited for, and did not come
-        found = []
+    isolations = [each for each in get_args(Isolation) if ISOLATION + each in about]
+    if AGENT_NAME not in about and isolations == ["remote"]:  # one was waited for, and did not come
+        isolations = []
     return AgentIdentity(
         name=name,
         label=settings.label or name,
         checkpoint_sha256=about.get("agent checkpoint"),
         training_seed=settings.training_seed,
-        isolation=next(iter(found), None),
+        isolation=next(iter(isolations), None),
     )
 
 

@@ -37,7 +37,7 @@ from reglue_bench.statistics import (
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class ScoreInputs:
     """All that a run's score is computed from."""
 
     plan: Plan
@@ -49,7 +49,7 @@ class Played:
     fresh: Literal["process", "agent_init"]  # what makes an agent naive
 
 
-def score(procedure: Procedure, played: Played) -> Result:
+def score(procedure: Procedure, played: ScoreInputs) -> Result:
     """The result of a run so far. A planned cell without a row is a failure."""
     plan, counts = played.plan, RowCounts(played.plan)
     folded = _Folded(plan)
@@ -117,7 +117,7 @@ def is_worst(status: str) -> bool:
     return status == CRASHED or is_agents_fault(status)
 
 
-def what_was_run(played: Played, counts: RowCounts) -> dict[str, Any]:
+def what_was_run(played: ScoreInputs, counts: RowCounts) -> dict[str, Any]:
     """The fields of a result that are those of any procedure: what was run, and its costs."""
     plan, totals = played.plan, played.totals
     return {
@@ -333,5 +333,5 @@ class RowCounts:
 def brief_cause(detail: str) -> str:
     """The most telling line: the first, or instead of a traceback its last."""
     lines = detail.strip().splitlines() or [""]
-    before, found, _ = lines[0].partition("Traceback (most recent call last):")
-    return (before + lines[-1] if found else lines[0])[:200]
+    before, separator, _ = lines[0].partition("Traceback (most recent call last):")
+    return (before + lines[-1] if separator else lines[0])[:200]

@@ -20,11 +20,11 @@ from reglue_bench.procedures.metaworld_sampling import MetaWorldSampling
 from reglue_bench.procedures.procedure import Procedure
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import SuccessScore, Upstream
-from reglue_bench.results.success import Played, planned, score
+from reglue_bench.results.success import ScoreInputs, planned, score
 from reglue_bench.runs.ledger import Row
 
 
-def score_as_upstream(procedure: Procedure, played: Played) -> Result:
+def score_as_upstream(procedure: Procedure, played: ScoreInputs) -> Result:
     """The result of a run of upstream's draws, with upstream's score."""
     assert isinstance(procedure, MetaWorldSampling), procedure
     evaluations: dict[int, list[Judged]] = {}

@@ -85,15 +85,15 @@ def failures(plan: Plan, settings: Settings, folder: Path) -> list[Failure]:
         glue.init()
         glue.freeze()
         played = glue.play(lambda _: orders.popleft() if orders else None, Phase.EVALUATE)
-        found = [_failure(each, glue.spec) for each in played if _is_environments(each)]
+        failed = [_failure(each, glue.spec) for each in played if _is_environments(each)]
         glue.cleanup()
-    return found
+    return failed
 
 
-def told_failures(found: Sequence[Failure]) -> str:
+def failure_text(failed: Sequence[Failure]) -> str:
     """What failed, and what its author can do."""
     return (
-        f"agents can make the environment fail: {found[0]} (in {len(found)} of {len(_PATTERNS)} "
+        f"agents can make the environment fail: {failed[0]} (in {len(failed)} of {len(_PATTERNS)} "
         "episodes of extreme actions); wanted finite rewards and fitting observations for all "
         "actions that an agent may send: have it clip them to their Box, as "
         "gymnasium.wrappers.ClipAction does, or end the episode as a failure, without an error"
@@ -110,10 +110,10 @@ def _failure(outcome: Outcome, spec: TaskSpec) -> Failure:
     last = {name: values[-1] for name, values in rows.items() if len(values)}
     lines = outcome.detail.strip().splitlines() or [outcome.status]
     step = len(next(iter(rows.values())))
-    return Failure(outcome.order.cell.task, step, _words(last), lines[-1][:300])
+    return Failure(outcome.order.cell.task, step, _action_text(last), lines[-1][:300])
 
 
-def _words(action: Arrays) -> str:
+def _action_text(action: Arrays) -> str:
     with np.printoptions(threshold=8, edgeitems=3):
         return ", ".join(
             f"{name} = {np.array2string(each, separator=', ')}".replace("\n", "")
@@ -152,15 +152,15 @@ class _Extremes(Agent):
         return self._next()
 
     def _next(self) -> Arrays:
-        return {name: self._chosen(values)[None] for name, values in self._corners.items()}
+        return {name: self._choose(values)[None] for name, values in self._corners.items()}
 
-    def _chosen(self, corners: Array) -> Array:
+    def _choose(self, corners: Array) -> Array:
         """One of the corners, (kinds, *shape), or a mixture."""
         if kinds := _PATTERNS[self._pattern]:
             corner: Array = corners[_KINDS.index(kinds[self._step % len(kinds)])]
             return corner
-        drawn = self._chance.integers(len(_KINDS), size=corners.shape[1:])
-        values: Array = np.take_along_axis(corners, drawn[None], axis=0)[0]
+        picks = self._chance.integers(len(_KINDS), size=corners.shape[1:])
+        values: Array = np.take_along_axis(corners, picks[None], axis=0)[0]
         if values.dtype.kind == "f":  # of any size: from the corner's own to about 1
             shrinks = np.finfo(values.dtype).max ** -self._chance.random(values.shape)
             values = np.where(self._chance.random(values.shape) < 0.5, values * shrinks, values)

@@ -41,9 +41,9 @@ def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject
     `options` as in `evaluate`; `environment_args` are those of a class or function. Raises
     NotAnEnvironment; UsageError, also for `workers`, as another process has no copy of the object.
     """
-    given = dict(options)
-    arguments = given.pop("environment_args", None) or {}
-    if workers := given.pop("workers", None):
+    rest = dict(options)
+    arguments = rest.pop("environment_args", None) or {}
+    if workers := rest.pop("workers", None):
         raise UsageError(
             f"workers: got {workers} for an object, wanted an environment's name, such as "
             f"{PROCEDURE}:file.py:Class, that other processes can make too"
@@ -61,9 +61,14 @@ def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject
             f"{PROCEDURE}:gymnasium:CartPole-v1; or a gymnasium.Env, a suite of worlds, a "
             "reglue.Environment, or a function without parameters that makes one"
         )
-    name, told = _name(made), json.loads(json.dumps(arguments, sort_keys=True, default=repr))
-    declared = f"{name} {json.dumps(told)}" if told else name  # as no suite in the plan has them
-    settings = read_settings(**given, benchmark=f"{PROCEDURE}:{WAIT}")
+    name, plain_arguments = (
+        _name(made),
+        json.loads(json.dumps(arguments, sort_keys=True, default=repr)),
+    )
+    declared = (
+        f"{name} {json.dumps(plain_arguments)}" if plain_arguments else name
+    )  # as no suite in the plan has them
+    settings = read_settings(**rest, benchmark=f"{PROCEDURE}:{WAIT}")
     calls = EnvironmentCalls(LocalEnvironmentPort(environment, declared))
     try:
         settings = _with_slots(settings, calls.hello.max_slots)
@@ -72,7 +77,7 @@ def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject
             return Declared.of(calls.hello, calls.init(slots))
 
         plan = make_plan(settings, declare=declare)
-        plan = replace(plan, benchmark=f"{PROCEDURE}:{name}", environment_args=told)
+        plan = replace(plan, benchmark=f"{PROCEDURE}:{name}", environment_args=plain_arguments)
         yield OpenObject(settings, plan, calls)
     finally:
         calls.close()

@@ -26,15 +26,15 @@ def players_of(
     where others are asked and cannot, and MissingExtra.
     """
     settings, procedure = request.settings, procedure_of(request.plan)
-    asked, why = settings.processes, _why_here(request, folder)
+    processes, why = settings.processes, _why_one_process(request, folder)
     if settings.engine != LOCAL and why:
         raise UsageError(
             f"got {setting('engine', settings.engine)}, wanted {LOCAL}: {why}; omit it"
         )
     if not why and procedure.agents == 1:
         why = _why_one(request)
-    if asked is not None and asked > 1 and why:
-        raise UsageError(f"got {setting('processes', asked)}, wanted 1: {why}; omit it")
+    if processes is not None and processes > 1 and why:
+        raise UsageError(f"got {setting('processes', processes)}, wanted 1: {why}; omit it")
     if request.plan.parameters.get("agents", 1) != 1 and _connects(request):
         raise UsageError(
             f"got {setting('agents')} with an agent that connects by itself, which cannot be "
@@ -44,7 +44,7 @@ def players_of(
     if settings.engine != LOCAL:
         return RayPlayers(
             settings.engine,
-            asked,
+            processes,
             SHARD_PROCESS,
             FROM_SHARD,
             folder=folder,
@@ -52,7 +52,7 @@ def players_of(
             say=say,
         )
     agents = procedure.agents if agents is None else agents
-    most = 1 if why else min(cores() if asked is None else asked, agents)
+    most = 1 if why else min(cores() if processes is None else processes, agents)
     return LocalPlayers(most) if most > 1 else None
 
 
@@ -77,11 +77,11 @@ def environment_players(
         folder=folder,
         timeout_s=settings.connect_timeout,
         say=say,
-        asked_by="environments",
+        setting_name="environments",
     )
 
 
-def _why_here(request: Request, folder: Path) -> str:
+def _why_one_process(request: Request, folder: Path) -> str:
     """Why no other process can play; empty if others can."""
     if request.agent is not None or request.environment is not None:
         return "an object of this process plays, of which others have no copy"

@@ -100,10 +100,10 @@ class Recorder:
         begun = [each for each in batch if isinstance(each, Begun)]
         others = [each for each in batch if not isinstance(each, Begun)]
         parts = [each for each in others if len(each) == 3]
-        asked = [each for each in others if len(each) == 2]
-        tries = [each for each, _ in asked]
+        pairs = [each for each in others if len(each) == 2]
+        tries = [each for each, _ in pairs]
         if self.observed is not None and (parts or tries):
             self.observed.write(parts, tries)
         if tries or begun:
-            totals = asked[-1][1] if asked else None
+            totals = pairs[-1][1] if pairs else None
             self._ledger.record(tries, begun=begun, session=self._session, totals=totals)

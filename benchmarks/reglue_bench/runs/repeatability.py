@@ -56,14 +56,14 @@ class ShortestEpisode:
             before += outcome.steps
             self.take(replace(outcome, order=order))
 
-    def played_again(self, environment: EnvironmentCalls, procedure: Procedure) -> Repeat:
-        """As `played_again`, so many steps that it takes little of the run's time."""
+    def repeat_episode(self, environment: EnvironmentCalls, procedure: Procedure) -> Repeat:
+        """As `repeat_episode`, so many steps that it takes little of the run's time."""
         assert self.outcome is not None, "there is one to play again"
         most = max(_LEAST_STEPS, self._steps // (_SHARE * cores()))
-        return played_again(self.outcome, environment, procedure, most_steps=most)
+        return repeat_episode(self.outcome, environment, procedure, most_steps=most)
 
 
-def played_again(
+def repeat_episode(
     outcome: Outcome, environment: EnvironmentCalls, procedure: Procedure, *, most_steps: int
 ) -> Repeat:
     """Play an episode's first steps in slot 0, twice.
@@ -71,16 +71,16 @@ def played_again(
     All rewards must be as recorded, and what is seen the same both times; of a whole episode also
     its success and its end. Raises EnvironmentFault if the environment is lost.
     """
-    steps, seen = min(outcome.steps, most_steps), list[bytes]()
+    steps, digests = min(outcome.steps, most_steps), list[bytes]()
     what = _name(outcome, steps, procedure)
     for _ in range(_TIMES):
-        if difference := _difference(environment, outcome, steps, seen):
+        if difference := _difference(environment, outcome, steps, digests):
             what = f"{what}: {difference}"
             return Repeat(who="environment", repeatable=False, what=what)
     return Repeat(who="environment", repeatable=True, what=what)
 
 
-def asked_again(repetitions: Sequence[Repetition]) -> Repeat:
+def repeat_of_agent(repetitions: Sequence[Repetition]) -> Repeat:
     """What a result says of an agent, or its copies, that was asked its first turns again."""
     for each in repetitions:
         if each.difference:
@@ -101,11 +101,11 @@ def _name(outcome: Outcome, steps: int, procedure: Procedure) -> str:
 
 
 def _difference(
-    environment: EnvironmentCalls, recorded: Outcome, steps: int, seen: list[bytes]
+    environment: EnvironmentCalls, recorded: Outcome, steps: int, digests: list[bytes]
 ) -> str:
     """The first one in so many steps; empty: there is none.
 
-    `seen` holds what was seen the first time, or is empty, and filled.
+    `digests` holds what was seen the first time, or is empty, and filled.
     """
     agent = _Recorded(recorded.actions)
     glue = EpisodeRunner(LocalPort(agent, "recorded"), environment, timeouts=Timeouts())
@@ -114,10 +114,10 @@ def _difference(
     [played] = glue.play(lambda slot: orders.pop() if orders and slot == 0 else None, Phase.TRAIN)
     if difference := _of_rewards(played, recorded, steps):
         return difference
-    for step, (got, wanted) in enumerate(zip(agent.seen, seen or agent.seen, strict=True)):
+    for step, (got, wanted) in enumerate(zip(agent.seen, digests or agent.seen, strict=True)):
         if got != wanted:
             return f"step {step}: got another observation the second time, wanted the same"
-    seen[:] = agent.seen
+    digests[:] = agent.seen
     if steps < recorded.steps:
         return ""
     if played.success != recorded.success:

@@ -61,7 +61,7 @@ def is_recorded(folder: Path, settings: Settings) -> bool:
     return bool(settings.record) or (folder / OBSERVED).is_file()
 
 
-def kept_cell_key(about: Mapping[str, str]) -> bytes | None:
+def cell_key_of(about: Mapping[str, str]) -> bytes | None:
     """The key of a run's cells, from its ledger's `about`."""
     return bytes.fromhex(about.get("cell key", "")) or None
 
@@ -69,14 +69,14 @@ def kept_cell_key(about: Mapping[str, str]) -> bytes | None:
 def begin(folder: Path, request: Request) -> Ledger:
     """A new ledger in `folder`. Raises RunExists, NotAnAgent (no such checkpoint)."""
     plan, secret = request.plan, request.settings.secret
-    own = Submission.new(plan.seed, secret, request.entrant, request.nonce)
+    submission = Submission.new(plan.seed, secret, request.entrant, request.nonce)
     cells = None if plan.cells == PUBLIC else cell_key(secret)
     # Only the keys that were derived from the secret are kept, not the secret.
     settings_text = request.settings.without_secrets().model_dump_json()
-    keyed = replace(plan, order_key=own.order.hex())
+    keyed = replace(plan, order_key=submission.order.hex())
     if plan.procedure == TRAINING:
-        own_training = training_key(plan.seed, secret, request.settings.training_seed)
-        keyed = replace(keyed, training_key=own_training.hex())
+        training = training_key(plan.seed, secret, request.settings.training_seed)
+        keyed = replace(keyed, training_key=training.hex())
     plan_text = keyed.to_json()
     return Ledger.create(
         folder,
@@ -84,9 +84,9 @@ def begin(folder: Path, request: Request) -> Ledger:
             "settings": settings_text,
             "plan": plan_text,
             SIGNATURE: signature(plan_text, settings_text),
-            "secret": own.starts.hex(),
+            "secret": submission.starts.hex(),
             "cell key": "" if cells is None else cells.hex(),
-            "submission": own.nonce,
+            "submission": submission.nonce,
             **agent_facts(request.settings),
             **{f"version {name}": version for name, version in _versions(request).items()},
         },

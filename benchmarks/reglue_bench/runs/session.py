@@ -21,7 +21,7 @@ from reglue_bench.engines import (
     DealingEngine,
     Engine,
     FromShard,
-    HereEngine,
+    LocalEngine,
     Players,
     ShardSettings,
 )
@@ -33,7 +33,7 @@ from reglue_bench.engines.agent_pool import (
     served_host,
 )
 from reglue_bench.engines.environments import cores, environment_of
-from reglue_bench.engines.files import portable, sent_along
+from reglue_bench.engines.files import facts_and_files, portable
 from reglue_bench.engines.server import RunServer
 from reglue_bench.engines.versions import machine
 from reglue_bench.placement import Placement
@@ -50,13 +50,13 @@ from reglue_bench.runs.observed import ObservedWriter
 from reglue_bench.runs.observer import Observer, RunStarted
 from reglue_bench.runs.players import environment_players, players_of
 from reglue_bench.runs.recorder import Recorder
-from reglue_bench.runs.repeatability import ShortestEpisode, asked_again
+from reglue_bench.runs.repeatability import ShortestEpisode, repeat_of_agent
 from reglue_bench.runs.run import (
     MOST_TRIES,
     Request,
     Retry,
+    cell_key_of,
     is_recorded,
-    kept_cell_key,
 )
 from reglue_bench.settings import LOCAL, Settings
 
@@ -85,7 +85,7 @@ class Session:
         self._procedure = procedure_of(request.plan)
         self._shortest = ShortestEpisode()
         self._outside = 0  # observations of which the ledger tells
-        self._told = False  # that episodes are lost to the dataset
+        self._losses_reported = False  # that episodes are lost to the dataset
         self._farewell = "the run is over, thank you"
         self._is_recorded = is_recorded(folder, request.settings)
         self._server = request.server or RunServer(
@@ -93,9 +93,9 @@ class Session:
         )
         self._placement: Placement | None = None
         about = ledger.about
-        self._starts, self._cells = bytes.fromhex(about["secret"]), kept_cell_key(about)
+        self._starts, self._cells = bytes.fromhex(about["secret"]), cell_key_of(about)
         self._pool = self._new_pool()
-        self._engine: Engine = HereEngine(self._procedure, self._order, self._pool)
+        self._engine: Engine = LocalEngine(self._procedure, self._order, self._pool)
 
     def play(self) -> Ending | None:
         """Play what is left. Returns how it ended, if it ended early. Raises UsageError."""
@@ -124,7 +124,7 @@ class Session:
             with contextlib.ExitStack() as closing:
                 closing.callback(lambda: self._ledger.spend(self._session, self._totals()))
                 closing.callback(self._keep_outside, is_over=True)
-                closing.callback(self._tell_losses, recorder)
+                closing.callback(self._report_losses, recorder)
                 closing.callback(recorder.close)
                 closing.callback(self._watcher.end)
         return None
@@ -133,11 +133,11 @@ class Session:
         """Once all is played, play a short episode again, and keep who could be repeated."""
         if self._shortest.outcome is None or not self._request.settings.repeat_check:
             return
-        found = [_unknown("interrupted")]
-        interruptible(lambda: found.append(self._repeated()))
-        repeats = found[-1:]
+        answers = [_unknown("interrupted")]
+        interruptible(lambda: answers.append(self._repeated()))
+        repeats = answers[-1:]
         if repetitions := self._engine.repetitions:
-            repeats.append(asked_again(repetitions))
+            repeats.append(repeat_of_agent(repetitions))
         self._ledger.note_repeats(json.dumps([each.model_dump() for each in repeats]))
 
     def close(self) -> None:
@@ -149,17 +149,17 @@ class Session:
             closing.callback(self._engine.close, self._farewell)
 
     def _repeated(self) -> Repeat:
-        asked = self._request.settings
-        if asked.engine != LOCAL:
+        settings = self._request.settings
+        if settings.engine != LOCAL:
             return _unknown("its environments were on other machines")
         try:
-            if isinstance(self._engine, HereEngine):
-                return self._shortest.played_again(self._pool.emptied(), self._procedure)
+            if isinstance(self._engine, LocalEngine):
+                return self._shortest.repeat_episode(self._pool.emptied(), self._procedure)
             # They were in other processes, one for each agent.
-            here = asked.model_copy(update={"workers": 0})
-            environment = environment_of(self._request.plan, here, self._folder)
+            local = settings.model_copy(update={"workers": 0})
+            environment = environment_of(self._request.plan, local, self._folder)
             with contextlib.closing(environment):
-                return self._shortest.played_again(environment, self._procedure)
+                return self._shortest.repeat_episode(environment, self._procedure)
         except ReglueError as error:
             return _unknown(f"its environment did not play again: {error}")
 
@@ -167,16 +167,16 @@ class Session:
         return self._request.plan.order(unit, cell, self._starts, self._cells)
 
     def _dealing(self, players: Players[FromShard]) -> DealingEngine:
-        procedure, asked = self._procedure, self._request.settings
+        procedure, run_settings = self._procedure, self._request.settings
         share = 1 if players.elsewhere else max(1, cores() // players.most)
         # Each has a server of its own, for the programs that it starts.
-        own = {
+        changes = {
             "listen": "127.0.0.1:0",
             "advertise": None,
-            "workers": or_default(asked.workers, or_default(procedure.workers, share)),
+            "workers": or_default(run_settings.workers, or_default(procedure.workers, share)),
         }
         settings = ShardSettings(
-            settings=asked.model_copy(update=own).model_dump(mode="json"),
+            settings=run_settings.model_copy(update=changes).model_dump(mode="json"),
             plan=self._request.plan.to_json(),
             folder=str(self._folder.absolute()),
             agent_log=AGENT_LOG,
@@ -185,7 +185,7 @@ class Session:
         )
         return DealingEngine(
             players,
-            partial(_numbered, self._sent(settings) if players.elsewhere else settings),
+            partial(_numbered, self._portable(settings) if players.elsewhere else settings),
             procedure.agents,
             lambda unit, k: self._order(unit, procedure.cell(unit, k)),
             folder=self._folder,
@@ -196,21 +196,21 @@ class Session:
             note_event=self._note_event,
         )
 
-    def _sent(self, here: ShardSettings) -> ShardSettings:
+    def _portable(self, shard_settings: ShardSettings) -> ShardSettings:
         """The same with the files that it needs, and without secrets: for another machine."""
-        plan, settings = self._request.plan, portable(Settings.model_validate(here.settings))
+        settings = portable(Settings.model_validate(shard_settings.settings))
         return replace(
-            here,
+            shard_settings,
             settings=settings.without_secrets().model_dump(mode="json"),
             folder="",
-            **sent_along(settings, plan),
+            **facts_and_files(settings, self._request.plan),
         )
 
     def _new_pool(self) -> AgentPool:
         pool = AgentPool(
             self._make_host,
             self._make_environment,
-            lent=self._request.environment,
+            environment=self._request.environment,
             admit=self._admit,
             check=self._check,
             timeouts=self._request.settings.timeouts,
@@ -229,7 +229,7 @@ class Session:
         if self._request.agent is not None:
             return ObjectPeer(self._request.agent)
         if self._request.peer is not None:
-            return _Lent(self._request.peer)
+            return _BorrowedAgent(self._request.peer)
         return served_host(
             self._request.settings,
             self._folder,
@@ -277,9 +277,9 @@ class Session:
         self._ledger.count_event(event.splitlines()[0])
 
     def _admit(self, name: str) -> None:
-        if (named := self._ledger.name_agent(name)) != name:
+        if (owner := self._ledger.name_agent(name)) != name:
             raise PlanDiffers(
-                f"this run is {named}'s; {name} needs one of its own ({setting('out')})"
+                f"this run is {owner}'s; {name} needs one of its own ({setting('out')})"
             )
 
     def _check(self, port: AgentPort, spec: TaskSpec) -> None:
@@ -327,26 +327,27 @@ class Session:
 
     def _record(self, recorder: Recorder, played: Todo, outcomes: Sequence[Outcome]) -> None:
         keeps_rewards = self._procedure.keeps_rewards or self._request.settings.keep_rewards
-        if not isinstance(self._engine, HereEngine):
+        if not isinstance(self._engine, LocalEngine):
             self._shortest.take_unit(outcomes, self._procedure)
         recorder.record(played.attempt, outcomes, self._totals(), keeps_rewards=keeps_rewards)
         self._keep_outside()
-        self._tell_losses(recorder)
+        self._report_losses(recorder)
 
     def _keep_outside(self, *, is_over: bool = False) -> None:
         """Count observations outside of their bounds: at each tenfold, and at the end.
 
         A session that is killed has told of a tenth of them, up to the last unit that it recorded.
         """
-        found = self._engine.outside
-        if found > self._outside and (is_over or found >= 10 * self._outside):
-            self._ledger.count_event(OUTSIDE, found - self._outside)
-            self._outside = found
+        outside = self._engine.outside
+        if outside > self._outside and (is_over or outside >= 10 * self._outside):
+            self._ledger.count_event(OUTSIDE, outside - self._outside)
+            self._outside = outside
 
-    def _tell_losses(self, recorder: Recorder) -> None:
+    def _report_losses(self, recorder: Recorder) -> None:
         """Say once that episodes are lost to the dataset."""
-        if recorder.observed is not None and (why := recorder.observed.failure) and not self._told:
-            self._told = True
+        why = recorder.observed and recorder.observed.failure
+        if why and not self._losses_reported:
+            self._losses_reported = True
             self._watcher.say(
                 f"episodes are lost to the dataset, and the run goes on without them: {why}"
             )
@@ -373,7 +374,7 @@ def _numbered(settings: ShardSettings, number: int) -> ShardSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lent:
+class _BorrowedAgent:
     """An agent that stays when this run is over."""
 
     peer: AgentPeer

@@ -56,12 +56,12 @@ def check_resumable(
     """
     settings = Settings.model_validate_json(about["settings"])
     # The plan may be made again, of what the settings name.
-    found = [*foreign_suite(about["plan"]), *_foreign_benchmark(settings)]
+    names = [*foreign_suite(about["plan"]), *_foreign_benchmark(settings)]
     if not new_agent:
-        found += [settings.agent_cmd] if settings.agent_cmd else []
+        names += [settings.agent_cmd] if settings.agent_cmd else []
         if settings.agent and settings.agent not in {*EXAMPLES, AGENT_WAIT}:
-            found.append(settings.agent)
-    _check(folder, about, found, trust_code=trust_code)
+            names.append(settings.agent)
+    _check(folder, about, names, trust_code=trust_code)
 
 
 def check_benchmark_trusted(file: Path, settings: Settings, *, trust_code: bool) -> None:
@@ -70,20 +70,20 @@ def check_benchmark_trusted(file: Path, settings: Settings, *, trust_code: bool)
     _check(file, about, _foreign_benchmark(settings), trust_code=trust_code)
 
 
-def foreign(named: Any) -> Iterator[str]:
+def foreign(value: Any) -> Iterator[str]:
     """The names of modules and files in a JSON value that are not Reglue's.
 
     A string is an environment's name, but in a dict where its key is not `env`.
     """
-    match named:
+    match value:
         case str():
-            if not _is_ours(named):
-                yield named
+            if not _is_ours(value):
+                yield value
         case list() | tuple():
-            for each in named:
+            for each in value:
                 yield from foreign(each)
         case dict():
-            for key, each in named.items():
+            for key, each in value.items():
                 if key == "factory":
                     yield from () if str(each) in _factories() else (str(each),)
                 elif isinstance(each, str) and key != "env":
@@ -101,8 +101,8 @@ def foreign_suite(plan: str) -> Iterator[str]:
 
 def _foreign_benchmark(settings: Settings) -> Iterator[str]:
     procedure, _, environment = settings.benchmark.partition(":")
-    named = environment if procedure in PROCEDURES else settings.benchmark
-    return foreign([named, settings.environment_args])
+    environment_name = environment if procedure in PROCEDURES else settings.benchmark
+    return foreign([environment_name, settings.environment_args])
 
 
 def _is_ours(name: str) -> bool:
@@ -120,21 +120,21 @@ def _factories() -> set[str]:
     return {*trusted, COMPOSED, SCHEDULE, WAIT}
 
 
-def _check(folder: Path, about: Mapping[str, str], found: Any, *, trust_code: bool) -> None:
-    named = list(dict.fromkeys(found))
-    if not named or trust_code or _is_signed(about):
+def _check(folder: Path, about: Mapping[str, str], names: Any, *, trust_code: bool) -> None:
+    distinct = list(dict.fromkeys(names))
+    if not distinct or trust_code or _is_signed(about):
         return
-    told = ", ".join(map(repr, named[:5])) + ", …" * (len(named) > 5)
+    listed = ", ".join(map(repr, distinct[:5])) + ", …" * (len(distinct) > 5)
     raise NotTrusted(
         f"{folder} was not begun here by this user, and names code or files that would be run or "
-        f"read: {told}; give {setting('trust_code')} if you know what they do and trust who made "
+        f"read: {listed}; give {setting('trust_code')} if you know what they do and trust who made "
         "the folder"
     )
 
 
 def _is_signed(about: Mapping[str, str]) -> bool:
-    wanted, given = signature(about["plan"], about["settings"]), about.get(SIGNATURE, "")
-    return bool(wanted) and hmac.compare_digest(given.encode(), wanted.encode())
+    wanted, stored = signature(about["plan"], about["settings"]), about.get(SIGNATURE, "")
+    return bool(wanted) and hmac.compare_digest(stored.encode(), wanted.encode())
 
 
 def _signing_key() -> bytes | None:

@@ -56,7 +56,9 @@ class Lines:
         self._tally = tally = tally_of(procedure_of(begun.plan), begun, self._clock)
         self.say(f"{tally.title}: {tally.done} of {tally.total} {tally.counted_in} are done")
         self._over.clear()
-        threading.Thread(target=self._tell, args=(tally,), name="reglue-lines", daemon=True).start()
+        threading.Thread(
+            target=self._say_regularly, args=(tally,), name="reglue-lines", daemon=True
+        ).start()
 
     def outcome(self, outcome: Outcome, phase: str) -> None:
         """Count it."""
@@ -70,7 +72,7 @@ class Lines:
         if self._tally is not None:
             self.say(self._tally.line())
 
-    def _tell(self, tally: Tally) -> None:
+    def _say_regularly(self, tally: Tally) -> None:
         while not self._over.wait(self._every_s):
             with self._counting:
                 line = tally.line() if tally.done < tally.total else ""  # then `end` says it
@@ -125,9 +127,9 @@ class Display:
         return Group(_bar(tally.title, tally.done, tally.total, tally.line()), tally.details())
 
 
-def _bar(title: str, done: int, total: int, words: str) -> RenderableType:
+def _bar(title: str, done: int, total: int, text: str) -> RenderableType:
     grid = Table.grid(expand=True)
     grid.add_row(Text(title, style="bold"))
     grid.add_row(ProgressBar(total=max(total, 1), completed=done))
-    grid.add_row(Text(words, style="dim"))
+    grid.add_row(Text(text, style="dim"))
     return grid

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from reglue.errors import AgentTimeout
-from reglue_bench.formatting import isolation_words, number, sparkline
+from reglue_bench.formatting import isolation_text, number, sparkline
 from reglue_bench.renderers import renderer_of
 from reglue_bench.results.result import Result
 from reglue_bench.runs.notes import Ending, Repeat
@@ -30,14 +30,16 @@ def print_summary(console: Console, result: Result) -> None:
 
 def training_lines(result: Result) -> list[str]:
     """How an agent did while it trained, as lines that go up."""
-    found = result.training
-    if found is None:
+    training = result.training
+    if training is None:
         return []
     lines = [
-        f"trained for {found.steps_taken:,} of {found.steps:,} steps, {found.episodes:,} episodes"
-        + f", {found.episodes_abandoned:,} abandoned" * bool(found.episodes_abandoned)
+        f"trained for {training.steps_taken:,} of {training.steps:,} steps, "
+        f"{training.episodes:,} episodes"
+        + f", {training.episodes_abandoned:,} abandoned"
+        * bool(training.episodes_abandoned)
     ]
-    for name, curve in (("training", found.curve), ("checkpoints", found.checkpoints)):
+    for name, curve in (("training", training.curve), ("checkpoints", training.checkpoints)):
         if curve is not None:
             lines += _curve(f"{name}, return", curve.mean_return)
             lines += _curve(f"{name}, success", curve.success_rate)
@@ -56,7 +58,7 @@ def _curve(name: str, values: Sequence[float | None]) -> list[str]:
 def notes(result: Result) -> list[str]:
     """What a reader of the score has to know."""
     lines = [
-        f"isolation: {isolation_words(result.agent.isolation)}",
+        f"isolation: {isolation_text(result.agent.isolation)}",
         *renderer_of(result).headline(result),
         *renderer_of(result).notes(result),
     ]

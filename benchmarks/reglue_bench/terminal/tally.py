@@ -61,19 +61,19 @@ class Tally(ABC):
     def details(self) -> RenderableType:
         """What a display shows below the line."""
 
-    def _line(self, words: list[str], *, played: int) -> str:
+    def _line(self, parts: list[str], *, played: int) -> str:
         """The words, the speed, the time left, and faults; `played` in this session."""
         passed_s = self._clock() - self.since_s
         steps = self._begun.executed()
         rate = steps / passed_s if passed_s > 0 else 0.0
-        words = [*words, f"{rate:,.0f} steps/s"]
+        parts = [*parts, f"{rate:,.0f} steps/s"]
         if left := time_left(passed_s, played, self.total - self.done):
-            words.append(left)
+            parts.append(left)
         if self._faults:
-            words.append(f"{self._faults} fault{'s' * (self._faults > 1)}")
+            parts.append(f"{self._faults} fault{'s' * (self._faults > 1)}")
         if waited := self._waited(steps):
-            words.append(waited)
-        return ", ".join(words)
+            parts.append(waited)
+        return ", ".join(parts)
 
     def _waited(self, steps: int) -> str:
         """That nothing has moved for long, and how long it may last."""
@@ -104,30 +104,30 @@ class JudgedTally(Tally):
             self._planned.update(cell.task for cell in cells if cell.phase == "evaluate")
         # Of the episodes heard of: whether one succeeded, or is over where that is never told. A
         # process that dies loses some, which are played again.
-        self._heard: dict[tuple[int, int], bool] = {}
+        self._counted: dict[tuple[int, int], bool] = {}
         self._successes: Counter[str] = Counter()  # judged episodes, by task
 
     @property
     def done(self) -> int:
         """Cells that have a row, or are about to."""
-        return self._before + len(self._heard)
+        return self._before + len(self._counted)
 
     def take(self, outcome: Outcome, phase: str) -> None:
         """Count an outcome."""
         self._faults += outcome.status != "ok"
         counts = phase == "evaluate" and (outcome.success or self._begun.plan.is_by_return)
         place = (outcome.order.unit, outcome.order.k)
-        self._successes[outcome.order.cell.task] += counts - self._heard.get(place, False)
-        self._heard[place] = counts
+        self._successes[outcome.order.cell.task] += counts - self._counted.get(place, False)
+        self._counted[place] = counts
 
     def line(self) -> str:
         """Everything in one line."""
-        words = [f"{self.done} of {self.total} episodes"]
+        parts = [f"{self.done} of {self.total} episodes"]
         if not self._begun.plan.is_by_return:
             # No rate of those that have ended: fast successes end first.
             of = "that were left" if self._before else "planned"
-            words.append(f"{self._successes.total()} succeeded of {self._planned.total()} {of}")
-        return self._line(words, played=len(self._heard))
+            parts.append(f"{self._successes.total()} succeeded of {self._planned.total()} {of}")
+        return self._line(parts, played=len(self._counted))
 
     def details(self) -> RenderableType:
         """Successes of each task (or episodes, see above) of all that are planned."""
@@ -154,19 +154,19 @@ class ReturnTally(JudgedTally):
 
     def take(self, outcome: Outcome, phase: str) -> None:
         """Count an outcome."""
-        heard = len(self._heard)
+        before = len(self._counted)
         super().take(outcome, phase)
-        if outcome.status == "ok" and len(self._heard) > heard:
+        if outcome.status == "ok" and len(self._counted) > before:
             self._returns.setdefault(outcome.order.cell.task, []).append(outcome.return_)
 
     def line(self) -> str:
         """Everything in one line."""
-        words = [f"{self.done} of {self.total} episodes"]
+        parts = [f"{self.done} of {self.total} episodes"]
         if self._returns:
             # Tasks weigh alike. Short episodes end first, so it is not yet the score.
             mean = fmean(fmean(of) for of in self._returns.values())
-            words.append(f"mean return so far {number(mean)}")
-        return self._line(words, played=len(self._heard))
+            parts.append(f"mean return so far {number(mean)}")
+        return self._line(parts, played=len(self._counted))
 
     def details(self) -> RenderableType:
         """The last returns of each task, and their mean."""
@@ -219,24 +219,24 @@ class LearningTally(Tally):
 
     def line(self) -> str:
         """Everything in one line."""
-        words = [self._where()]
+        parts = [self._where()]
         if self._returns:
-            words.append(self._recently())
+            parts.append(self._recently())
         played = self.done - self._before
         each = self._begun.executed() / (played + 1)  # with the episode in play
         if self._procedure.episodes and each > _LONG:
-            words.append(f"{each:,.0f} steps an episode (an episode limit cuts it off)")
-        return self._line(words, played=played)
+            parts.append(f"{each:,.0f} steps an episode (an episode limit cuts it off)")
+        return self._line(parts, played=played)
 
     def details(self) -> RenderableType:
         """Returns by episode of the last runs, on one scale."""
-        shown = list(self._returns.items())[-_RUNS:]
-        everything = sorted(each for _, returns in shown for each in returns)
+        recent = list(self._returns.items())[-_RUNS:]
+        everything = sorted(each for _, returns in recent for each in returns)
         table = Table(box=None, show_header=False, padding=(0, 1))
         if everything:
             # The first episodes may be worse than all others: they must not flatten those.
             low = everything[len(everything) // 20]
-            for unit, returns in shown:
+            for unit, returns in recent:
                 line = sparkline(returns, low=low, high=everything[-1], width=_WIDTH)
                 late = returns[-_RECENT:]
                 table.add_row(

@@ -66,15 +66,15 @@ class TrainingTally(Tally):
         """Everything in one line."""
         if self._judge is not None:
             return f"judging: {self._judge.line()}"
-        words = [f"training: {self._steps:,} of {self.total:,} steps"]
+        parts = [f"training: {self._steps:,} of {self.total:,} steps"]
         if self._recent:
             returns = [each for each, _ in self._recent]
-            words.append(f"return {number(sum(returns) / len(returns))} (last {len(returns)})")
+            parts.append(f"return {number(sum(returns) / len(returns))} (last {len(returns)})")
             if self._tells_success:
-                words.append(f"success {sum(won for _, won in self._recent) / len(returns):.2f}")
+                parts.append(f"success {sum(won for _, won in self._recent) / len(returns):.2f}")
         if self._checkpoint:
-            words.append(f"checkpoint {number(sum(self._checkpoint) / len(self._checkpoint))}")
-        return self._line(words, played=self._steps)
+            parts.append(f"checkpoint {number(sum(self._checkpoint) / len(self._checkpoint))}")
+        return self._line(parts, played=self._steps)
 
     def details(self) -> RenderableType:
         """Returns over training; then what the judge shows."""

@@ -19,7 +19,7 @@ from glue_server.processes.child import Channel, inherited_channel
 from glue_server.processes.message_codec import Codec
 from reglue_bench.engines.shard import (
     TO_SHARD,
-    AgentHere,
+    AgentConnected,
     EpisodeEnded,
     EpisodePlayed,
     Machine,
@@ -59,7 +59,7 @@ def _serve(channel: Channel[ToShard], steps: int) -> None:
         assert isinstance(settings, ShardSettings)
         plan = Plan.from_json(settings.plan)
         procedure = procedure_of(plan)
-        channel.send(AgentHere("idle"))
+        channel.send(AgentConnected("idle"))
         while isinstance(shard := channel.receive(), Shard):
             for todo in shard.todo:
                 outcomes = []

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from reglue.errors import StoreFailed, UsageError
-from reglue_bench.runs.ledger.storage import BUSY, code_of, words_of
+from reglue_bench.runs.ledger.storage import BUSY, code_of, sqlite_text
 from reglue_competition.store.schema import events
 
 PATIENCE_S = 10.0
@@ -142,7 +142,7 @@ class Database:
             pause = min(2 * pause, longest)
 
     def _failed(self, error: Exception) -> StoreFailed:
-        words = words_of(getattr(error, "orig", None) or error)
+        words = sqlite_text(getattr(error, "orig", None) or error)
         public = self._url.render_as_string(hide_password=True)
         if _passes(error):
             return StoreFailed(

@@ -32,7 +32,7 @@ from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import PROCEDURES, TRAINING
 from reglue_bench.replay import Recorded, Replay
-from reglue_bench.replay.recorded import changes_since, check_is_here
+from reglue_bench.replay.recorded import changes_since, check_replayable
 from reglue_bench.settings import read_settings
 from reglue_competition.phases.drawing import code_sha256
 from reglue_competition.transcript.contents import Episode, Header, PlannedCells, read_content
@@ -67,7 +67,7 @@ class Replayer:
         Raises UsageError if its environments cannot be made here, and NotVerified if their TaskSpec
         is another.
         """
-        check_is_here(plan)
+        check_replayable(plan)
         self.folder = folder
         settings = read_settings(benchmark=header.benchmark, directory=str(folder))
         self._name = suite_of(plan, settings)

@@ -24,7 +24,7 @@ from reglue_bench.runs.ledger import (
     Row,
 )
 from reglue_bench.runs.notes import Ending
-from reglue_bench.runs.run import kept_cell_key
+from reglue_bench.runs.run import cell_key_of
 from reglue_bench.settings import Settings
 from reglue_competition.phases.drawing import code_sha256
 from reglue_competition.transcript.contents import Episode, EpisodeJson, Header, PlannedCells, Score
@@ -130,7 +130,7 @@ def _episodes(ledger: LedgerReader) -> Iterator[Episode]:
     """Every episode of the last tries, in the order of units and cells."""
     about = ledger.about
     planned = PlannedCells(
-        Plan.from_json(about["plan"]), kept_cell_key(about), bytes.fromhex(about["secret"])
+        Plan.from_json(about["plan"]), cell_key_of(about), bytes.fromhex(about["secret"])
     )
     unit, steps_before = -1, 0
     for row in ledger.rows():

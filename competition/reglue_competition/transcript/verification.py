@@ -151,7 +151,7 @@ def _check_score(transcript: Transcript, plan: Plan) -> None:
         _check_whole(procedure, unit, list(rows))
     stated, header = transcript.score.result, transcript.header
     score = stated.score
-    played = success.Played(
+    played = success.ScoreInputs(
         plan,
         transcript.rows,
         transcript.rewards,

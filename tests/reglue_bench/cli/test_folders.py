@@ -191,7 +191,7 @@ def test_a_file_system_that_shares_no_memory_gets_a_durable_journal(tmp_path: Pa
 
 
 def test_a_journal_that_a_power_cut_would_undo_is_refused(tmp_path: Path) -> None:
-    with storage.told(tmp_path):
+    with storage.translating_errors(tmp_path):
         connection = sqlite3.connect(":memory:")  # which keeps its journal in memory
     engine = sa.create_engine("sqlite://", creator=lambda: connection)
     with engine.connect() as opened, pytest.raises(StorageFailed, match="got SQLite's journal"):

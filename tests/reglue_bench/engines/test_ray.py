@@ -15,7 +15,7 @@ from glue_server import Outcome
 from reglue.errors import UsageError
 from reglue_bench.cli import bench
 from reglue_bench.engines.agent_identity import agent_facts
-from reglue_bench.engines.files import at_home, check_facts, facts, portable, sent_along
+from reglue_bench.engines.files import at_home, check_facts, facts, facts_and_files, portable
 from reglue_bench.engines.ray.ray_players import LOG
 from reglue_bench.engines.versions import machine
 from reglue_bench.evaluation import resume
@@ -225,7 +225,7 @@ def test_an_installed_package_is_not_sent_along() -> None:
     where = str(Path(sys.prefix).parent)
     asked = Settings(benchmark="corridor", agent="numpy.random:Generator", directory=where)
     assert "agent file numpy.random" in facts(asked, online_plan())
-    assert sent_along(asked, online_plan())["files"] == {}
+    assert facts_and_files(asked, online_plan())["files"] == {}
 
 
 def test_what_differs_on_a_node_is_named(tmp_path: Path) -> None:

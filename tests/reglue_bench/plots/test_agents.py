@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reglue_bench.plots.agents import colours, names, shown
+from reglue_bench.plots.agents import colours, names, plotted_agents
 from reglue_bench.plots.tasks import per_task
-from reglue_bench.plots.views import Named
+from reglue_bench.plots.views import NamedRun
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.result import Result
 from tests.reglue_bench.made_results import Play, make_result
@@ -26,7 +26,7 @@ def seeds(*labels: str, count: int = 5) -> list[Result]:
     ]
 
 
-def named(runs: list[Result]) -> list[Named]:
+def named(runs: list[Result]) -> list[NamedRun]:
     folders = [Path(f"{run.agent.label}/seed-{run.agent.training_seed}") for run in runs]
     return list(zip(names(runs, folders), runs, strict=True))
 
@@ -55,7 +55,7 @@ def test_training_seeds_of_an_agent_share_its_colour() -> None:
 
 def test_a_task_has_a_score_for_each_agent_over_its_training_seeds() -> None:
     runs = named(seeds(*LABELS))
-    fast, slow = shown(runs)
+    fast, slow = plotted_agents(runs)
     assert (fast.name, slow.name) == LABELS
     of_task = [run.success_rate_per_task["a"] for _, run in runs[:5]]
     assert fast.scores["a"].score == pytest.approx(np.mean(of_task))

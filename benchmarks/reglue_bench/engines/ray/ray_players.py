@@ -74,21 +74,21 @@ class RayPlayers(Players[M]):
         folder: Path,
         timeout_s: float,
         say: Callable[[str], None],
-        asked_by: str = "engine",
+        setting_name: str = "engine",
     ) -> None:
         """`address` is `ray`, that of this machine, or `ray://HOST:PORT`.
 
         `processes` None is one for each core; `module` is what they run, and `codec` decodes what
-        they send. The setting `asked_by` asked for the cluster. A core that is free is waited
+        they send. The setting `setting_name` asked for the cluster. A core that is free is waited
         for `timeout_s`, a cluster for a minute at most. Raises MissingExtra.
         """
         if find_spec("ray") is None:
-            raise MissingExtra(setting(asked_by, "ray"), "ray", "the package ray")
+            raise MissingExtra(setting(setting_name, "ray"), "ray", "the package ray")
         self._connect = Connect(
             "auto" if address == "ray" else address, module, timeout_s, str(folder / LOG)
         )
         self._codec = codec
-        self._asked_by = asked_by
+        self._setting_name = setting_name
         self._reach_s = min(_REACH_S, timeout_s)
         self._processes = processes
         self._cores = 0
@@ -150,7 +150,7 @@ class RayPlayers(Players[M]):
                 raise UsageError(
                     f"got no Ray cluster {where} after {time.monotonic() - began:.0f} s: {why}; "
                     "start one with `ray start --head`, whose port for ray:// is 10001, or name "
-                    f"another: {setting(self._asked_by, 'ray://HOST:PORT')}"
+                    f"another: {setting(self._setting_name, 'ray://HOST:PORT')}"
                 )
 
     def _answer(self, ray: Child[_FromRay], deadline: float) -> _FromRay:

@@ -38,14 +38,14 @@ def _serve(channel: Channel[Connect]) -> None:
         _connect(channel, channel.receive())
 
 
-def _connect(channel: Channel[Connect], asked: Connect) -> None:
-    _print_to(asked.log)
+def _connect(channel: Channel[Connect], request: Connect) -> None:
+    _print_to(request.log)
     os.environ.setdefault("RAY_gcs_rpc_server_reconnect_timeout_s", _GONE_S)
     os.environ.setdefault("RAY_CLIENT_RECONNECT_GRACE_PERIOD", _GONE_S)
     import ray
 
     try:
-        ray.init(address=asked.address, log_to_driver=False)
+        ray.init(address=request.address, log_to_driver=False)
         nodes = sum(node["Alive"] for node in ray.nodes())
         cores = int(ray.cluster_resources().get("CPU", 0))
     except Exception as error:  # noqa: BLE001 - the edge: Ray raises whatever it finds
@@ -56,8 +56,8 @@ def _connect(channel: Channel[Connect], asked: Connect) -> None:
         return
     channel.send(Cluster(cores, nodes))
     relays = []
-    while (found := socket.recv_fds(channel.socket, 1, 1))[0]:
-        relay = _Relay(ray, socket.socket(fileno=found[1][0]), asked, cores=int(found[0]))
+    while (received := socket.recv_fds(channel.socket, 1, 1))[0]:
+        relay = _Relay(ray, socket.socket(fileno=received[1][0]), request, cores=int(received[0]))
         relays.append(threading.Thread(target=relay.run, name="reglue-relay", daemon=True))
         relays[-1].start()
     deadline = time.monotonic() + _LEAVE_S
@@ -69,11 +69,11 @@ def _connect(channel: Channel[Connect], asked: Connect) -> None:
 class _Relay:
     """Passes on messages between a player's socket and its actor."""
 
-    def __init__(self, ray: Any, ours: socket.socket, asked: Connect, *, cores: int) -> None:
+    def __init__(self, ray: Any, ours: socket.socket, request: Connect, *, cores: int) -> None:
         self._ray = ray
         self._ours = ours
-        self._timeout_s = asked.timeout_s
-        self._module = asked.module
+        self._timeout_s = request.timeout_s
+        self._module = request.module
         self._cores = cores
         self._actor: Any = None
         self._down = threading.Thread(target=self._pass_down, daemon=True)
@@ -110,8 +110,8 @@ class _Relay:
             waits = f"waits for a free core of the Ray cluster, for at most {self._timeout_s:g} s"
             self._send(Say(waits))
             if not self._ray.wait(there, timeout=max(0.0, self._timeout_s - _SOON_S))[0]:
-                words = f"no core of the Ray cluster was free for {self._timeout_s:g} s"
-                self._send(Unplaced(words))
+                message = f"no core of the Ray cluster was free for {self._timeout_s:g} s"
+                self._send(Unplaced(message))
                 return False
         self._ray.get(there)
         return True
@@ -141,8 +141,8 @@ def _death(error: Exception) -> str:
             return "its node is lost, or Ray cannot reach it any more"
         case "OutOfMemoryError":
             return "killed by Ray for want of memory on its node"
-    _, found, why = str(error).partition("The actor is dead because ")
-    return why.partition(". ")[0] if found else _summary(error)
+    _, separator, why = str(error).partition("The actor is dead because ")
+    return why.partition(". ")[0] if separator else _summary(error)
 
 
 def _summary(error: Exception) -> str:

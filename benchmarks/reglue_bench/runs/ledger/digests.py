@@ -26,10 +26,10 @@ def of_row(*values: object) -> bytes:
 
 def of_rows(rows: Iterable[Iterable[object]]) -> bytes:
     """Of rows in their order: numbers, text, and digests of blobs."""
-    found = hashlib.blake2b(digest_size=_BYTES)
+    digest = hashlib.blake2b(digest_size=_BYTES)
     for row in rows:
-        found.update(_as_text([*row]).encode())
-    return found.digest()
+        digest.update(_as_text([*row]).encode())
+    return digest.digest()
 
 
 def of_facts(facts: Mapping[str, str]) -> str:

@@ -19,7 +19,13 @@ import sqlalchemy as sa
 from reglue.errors import UsageError
 from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.ledger import digests, tables
-from reglue_bench.runs.ledger.storage import CANNOT_SHARE, code_of, damaged, opened, told
+from reglue_bench.runs.ledger.storage import (
+    CANNOT_SHARE,
+    code_of,
+    damaged,
+    opened,
+    translating_errors,
+)
 
 FORMAT = 7
 """Of ledgers; another where their tables, or the plan that they hold, have other fields."""
@@ -96,9 +102,9 @@ class LedgerReader:
         self._folder = check_there(folder)
         self._closing = ExitStack()
         try:
-            with told(folder):
+            with translating_errors(folder):
                 self._connection = self._closing.enter_context(self._connected())
-            check_begun(self._connection, folder)
+            check_holds_run(self._connection, folder)
         except BaseException:
             self.close()
             raise
@@ -129,17 +135,17 @@ class LedgerReader:
         query = sa.select(tables.sessions).order_by(tables.sessions.c.id)
         with self._reading() as connection:
             known = facts(connection, self._folder).get(SESSIONS, "0")
-            found = connection.execute(query).all()
-        if len(found) != int(known):
-            raise damaged(self._folder, f"got {len(found)} sessions' totals, wanted {known}")
-        for row in found:
+            rows = connection.execute(query).all()
+        if len(rows) != int(known):
+            raise damaged(self._folder, f"got {len(rows)} sessions' totals, wanted {known}")
+        for row in rows:
             if digests.of_row(*row[:-1]) != row.digest:
                 raise damaged(self._folder, f"the totals of session {row.id} have changed")
         return Totals(
-            sum(row.wall_s for row in found),
-            sum(row.agent_s for row in found),
-            sum(row.environment_s for row in found),
-            sum(row.executed for row in found),
+            sum(row.wall_s for row in rows),
+            sum(row.agent_s for row in rows),
+            sum(row.environment_s for row in rows),
+            sum(row.executed for row in rows),
         )
 
     def rows(self) -> Iterator[Row]:
@@ -151,12 +157,12 @@ class LedgerReader:
             written = _streamed(connection, _last_tries(tables.tries))
             rows = _streamed(connection, _last_tries(tables.outcomes))
             for (unit, attempt), each in groupby(rows, key=lambda row: (row.unit, row.attempt)):
-                found, wanted = list(each), next(written, None)
-                if wanted != (unit, attempt, digests.of_rows(found)):
+                unit_rows, wanted = list(each), next(written, None)
+                if wanted != (unit, attempt, digests.of_rows(unit_rows)):
                     at = unit if wanted is None else wanted.unit
                     what = f"got the rows of unit {unit}, wanted those of unit {at}, unchanged"
                     raise damaged(self._folder, what)
-                for row in found:
+                for row in unit_rows:
                     yield Row(*row[:_COLUMNS])
             if (lost := next(written, None)) is not None:
                 raise damaged(self._folder, f"the rows of unit {lost.unit} are missing")
@@ -167,27 +173,27 @@ class LedgerReader:
         A process that is killed within a tenth of a second of a unit's beginning leaves no word.
         """
         with self._reading() as connection:
-            found = connection.execute(sa.select(tables.begun)).all()
-        for row in found:
+            rows = connection.execute(sa.select(tables.begun)).all()
+        for row in rows:
             if digests.of_row(*row[:-1]) != row.digest:
                 raise damaged(self._folder, f"the try of unit {row.unit} has changed")
-        return {row.unit: row.attempt for row in found}
+        return {row.unit: row.attempt for row in rows}
 
     def actions(self, unit: int, attempt: int, k: int) -> bytes:
         """Every action of an episode, as on the wire. Raises KeyError if it was not played."""
         with self._reading() as connection:
-            found = _blobs(connection, tables.actions, unit, attempt, k)
-        if k not in found:
+            blobs = _blobs(connection, tables.actions, unit, attempt, k)
+        if k not in blobs:
             raise KeyError((unit, attempt, k))
-        return self._unpacked(*found[k], f"the actions of episode {k} of unit {unit}")
+        return self._unpacked(*blobs[k], f"the actions of episode {k} of unit {unit}")
 
     def rewards(self, unit: int, attempt: int, k: int | None = None) -> npt.NDArray[np.float64]:
         """Every kept reward of a try, step by step over its episodes, or of episode k: (steps,)."""
         with self._reading() as connection:
-            found = _blobs(connection, tables.rewards, unit, attempt, k)
+            blobs = _blobs(connection, tables.rewards, unit, attempt, k)
         parts = [
             self._unpacked(digest, blob, f"the rewards of episode {k} of unit {unit}")
-            for k, (digest, blob) in found.items()
+            for k, (digest, blob) in blobs.items()
             if digest or blob
         ]
         return np.frombuffer(b"".join(parts), "<f8")
@@ -233,21 +239,21 @@ def check_there(folder: Path) -> Path:
     return folder
 
 
-def check_begun(connection: sa.Connection, folder: Path) -> None:
+def check_holds_run(connection: sa.Connection, folder: Path) -> None:
     """Raise UsageError for a ledger of another version, or in which no run was begun."""
-    with told(folder):
+    with translating_errors(folder):
         names = sa.inspect(connection).get_table_names()
         known = sa.select(tables.about.c.name, tables.about.c.value)
-        found = {row.name: row.value for row in connection.execute(known)} if names else {}
-    if not found:
+        entries = {row.name: row.value for row in connection.execute(known)} if names else {}
+    if not entries:
         raise UsageError(
             f"{folder} holds no run: it was interrupted before it began (begin it again, by "
             f"`reglue bench … --out {folder}`), or {LEDGER} was copied without {LEDGER}-wal, which "
             "holds what a run that goes on, or was killed, wrote last (copy both)"
         )
-    if found.get("format") != str(FORMAT):
+    if entries.get("format") != str(FORMAT):
         raise UsageError(
-            f"{folder}: got ledger format {found.get('format')}, wanted {FORMAT}: "
+            f"{folder}: got ledger format {entries.get('format')}, wanted {FORMAT}: "
             "it was written by another version of reglue, or is damaged"
         )
     facts(connection, folder)
@@ -255,11 +261,11 @@ def check_begun(connection: sa.Connection, folder: Path) -> None:
 
 def facts(connection: sa.Connection, folder: Path) -> dict[str, str]:
     """What a ledger says about its run. Raises RunDamaged."""
-    found = {row.name: row.value for row in connection.execute(sa.select(tables.about))}
-    digest = found.pop(DIGEST, None)
-    if digest != digests.of_facts(found):
+    entries = {row.name: row.value for row in connection.execute(sa.select(tables.about))}
+    digest = entries.pop(DIGEST, None)
+    if digest != digests.of_facts(entries):
         raise damaged(folder, "what the run was begun with (its plan, settings, agent) has changed")
-    return found
+    return entries
 
 
 def _moment(folder: Path, closing: ExitStack) -> sa.Connection:
@@ -273,7 +279,7 @@ def _moment(folder: Path, closing: ExitStack) -> sa.Connection:
 
 @contextmanager
 def _as_ours(connection: sa.Connection, folder: Path) -> Iterator[sa.Connection]:
-    with told(folder):
+    with translating_errors(folder):
         yield connection
 
 

@@ -39,10 +39,10 @@ def opened(folder: Path, *, mode: str, file: str = LEDGER, synchronous: str = "F
 
     def connect() -> sqlite3.Connection:
         # Threads: the recorder's, and the one that closes its connection.
-        found = sqlite3.connect(uri, uri=True, timeout=_WAIT_S, check_same_thread=False)
-        found.execute(f"PRAGMA synchronous={synchronous}")
-        found.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
-        return found
+        connection = sqlite3.connect(uri, uri=True, timeout=_WAIT_S, check_same_thread=False)
+        connection.execute(f"PRAGMA synchronous={synchronous}")
+        connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
+        return connection
 
     return sa.create_engine(
         "sqlite://", creator=connect, poolclass=sa.QueuePool, hide_parameters=True
@@ -94,7 +94,7 @@ def warn_of_lost_journal(folder: Path) -> None:
 
 
 @contextmanager
-def told(folder: Path) -> Iterator[None]:
+def translating_errors(folder: Path) -> Iterator[None]:
     """SQLite's errors as ours: RunBusy, StorageFailed, RunDamaged."""
     try:
         yield
@@ -118,25 +118,25 @@ def damaged(folder: Path, what: str) -> RunDamaged:
     )
 
 
-def words_of(error: BaseException | None) -> str:
+def sqlite_text(error: BaseException | None) -> str:
     """SQLite's own."""
     return str(error)[:_MOST_WORDS]
 
 
 def _ours(folder: Path, error: BaseException | None) -> ReglueError:
-    words, code = words_of(error), code_of(error)
+    cause, code = sqlite_text(error), code_of(error)
     if code in BUSY:
-        return RunBusy(f"{folder}: another program holds {LEDGER}: {words}; try again later")
+        return RunBusy(f"{folder}: another program holds {LEDGER}: {cause}; try again later")
     if code in DISK:
         return StorageFailed(
-            f"{folder / LEDGER} cannot be used: {words}; what was committed is kept: when the disk "
+            f"{folder / LEDGER} cannot be used: {cause}; what was committed is kept: when the disk "
             f"can be written to again, `reglue bench --resume {folder}` goes on"
         )
     if code == sqlite3.SQLITE_PROTOCOL:
         return StorageFailed(
-            f"{folder}: its file system does not lock files as SQLite wants it: {words}; "
+            f"{folder}: its file system does not lock files as SQLite wants it: {cause}; "
             "choose a folder on a local disk"
         )
     if code == sqlite3.SQLITE_NOTADB:
-        return damaged(folder, f"it is not a ledger: {words}")
-    return damaged(folder, words)
+        return damaged(folder, f"it is not a ledger: {cause}")
+    return damaged(folder, cause)

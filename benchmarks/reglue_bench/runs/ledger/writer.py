@@ -32,7 +32,7 @@ from reglue_bench.runs.ledger.reader import (
     SESSIONS,
     LedgerReader,
     Totals,
-    check_begun,
+    check_holds_run,
     check_there,
     facts,
 )
@@ -41,8 +41,8 @@ from reglue_bench.runs.ledger.storage import (
     damaged,
     end_journal,
     opened,
-    told,
-    words_of,
+    sqlite_text,
+    translating_errors,
 )
 
 LOCK = "lock"
@@ -80,7 +80,7 @@ class Ledger(LedgerReader):
         self._open(check_there(folder), mode="rw")
         try:
             with self._reading() as connection:
-                check_begun(connection, folder)
+                check_holds_run(connection, folder)
             self._begin_journal()
         except BaseException:
             self.close()
@@ -111,7 +111,7 @@ class Ledger(LedgerReader):
             if isinstance(error, StorageFailed):
                 raise StorageFailed(
                     f"{folder}: no run was begun, as its disk cannot be written to: "
-                    f"{words_of(error.__cause__)}; make room there, or choose another "
+                    f"{sqlite_text(error.__cause__)}; make room there, or choose another "
                     f"{setting('out')}"
                 ) from error
             raise
@@ -227,7 +227,7 @@ class Ledger(LedgerReader):
 
     def _begin(self, about: Mapping[str, str]) -> None:
         (self._folder / LEDGER).touch(mode=0o600)  # SQLite's other files get the same rights
-        with told(self._folder), self._engine.connect() as connection:
+        with translating_errors(self._folder), self._engine.connect() as connection:
             names = set(sa.inspect(connection).get_table_names())
         # A process that died while it began left no row: there is no run yet.
         if names - tables.TABLES.tables.keys():
@@ -244,7 +244,7 @@ class Ledger(LedgerReader):
 
     def _begin_journal(self) -> None:
         self._wrote = True
-        with told(self._folder), self._engine.connect() as connection:
+        with translating_errors(self._folder), self._engine.connect() as connection:
             begin_journal(connection, self._folder)
 
     def _reading(self) -> AbstractContextManager[sa.Connection]:
@@ -252,7 +252,7 @@ class Ledger(LedgerReader):
 
     @contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:
-        with told(self._folder), uninterrupted(), self._engine.begin() as connection:
+        with translating_errors(self._folder), uninterrupted(), self._engine.begin() as connection:
             yield connection
 
     def _set(self, connection: sa.Connection, new: dict[str, str]) -> None:
@@ -364,7 +364,7 @@ def _exists(folder: Path) -> RunExists:
 
 @contextmanager
 def _connected(engine: sa.Engine, folder: Path) -> Iterator[sa.Connection]:
-    with told(folder), engine.connect() as connection:
+    with translating_errors(folder), engine.connect() as connection:
         yield connection
 
 

@@ -24,7 +24,7 @@ from reglue_bench.runs.observed.storage import (
     damaged,
     facts,
     matched,
-    told,
+    translating_errors,
 )
 
 _REWARD_BYTES = 8
@@ -48,17 +48,17 @@ class ObservedReader:
                 f"{folder} holds no dataset: there is no {OBSERVED}; `reglue bench … --record` "
                 "records a run"
             )
-        self._held: tuple[Mapping[str, int], bytes] = ({}, b"")
+        self._last_part: tuple[Mapping[str, int], bytes] = ({}, b"")
         self._closing = ExitStack()
         try:
-            with told(self._path):
+            with translating_errors(self._path):
                 engine = opened(folder, mode="ro", file=OBSERVED)
                 self._closing.callback(engine.dispose)
                 self._connection = self._closing.enter_context(engine.connect())
                 self._about = facts(self._connection, self._path)
-            seen, chosen = self.spec.observations, self.spec.actions
+            observations, chosen = self.spec.observations, self.spec.actions
             self._action_bytes = sum(tensor.row_bytes for tensor in chosen)
-            self._most_bytes = max(PART_BYTES, sum(tensor.row_bytes for tensor in seen))
+            self._most_bytes = max(PART_BYTES, sum(tensor.row_bytes for tensor in observations))
         except BaseException:
             self.close()
             raise
@@ -86,7 +86,7 @@ class ObservedReader:
 
         An episode that ended before its first step has nothing to record.
         """
-        with told(self._path):
+        with translating_errors(self._path):
             for row, episode in matched(rows, self._connection, self._path):
                 if row is not None:
                     yield row, episode
@@ -112,20 +112,20 @@ class ObservedReader:
     def _part(self, episode: ObservedEpisode, place: int) -> bytes:
         """The part that was read last is kept, as rewards and actions are in it, too."""
         key = {"number": episode.number, "place": place}
-        if self._held[0] != key:
-            self._held = (key, self._read(episode, place, key))
-        return self._held[1]
+        if self._last_part[0] != key:
+            self._last_part = (key, self._read(episode, place, key))
+        return self._last_part[1]
 
     def _read(self, episode: ObservedEpisode, place: int, key: Mapping[str, int]) -> bytes:
-        with told(self._path):
-            found = self._connection.execute(_ONE_PART, key).first()
-        if found is None or digests.of_blob(found.zlib) != found.digest:
+        with translating_errors(self._path):
+            part = self._connection.execute(_ONE_PART, key).first()
+        if part is None or digests.of_blob(part.zlib) != part.digest:
             what = f"part {place} of episode {episode.k} of unit {episode.unit}"
-            raise damaged(self._path, f"{what} {'is missing' if found is None else 'has changed'}")
+            raise damaged(self._path, f"{what} {'is missing' if part is None else 'has changed'}")
         most = self._most_bytes + episode.steps * (_REWARD_BYTES + self._action_bytes)
         inflating = zlib.decompressobj()
         with suppress(zlib.error):
-            rows = inflating.decompress(found.zlib, most + 1)
+            rows = inflating.decompress(part.zlib, most + 1)
             if inflating.eof and len(rows) <= most:
                 return rows
         what = f"part {place} of episode {episode.k} of unit {episode.unit}"
@@ -137,12 +137,12 @@ def counted(ledger: LedgerReader) -> tuple[int, int]:
 
     Of a file that is not there or cannot be read, all are.
     """
-    found = lost = 0
+    recorded = lost = 0
     try:
         with ObservedReader(ledger.folder) as observed:
             for row, episode in observed.paired(ledger.rows()):
-                found += bool(row.steps and episode)
+                recorded += bool(row.steps and episode)
                 lost += bool(row.steps and not episode)
     except ReglueError:
         return 0, sum(row.steps > 0 for row in ledger.rows())
-    return found, lost
+    return recorded, lost

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from reglue.errors import ReglueError, RunDamaged, StorageFailed, UsageError
 from reglue_bench.runs.ledger import Row, digests
-from reglue_bench.runs.ledger.storage import BUSY, DISK, code_of, words_of
+from reglue_bench.runs.ledger.storage import BUSY, DISK, code_of, sqlite_text
 
 FORMAT = b"1"
 
@@ -70,38 +70,38 @@ def facts(connection: sa.Connection, path: Path) -> dict[str, bytes]:
     version."""
     has_begun = sa.inspect(connection).has_table(ABOUT.name)
     about = connection.execute(sa.select(ABOUT)).all() if has_begun else []
-    found = {row.name: row.value for row in about}
-    if not found:
+    entries = {row.name: row.value for row in about}
+    if not entries:
         raise UsageError(f"{path.parent} holds no dataset: nothing was recorded yet")
-    if found.get("format") != FORMAT or not {"plan", "spec"} <= found.keys():
+    if entries.get("format") != FORMAT or not {"plan", "spec"} <= entries.keys():
         raise UsageError(
-            f"{path}: got format {found.get('format', b'none').decode(errors='replace')}, wanted "
+            f"{path}: got format {entries.get('format', b'none').decode(errors='replace')}, wanted "
             f"{FORMAT.decode()}: it was written by another version of reglue, or is damaged"
         )
-    return found
+    return entries
 
 
 def matched(
     rows: Iterable[AnyRow], connection: sa.Connection, path: Path
 ) -> Iterator[tuple[AnyRow | None, ObservedEpisode | None]]:
     """Rows of the ledger with their episodes; either may be missing."""
-    found = _in_order(connection, path)
-    ahead = next(found, None)
+    observed = _in_order(connection, path)
+    ahead = next(observed, None)
     for row in rows:
-        own: ObservedEpisode | None = None
+        episode: ObservedEpisode | None = None
         while ahead is not None and (ahead.unit, ahead.k) <= (row.unit, row.k):
             if (ahead.unit, ahead.k, ahead.attempt) == (row.unit, row.k, row.attempt):
-                own = ahead
+                episode = ahead
             else:
                 yield None, ahead
-            ahead = next(found, None)
-        if own is not None and own.steps != row.steps:
-            what = f"episode {row.k} of unit {row.unit} has {own.steps} steps"
+            ahead = next(observed, None)
+        if episode is not None and episode.steps != row.steps:
+            what = f"episode {row.k} of unit {row.unit} has {episode.steps} steps"
             raise damaged(path, f"{what}, in the ledger {row.steps}")
-        yield row, own
+        yield row, episode
     while ahead is not None:
         yield None, ahead
-        ahead = next(found, None)
+        ahead = next(observed, None)
 
 
 def without_row(
@@ -123,7 +123,7 @@ def _in_order(connection: sa.Connection, path: Path) -> Iterator[ObservedEpisode
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
+def translating_errors(path: Path) -> Iterator[None]:
     """SQLite's errors as ours: StorageFailed, RunDamaged."""
     try:
         yield
@@ -136,10 +136,10 @@ def told(path: Path) -> Iterator[None]:
 
 
 def _ours(path: Path, error: BaseException | None) -> ReglueError:
-    words, code = words_of(error), code_of(error)
+    cause, code = sqlite_text(error), code_of(error)
     if code in DISK | BUSY:
-        return StorageFailed(f"{path} cannot be used: {words}")
-    return damaged(path, words)
+        return StorageFailed(f"{path} cannot be used: {cause}")
+    return damaged(path, cause)
 
 
 def damaged(path: Path, what: str) -> RunDamaged:

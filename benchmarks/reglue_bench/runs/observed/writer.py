@@ -26,7 +26,7 @@ from reglue_bench.runs.observed.storage import (
     TABLES,
     ObservedEpisode,
     facts,
-    told,
+    translating_errors,
     without_row,
 )
 
@@ -54,7 +54,7 @@ class ObservedWriter:
             "plan": plan_sha256.encode(),
             "spec": spec_to_bytes(spec.with_slots(1)),
         }
-        with told(self._path):
+        with translating_errors(self._path):
             self._path.touch(mode=0o600)
             self._engine = opened(folder, mode="rw", file=OBSERVED, synchronous="NORMAL")
             try:
@@ -77,7 +77,7 @@ class ObservedWriter:
         try:
             self._check_room(sum(len(rows) for _, _, rows in parts))
             episodes = [each for each in ended if _number(each[1]) not in {None, *self._lost}]
-            with told(self._path), self._engine.begin() as connection:
+            with translating_errors(self._path), self._engine.begin() as connection:
                 _insert(connection, PARTS, [_part(*each) for each in parts])
                 _insert(connection, EPISODES, [_episode(*each) for each in episodes])
         except (ReglueError, OSError) as error:
@@ -106,14 +106,15 @@ class ObservedWriter:
             for each in pairs:
                 key = {name: getattr(each, name) for name in ("unit", "k", "attempt")}
                 connection.execute(sa.delete(EPISODES).filter_by(**key))
-            kept = sa.select(EPISODES.c.number)
-            connection.execute(sa.delete(PARTS).where(PARTS.c.number.not_in(kept)))
+            numbers = sa.select(EPISODES.c.number)
+            connection.execute(sa.delete(PARTS).where(PARTS.c.number.not_in(numbers)))
             return 1 + (
-                connection.execute(sa.select(sa.func.max(kept.subquery().c.number))).scalar() or 0
+                connection.execute(sa.select(sa.func.max(numbers.subquery().c.number))).scalar()
+                or 0
             )
 
-    def _check_same(self, found: Mapping[str, bytes], wanted: Mapping[str, bytes]) -> None:
-        differ = [name for name, value in wanted.items() if found[name] != value]
+    def _check_same(self, stored: Mapping[str, bytes], wanted: Mapping[str, bytes]) -> None:
+        differ = [name for name, value in wanted.items() if stored[name] != value]
         if differ:
             raise PlanDiffers(
                 f"{self._path} was recorded by another run: its {' and '.join(differ)} differ; "
@@ -141,17 +142,17 @@ def _part(number: int, place: int, rows: bytes) -> dict[str, Any]:
 
 
 def _episode(attempt: int, outcome: Outcome) -> dict[str, Any]:
-    seen = outcome.observed
-    assert seen is not None
+    observed = outcome.observed
+    assert observed is not None
     values = (
         outcome.order.unit,
         outcome.order.k,
         attempt,
-        seen.number,
-        seen.parts,
+        observed.number,
+        observed.parts,
         outcome.steps,
-        seen.terminated,
-        seen.truncated,
+        observed.terminated,
+        observed.truncated,
     )
     names = ObservedEpisode.__dataclass_fields__
     return dict(zip(names, values, strict=True)) | {"digest": digests.of_row(*values)}

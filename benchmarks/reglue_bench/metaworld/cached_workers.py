@@ -12,12 +12,12 @@ from env_adapters import SuiteName
 from glue_server import EnvironmentCalls
 from reglue_bench.engines.environments import make_environment
 
-_KEPT = "_reglue_environment"  # the attribute of a vector environment that holds its workers
+_CACHED = "_reglue_environment"  # the attribute of a vector environment that holds its workers
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    made_for: tuple[SuiteName, int | None]
+class _Cached:
+    key: tuple[SuiteName, int | None]
     environment: EnvironmentCalls
     close: weakref.finalize[Any, Any]  # once: now, with the vector environment, or at exit
 
@@ -29,16 +29,16 @@ def playing(
     """The environment that plays `suite` for `envs`; it is kept if no error occurs. Starting
     workers costs seconds, and a training loop evaluates often.
     """
-    kept: _Kept | None = getattr(envs, _KEPT, None)
-    if kept is None or kept.made_for != (suite, workers):
-        if kept is not None:
-            kept.close()
+    cached: _Cached | None = getattr(envs, _CACHED, None)
+    if cached is None or cached.key != (suite, workers):
+        if cached is not None:
+            cached.close()
         environment = make_environment(suite, slots, workers=workers)
-        kept = _Kept((suite, workers), environment, weakref.finalize(envs, environment.close))
-        setattr(envs, _KEPT, kept)
+        cached = _Cached((suite, workers), environment, weakref.finalize(envs, environment.close))
+        setattr(envs, _CACHED, cached)
     try:
-        yield kept.environment
+        yield cached.environment
     except BaseException:
-        delattr(envs, _KEPT)
-        kept.close()
+        delattr(envs, _CACHED)
+        cached.close()
         raise
