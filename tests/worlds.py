@@ -316,7 +316,7 @@ class Frail(Corridor):
         if marks := Path(fuse).stat().st_size:
             os.truncate(fuse, marks - 1)
             if hangs:
-                hang("sleep")
+                time.sleep(3600.0)
             os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -340,8 +340,8 @@ class Strolling(Walk):
 class Hanging(Corridor):
     """A corridor that hangs at step 3, as long as the file `fuse` has marks.
 
-    Each time removes one mark (a byte) first. It hangs as `how` says: `sleep`, or `catch`,
-    which catches every exception, also Ctrl-C's.
+    Each time removes one mark (a byte) first. It hangs as `how` says: `sleep`, or `catch`, which
+    catches one exception, also Ctrl-C's, makes the file `fuse`.caught, and hangs on.
     """
 
     def __init__(self, *, fuse: str, how: str = "sleep", **corridor: object) -> None:
@@ -358,17 +358,17 @@ class Stuck(Walk):
         taken = super().step(action)
         assert isinstance(self._corridor, Hanging)
         if self._steps == 3 and (marks := self._corridor.fuse.stat().st_size):
-            os.truncate(self._corridor.fuse, marks - 1)
-            hang(self._corridor.how)
+            self._hang(self._corridor, marks - 1)
         return taken
 
-
-def hang(how: str) -> None:
-    """Do not come back."""
-    match how:
-        case "catch":
+    @staticmethod
+    def _hang(corridor: Hanging, left: int) -> None:
+        """Do not come back."""
+        if corridor.how == "catch":
             with contextlib.suppress(BaseException):
+                os.truncate(corridor.fuse, left)
                 time.sleep(3600.0)
-            time.sleep(3600.0)
-        case _:
-            time.sleep(3600.0)
+            corridor.fuse.with_suffix(".caught").touch()
+        else:
+            os.truncate(corridor.fuse, left)
+        time.sleep(3600.0)
