@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 from greenlet import getcurrent, greenlet
 
-from reglue.net.unix_socket import AdaptiveSpin
+from reglue.net.adaptive_spin import AdaptiveSpin
 
 log = logging.getLogger("reglue")
 
