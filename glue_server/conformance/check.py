@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from glue_server.conformance.harness import Harness
+from glue_server.conformance.harness import Harness
 
 
 @dataclass(frozen=True, slots=True)

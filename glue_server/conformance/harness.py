@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from glue_server.conformance.clients import ClientRun, Clients
 from glue_server.conformance.drivers.agent import AgentDriver
@@ -14,11 +14,9 @@ from glue_server.conformance.drivers.experiment import ExperimentDriver
 from glue_server.conformance.fault_injection import route_through
 from glue_server.conformance.tcp_proxy import TcpProxy, UnixProxy
 from glue_server.rpc import GlueServer
+from glue_server.rpc.tls.server_certificate import ServerTls
 from reglue.net.join_string import JoinString
 from reglue.spec import TaskSpec
-
-if TYPE_CHECKING:
-    from glue_server.rpc.tls.server_certificate import ServerTls
 
 DRIVERS: Mapping[str, Callable[..., Driver]] = {
     "agent": AgentDriver,

@@ -9,17 +9,15 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from glue_server.peers.hosts import PeerSource
 from glue_server.processes.event_loop import EventLoop, Task
 from glue_server.processes.interrupts import hurried
 from glue_server.routines.state_machine import StateMachine
+from glue_server.rpc.session import ExperimentPort
 from glue_server.timeouts import Timeouts
 from reglue.errors import AgentFault, EnvironmentFault, ReglueError
-
-if TYPE_CHECKING:
-    from glue_server.peers.hosts import PeerSource
-    from glue_server.rpc.session import ExperimentPort
 
 log = logging.getLogger("reglue")
 

@@ -15,6 +15,7 @@ from glue_server.console import say
 from glue_server.peers.hub import ROLES, Hub
 from glue_server.processes.child import Parent, ParentGone, inherited_channel
 from glue_server.processes.message_codec import Codec
+from glue_server.rpc import GlueServer
 from glue_server.rpc.tls.server_certificate import ServerTls
 from glue_server.timeouts import Timeouts
 from reglue.errors import UsageError
@@ -66,8 +67,6 @@ def main() -> None:
 
 
 def _serve(parent: Parent[RunSettings], settings: RunSettings) -> None:
-    from glue_server.rpc import GlueServer
-
     try:
         server = GlueServer(
             settings.listen,

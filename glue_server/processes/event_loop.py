@@ -19,7 +19,7 @@ from collections.abc import Callable
 from greenlet import getcurrent, greenlet
 
 from glue_server.processes.interrupts import next_look_s
-from reglue.net.unix_socket import AdaptiveSpin
+from reglue.net.adaptive_spin import AdaptiveSpin
 
 log = logging.getLogger("reglue")
 

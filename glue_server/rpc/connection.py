@@ -16,7 +16,8 @@ from typing import Any, Protocol
 from google.protobuf.message import DecodeError
 
 from glue_server.processes.event_loop import EventLoop
-from reglue.net.unix_socket import SPIN_S, UnixSocket, UnixSocketEnded
+from reglue.net.adaptive_spin import SPIN_S
+from reglue.net.unix_socket import UnixSocket, UnixSocketEnded
 
 
 class ConnectionEnded(Exception):

@@ -10,7 +10,7 @@ import secrets
 import socket
 import threading
 from collections.abc import Callable, Container, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from grpc_health.v1 import health_pb2
 
@@ -21,16 +21,13 @@ from glue_server.rpc.grpc_streams import Streams
 from glue_server.rpc.handlers import Caller, Handlers, Sessions
 from glue_server.rpc.reflection import reflection_handler
 from glue_server.rpc.roles import SERVICES
+from glue_server.rpc.tls.server_certificate import ServerTls
 from glue_server.rpc.unix_listener import UnixListener, UnixSocketFolder
 from reglue.errors import UsageError
 from reglue.net.glue_socket import UNIX_SOCKET_DIR
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, channel_options, grpc
 from reglue.net.join_string import JoinString, Transport, split_address, to_pem
 from reglue.v1 import lobby_pb2
-
-if TYPE_CHECKING:
-    from glue_server.rpc.tls.server_certificate import ServerTls
-
 
 log = logging.getLogger("reglue")
 

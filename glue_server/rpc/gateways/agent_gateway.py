@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from glue_server.rpc.admission import (
     Denied,
@@ -32,12 +32,10 @@ from glue_server.rpc.handlers import Caller, Noise, caller_of
 from glue_server.rpc.roles import shown_name
 from glue_server.rpc.server import Listener
 from glue_server.rpc.session import NO_TICKET
+from glue_server.rpc.tls.server_certificate import ServerTls
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.lobby import NOTE
 from reglue.v1 import agent_pb2, lobby_pb2
-
-if TYPE_CHECKING:
-    from glue_server.rpc.tls.server_certificate import ServerTls
 
 log = logging.getLogger("reglue")
 

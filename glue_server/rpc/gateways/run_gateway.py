@@ -11,7 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from glue_server.processes.interrupts import hurried
 from glue_server.rpc.admission import (
@@ -25,13 +25,10 @@ from glue_server.rpc.gateways.run_link import RunLink, RunProcess
 from glue_server.rpc.roles import SERVICES
 from glue_server.rpc.server import Listener
 from glue_server.rpc.session import NO_TICKET
+from glue_server.rpc.tls.server_certificate import ServerTls
 from reglue.errors import UsageError
 from reglue.net.grpc_settings import grpc
 from reglue.v1 import lobby_pb2
-
-if TYPE_CHECKING:
-    from glue_server.rpc.tls.server_certificate import ServerTls
-
 
 _PROMISED_S = 10.0  # how long a place is kept for a peer that has a ticket, until its hello
 _ROUTES = 1024  # sessions whose run is known; the oldest are forgotten

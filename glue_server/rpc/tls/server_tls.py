@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import TYPE_CHECKING
 
 from glue_server.host_settings import HostSettings
+from glue_server.rpc.tls.server_certificate import ServerTls
 from reglue.errors import UsageError, setting
 from reglue.net.join_string import split_address
-
-if TYPE_CHECKING:
-    from glue_server.rpc.tls.server_certificate import ServerTls
 
 
 def server_tls(settings: HostSettings) -> ServerTls | None:

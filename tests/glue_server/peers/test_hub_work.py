@@ -17,6 +17,7 @@ from tests.glue_server.playing import Follower
 
 Called: TypeAlias = Callable[[str], int]
 NET = "reglue.net.unix_socket"
+SPIN = "reglue.net.adaptive_spin"
 STEPS = 5  # of an episode in the corridor
 EPISODES = 20
 WAITS = FINDS = True
@@ -25,7 +26,7 @@ WAITS = FINDS = True
 @pytest.fixture
 def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[Called]:
     """How often the run's thread has called a function of C; it sleeps where it waits."""
-    monkeypatch.setattr(f"{NET}._cores", lambda: 1)
+    monkeypatch.setattr(f"{SPIN}._cores", lambda: 1)
     found: Counter[tuple[int, str]] = Counter()
 
     def count(_: FrameType, event: str, what: Any) -> None:
@@ -49,7 +50,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[bool, bool]]:
     The clock of waits stands still: one that is over before it begins depends on the machine.
     """
     monkeypatch.setattr("glue_server.peers.hub._GONE_S", 1e6)
-    for module in ("glue_server.processes.event_loop", "glue_server.rpc.connection", NET):
+    for module in ("glue_server.processes.event_loop", "glue_server.rpc.connection", NET, SPIN):
         monkeypatch.setattr(f"{module}.time", SimpleNamespace(monotonic=lambda: 0.0))
     found: Counter[tuple[bool, bool]] = Counter()
     kernels = select.poll

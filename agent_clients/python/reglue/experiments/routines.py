@@ -9,15 +9,15 @@ Experiments", JMLR 10 (3.0); where they differ, each form has its own name.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, SupportsIndex, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from reglue.errors import OutOfDomain
+from reglue.experiments import routine_arguments as arguments
 from reglue.messages.agent import (
     Adapt,
     AdaptBegin,
@@ -33,7 +33,6 @@ from reglue.messages.experiment import (
     EnvMessage,
     EpisodePlayed,
     ExperimentCall,
-    Goal,
     RLAgentEnd,
     RLAgentStart,
     RLAgentStep,
@@ -86,10 +85,10 @@ class Routines:
     """
 
     def __init__(self, *, slots: int, seed: int, task: str = "", variant: int = 0) -> None:
-        self._slots = _slot_count(slots)
-        self._seed = _seed(seed)
-        self._task = given_text("task", task)
-        self._variant = _variant(variant)
+        self._slots = arguments.slot_count(slots)
+        self._seed = arguments.seed(seed)
+        self._task = arguments.text("task", task)
+        self._variant = arguments.variant_number(variant)
 
     def init(
         self,
@@ -104,10 +103,10 @@ class Routines:
         The arguments replace the program's own until the next init(). A `task` without a
         `variant` is played at variant 0.
         """
-        goal = given_goal(task, variant)
+        goal = arguments.goal(task, variant)
         call = RLInit(
-            self._slots if slots is None else _slot_count(slots),
-            self._seed if seed is None else _seed(seed),
+            self._slots if slots is None else arguments.slot_count(slots),
+            self._seed if seed is None else arguments.seed(seed),
             self._task if task is None else task,
             self._variant if goal is None else goal.variant,
         )
@@ -129,14 +128,14 @@ class Routines:
         task, or that variant of each slot's own task. No episode may be in play there. The agent
         does not see goals, and keeps what it has learned; a freeze() stays in effect.
         """
-        return self._ask(RLStart(given_slots(slots), given_goal(task, variant)), Started)
+        return self._ask(RLStart(arguments.slots(slots), arguments.goal(task, variant)), Started)
 
     def step(self, slots: Sequence[int] = ()) -> Stepped:
         """RL_step in `slots`, or in all slots with an episode in play.
 
         Plays the agent's pending action, also in an episode that env_start() has begun since.
         """
-        return self._ask(RLStep(given_slots(slots)), Stepped)
+        return self._ask(RLStep(arguments.slots(slots)), Stepped)
 
     def episode(
         self,
@@ -151,8 +150,8 @@ class Routines:
         The start counts as the first of `max_steps`; 0 means no limit. An episode that the limit
         cuts off gets no agent_end and is not counted. `task` and `variant` are as of start().
         """
-        most = given_number("max_steps", max_steps, most=MOST_UINT64)
-        call = RLEpisode(most, given_slots(slots), given_goal(task, variant))
+        most = arguments.number("max_steps", max_steps, most=arguments.MOST_UINT64)
+        call = RLEpisode(most, arguments.slots(slots), arguments.goal(task, variant))
         played = self._ask(call, EpisodePlayed)
         return bool((played.terminated | played.truncated).all())
 
@@ -161,11 +160,11 @@ class Routines:
         last one the first. Where nothing has been played since init(), the next one is that of
         init(). No episode may be in play.
         """
-        self._ask(RLIterateGoal(given_slots(slots)), RoutineDone)
+        self._ask(RLIterateGoal(arguments.slots(slots)), RoutineDone)
 
     def episode_trajectory(self, steps: int, slot: int = 0) -> Trajectory:
         """RL_episode of RL-Glue 1.0: at most `steps` steps of the environment, and all of them."""
-        most = given_number("steps", steps, most=MOST_UINT64)
+        most = arguments.number("steps", steps, most=arguments.MOST_UINT64)
         started = self.start([slot])
         observations, actions = [started.observations], [started.actions]
         rewards: list[float] = []
@@ -228,33 +227,33 @@ class Routines:
         """RL_standardize_randomness: from now on the environment draws from `reglue.rng.Rng(seed,
         n)` in the n-th start, on every platform.
         """
-        self._ask(StandardizeRandomness(_seed(seed)), RoutineDone)
+        self._ask(StandardizeRandomness(arguments.seed(seed)), RoutineDone)
 
     def get_state(self, slot: int = 0) -> str:
         """RL_get_state: a key for the environment's state, in mid-episode."""
-        return self._ask(GetState(given_slot(slot)), SnapshotKey).key
+        return self._ask(GetState(arguments.slot(slot)), SnapshotKey).key
 
     def set_state(self, key: str, slot: int = 0) -> None:
         """RL_set_state: the environment continues from there, to the bit. The agent's next action
         and the counts do not change.
         """
-        self._ask(RLSetState(given_slot(slot), given_text("key", key)), RoutineDone)
+        self._ask(RLSetState(arguments.slot(slot), arguments.text("key", key)), RoutineDone)
 
     def get_random_seed(self, slot: int = 0) -> str:
         """RL_get_random_seed: a key for the state of the environment's generators."""
-        return self._ask(GetRandomSeed(given_slot(slot)), SnapshotKey).key
+        return self._ask(GetRandomSeed(arguments.slot(slot)), SnapshotKey).key
 
     def set_random_seed(self, key: str, slot: int = 0) -> None:
         """RL_set_random_seed: set the state of the environment's generators."""
-        self._ask(RLSetRandomSeed(given_slot(slot), given_text("key", key)), RoutineDone)
+        self._ask(RLSetRandomSeed(arguments.slot(slot), arguments.text("key", key)), RoutineDone)
 
     def agent_message(self, text: str | None) -> str:
         """RL_agent_message; legal at any time. None is an empty message, as in RL-Glue."""
-        return self._ask(TextMessage(_message(text)), TextMessage).text
+        return self._ask(TextMessage(arguments.message(text)), TextMessage).text
 
     def env_message(self, text: str | None) -> str:
         """RL_env_message; legal at any time. None is an empty message, as in RL-Glue."""
-        return self._ask(EnvMessage(_message(text)), TextMessage).text
+        return self._ask(EnvMessage(arguments.message(text)), TextMessage).text
 
     # Half steps, for programs that change what passes between agent and environment.
 
@@ -266,21 +265,25 @@ class Routines:
         the new one. Call agent_end() and agent_start() for the agent. `task` and `variant` are as
         of start().
         """
-        return self._ask(RLEnvStart(given_slots(slots), given_goal(task, variant)), Started)
+        return self._ask(RLEnvStart(arguments.slots(slots), arguments.goal(task, variant)), Started)
 
     def env_step(self, actions: Rows, slots: Sequence[int] = (0,)) -> Stepped:
         """RL_env_step: env_step alone, with these actions; no next ones."""
-        return self._ask(RLEnvStep(given_slots(slots), given_rows(actions)), Stepped)
+        return self._ask(RLEnvStep(arguments.slots(slots), arguments.rows(actions)), Stepped)
 
     def agent_start(self, observations: Rows, slots: Sequence[int] = (0,)) -> Arrays:
         """RL_agent_start: agent_start alone; the actions are what step() plays next."""
-        return self._ask(RLAgentStart(given_slots(slots), given_rows(observations)), Acted).actions
+        return self._ask(
+            RLAgentStart(arguments.slots(slots), arguments.rows(observations)), Acted
+        ).actions
 
     def agent_step(
         self, rewards: npt.ArrayLike, observations: Rows, slots: Sequence[int] = (0,)
     ) -> Arrays:
         """RL_agent_step: agent_step alone; the actions are what step() plays next."""
-        call = RLAgentStep(given_slots(slots), given_rewards(rewards), given_rows(observations))
+        call = RLAgentStep(
+            arguments.slots(slots), arguments.rewards(rewards), arguments.rows(observations)
+        )
         return self._ask(call, Acted).actions
 
     def agent_end(
@@ -293,7 +296,10 @@ class Routines:
     ) -> None:
         """RL_agent_end: agent_end alone, with the last observations."""
         call = RLAgentEnd(
-            given_slots(slots), given_rewards(rewards), given_rows(observations), bool(truncated)
+            arguments.slots(slots),
+            arguments.rewards(rewards),
+            arguments.rows(observations),
+            bool(truncated),
         )
         self._ask(call, RoutineDone)
 
@@ -302,7 +308,7 @@ class Routines:
         raise NotImplementedError
 
     def _counts(self, slot: int) -> Counts:
-        return self._ask(RLCounts(given_slot(slot)), Counts)
+        return self._ask(RLCounts(arguments.slot(slot)), Counts)
 
     def _ask(self, call: ExperimentCall, kind: type[_Kind]) -> _Kind:
         answer = self._call(call)
@@ -312,96 +318,3 @@ class Routines:
 
 def _joined(parts: Sequence[Arrays]) -> dict[str, npt.NDArray[Any]]:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-
-def _slot_count(slots: object) -> int:
-    return given_number("slots", slots, least=1, most=MOST_UINT32)
-
-
-def _variant(variant: object) -> int:
-    return given_number("variant", variant, most=MOST_UINT32)
-
-
-def _seed(seed: object) -> int:
-    return given_number("seed", seed, most=MOST_SEED)
-
-
-# A routine's arguments, checked before any call is sent. All raise OutOfDomain
-# for a wrong type, and for what no call can carry.
-
-MOST_UINT32 = 2**32 - 1
-MOST_UINT64 = 2**64 - 1
-MOST_SEED = 2**63 - 1
-
-
-def given_number(what: str, value: object, *, most: int, least: int = 0) -> int:
-    """An integer from `least` to `most`."""
-    try:
-        number = int(operator.index(cast("SupportsIndex", value)))
-    except TypeError:
-        number = least - 1
-    if not least <= number <= most:
-        wanted = f"an integer from {least} to {most}"
-        raise OutOfDomain(got=f"{what} {value!r}", wanted=wanted)
-    return number
-
-
-def given_slot(slot: object) -> int:
-    """The number of a slot; the glue checks that the slot exists."""
-    return given_number("slot", slot, most=MOST_UINT32)
-
-
-def given_slots(slots: object) -> tuple[int, ...]:
-    """The numbers of slots."""
-    if type(slots) is tuple and not slots:  # as most programs have it
-        return ()
-    if not isinstance(slots, Iterable):
-        raise OutOfDomain(got=f"slots {slots!r}", wanted="a list of slots, such as [0]")
-    return tuple(map(given_slot, slots))
-
-
-def given_goal(task: object, variant: object) -> Goal | None:
-    """What a start plays from now on; None: what it played before. The glue looks for it."""
-    if task is None and variant is None:
-        return None
-    return Goal(
-        "" if task is None else given_text("task", task),
-        0 if variant is None else _variant(variant),
-    )
-
-
-def given_text(what: str, text: object) -> str:
-    """A string that UTF-8 can encode: one without lone surrogates."""
-    if not isinstance(text, str):
-        raise OutOfDomain(got=f"{what} {text!r}", wanted="a string")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise OutOfDomain(got=f"{what} {text!r}", wanted="text that UTF-8 can encode") from None
-    return text
-
-
-def _message(text: object) -> str:
-    return "" if text is None else given_text("message", text)
-
-
-def given_rows(rows: object) -> dict[str, npt.NDArray[Any]]:
-    """Named arrays of numbers; the glue checks their shapes."""
-    if not isinstance(rows, Mapping) or not all(isinstance(name, str) for name in rows):
-        raise OutOfDomain(got=repr(rows), wanted="a dict of named arrays, one row for each slot")
-    return {name: _array(repr(name), values) for name, values in rows.items()}
-
-
-def given_rewards(rewards: object) -> npt.NDArray[np.float64]:
-    """One number for each slot, (rows,)."""
-    return _array("rewards", rewards).astype(np.float64).reshape(-1)
-
-
-def _array(what: str, values: object) -> npt.NDArray[Any]:
-    try:
-        array = np.asarray(values)
-    except ValueError:  # rows of different lengths
-        array = np.array(None)
-    if array.dtype.kind not in "biuf":
-        raise OutOfDomain(got=f"{what} = {values!r}", wanted="numbers, one row for each slot")
-    return array
