@@ -104,7 +104,7 @@ cpp: ## build the C++ client
 	cmake --build build/cpp
 
 SANITIZED := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-# Compiled many at a time: gRPC's headers take longer than the sources. Builds by GCC compile each by itself.
+# Compiled many at a time: gRPC's headers take longer than the sources. Builds by GCC compile each of the library by itself.
 CLANG := CC=clang CXX=clang++ $(CMAKE) -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16 -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-g1 -DCMAKE_CXX_FLAGS_DEBUG=-g1
 sanitize: .venv/dev-is-installed ## test the C and C++ clients by clang under ASan, UBSan and TSan, in debug builds
 	.ci/cpp

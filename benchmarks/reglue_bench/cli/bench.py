@@ -15,7 +15,6 @@ from glue_server.console import console
 from reglue.errors import UsageError
 from reglue_bench.bakeoff.seeds import holds_seeds, seeded, seeded_before
 from reglue_bench.cli.arguments import AsJson, TrustCode, exit_code, new_folder, print_document
-from reglue_bench.cli.training_seeds import play_seeds
 from reglue_bench.evaluation import plan_and_start
 from reglue_bench.evaluation import resume as resume_run
 from reglue_bench.plan_settings import TRAINING_PANEL
@@ -165,6 +164,9 @@ def _play_seeds(
             flag = "--out" if count is None else "--training-seeds"
             raise UsageError(f"--resume names the runs already: omit {flag}")
         folder, entrants = resume, seeded_before(resume, flags)
+    # Imported here: one run draws no report, and need not load what does.
+    from reglue_bench.cli.training_seeds import play_seeds
+
     return play_seeds(entrants, folder, output, at_once=at_once, resume=resume is not None)
 
 

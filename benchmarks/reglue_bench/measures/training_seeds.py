@@ -235,10 +235,11 @@ def resampled(
 
 def iqm(rates: FloatArray) -> FloatArray:
     """The mean of the middle half, shape (n,), of rates of shape (n, seeds, tasks)."""
-    # Here, since importing scipy.stats takes a second.
-    from scipy.stats import trim_mean
-
-    return np.asarray(trim_mean(rates.reshape(len(rates), -1), 0.25, axis=1), np.float64)
+    # As scipy.stats.trim_mean, to the bit; to import that takes most of a second.
+    rows = rates.reshape(len(rates), -1)
+    cut, count = rows.shape[1] // 4, rows.shape[1]
+    ordered = np.partition(rows, (cut, count - cut - 1), axis=1)
+    return np.asarray(ordered[:, cut : count - cut].mean(axis=1), np.float64)
 
 
 def profiles(rates: FloatArray, thresholds: FloatArray) -> FloatArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +15,18 @@ from env_adapters.metaworld.library import metaworld
 
 Expert: TypeAlias = Callable[[Any], Any]  # observation, (39+,) -> action, (4,) float32
 Plain: TypeAlias = Any  # a metaworld environment
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of a task follow one another: many are shorter than MuJoCo compiles their task."""
+    places = [n for n, item in enumerate(items) if item.path.parent == Path(__file__).parent]
+    ordered = sorted((items[n] for n in places), key=_task)
+    for place, item in zip(places, ordered, strict=True):
+        items[place] = item
+
+
+def _task(item: pytest.Item) -> str:
+    return str(item.callspec.params.get("task", "")) if hasattr(item, "callspec") else ""
 
 
 @pytest.fixture(scope="session")

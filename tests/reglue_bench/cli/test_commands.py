@@ -44,6 +44,13 @@ def test_runs_that_begin_together_have_folders_of_their_own() -> None:
     assert len({new_folder("MT10-random") for _ in range(50)}) == 50
 
 
+def test_a_run_loads_nothing_that_draws_reports() -> None:
+    program = [sys.executable, "-c", "import sys, reglue_bench.cli.bench; print(*sys.modules)"]
+    loaded = subprocess.run(program, capture_output=True, text=True, check=True).stdout.split()
+    assert "reglue_bench.cli.bench" in loaded
+    assert not {"jinja2", "plotly"} & {*loaded}
+
+
 def test_bench_plays_a_plan_and_writes_a_result(tmp_path: Path) -> None:
     done = reglue("bench", *REACH, *EXPERT, "--out", str(tmp_path / "run"), "--seed", "3")
     assert done.returncode == 0, done.stderr

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import trim_mean
 
 from reglue.errors import UsageError
 from reglue_bench.measures.training_seeds import (
     TrainingSeeds,
     compare_agents,
     interval_of,
+    iqm,
     over_seeds,
     over_training_seeds,
     resampled,
@@ -47,6 +49,13 @@ def test_the_iqm_leaves_out_the_best_and_the_worst_quarter() -> None:
     found = summary(0.5, 0.9)
     middle = np.sort(found.rates.ravel())[5:15]
     assert found.iqm == pytest.approx(middle.mean())
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 5, 10])
+def test_the_iqm_has_the_bits_of_scipys(seeds: int) -> None:
+    rates = np.random.default_rng(0).integers(0, 51, (50, seeds, 3)) / 50
+    scipys = trim_mean(rates.reshape(len(rates), -1), 0.25, axis=1)
+    assert iqm(rates).tobytes() == scipys.tobytes()
 
 
 def test_the_iqm_lies_in_its_interval() -> None:
