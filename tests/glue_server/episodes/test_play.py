@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 
 from env_adapters import Cell
 from glue_server import Order, Outcome
-from reglue import ActionFlag, Actions, EndKind, Phase
+from reglue import ActionFlag, Actions, EndKind, Phase, Step
+from reglue.spec import Arrays
 from tests.glue_server.playing import (
     SOLVED,
     Follower,
@@ -20,10 +22,12 @@ from tests.glue_server.playing import (
     corridor_pool,
     glue_of,
     in_turn,
+    local,
     played,
     rows_of,
     still,
 )
+from tests.worlds import Corridor, Walk
 
 
 @pytest.mark.parametrize("slots", [2, 7])
@@ -55,6 +59,26 @@ def test_success_ends_no_episode_of_another_phase(phase: Phase) -> None:
     wanted = [cell(variant=0, phase=phase)]
     [row] = played(Follower(), corridor_pool(), wanted, phase)
     assert (row.success, row.first_success, row.steps) == (True, 1, 5)
+
+
+class Staying(Corridor):
+    """A corridor whose success, once there, stays."""
+
+    def world(self) -> Walk:
+        return Stays(self)
+
+
+class Stays(Walk):
+    def step(self, action: Arrays) -> Step:
+        taken = super().step(action)
+        return replace(taken, success=self._steps >= 2, terminated=False)
+
+
+def test_the_first_success_is_the_first_of_several() -> None:
+    """In each slot, and in each of its episodes."""
+    pool = local(Staying(solved=SOLVED), 2)
+    rows = played(Follower(), pool, cells(2))
+    assert [(row.success, row.first_success, row.steps) for row in rows] == [(True, 2, 5)] * 4
 
 
 @pytest.mark.parametrize(

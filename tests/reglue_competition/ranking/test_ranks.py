@@ -23,6 +23,7 @@ from reglue_competition.ranking import (
     choose_submissions,
     rank,
 )
+from reglue_competition.ranking.scored_submissions import Spread, weighted_mean
 from tests.reglue_bench.learning_results import Learned, learned
 from tests.reglue_bench.made_results import Play, make_result
 
@@ -69,6 +70,19 @@ def test_teams_that_are_told_apart_have_ranks_of_their_own_and_others_share_one(
         "E": 5,
     }
     assert [each.rank for each in found] == [1, 1, 3, 3, 5]
+
+
+def test_independent_benchmarks_vary_less_together_than_each() -> None:
+    """Their deviations add as squares, on either side by itself: 3 and 4 make 5."""
+    scores: list[Spread] = [(0.5, (0.2, 0.9)), (0.7, (0.3, 1.0))]
+    mean, interval = weighted_mean(scores, [1.0, 1.0])
+    assert interval is not None
+    assert (mean, *interval) == pytest.approx((0.6, 0.6 - 0.5 / 2, 0.6 + 0.5 / 2))
+    mean, interval = weighted_mean(scores, [4.0, 3.0])
+    assert interval is not None
+    assert mean == pytest.approx(4.1 / 7)
+    assert interval[0] == pytest.approx(mean - (1.2**2 + 1.2**2) ** 0.5 / 7)
+    assert interval[1] == pytest.approx(mean + (1.6**2 + 0.9**2) ** 0.5 / 7)
 
 
 def test_one_benchmarks_total_is_its_score_interval_and_p_value() -> None:
