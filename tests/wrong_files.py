@@ -2,7 +2,7 @@
 
 A block of a page is a change of the file, `-` what goes and `+` what comes (at the end, if nothing
 goes), and what is said of it. `python -m tests.wrong_files` writes all messages anew: to add a
-mistake, write its change there first.
+mistake, write its change there first. It writes the page of wrong uses of the commands, too.
 """
 
 from __future__ import annotations
@@ -86,3 +86,4 @@ class WrongFiles:
 if __name__ == "__main__":
     for module in MODULES:
         importlib.import_module(f"tests.{module}").WRONG.rewrite()
+    importlib.import_module("tests.reglue_bench.cli.test_wrong_uses").rewrite()
