@@ -17,7 +17,7 @@ from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request, begin, check_same
 from reglue_bench.settings import read_settings
-from tests.errors import is_named, raises
+from tests.errors import assert_named, raises
 from tests.reglue_bench.agents import Learner, Seeded
 from tests.reglue_bench.toys import AGENTS
 
@@ -239,7 +239,7 @@ def test_what_cannot_be_made_is_refused(
     """What else cannot be played stands on the page of wrong uses of the commands."""
     with pytest.raises(UsageError) as error:
         planned(benchmark, **settings)
-    assert is_named(named, str(error.value))
+    assert_named([named], str(error.value))
 
 
 def test_a_file_of_ones_own_is_found_from_anywhere(
