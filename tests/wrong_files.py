@@ -19,6 +19,7 @@ from reglue.errors import UsageError
 
 MODULES = (
     "env_adapters.curricula.test_schedule_file",
+    "reglue.task_spec_string.test_grammar",
     "reglue_bench.bakeoff.test_file",
     "reglue_bench.planning.test_file",
     "reglue_competition.definition.test_definition_file",
