@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -26,9 +26,12 @@ def raises(kind: type[E], *named: object, **facts: object) -> Iterator[pytest.Ex
     assert type(raised) is kind, f"got {raised!r}, wanted a {kind.__name__}"
     got = {name: getattr(raised, name) for name in facts}
     assert got == facts, f"got {got}, wanted {facts}"
-    missing = [each for each in named if not is_named(each, str(raised))]
-    assert not missing, f"got {raised}, wanted it to name {missing}"
+    assert_named(named, str(raised))
 
 
-def is_named(what: object, message: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(str(what))}(?!\w)", message) is not None
+def assert_named(named: Iterable[object], message: str) -> None:
+    """Each of these stands in the message, as a word of its own."""
+    missing = [
+        each for each in named if not re.search(rf"(?<!\w){re.escape(str(each))}(?!\w)", message)
+    ]
+    assert not missing, f"got {message}, wanted it to name {missing}"

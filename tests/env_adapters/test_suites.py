@@ -14,6 +14,7 @@ from env_adapters.registry import Registry
 from env_adapters.suite_names import Family
 from env_adapters.suites import EXAMPLES, FAMILIES, known_suite, suite_name
 from reglue.errors import CannotLoad, UnknownName, UsageError
+from tests.errors import raises
 from tests.packages import install_family
 
 
@@ -53,7 +54,7 @@ def test_a_task_set_has_goals_of_a_seed_and_a_split() -> None:
 
 @pytest.mark.parametrize("name", ["pong", "MTen", "gridwrld", ""])
 def test_an_unknown_name_is_refused_with_what_there_is(name: str) -> None:
-    with pytest.raises(UnknownName, match=f"there is no environment '{name}'"):
+    with raises(UnknownName, "environment", got=name):
         suite_name(name)
 
 

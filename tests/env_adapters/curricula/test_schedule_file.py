@@ -16,6 +16,7 @@ from env_adapters.suites import suite_name
 from reglue import Phase
 from reglue.environments.world import Cell, Suite
 from reglue.errors import UsageError
+from tests.wrong_files import Mistake, WrongFiles
 
 SCHEDULE = """\
 # A car on its own, then two that change.
@@ -43,6 +44,15 @@ def file(tmp_path: Path) -> Path:
 
 def suite_of(path: Path, **arguments: Any) -> Suite:
     return suite_name(str(path), arguments).build()
+
+
+WRONG = WrongFiles(
+    Path(__file__).with_name("wrong_files.txt"),
+    "cars.toml",
+    SCHEDULE,
+    suite_of,
+    {"fast.json": json.dumps(FAST)},
+)
 
 
 def test_a_suite_holds_all_that_its_file_refers_to(file: Path) -> None:
@@ -80,41 +90,9 @@ def test_steps_of_the_run_reach_a_curriculum_by_steps(file: Path) -> None:
             assert taken == wanted
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "line", "words"),
-    [
-        ("seed = 3", "# seed\nseed = -3", 8, "seed: got -3"),
-        ("seed = 3", "seed = 3\nfit = 'padd'", 8, "fit: there is no fit 'padd'; did you mean pad"),
-        ("seed = 3", "seed = 3\nacross_workers = 0", 8, "across_workers: got 0"),
-        ("seed = 3", "env_kwargs.seed = 3", 7, "env_kwargs.seed: got a key of the file"),
-        ("kwargs = {", "kwarg = {", 11, "configs.car.kwarg: there is no key of"),
-        ("kwargs = {", "physics = {", 11, "configs.car.physics.goal_velocity: there is no physics"),
-        ("0.0 }", "{ distribution = 'unform' } }", 11, "there is no distribution 'unform'"),
-        ("0.0 }", "nan }", 5, "repeat[1].interpolate[0].kwargs.goal_velocity: got nan and 0.05"),
-        ("0.0 }", "0 }\n[configs.lost]\nenv = 3", 12, "configs.lost: got {'env': 3}"),
-        ('env = "gymnasium', 'name = 1\nenv = "gymnasium', 5, "name: the second config lacks it"),
-        ('[["car", 1],', '[["car", 1], ["gymnasium:CartPole-v1", 1],', 5, "got the observations"),
-        ('["car", 2]', '["car", -2]', 3, "got the duration -2"),
-        ('"fast.json"] }, 3', '"fst.json"] }, 3', 4, "fst.json cannot be read"),
-        ("pool =", "pol =", 4, "scheduling key 'pol'; did you mean pool"),
-        ("seed = 3", "sead = 3", 7, "key of a schedule's file 'sead'; did you mean seed"),
-        ("seed = 3", "seed = true", 7, "seed: got True, wanted an integer"),
-        ('["car", 2]', '["gymnasium:MountainCaar-v0", 2]', 3, "environment 'MountainCaar-v0'"),
-        ('], [{ interpolate = ["car"', "], [{ interpolate = [{}", 5, "got {}"),
-        ("seed = 3", "seed = ", 0, "Invalid value (at line 7, column 8)"),
-        ("schedule = [", "schedules = [", 1, "schedule: got none, wanted a list"),
-    ],
-)
-def test_what_is_wrong_is_said_with_its_line(
-    file: Path, before: str, after: str, line: int, words: str
-) -> None:
-    assert before in SCHEDULE
-    file.write_text(SCHEDULE.replace(before, after))
-    with pytest.raises(UsageError) as caught:
-        suite_of(file)
-    where = f"{file}:{line}: " if line else f"{file.parent}"
-    assert str(caught.value).startswith(where)
-    assert words in str(caught.value)
+@pytest.mark.parametrize("mistake", WRONG.mistakes(), ids=str)
+def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, mistake: Mistake) -> None:
+    assert WRONG.message(mistake, tmp_path) == mistake.message
 
 
 def test_what_is_wrong_in_a_file_that_is_referred_to_is_said_with_both(file: Path) -> None:

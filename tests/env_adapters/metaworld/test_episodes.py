@@ -12,6 +12,7 @@ from env_adapters import Cell, Step
 from env_adapters.metaworld import ALL_TASKS, MetaWorld
 from reglue.errors import UnknownName, UsageError
 from reglue.messages.agent import Phase
+from tests.errors import raises
 
 STILL = {"action": np.zeros(4, np.float32)}
 
@@ -172,7 +173,7 @@ def test_a_closed_world_can_start_again(reach: MetaWorld) -> None:
 
 
 def test_an_unknown_task_lists_the_near_ones(reach: MetaWorld) -> None:
-    with pytest.raises(UnknownName, match="did you mean reach-v3"):
+    with raises(UnknownName, "reach-v3", got="reach-v2"):
         reach.world().start(cell("reach-v2"))
 
 

@@ -19,6 +19,7 @@ from env_adapters.metaworld.shared_env import Models
 from reglue.errors import MissingExtra, UnknownName, UsageError
 from reglue.messages.agent import Phase
 from reglue.spec import Box, Discrete, TensorSpec
+from tests.errors import raises
 
 REACH = {"reach-v3": [[-0.05, 0.65, 0.02, 0.08, 0.85, 0.2]]}
 PAIR = REACH | {"door-open-v3": [[0.05, 0.9, 0.15]]}
@@ -173,7 +174,7 @@ def test_an_unknown_dtype_is_refused() -> None:
 
 
 def test_an_unknown_task_in_the_goals_lists_the_near_ones() -> None:
-    with pytest.raises(UnknownName, match="did you mean reach-v3"):
+    with raises(UnknownName, "reach-v3", got="reach"):
         MetaWorld(goals={"reach": [[0.0, 0.0, 0.0]]}, goal_visible=True)
 
 

@@ -33,6 +33,7 @@ from reglue.spec import (
     TensorSpec,
 )
 from reglue.tools.loading import load
+from tests.errors import raises
 
 pytestmark = pytest.mark.slow
 
@@ -204,7 +205,7 @@ def test_the_expert_plays_the_task_that_its_argument_names() -> None:
 
 
 def test_the_expert_refuses_a_task_that_there_is_not() -> None:
-    with pytest.raises(UnknownName, match=r"did you mean .*push-v3"):
+    with raises(UnknownName, "push-v3", got="push-v4"):
         ExpertAgent("push-v4")
 
 

@@ -14,6 +14,7 @@ from gymnasium.vector import SyncVectorEnv
 from reglue.errors import BadArgument, EnvironmentFault, NotAnEnvironment, UnknownName
 from reglue.rollouts import collect_episodes, transitions
 from reglue.spec import Array
+from tests.errors import raises
 from tests.reglue.rollouts.toys import MODES, TRUNCATES, Counting, DictToy, Pausing, Toy, toys
 
 
@@ -157,7 +158,7 @@ def test_a_number_that_is_none_is_refused(argument: str, number: Any) -> None:
 
 def test_an_unknown_flag_is_refused_before_anything_is_played() -> None:
     envs = toys(2)
-    with pytest.raises(UnknownName, match="did you mean done"):
+    with raises(UnknownName, "done", got="dnoe"):
         collect_episodes(envs, Counting(1), 1, stop="dnoe")
     assert envs.envs[0].unwrapped.actions == []  # type: ignore[attr-defined]
 

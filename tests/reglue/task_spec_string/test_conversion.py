@@ -31,6 +31,7 @@ from reglue.task_spec_string import (
 )
 from reglue.task_spec_string.conversion import MOST_NUMBERS
 from reglue.wire.specs import spec_from_bytes, spec_to_bytes
+from tests.errors import raises
 from tests.reglue.task_spec_string.strategies import task_spec_strings, tellable_specs
 
 STILL = TensorSpec("action", "int32", (), Discrete(1))
@@ -127,7 +128,7 @@ def test_the_problem_type_says_whether_the_task_goes_on_forever() -> None:
 
 @pytest.mark.parametrize("problem_type", ["other", "Episodic", "<mine>"])
 def test_a_problem_type_that_no_spec_knows_is_refused(problem_type: str) -> None:
-    with pytest.raises(SpecError, match=f"got problem type '{problem_type}', wanted episodic or"):
+    with raises(SpecError, f"'{problem_type}'", "episodic"):
         task_spec_from_string(string(type=problem_type))
 
 
@@ -148,7 +149,7 @@ def test_another_version_stays_unknown() -> None:
 def test_a_huge_repeat_is_refused_before_anything_is_allocated(sections: str) -> None:
     tracemalloc.start()
     try:
-        with pytest.raises(SpecError, match=f"observation: got .*, wanted at most {MOST_NUMBERS}"):
+        with raises(SpecError, "observation", MOST_NUMBERS):
             observations_of(sections)
         assert tracemalloc.get_traced_memory()[1] < 100_000
     finally:
@@ -237,14 +238,14 @@ def test_what_a_string_has_no_place_for_is_left_out() -> None:
     ],
 )
 def test_bounds_that_would_be_told_wrongly_are_refused(dtype: str, domain: Domain) -> None:
-    with pytest.raises(SpecError, match=f"seen: got {dtype} from"):
+    with raises(SpecError, "seen", dtype):
         sections_of(dtype, (), domain)
 
 
 def test_a_huge_tensor_is_refused_before_anything_is_allocated() -> None:
     tracemalloc.start()
     try:
-        with pytest.raises(SpecError, match="observations: got 33554432 numbers"):
+        with raises(SpecError, "observations", 2**25):
             sections_of("float64", (2**12, 2**13), Box())
         assert tracemalloc.get_traced_memory()[1] < 100_000
     finally:
@@ -253,7 +254,7 @@ def test_a_huge_tensor_is_refused_before_anything_is_allocated() -> None:
 
 @pytest.mark.parametrize("reward_range", [(1.0, 0.0), (math.nan, 0.0), (math.inf, math.inf)])
 def test_a_wrong_reward_range_is_refused(reward_range: tuple[float, float]) -> None:
-    with pytest.raises(SpecError, match="reward_range: got a range from"):
+    with raises(SpecError, "reward_range", *reward_range):
         written(STILL, reward_range=reward_range)
 
 
@@ -281,7 +282,7 @@ def test_extra_survives_the_journey_over_a_wire_too() -> None:
 
 @pytest.mark.parametrize("extra", ["x" * 4097, None, 3])
 def test_an_extra_that_cannot_be_is_refused(extra: Any) -> None:
-    with pytest.raises(SpecError, match=r"got extra .*, wanted text of at most 4096 characters"):
+    with raises(SpecError, "extra", 4096):
         TaskSpec((STILL,), (STILL,), extra=extra)
 
 

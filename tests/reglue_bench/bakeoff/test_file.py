@@ -12,10 +12,19 @@ from reglue_bench.bakeoff import read_bakeoff
 from reglue_bench.cli.bakeoff import bakeoff
 from reglue_bench.settings import Settings
 from tests.reglue_bench.bakeoffs import agent, write
+from tests.wrong_files import Mistake, WrongFiles
 
 SECRET = "kept by who hosts the agents"
 TWO = '[agents.a]\nagent = "random"\n[agents.b]\nagent = "constant"\n'
 MT10 = '[benchmark]\nname = "MT10"\n'
+
+
+WRONG = WrongFiles(
+    Path(__file__).with_name("wrong_files.txt"),
+    "bakeoff.toml",
+    MT10 + TWO,
+    lambda path: read_bakeoff(path, {}),
+)
 
 
 def test_agents_come_with_the_settings_of_their_runs(tmp_path: Path) -> None:
@@ -59,52 +68,9 @@ wait = true
     assert [each.waits for each in (first, second, third)] == [False, False, True]
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("[benchmark", "is not TOML"),
-        (TWO, r"there is no table \[benchmark\]"),
-        (MT10, r"there is no table \[agents\]"),
-        (MT10 + '[agents.a]\nagent = "random"', "got 1 of the tables .*, wanted two or more"),
-        (MT10 + TWO + "[agent.c]", r"there is no table 'agent'; did you mean agents\?"),
-        ("[benchmark]\nseed = 1\n" + TWO, r"\[benchmark\] name: is missing"),
-        (MT10 + "num_episode = 3\n" + TWO, r"\[benchmark\]: .*'num_episode'; did you mean num_"),
-        (MT10 + "agent = 'x'\n" + TWO, r"\[benchmark\]: there is no key 'agent'"),
-        (MT10 + "token = 'x'\n" + TWO, r"\[benchmark\]: there is no key 'token'"),
-        (MT10 + "seed = '3'\n" + TWO, r"\[benchmark\] seed: got '3', wanted a valid integer"),
-        (MT10 + "seed = -3\n" + TWO, r"\[benchmark\] seed: got -3, wanted a number greater than"),
-        (
-            MT10 + "split = 'tset'\n" + TWO,
-            r"\[benchmark\] split: got 'tset', wanted 'train' or",
-        ),
-        (MT10 + TWO + "agnt_args = { x = 1 }", r"\[agents.b\]: .*'agnt_args'; did you mean agent_"),
-        (MT10 + TWO + "args = { x = 1 }", "'args'; did you mean agent_args"),
-        (MT10 + TWO + "agent_args = { x = [1] }", r"\[agents.b\] agent_args.x: "),
-        (MT10 + TWO + "label = 3", r"\[agents.b\] label: got 3, wanted a valid string"),
-        (MT10 + TWO + "wait = true", r"\[agents.b\]: wanted one of agent, agent_cmd and wait"),
-        (MT10 + TWO + "[agents.c]", r"\[agents.c\]: wanted one of"),
-        (MT10 + TWO + "[agents.c]\nagent = 'wait'", r"\[agents.c\]: .*wanted wait = true"),
-        (MT10 + TWO + "[agents.c]\nagent_cmd = 'x'\nagent_args = {x = 1}", "belong to `agent`"),
-        (MT10 + TWO + "token_env = 'X'", "add wait = true"),
-        (MT10 + TWO + "[agents.'../c']\nagent = 'random'", "wanted a name of letters"),
-        (MT10 + TWO + "[agents.'ä']\nagent = 'random'", r'got \[agents."ä"\], wanted a name of'),
-        (MT10 + TWO + "[agents.'report.html']\nagent = 'random'", "other than report.html"),
-        (MT10 + "[agents]\nc = 3", r"\[agents.c\]: got 3, wanted a table"),
-        ("agents = 3\n" + MT10, r"\[agents\]: got 3, wanted a table"),
-        (MT10 + TWO + "[agents.c]\nwait = true\ntoken_env = 'NOT_THERE'", r"\$NOT_THERE holds no"),
-        (MT10 + TWO + "[agents.c]\nwait = true\ntoken_file = 'none'", r"\[agents.c\] token_file: "),
-        (
-            MT10 + TWO + "[agents.c]\nwait = true\ntoken_file = 'x'\ntoken_env = 'X'",
-            "got token_env and token_file, wanted one",
-        ),
-    ],
-)
-def test_a_mistake_is_told_with_its_place(tmp_path: Path, text: str, words: str) -> None:
-    path = tmp_path / "bakeoff.toml"
-    path.write_text(text)
-    with pytest.raises(UsageError, match=words) as told:
-        read_bakeoff(path, {})
-    assert str(told.value).startswith(str(path))
+@pytest.mark.parametrize("mistake", WRONG.mistakes(), ids=str)
+def test_a_mistake_is_told_with_its_place(tmp_path: Path, mistake: Mistake) -> None:
+    assert WRONG.message(mistake, tmp_path) == mistake.message
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """Wrong uses of the commands: each leaves with 2, changes nothing and says why.
 
 `wrong_uses.txt` has the commands and all of what they say, for people to read.
-`python -m tests.reglue_bench.cli.test_wrong_uses` writes their messages anew: to add a wrong use,
-write its line `$ reglue …` there first.
+`python -m tests.wrong_files` writes their messages anew: to add a wrong use, write its line
+`$ reglue …` there first.
 """
 
 from __future__ import annotations
@@ -171,8 +171,8 @@ def test_a_message_names_what_is_wrong_or_what_to_give() -> None:
         assert "--" in told or "give" in told or any(word in told for word in words), said
 
 
-def rewritten() -> str:
-    """The page with what the commands say now."""
+def rewrite() -> None:
+    """Write the page with what the commands say now."""
     blocks, before = [], ""
     for there, command in wrong_uses():
         if there != before:
@@ -182,8 +182,4 @@ def rewritten() -> str:
         blocks.append(f"$ {command}\n{message(run(command, folder)[1])}")
         shutil.rmtree(folder)
         before = there
-    return "\n\n".join(blocks) + "\n"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(rewritten(), "utf-8")
+    PAGE.write_text("\n\n".join(blocks) + "\n", "utf-8")

@@ -10,6 +10,7 @@ from reglue.errors import BadArgument, TokenRefused, UnknownName, UsageError
 from reglue_competition.store import Organiser, Store
 from reglue_competition.store.access import token_id
 from reglue_competition.store.schema import TABLES
+from tests.errors import raises
 
 GIVEN = "0123456789abcdef" * 3  # as long as 192 bits are in hexadecimal
 
@@ -64,17 +65,17 @@ def test_a_token_expires(url: str) -> None:
         token = store.new_token(team, now[0] + timedelta(hours=1))
         assert store.bearer(token) == team
         now[0] += timedelta(hours=1)
-        with pytest.raises(TokenRefused, match=r"expired at 2026-05-01 13:00 UTC"):
+        with raises(TokenRefused, "2026-05-01 13:00 UTC"):
             store.bearer(token)
 
 
 def test_a_date_of_expiry_needs_an_offset(store: Store) -> None:
-    with pytest.raises(BadArgument, match="wanted a date with an offset"):
+    with raises(BadArgument, "expires_at", datetime(2026, 5, 1)):
         store.new_token(None, datetime(2026, 5, 1))
 
 
 def test_an_unknown_token_cannot_be_revoked(store: Store) -> None:
-    with pytest.raises(UnknownName, match="token with the id 'x'"):
+    with raises(UnknownName, "token", got="x"):
         store.revoke("x")
 
 
@@ -92,7 +93,7 @@ def test_a_retired_team_is_refused_and_stays_known(store: Store) -> None:
 def test_a_name_that_reads_alike_is_taken(store: Store) -> None:
     store.add_team("Team A")
     for name in ["Team a", "TEAM A", " Team A "]:
-        with pytest.raises(UsageError, match="already"):
+        with raises(UsageError, "'Team A'"):
             store.add_team(name)
 
 
@@ -104,7 +105,7 @@ def test_a_name_that_cannot_be_read_is_refused(store: Store) -> None:
 
 def test_an_unknown_team_is_named(store: Store) -> None:
     store.add_team("Team A")
-    with pytest.raises(UnknownName, match="did you mean Team A"):
+    with raises(UnknownName, "team", "Team A", got="Team B"):
         store.team("Team B")
 
 
@@ -122,9 +123,9 @@ def test_a_token_of_another_is_refused(store: Store) -> None:
     team = store.add_team_with(GIVEN, "A")
     organisers = store.new_token(None, token=secrets.token_hex(24))
     for token in (GIVEN, organisers):
-        with pytest.raises(UsageError, match="another's"):
+        with raises(UsageError, token_id(token)):
             store.add_team_with(token, "B")
-    with pytest.raises(UsageError, match="another's"):
+    with raises(UsageError, token_id(GIVEN)):
         store.new_token(None, token=GIVEN)
     assert store.teams() == [team]
 
@@ -136,20 +137,20 @@ def test_a_token_that_is_over_is_not_given_again(url: str) -> None:
         store.revoke(token_id(store.new_token(store.team("A"), token=GIVEN[::-1])))
         now[0] += timedelta(hours=1)
         for token in (GIVEN, GIVEN[::-1]):
-            with pytest.raises(UsageError, match="no longer valid"):
+            with raises(UsageError, token_id(token)):
                 store.add_team_with(token, "A")
 
 
 def test_a_team_that_is_there_gets_no_second_token_by_being_added(store: Store) -> None:
     store.add_team_with(GIVEN, "A")
-    with pytest.raises(UsageError, match="already"):
+    with raises(UsageError, "'A'"):
         store.add_team_with(GIVEN[::-1], "A")
 
 
 @pytest.mark.parametrize("token", ["", GIVEN[:47], "a" * 48, GIVEN + " ", "é" * 48, GIVEN * 6])
 def test_a_weak_token_is_refused(store: Store, token: str) -> None:
-    with pytest.raises(BadArgument, match="48 or more random ones"):
+    with raises(BadArgument, f"{len(token)} characters", 48):
         store.add_team_with(token, "A")
-    with pytest.raises(BadArgument, match="48 or more random ones"):
+    with raises(BadArgument, f"{len(token)} characters", 48):
         store.new_token(None, token=token)
     assert (store.teams(), store.tokens()) == ([], [])
