@@ -82,8 +82,8 @@ class Window:
 
 
 @functools.cache
-def _warn(words: str) -> None:
-    warnings.warn(words, NoWindow, stacklevel=2)
+def _warn(message: str) -> None:
+    warnings.warn(message, NoWindow, stacklevel=2)
 
 
 def _pygame() -> Any:

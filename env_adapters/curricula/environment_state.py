@@ -76,9 +76,9 @@ def _codec_or_none(env: Any) -> StateCodec | None:
 
 
 def _codec(env: Any) -> StateCodec:
-    found = _codec_or_none(env)
-    assert found is not None, "check can_be_saved first"
-    return found
+    codec = _codec_or_none(env)
+    assert codec is not None, "check can_be_saved first"
+    return codec
 
 
 def _without_name(env: Any) -> Any:

@@ -61,8 +61,8 @@ class Family:
     @property
     def camera(self) -> Mapping[str, Any]:
         """Attributes of Gymnasium's free camera that differ from the default."""
-        found: Mapping[str, Any] = self.env.mujoco_renderer.default_cam_config or {}
-        return found
+        camera_config: Mapping[str, Any] = self.env.mujoco_renderer.default_cam_config or {}
+        return camera_config
 
     @contextmanager
     def starting(self, goal: Array) -> Iterator[None]:

@@ -118,9 +118,9 @@ class OwnCodec:
         return {}
 
 
-def _check_shapes(inside: Arrays, here: Arrays) -> None:
+def _check_shapes(inside: Arrays, current: Arrays) -> None:
     got, wanted = (
-        {name: array.shape for name, array in arrays.items()} for arrays in (inside, here)
+        {name: array.shape for name, array in arrays.items()} for arrays in (inside, current)
     )
     if got != wanted:
         raise BadArgument(f"got a state of shapes {got}, wanted {wanted}")

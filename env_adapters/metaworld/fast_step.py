@@ -287,12 +287,12 @@ class StandIn:
 
     def get_body_com(self, name: str) -> Floats:
         """Position of a body, (3,), in MuJoCo's memory."""
-        found: Floats = self.data.body(name).xpos
-        return found
+        position: Floats = self.data.body(name).xpos
+        return position
 
     def _get_site_pos(self, name: str) -> Floats:
-        found: Floats = self.data.site(name).xpos.copy()
-        return found
+        position: Floats = self.data.site(name).xpos.copy()
+        return position
 
 
 def _between(low: float, number: float, high: float) -> float:

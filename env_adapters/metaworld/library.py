@@ -100,10 +100,10 @@ def warn_if_unverified() -> None:
 
 def digest() -> str:
     """SHA-256 of the content of all files that `sources` lists."""
-    found = hashlib.sha256()
+    content_hash = hashlib.sha256()
     for path in sources():
-        found.update(hashlib.sha256(path.read_bytes()).digest())
-    return found.hexdigest()
+        content_hash.update(hashlib.sha256(path.read_bytes()).digest())
+    return content_hash.hexdigest()
 
 
 def sources() -> Iterator[Path]:

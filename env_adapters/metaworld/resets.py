@@ -164,15 +164,15 @@ class Resets:
         attributes: dict[str, Any] = {
             name: value for name, value in vars(self._env).items() if isinstance(value, _PLAIN)
         }
-        own = [name for name, value in attributes.items() if owns_memory(value)]
-        attributes |= {name: attributes[name].copy() for name in own}
+        owners = [name for name, value in attributes.items() if owns_memory(value)]
+        attributes |= {name: attributes[name].copy() for name in owners}
         return _Start(
             observation.copy(),
             self._physics.read(),
             model.body_pos.copy(),
             model.site_pos.copy(),
             attributes,
-            tuple(own),
+            tuple(owners),
         )
 
     def _restore(self, start: _Start) -> Floats:

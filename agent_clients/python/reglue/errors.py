@@ -66,15 +66,15 @@ class ReglueError(Exception):
     @property
     def settings(self) -> set[str]:
         """The names of the settings in the message."""
-        return {found[1] for found in _SETTING.finditer(super().__str__())}
+        return {match[1] for match in _SETTING.finditer(super().__str__())}
 
     def _worded(self, word: Callable[[str], str], equals: str) -> str:
         in_files = {name for names in self.keys.values() for name in names}
 
-        def worded(found: re.Match[str]) -> str:
-            name, value = found.groups()
-            shown, sign = (name, " = ") if name in in_files else (word(name), equals)
-            return shown if value is None else f"{shown}{sign}{value}"
+        def worded(match: re.Match[str]) -> str:
+            name, value = match.groups()
+            label, sign = (name, " = ") if name in in_files else (word(name), equals)
+            return label if value is None else f"{label}{sign}{value}"
 
         return ": ".join([*self.keys, _SETTING.sub(worded, super().__str__())])
 
@@ -86,7 +86,7 @@ def brief(value: object) -> str:
     return short.repr(value)
 
 
-def in_words(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """`KeyError: 'coffee'`, with the error's notes."""
     return "; ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
 

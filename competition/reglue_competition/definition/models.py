@@ -192,7 +192,7 @@ class Definition(_Table):
 
     def quotas_of(self, phase: PhaseDefinition) -> Quotas:
         """What a team may enter in a phase."""
-        found = phase.quotas or self.quotas
-        if phase.kind == "private" and found.in_all is None:
-            return found.model_copy(update={"in_all": 1})
-        return found
+        quotas = phase.quotas or self.quotas
+        if phase.kind == "private" and quotas.in_all is None:
+            return quotas.model_copy(update={"in_all": 1})
+        return quotas

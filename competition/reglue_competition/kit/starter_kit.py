@@ -126,8 +126,8 @@ def _is_public(benchmark: PlannedBenchmark) -> bool:
     if is_custom(benchmark.entry.benchmark):
         return False
     name = BenchmarkName.parse(benchmark.entry.benchmark)
-    is_own = name.is_metaworld or name.environment.partition(":")[0] in FAMILIES.own
-    return is_own and not list(foreign_suite(benchmark.plan.to_json()))
+    is_built_in = name.is_metaworld or name.environment.partition(":")[0] in FAMILIES.own
+    return is_built_in and not list(foreign_suite(benchmark.plan.to_json()))
 
 
 def _flags(options: Mapping[str, Any]) -> Iterator[str]:

@@ -97,11 +97,11 @@ class Readers:
         )
 
 
-def _token(given: str) -> str:
+def _token(text: str) -> str:
     """The token itself, or the token in a join string, which is what teams receive."""
-    if not given.startswith(f"{SCHEME}://"):
-        return given
+    if not text.startswith(f"{SCHEME}://"):
+        return text
     try:
-        return parse_qs(urlsplit(given).query).get("token", [""])[0]
+        return parse_qs(urlsplit(text).query).get("token", [""])[0]
     except ValueError:  # such as half an address of IPv6
         return ""

@@ -135,8 +135,8 @@ class Site:
             if phase.state == "planned" or self._ranked.get(phase.name) == scored:
                 continue
             if (comparisons := self._comparisons.get(phase.name)) is None:
-                kept = self.folder / COMPARISONS / f"{phase.name}.jsonl"
-                comparisons = self._comparisons[phase.name] = Comparisons(kept)
+                file = self.folder / COMPARISONS / f"{phase.name}.jsonl"
+                comparisons = self._comparisons[phase.name] = Comparisons(file)
             definition = self.snapshot.definition
             runs = self.folder / "runs"
             board = leaderboard(definition, phase, self.store, runs, comparisons=comparisons)
@@ -153,11 +153,11 @@ class Site:
         if submission.ended_at is None:
             return self.store.runs(submission.id)
         key = (submission.id, submission.ended_at)
-        if (found := self._runs.get(key)) is None:
-            found = self._runs[key] = self.store.runs(submission.id)
+        if (runs := self._runs.get(key)) is None:
+            runs = self._runs[key] = self.store.runs(submission.id)
             while len(self._runs) > _RUNS_KEPT:
                 self._runs.pop(next(iter(self._runs)), None)
-        return found
+        return runs
 
     def _look(self) -> None:
         now, seen = datetime.now(UTC), self.snapshot

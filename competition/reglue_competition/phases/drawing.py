@@ -114,9 +114,9 @@ def run_s(plan: Plan, play: PlayLimits, *, horizon: int) -> float:
     """
     if play.run_s is not None:
         return play.run_s
-    procedure, own = procedure_of(plan), plan.parameters
-    limit = int(own.get("episode_limit") or 0)
-    ends = (horizon, limit if limit < EPISODE_LIMIT else 0, int(own.get("steps") or 0))
+    procedure, parameters = procedure_of(plan), plan.parameters
+    limit = int(parameters.get("episode_limit") or 0)
+    ends = (horizon, limit if limit < EPISODE_LIMIT else 0, int(parameters.get("steps") or 0))
     longest = min((n for n in ends if n), default=0)
     steps = _most_steps(plan, procedure, longest)
     if not steps:
@@ -124,7 +124,9 @@ def run_s(plan: Plan, play: PlayLimits, *, horizon: int) -> float:
             "its episodes have no known limit: give options.episode_limit, or play.run_s"
         )
     turns = math.ceil(steps / plan.slots / procedure.agents) + longest
-    adapted = int(own.get("adaptation_steps") or 0) + 1 if "adaptation_steps" in own else 0
+    adapted = (
+        int(parameters.get("adaptation_steps") or 0) + 1 if "adaptation_steps" in parameters else 0
+    )
     calls = 2 + 2 * adapted * procedure.units
     return math.ceil(calls * play.first_step_s + play.bank_s + turns * _SHARE * play.step_s)
 
@@ -181,7 +183,7 @@ def _settings(
     definition: Definition, entry: BenchmarkEntry, secret: str | None, folder: Path
 ) -> Settings:
     play, sees = definition.play, definition.agents_see
-    asked = read_settings(
+    settings = read_settings(
         **entry.options,
         benchmark=entry.benchmark,
         directory=str(folder.absolute()),
@@ -198,15 +200,15 @@ def _settings(
         late="fault" if play.late == "fault" else "default-action",
         turn_every=play.turn_grid_s or 0.0,
     )
-    name = BenchmarkName.parse(asked.benchmark)
-    told: dict[str, bool] = {}
+    name = BenchmarkName.parse(settings.benchmark)
+    visibility: dict[str, bool] = {}
     if sees.tasks and name.is_metaworld:
-        told["reveal_tasks"] = True
-    if not sees.rewards and PROCEDURES[_procedure(name, asked)].hides_rewards:
-        told["hide_rewards"] = True
+        visibility["reveal_tasks"] = True
+    if not sees.rewards and PROCEDURES[_procedure(name, settings)].hides_rewards:
+        visibility["hide_rewards"] = True
     if not sees.success_ends:
-        told["hide_success_ends"] = True
-    return asked.model_copy(update=told)
+        visibility["hide_success_ends"] = True
+    return settings.model_copy(update=visibility)
 
 
 def _procedure(name: BenchmarkName, settings: Settings) -> str:
@@ -217,11 +219,11 @@ def _procedure(name: BenchmarkName, settings: Settings) -> str:
 
 def _modules_files(plan: Plan) -> Iterator[Path]:
     for name in foreign_suite(plan.to_json()):
-        found = _MODULE.fullmatch(name)
+        match = _MODULE.fullmatch(name)
         spec = None
-        if found:
+        if match:
             with suppress(ValueError):  # the program itself
-                spec = find_spec(found[1])
+                spec = find_spec(match[1])
         if spec is None:
             continue
         for folder in spec.submodule_search_locations or ():

@@ -89,18 +89,18 @@ def choose_submissions(
     choose: Literal["best", "last"],
 ) -> list[ScoredSubmission]:
     """One entry of each team: its best, the earliest of equals, or its last."""
-    found: dict[str, ScoredSubmission] = {}
+    best: dict[str, ScoredSubmission] = {}
     tries = Counter[str]()
     for entry in sorted(entries, key=lambda each: each.order):
         if not entry.is_ranked:
             continue
         tries[entry.team] += 1
-        rival = found.get(entry.team)
+        rival = best.get(entry.team)
         if rival is None or choose == "last" or _above(entry, rival, benchmarks):
-            found[entry.team] = entry
+            best[entry.team] = entry
     if choose == "last":
-        return list(found.values())
-    return [replace(entry, tries=tries[team]) for team, entry in found.items()]
+        return list(best.values())
+    return [replace(entry, tries=tries[team]) for team, entry in best.items()]
 
 
 def _above(

@@ -129,7 +129,7 @@ class Queue:
                 self._guarded(self._follow_or_break, playing)
             if starts:
                 self._guarded(self._calendar.keep, self._clock())
-            self._guarded(self._tell_untold)
+            self._guarded(self._send_pending)
             self._guarded(self._look_at_the_store, starts)
         except StoreFailed as error:  # the rest would wait for it in vain, one after another
             self._metrics.store_failures.inc()
@@ -170,7 +170,7 @@ class Queue:
             elif submission.id not in self._playing and starts:
                 if self._entries.has_left(submission.id):
                     self._give_up(submission)
-                elif self._entries.is_here(submission.id):
+                elif self._entries.is_connected(submission.id):
                     if submission.status == "waiting":
                         if self._calendar.has_begun(submission, now):
                             waiting.append(submission)
@@ -196,10 +196,10 @@ class Queue:
             if (each.team, each.name) not in goes_on
         }
 
-    def _tell_untold(self) -> None:
+    def _send_pending(self) -> None:
         """Tell those that have come back."""
         for submission in [*self._untold.values()]:
-            if self._entries.is_here(submission.id):
+            if self._entries.is_connected(submission.id):
                 farewell = _FAREWELLS[submission.status].format(submission.detail)
                 has_failed = submission.status == "failed"
                 self._gateway.end(submission.id, farewell, has_failed=has_failed)
@@ -388,6 +388,6 @@ class Queue:
         self._log(submission, f"is {status}{': ' if detail else ''}{detail}")
         return _FAREWELLS.get(status, "").format(detail)
 
-    def _log(self, submission: Submission, words: str, level: int = logging.INFO) -> None:
+    def _log(self, submission: Submission, message: str, level: int = logging.INFO) -> None:
         about = {"team": submission.team, "submission": submission.id}
-        log.log(level, "submission %r %s", submission.name, words, extra=about)
+        log.log(level, "submission %r %s", submission.name, message, extra=about)

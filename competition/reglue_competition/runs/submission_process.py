@@ -296,8 +296,8 @@ def _begun_or_continued(folder: Path, request: Request) -> Ledger:
 
 def _fault_of(ledger: Ledger) -> Ending | None:
     """The agent's fault that ended this run for good."""
-    kept = ledger.about.get(ENDED_EARLY)
-    ending = Ending.model_validate_json(kept) if kept else None
+    ended_early = ledger.about.get(ENDED_EARLY)
+    ending = Ending.model_validate_json(ended_early) if ended_early else None
     return ending if ending is not None and owner_of(ending.status) == AGENT else None
 
 
@@ -311,8 +311,8 @@ def _failed_environment(result: Result) -> bool:
 
 
 def _environment_faults(result: Result) -> str:
-    found = [each for each in result.faults if each.status == EnvironmentFault.status]
-    return "; ".join(f"{each.count} episodes: {each.detail}" for each in found)
+    faults = [each for each in result.faults if each.status == EnvironmentFault.status]
+    return "; ".join(f"{each.count} episodes: {each.detail}" for each in faults)
 
 
 class _Progress(NullObserver):

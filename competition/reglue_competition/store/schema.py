@@ -24,8 +24,8 @@ class Utc(sa.TypeDecorator[datetime]):
         """Out of it."""
         if value is None:
             return None
-        found: datetime = value.replace(tzinfo=value.tzinfo or UTC)
-        return found.astimezone(UTC)
+        date: datetime = value.replace(tzinfo=value.tzinfo or UTC)
+        return date.astimezone(UTC)
 
 
 def _one_of(column: str, values: tuple[str, ...]) -> sa.CheckConstraint:

@@ -76,8 +76,8 @@ class _ForTeams(LedgerReader):
         """The run's settings, and how it ended early."""
         kinds = (MACHINE, ENVIRONMENTS, EVENT)
         about = {name: text for name, text in super().about.items() if not name.startswith(kinds)}
-        if kept := about.get(ENDED_EARLY):
-            ending = Ending.model_validate_json(kept)
+        if ended_early := about.get(ENDED_EARLY):
+            ending = Ending.model_validate_json(ended_early)
             if not is_agents_fault(ending.status):
                 ending = ending.model_copy(update={"what": ""})
             about[ENDED_EARLY] = ending.model_dump_json()

@@ -174,7 +174,7 @@ def test_a_full_disk_breaks_a_submission_and_its_replay_finishes_it(
         assert server.store.runs() == []
         server.store.ask_replay(submission.id)
         with joined(where, Seeded()):  # before the queue has seen the last process end
-            until(lambda: server.entries.is_here(submission.id), "it waits")
+            until(lambda: server.entries.is_connected(submission.id), "it waits")
             server.runs_until_status("finished", "ours")
         check_rows(server, tmp_path, "ours")
 

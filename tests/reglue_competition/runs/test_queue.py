@@ -140,7 +140,7 @@ def test_an_agent_that_leaves_before_its_turn_has_withdrawn(tmp_path: Path) -> N
         with joined_process(where, "Seeded") as agent:
             until(lambda: server.store.submissions() != [], "it is entered")
             submission = server.submission("ours")
-            until(lambda: server.entries.is_here(submission.id), "it waits")
+            until(lambda: server.entries.is_connected(submission.id), "it waits")
             agent.send_signal(signal.SIGINT)
             until(lambda: server.entries.has_left(submission.id), "it has left")
         server.runs_until_status("withdrawn", "ours")
@@ -274,7 +274,7 @@ def test_an_agent_that_was_away_when_its_submission_broke_is_told(
         with joined_process(ours, "Seeded") as agent:
             until(lambda: server.store.submissions() != [], "it is entered")
             submission = server.submission("ours")
-            until(lambda: server.entries.is_here(submission.id), "it waits")
+            until(lambda: server.entries.is_connected(submission.id), "it waits")
             there = server.folder(submission)
             there.parent.mkdir()
             there.write_text("no folder")

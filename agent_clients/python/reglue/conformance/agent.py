@@ -112,8 +112,8 @@ class ConformanceAgent(Agent):
     ) -> npt.NDArray[np.uint32]:
         """Let each slot take in its row; returns their memories."""
         head = np.tile(np.array([kind, self.phase], np.uint8), (len(slots), 1))
-        shown = tensor_bytes(self.spec.observations, observations, len(slots))
-        self._memory[slots] = fold(self._memory[slots], head, *marks, *shown)
+        content = tensor_bytes(self.spec.observations, observations, len(slots))
+        self._memory[slots] = fold(self._memory[slots], head, *marks, *content)
         return self._memory[slots]
 
     def _take_byte(self, byte: int) -> None:

@@ -76,19 +76,19 @@ class ConformanceEnvironment(Environment):
         for slot in slots.tolist():
             episode = self._on(slot, "env_step")
             self._episodes[slot] = replace(episode, steps=episode.steps + 1)
-        shown = self._move(slots.tolist(), tensor_bytes(self.spec.actions, actions, len(slots)))
+        values = self._move(slots.tolist(), tensor_bytes(self.spec.actions, actions, len(slots)))
         episodes = [self._episodes[slot] for slot in slots.tolist()]
         is_last = np.array([each.steps == each.length for each in episodes])
         times_out = np.array([each.times_out for each in episodes])
-        is_solved = shown["/success"] & np.array([each.is_judged for each in episodes])
+        is_solved = values["/success"] & np.array([each.is_judged for each in episodes])
         for slot in slots[is_last | is_solved].tolist():
             del self._episodes[slot]
         return Earned(
-            shown["/reward"],
-            shown,
+            values["/reward"],
+            values,
             terminated=is_last & ~times_out | is_solved,
             truncated=is_last & times_out,
-            success=shown["/success"],
+            success=values["/success"],
         )
 
     def env_get_state(self, slot: int) -> bytes:

@@ -185,7 +185,7 @@ class DomainCheck:
             failed: Slots whose rows are not checked.
             rows: Which rows they are, where the arrays have others, too.
         """
-        found: dict[int, str] = {}
+        by_slot: dict[int, str] = {}
         self.outside_last = 0
         for tensor, (low, high) in self._limits:
             seen = observations[tensor.name]
@@ -196,8 +196,8 @@ class DomainCheck:
             # fmin and fmax replace NaN by the bound, so `inside` then differs from `seen`.
             inside = np.fmin(np.fmax(seen, low), high)
             if inside.tobytes() != seen.tobytes():
-                self._look(tensor, seen, slots, failed, found)
-        return found
+                self._look(tensor, seen, slots, failed, by_slot)
+        return by_slot
 
     def _look(
         self,
@@ -205,7 +205,7 @@ class DomainCheck:
         rows: Array,
         slots: Sequence[int],
         failed: Container[int],
-        found: dict[int, str],
+        by_slot: dict[int, str],
     ) -> None:
         assert tensor.limits is not None, "nothing is outside"
         within = (rows >= tensor.limits[0]) & (rows <= tensor.limits[1])
@@ -213,7 +213,7 @@ class DomainCheck:
             if (slot := slots[row]) in failed:
                 continue
             if not isinstance(tensor.domain, Box):
-                found.setdefault(slot, _outside(tensor, rows[row], within[row]))
+                by_slot.setdefault(slot, _outside(tensor, rows[row], within[row]))
                 continue
             self.outside_last += 1
             self.outside[tensor.name] += 1

@@ -88,7 +88,7 @@ class Routines:
     def __init__(self, *, slots: int, seed: int, task: str = "", variant: int = 0) -> None:
         self._slots = _slot_count(slots)
         self._seed = _seed(seed)
-        self._task = given_text("task", task)
+        self._task = text_argument("task", task)
         self._variant = _variant(variant)
 
     def init(
@@ -104,7 +104,7 @@ class Routines:
         The arguments replace the program's own until the next init(). A `task` without a
         `variant` is played at variant 0.
         """
-        goal = given_goal(task, variant)
+        goal = goal_argument(task, variant)
         call = RLInit(
             self._slots if slots is None else _slot_count(slots),
             self._seed if seed is None else _seed(seed),
@@ -129,14 +129,14 @@ class Routines:
         task, or that variant of each slot's own task. No episode may be in play there. The agent
         does not see goals, and keeps what it has learned; a freeze() stays in effect.
         """
-        return self._ask(RLStart(given_slots(slots), given_goal(task, variant)), Started)
+        return self._ask(RLStart(slots_argument(slots), goal_argument(task, variant)), Started)
 
     def step(self, slots: Sequence[int] = ()) -> Stepped:
         """RL_step in `slots`, or in all slots with an episode in play.
 
         Plays the agent's pending action, also in an episode that env_start() has begun since.
         """
-        return self._ask(RLStep(given_slots(slots)), Stepped)
+        return self._ask(RLStep(slots_argument(slots)), Stepped)
 
     def episode(
         self,
@@ -151,8 +151,8 @@ class Routines:
         The start counts as the first of `max_steps`; 0 means no limit. An episode that the limit
         cuts off gets no agent_end and is not counted. `task` and `variant` are as of start().
         """
-        most = given_number("max_steps", max_steps, most=MOST_UINT64)
-        call = RLEpisode(most, given_slots(slots), given_goal(task, variant))
+        most = number_argument("max_steps", max_steps, most=MOST_UINT64)
+        call = RLEpisode(most, slots_argument(slots), goal_argument(task, variant))
         played = self._ask(call, EpisodePlayed)
         return bool((played.terminated | played.truncated).all())
 
@@ -161,11 +161,11 @@ class Routines:
         last one the first. Where nothing has been played since init(), the next one is that of
         init(). No episode may be in play.
         """
-        self._ask(RLIterateGoal(given_slots(slots)), RoutineDone)
+        self._ask(RLIterateGoal(slots_argument(slots)), RoutineDone)
 
     def episode_trajectory(self, steps: int, slot: int = 0) -> Trajectory:
         """RL_episode of RL-Glue 1.0: at most `steps` steps of the environment, and all of them."""
-        most = given_number("steps", steps, most=MOST_UINT64)
+        most = number_argument("steps", steps, most=MOST_UINT64)
         started = self.start([slot])
         observations, actions = [started.observations], [started.actions]
         rewards: list[float] = []
@@ -232,21 +232,21 @@ class Routines:
 
     def get_state(self, slot: int = 0) -> str:
         """RL_get_state: a key for the environment's state, in mid-episode."""
-        return self._ask(GetState(given_slot(slot)), SnapshotKey).key
+        return self._ask(GetState(slot_argument(slot)), SnapshotKey).key
 
     def set_state(self, key: str, slot: int = 0) -> None:
         """RL_set_state: the environment continues from there, to the bit. The agent's next action
         and the counts do not change.
         """
-        self._ask(RLSetState(given_slot(slot), given_text("key", key)), RoutineDone)
+        self._ask(RLSetState(slot_argument(slot), text_argument("key", key)), RoutineDone)
 
     def get_random_seed(self, slot: int = 0) -> str:
         """RL_get_random_seed: a key for the state of the environment's generators."""
-        return self._ask(GetRandomSeed(given_slot(slot)), SnapshotKey).key
+        return self._ask(GetRandomSeed(slot_argument(slot)), SnapshotKey).key
 
     def set_random_seed(self, key: str, slot: int = 0) -> None:
         """RL_set_random_seed: set the state of the environment's generators."""
-        self._ask(RLSetRandomSeed(given_slot(slot), given_text("key", key)), RoutineDone)
+        self._ask(RLSetRandomSeed(slot_argument(slot), text_argument("key", key)), RoutineDone)
 
     def agent_message(self, text: str | None) -> str:
         """RL_agent_message; legal at any time. None is an empty message, as in RL-Glue."""
@@ -266,21 +266,25 @@ class Routines:
         the new one. Call agent_end() and agent_start() for the agent. `task` and `variant` are as
         of start().
         """
-        return self._ask(RLEnvStart(given_slots(slots), given_goal(task, variant)), Started)
+        return self._ask(RLEnvStart(slots_argument(slots), goal_argument(task, variant)), Started)
 
     def env_step(self, actions: Rows, slots: Sequence[int] = (0,)) -> Stepped:
         """RL_env_step: env_step alone, with these actions; no next ones."""
-        return self._ask(RLEnvStep(given_slots(slots), given_rows(actions)), Stepped)
+        return self._ask(RLEnvStep(slots_argument(slots), rows_argument(actions)), Stepped)
 
     def agent_start(self, observations: Rows, slots: Sequence[int] = (0,)) -> Arrays:
         """RL_agent_start: agent_start alone; the actions are what step() plays next."""
-        return self._ask(RLAgentStart(given_slots(slots), given_rows(observations)), Acted).actions
+        return self._ask(
+            RLAgentStart(slots_argument(slots), rows_argument(observations)), Acted
+        ).actions
 
     def agent_step(
         self, rewards: npt.ArrayLike, observations: Rows, slots: Sequence[int] = (0,)
     ) -> Arrays:
         """RL_agent_step: agent_step alone; the actions are what step() plays next."""
-        call = RLAgentStep(given_slots(slots), given_rewards(rewards), given_rows(observations))
+        call = RLAgentStep(
+            slots_argument(slots), rewards_argument(rewards), rows_argument(observations)
+        )
         return self._ask(call, Acted).actions
 
     def agent_end(
@@ -293,7 +297,10 @@ class Routines:
     ) -> None:
         """RL_agent_end: agent_end alone, with the last observations."""
         call = RLAgentEnd(
-            given_slots(slots), given_rewards(rewards), given_rows(observations), bool(truncated)
+            slots_argument(slots),
+            rewards_argument(rewards),
+            rows_argument(observations),
+            bool(truncated),
         )
         self._ask(call, RoutineDone)
 
@@ -302,7 +309,7 @@ class Routines:
         raise NotImplementedError
 
     def _counts(self, slot: int) -> Counts:
-        return self._ask(RLCounts(given_slot(slot)), Counts)
+        return self._ask(RLCounts(slot_argument(slot)), Counts)
 
     def _ask(self, call: ExperimentCall, kind: type[_Kind]) -> _Kind:
         answer = self._call(call)
@@ -315,15 +322,15 @@ def _joined(parts: Sequence[Arrays]) -> dict[str, npt.NDArray[Any]]:
 
 
 def _slot_count(slots: object) -> int:
-    return given_number("slots", slots, least=1, most=MOST_UINT32)
+    return number_argument("slots", slots, least=1, most=MOST_UINT32)
 
 
 def _variant(variant: object) -> int:
-    return given_number("variant", variant, most=MOST_UINT32)
+    return number_argument("variant", variant, most=MOST_UINT32)
 
 
 def _seed(seed: object) -> int:
-    return given_number("seed", seed, most=MOST_SEED)
+    return number_argument("seed", seed, most=MOST_SEED)
 
 
 # A routine's arguments, checked before any call is sent. All raise OutOfDomain
@@ -334,7 +341,7 @@ MOST_UINT64 = 2**64 - 1
 MOST_SEED = 2**63 - 1
 
 
-def given_number(what: str, value: object, *, most: int, least: int = 0) -> int:
+def number_argument(what: str, value: object, *, most: int, least: int = 0) -> int:
     """An integer from `least` to `most`."""
     try:
         number = int(operator.index(cast("SupportsIndex", value)))
@@ -346,31 +353,31 @@ def given_number(what: str, value: object, *, most: int, least: int = 0) -> int:
     return number
 
 
-def given_slot(slot: object) -> int:
+def slot_argument(slot: object) -> int:
     """The number of a slot; the glue checks that the slot exists."""
-    return given_number("slot", slot, most=MOST_UINT32)
+    return number_argument("slot", slot, most=MOST_UINT32)
 
 
-def given_slots(slots: object) -> tuple[int, ...]:
+def slots_argument(slots: object) -> tuple[int, ...]:
     """The numbers of slots."""
     if type(slots) is tuple and not slots:  # as most programs have it
         return ()
     if not isinstance(slots, Iterable):
         raise OutOfDomain(got=f"slots {slots!r}", wanted="a list of slots, such as [0]")
-    return tuple(map(given_slot, slots))
+    return tuple(map(slot_argument, slots))
 
 
-def given_goal(task: object, variant: object) -> Goal | None:
+def goal_argument(task: object, variant: object) -> Goal | None:
     """What a start plays from now on; None: what it played before. The glue looks for it."""
     if task is None and variant is None:
         return None
     return Goal(
-        "" if task is None else given_text("task", task),
+        "" if task is None else text_argument("task", task),
         0 if variant is None else _variant(variant),
     )
 
 
-def given_text(what: str, text: object) -> str:
+def text_argument(what: str, text: object) -> str:
     """A string that UTF-8 can encode: one without lone surrogates."""
     if not isinstance(text, str):
         raise OutOfDomain(got=f"{what} {text!r}", wanted="a string")
@@ -382,17 +389,17 @@ def given_text(what: str, text: object) -> str:
 
 
 def _message(text: object) -> str:
-    return "" if text is None else given_text("message", text)
+    return "" if text is None else text_argument("message", text)
 
 
-def given_rows(rows: object) -> dict[str, npt.NDArray[Any]]:
+def rows_argument(rows: object) -> dict[str, npt.NDArray[Any]]:
     """Named arrays of numbers; the glue checks their shapes."""
     if not isinstance(rows, Mapping) or not all(isinstance(name, str) for name in rows):
         raise OutOfDomain(got=repr(rows), wanted="a dict of named arrays, one row for each slot")
     return {name: _array(repr(name), values) for name, values in rows.items()}
 
 
-def given_rewards(rewards: object) -> npt.NDArray[np.float64]:
+def rewards_argument(rewards: object) -> npt.NDArray[np.float64]:
     """One number for each slot, (rows,)."""
     return _array("rewards", rewards).astype(np.float64).reshape(-1)
 

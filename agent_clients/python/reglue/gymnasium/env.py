@@ -168,5 +168,5 @@ def _batch_of_one(action: Any) -> Any:
 
 def _info(result: TurnResult) -> dict[str, bool]:
     """The flags that are set."""
-    words = ("clipped", "defaulted", "void", "cut_off")
-    return {word: True for word in words if getattr(result, word) is not None}
+    keys = ("clipped", "defaulted", "void", "cut_off")
+    return {word: True for word in keys if getattr(result, word) is not None}

@@ -29,7 +29,7 @@ from reglue.spec import Array, TaskSpec
 from reglue.v1 import environment_pb2 as pb
 from reglue.wire.fields import Codec, FieldTable
 from reglue.wire.layout import FLAGS, Repeats
-from reglue.wire.session import SESSION_CODECS, told
+from reglue.wire.session import SESSION_CODECS, received_text
 from reglue.wire.specs import decode_spec, encode_spec
 from reglue.wire.tensors import (
     REWARDS,
@@ -70,9 +70,9 @@ def decode_environment_call(message: pb.EnvironmentCall, spec: TaskSpec | None) 
 
 def decode_repeated_play(message: bytes, at: int, spec: TaskSpec, repeats: Repeats) -> Play | None:
     """The Play of a message like those in `repeats`, whose number ends at `at`; None of another."""
-    if (found := repeats.read(message, at)) is None:
+    if (parts := repeats.read(message, at)) is None:
         return None
-    slots, arrays = found
+    slots, arrays = parts
     actions = {}
     for tensor, rows in zip(spec.actions, arrays, strict=True):
         actions[tensor.name] = rows
@@ -274,14 +274,14 @@ def decode_played(message: pb.Played, play: Play, spec: TaskSpec) -> Played:
     )
 
 
-def _faults(found: Sequence[pb.SlotFault], play: Play) -> dict[int, str]:
+def _faults(faults_sent: Sequence[pb.SlotFault], play: Play) -> dict[int, str]:
     """What went wrong, by slot."""
-    asked = {*play.slots.tolist(), *play.starts}
-    if len(found) > len(asked):
-        got = f"{len(found)} faults"
-        raise BadReply("WRONG_SIZE", got=got, wanted=f"at most {len(asked)}, one a slot")
-    faults = {fault.slot: told(fault.what) for fault in found}
-    if not asked.issuperset(faults):
+    expected = {*play.slots.tolist(), *play.starts}
+    if len(faults_sent) > len(expected):
+        got = f"{len(faults_sent)} faults"
+        raise BadReply("WRONG_SIZE", got=got, wanted=f"at most {len(expected)}, one a slot")
+    faults = {fault.slot: received_text(fault.what) for fault in faults_sent}
+    if not expected.issuperset(faults):
         raise BadReply(
             "OUT_OF_DOMAIN", got=f"faults of slots {brief([*faults])}", wanted="slots asked"
         )

@@ -118,8 +118,8 @@ def _starts_of(message: type, kind: type) -> Codec:
 
     def decode(read: Any) -> Any:
         goal = Goal(read.goal.task, read.goal.variant) if read.HasField("goal") else None
-        found = {name: getattr(read, name) for name in names}
-        return kind(**(found | {"slots": tuple(read.slots)}), goal=goal)
+        fields = {name: getattr(read, name) for name in names}
+        return kind(**(fields | {"slots": tuple(read.slots)}), goal=goal)
 
     return Codec(encode, decode)
 
@@ -277,20 +277,20 @@ def _encode_rows(message: Any, value: Any, spec: TaskSpec | None) -> None:
 def _decode_rows(part: Any, kind: type, spec: TaskSpec, *, acts: bool = True) -> Any:
     """A value of that kind. Raises BadReply. Unless it `acts`, it has no actions."""
     slots = _slots(part, spec)
-    rows, found = len(slots), list[Any]()  # in the order of the value's fields
+    rows, values = len(slots), list[Any]()  # in the order of the value's fields
     for field in _ROWS[kind][1]:
         match field:
             case "rewards":
-                found.append(decode_array(REWARDS, part.rewards, rows))
+                values.append(decode_array(REWARDS, part.rewards, rows))
             case "observations":
-                found.append(decode_arrays(spec.observations, part.observations, rows))
+                values.append(decode_arrays(spec.observations, part.observations, rows))
             case "actions":
-                found.append(decode_arrays(spec.actions, part.actions, rows) if acts else {})
+                values.append(decode_arrays(spec.actions, part.actions, rows) if acts else {})
             case "flags":
-                found += _read_flags(part.flags, rows)
+                values += _read_flags(part.flags, rows)
             case "truncated":
-                found.append(part.truncated)
-    return kind(slots, *found)
+                values.append(part.truncated)
+    return kind(slots, *values)
 
 
 def encode_failure(seq: int, error: ReglueError) -> pb.ExperimentReply:
@@ -325,9 +325,9 @@ def decode_repeated_step(
     """The answer to RLStep in a message like those in `repeats`, whose number ends at `at`; None
     of another.
     """
-    if (found := repeats.read(message, at)) is None:
+    if (parts := repeats.read(message, at)) is None:
         return None
-    slots, arrays = found
+    slots, arrays = parts
     rows = iter(arrays)
     rewards = next(rows)
     observations = {}
