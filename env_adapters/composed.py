@@ -74,7 +74,7 @@ class Composed:
 
     @property
     def variants(self) -> Mapping[str, int]:
-        """How many of each task's variants are played."""
+        """The number of each task's variants that are played."""
         return {name: len(numbers) for name, (_, _, numbers) in self._sources.items()}
 
     @property

@@ -1,4 +1,4 @@
-"""From an environment's name to its suite: families of environments, our own and others'.
+"""Makes suites from environments' names: families of environments, ours and others'.
 
 A name is `PREFIX:REST` or `PREFIX` of a family, the file of a schedule, or a factory as
 `module:factory` or `file.py:factory`.

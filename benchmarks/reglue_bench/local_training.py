@@ -125,7 +125,7 @@ class LocalTraining:
         self._has_succeeded = False  # the episode that ended last
 
     def choose(self, seed: int | None) -> None:
-        """Before the first episode: play those of training seed `seed`.
+        """Choose the training seed, before the first episode.
 
         Each slot leaves out the first `seed` modulo T of them, where T is the number of tasks: so
         copies with seeds in a row share the tasks, where agents are shown them. None leaves the

@@ -135,7 +135,7 @@ class SandboxSettings(SettingsGroup):
 
 
 class ExecutionSettings(TimeSettings):
-    """How a run is carried out: not in the plan, as rows do not depend on it."""
+    """Settings of a run's execution. They are not in the plan, as they change no row."""
 
     workers: Annotated[
         Annotated[int, Field(ge=0)] | None,

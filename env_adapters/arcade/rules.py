@@ -283,6 +283,6 @@ def _bounce_off_edges(ball: Body, edges: Rect) -> None:
 
 
 def _ahead(ball: Body, aside: int, along: int) -> Rect:
-    """Where the ball will be after a part of a tick, moving in x if `aside`, in y if `along`."""
+    """The ball's place after a part of a tick, moved in x if `aside`, in y if `along`."""
     x, y = ball.x + aside * ball.vx, ball.y + along * ball.vy
     return x, y, x + ball.w, y + ball.h

@@ -55,7 +55,7 @@ def identity(env: Any) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _WorldCodec:
-    """For a SuiteEnv, whose world saves its own state."""
+    """The codec of a SuiteEnv, whose world saves its own state."""
 
     def read(self, env: Any) -> Arrays:
         return {"state": np.frombuffer(env.world.get_state(), np.uint8)}

@@ -40,14 +40,14 @@ _KEYS = ("pool", "repeat", "interpolate")
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """One of these, drawn for each episode."""
+    """Several environments, of which one is drawn for each episode."""
 
     members: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Interpolation:
-    """From one config to another."""
+    """A change from one config to another."""
 
     one: Any
     other: Any

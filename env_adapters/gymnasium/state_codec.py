@@ -24,7 +24,7 @@ from reglue.spec import Array, Arrays
 
 
 class StateCodec(Protocol):
-    """How to save and restore an unwrapped environment in mid-episode."""
+    """Saves and restores an unwrapped environment in mid-episode."""
 
     def read(self, env: Any) -> Arrays:
         """Copies of all that the rest of the episode depends on, by name."""

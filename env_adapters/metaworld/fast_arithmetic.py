@@ -39,7 +39,7 @@ class BlasLengths:
 
 
 class PlainLengths:
-    """The same bits on machines whose BLAS does not fuse multiplication and addition."""
+    """Computes the same bits where BLAS does not fuse multiplication and addition."""
 
     @staticmethod
     def of(vector: Floats) -> float:

@@ -322,7 +322,7 @@ def rebuilt(task_class: type, mixin: type, slots: tuple[str, ...]) -> type:
 
 
 def _rebuild(member: Any, scope: dict[str, Any]) -> Any:
-    """The same code with `scope` as its globals; None if it is no function."""
+    """The same function with `scope` as its globals; None if it is no function."""
     if isinstance(member, staticmethod):
         return staticmethod(_with_globals(member.__func__, scope))
     if isinstance(member, FunctionType):

@@ -385,7 +385,7 @@ class BadAgentReply(BadReply, AgentFault):
 
     @classmethod
     def of(cls, bad: BadReply) -> BadAgentReply:
-        """The same, which came from an agent."""
+        """The same error, as one that came from an agent."""
         return cls(bad.code, got=bad.got, wanted=bad.wanted)
 
 

@@ -26,7 +26,7 @@ class Text:
 
     @property
     def most_bytes(self) -> int:
-        """Of a text, in UTF-8."""
+        """The largest size of a text, in UTF-8."""
         return self.max_length * max(len(each.encode()) for each in self.charset)
 
     def sample(self, rng: np.random.Generator) -> str:

@@ -229,7 +229,7 @@ class Bakeoff:
                 return conclude(folder, ledger, Ending(status=fault.status, what=str(fault)))
 
     def _environment_host(self, settings: Settings) -> RunServer:
-        """Where the environment connects that all runs share, one after another."""
+        """The host to which the environment that all runs share connects."""
         lobby = self._server.private_lobby(
             "environment",
             token=settings.environment_token,
@@ -290,7 +290,7 @@ def _wait(runs: Sequence[Future[Result | None]]) -> None:
 
 
 def _sharing(entrant: Entrant, runs: int) -> Entrant:
-    """With its part of the cores, where several runs share them. Raises UsageError."""
+    """The entrant with its share of the cores, if runs share them. Raises UsageError."""
     if runs == 1:
         return entrant
     workers, processes = entrant.settings.workers, entrant.settings.processes

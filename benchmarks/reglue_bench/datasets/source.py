@@ -32,12 +32,12 @@ class Episode(ABC):
     @property
     @abstractmethod
     def steps(self) -> int:
-        """How many actions it has."""
+        """The number of actions."""
 
     @property
     @abstractmethod
     def rewards(self) -> npt.NDArray[np.float64]:
-        """Of every step, shape (steps,)."""
+        """The reward of every step, shape (steps,)."""
 
     @property
     @abstractmethod
@@ -71,7 +71,7 @@ class Source(ABC):
     @property
     @abstractmethod
     def metadata(self) -> Mapping[str, Any]:
-        """As in Minari's metadata.json, without counts."""
+        """The content of Minari's metadata.json, without counts."""
 
     @property
     @abstractmethod
@@ -85,7 +85,7 @@ class Source(ABC):
     @property
     @abstractmethod
     def lost(self) -> int:
-        """How many episodes were played and are not here."""
+        """The number of episodes that were played and are missing here."""
 
     @abstractmethod
     def close(self) -> None:

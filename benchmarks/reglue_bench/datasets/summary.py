@@ -14,7 +14,7 @@ from reglue_bench.run_folder import LEDGER, OBSERVED
 
 
 class Range(BaseModel):
-    """Of a number over episodes."""
+    """The least, mean and largest value of a number over episodes."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -91,7 +91,7 @@ def summarized(path: Path) -> Summary:
 
 
 class _Sums:
-    """Of a number over episodes."""
+    """Running sums of a number over episodes."""
 
     def __init__(self) -> None:
         self.count = 0

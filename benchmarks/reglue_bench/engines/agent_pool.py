@@ -199,7 +199,7 @@ class Losses:
 
     @property
     def count(self) -> int:
-        """How many were lost."""
+        """The number of lost agents."""
         return self._lost.total()
 
     def add(self, fault: AgentFault, message: str, *, others: int) -> None:

@@ -147,17 +147,17 @@ class DealingEngine(Engine):
 
     @property
     def executed(self) -> int:
-        """By all processes, as of the last unit of each."""
+        """Steps executed by all processes, as of the last unit of each."""
         return sum(of.executed for of in self._each_spent())
 
     @property
     def outside(self) -> int:
-        """In all processes, as of the last unit of each."""
+        """Observations outside of their Box in all processes, as of the last unit of each."""
         return sum(of.outside for of in self._each_spent())
 
     @property
     def repetitions(self) -> Sequence[Repetition]:
-        """One of each shard."""
+        """The repetition of each shard."""
         return self._repetitions
 
     def open(self) -> None:
@@ -185,7 +185,7 @@ class DealingEngine(Engine):
             raise ending
 
     def explain(self, fault: AgentFault) -> str:
-        """In its own words."""
+        """The fault's own text."""
         return str(fault)
 
     def close(self, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""What an engine is: it plays what is left of a plan. `LocalEngine` plays it in this process."""
+"""The interface of an engine, which plays the rest of a plan; `LocalEngine` plays it here."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Engine(ABC):
     @property
     @abstractmethod
     def spent(self) -> Spent:
-        """How long agents and environments were waited for, seconds, over all of them."""
+        """The time spent waiting for agents and environments, seconds, summed over all of them."""
 
     @property
     @abstractmethod
@@ -31,12 +31,12 @@ class Engine(ABC):
     @property
     @abstractmethod
     def outside(self) -> int:
-        """Observations that were outside of their Box so far."""
+        """Observations outside of their Box so far."""
 
     @property
     @abstractmethod
     def repetitions(self) -> Sequence[Repetition]:
-        """What came of asking agents again; none where they were not asked."""
+        """The results of asking agents their first turns again; empty if none was asked."""
 
     @abstractmethod
     def open(self) -> None:
@@ -44,18 +44,18 @@ class Engine(ABC):
 
     @abstractmethod
     def play(self, todo: Todos, *, begin: Begin, record: Record, watch: Watch) -> None:
-        """Play the units, say of each that it begins, and record it when it is whole.
+        """Play the units: announce each with `begin`, and record it when it is complete.
 
         Raises EnvironmentFault, UsageError, and AgentFault if no other agent plays what is left.
         """
 
     @abstractmethod
     def explain(self, fault: AgentFault) -> str:
-        """A fault in words, with what the agent printed."""
+        """Describe a fault, with the agent's output."""
 
     @abstractmethod
     def close(self, reason: str) -> None:
-        """End the agents, telling them the reason, and the environments."""
+        """End the agents, with this reason as their farewell, and the environments."""
 
 
 class LocalEngine(Engine):
@@ -68,22 +68,22 @@ class LocalEngine(Engine):
 
     @property
     def spent(self) -> Spent:
-        """Of the pool."""
+        """The pool's time."""
         return self._pool.spent
 
     @property
     def executed(self) -> int:
-        """Of the pool."""
+        """The pool's executed steps."""
         return self._pool.executed
 
     @property
     def outside(self) -> int:
-        """Of the pool."""
+        """The pool's observations outside of their Box."""
         return self._pool.outside
 
     @property
     def repetitions(self) -> Sequence[Repetition]:
-        """Of the pool's last agent."""
+        """The repetition of the pool's last agent."""
         return [each for each in [self._pool.repetition] if each is not None]
 
     def open(self) -> None:
@@ -91,14 +91,14 @@ class LocalEngine(Engine):
         self._pool.open()
 
     def play(self, todo: Todos, *, begin: Begin, record: Record, watch: Watch) -> None:
-        """One shard after another."""
+        """Play one shard after another."""
         for shard in todo.dealt(self._procedure.agents):
             self._procedure.play(
                 self._pool, shard, order=self._order, begin=begin, record=record, watch=watch
             )
 
     def explain(self, fault: AgentFault) -> str:
-        """As the agent's host does."""
+        """Describe the fault as the agent's host does."""
         return self._pool.explain(fault)
 
     def close(self, reason: str) -> None:

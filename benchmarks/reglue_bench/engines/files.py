@@ -39,7 +39,7 @@ def unpack(files: Mapping[str, bytes], folder: Path) -> None:
 
 
 def portable(settings: Settings) -> Settings:
-    """With the programs of this Python's installation as those of any: each node has its own."""
+    """The settings with a placeholder for the folder of this Python's programs."""
     folder = Path(settings.directory)
 
     def named(word: str) -> str:

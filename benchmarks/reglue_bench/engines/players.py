@@ -32,7 +32,7 @@ class Player(Protocol[M_co]):
         """Whether a message has begun to come, or the process is gone."""
 
     def death(self, within_s: float) -> str:
-        """How it died, in words, once nothing more comes from its channel."""
+        """A text that says how the process died; call it once its channel is empty."""
 
     def leave(self) -> None:
         """Close the channel, which ends the process."""
@@ -50,7 +50,7 @@ class Players(ABC, Generic[M]):
     @property
     @abstractmethod
     def most(self) -> int:
-        """How many may play at once, once it is open."""
+        """The number of players that can run at once, once this is open."""
 
     @abstractmethod
     def open(self) -> None:
@@ -82,11 +82,11 @@ class LocalPlayers(Players[FromShard]):
 
     @property
     def most(self) -> int:
-        """As many as were asked for."""
+        """The requested number of processes."""
         return self._processes
 
     def open(self) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def begin(self, number: int) -> Child[FromShard]:
         """Start a process."""
@@ -99,4 +99,4 @@ class LocalPlayers(Players[FromShard]):
         return process
 
     def close(self, within_s: float) -> None:
-        """Nothing to do."""
+        """Do nothing."""

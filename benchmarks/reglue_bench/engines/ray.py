@@ -101,7 +101,7 @@ class RayPlayers(Players[M]):
 
     @property
     def most(self) -> int:
-        """As many as were asked for, or the cluster's cores."""
+        """The requested number of processes, or the cluster's cores."""
         return self._processes or self._cores
 
     def open(self) -> None:
@@ -178,4 +178,4 @@ class _Actor(Channel[M]):
         return "the connection to the Ray cluster is lost"
 
     def end(self, within_s: float) -> None:
-        """Nothing to wait for: Ray's process sees to it."""
+        """Do nothing: Ray's process ends it."""

@@ -61,7 +61,7 @@ class RunServer:
             self.close()
 
     def source(self) -> PeerSource:
-        """Where they connect. Raises UsageError if it cannot listen."""
+        """The server to which peers connect. Raises UsageError if it cannot listen."""
         if self._server is None:
             self._server = self._listen()
         return self._server
@@ -98,7 +98,7 @@ class RunServer:
         return Declared.of(environment.hello, environment.ready)
 
     def renewed_environment(self, slots: int, procedure: str) -> EnvironmentCalls:
-        """As `environment`, with worlds that have played nothing. One that is lost may come back.
+        """The environment, with new worlds. A lost one may come back.
 
         Raises as `environment`.
         """

@@ -106,7 +106,7 @@ def _play(parent: _Parent) -> None:
 
 
 def _settled(shards: ShardSettings, folder: Path) -> ShardSettings:
-    """The same for a machine with other files: in folders of its own."""
+    """The settings for a machine without the run's files: unpacked into its own folders."""
     run, files = folder / "run", folder / "files"
     for each in (run, files):
         each.mkdir()
@@ -179,7 +179,7 @@ class _Player:
         self._parent.send(UnitPlayed(played.attempt, episodes, self._spent))
 
     def _send_steps(self) -> None:
-        """How many there are, now and then: an episode may take long."""
+        """Report the number of steps now and then: an episode may take long."""
         with suppress(OSError, ParentGone):
             while not self._parent.stop.wait(_STEPS_S):
                 self._parent.send(StillPlaying(self._spent))

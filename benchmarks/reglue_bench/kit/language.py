@@ -27,7 +27,7 @@ class Language:
 
     @property
     def where_programs_are(self) -> str:
-        """How to get `programs`, in sentences."""
+        """Sentences that say how to get `programs`."""
         debian = f"On Debian: `sudo apt-get install {self.debian}`." if self.debian else ""
         return " ".join(filter(None, (debian, self.not_in_debian)))
 

@@ -96,7 +96,7 @@ def over_training_seeds(
 
 
 def thresholds_of(agents: Sequence[Sequence[Result]]) -> FloatArray:
-    """Of the performance profiles of agents that are shown together, shape (51,)."""
+    """The thresholds of performance profiles that are shown together, shape (51,)."""
     if all(bounds(run) == (0, 1) for of in agents for run in of):
         return np.linspace(0, 1, THRESHOLDS)
     rates = [each.mean(axis=1) for of in agents for each in scores_by_task(of).values()]
@@ -104,7 +104,7 @@ def thresholds_of(agents: Sequence[Sequence[Result]]) -> FloatArray:
 
 
 def scores_by_task(results: Sequence[Result]) -> dict[str, FloatArray]:
-    """Each task's scores, shape (runs, goals), or of returns (runs, episodes); of one plan.
+    """Scores by task, (runs, goals), or returns, (runs, episodes); the runs share a plan.
 
     Raises UsageError where returns cannot be compared.
     """

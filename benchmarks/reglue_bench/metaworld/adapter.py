@@ -34,7 +34,7 @@ class MetaWorldAdapter(Agent):
 
     @property
     def adapts(self) -> bool:
-        """As the agent."""
+        """Whether the agent adapts."""
         return self._inner.adapts
 
     def agent_init(self, spec: TaskSpec) -> None:

@@ -1,4 +1,4 @@
-"""From settings to the plan of a run: the environments that a name means, then the plan."""
+"""Makes a run's plan from its settings: first its environments, then the plan."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ def _metaworld_arguments(settings: Settings, tasks: TaskSet) -> dict[str, Any]:
 
 
 def _metaworld_changes(settings: Settings) -> dict[str, Any]:
-    """Its settings that are not the benchmark's own; how goals are drawn is none of them."""
+    """The settings that differ from the benchmark's own, except how goals are drawn."""
     return {
         name: value
         for name in MetaWorldSettings.model_fields

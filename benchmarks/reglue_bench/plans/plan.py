@@ -123,7 +123,7 @@ class Plan:
         return _digest([self.suite.factory, of])
 
     def to_json(self) -> str:
-        """One line of JSON; the order of tasks is kept, as it means something."""
+        """One line of JSON; it keeps the order of tasks, which matters."""
         return _json(asdict(self))
 
     @staticmethod
@@ -231,7 +231,7 @@ def difference(
 
 
 def json_difference(old: Any, new: Any, *, called: tuple[str, str]) -> list[str]:
-    """As `difference`, of two values of JSON."""
+    """The differences between two JSON values, as in `difference`."""
     return _lines(_differences(old, new, ""), called)
 
 
@@ -273,7 +273,7 @@ def _lines(differences: Iterable[tuple[str, Any, Any]], called: tuple[str, str])
 
 
 def _differences(old: Any, new: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
-    """Where two values of JSON differ, and both values there, null for none."""
+    """Each place where two JSON values differ, with both values; null stands for none."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in dict.fromkeys((*old, *new)):
             yield from _differences(old.get(key), new.get(key), f"{path}.{key}" if path else key)

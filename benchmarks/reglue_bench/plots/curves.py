@@ -23,7 +23,7 @@ _POINTS = 200  # of a line; more episodes than that are averaged, some at a time
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """One line a run. A point is an episode, or the mean of a few, or of a bin of steps."""
+    """One line for each run. A point is an episode, the mean of a few, or a bin of steps."""
 
     unit: str  # episode or step
     begins: Sequence[int]  # first episode or step of each point

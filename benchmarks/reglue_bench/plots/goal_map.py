@@ -157,7 +157,7 @@ def _by_goal(result: Result) -> Mapping[tuple[str, int], list[EpisodeRow]]:
 
 
 def _variants(result: Result, goals: Iterable[tuple[str, int]]) -> Sequence[int]:
-    """Those that were played; also those never reached, where a plan counts from 0."""
+    """The variants that were played; if a plan counts from 0, also those never reached."""
     played = sorted({variant for _, variant in goals})
     planned = max(goals_per_task(result).values())
     return range(planned) if not played or played[-1] < planned else played

@@ -31,7 +31,7 @@ _LOG_FROM = 10  # times the least: then an axis of steps is logarithmic
 
 @dataclass(frozen=True, slots=True)
 class PlottedScore:
-    """An agent in the plots."""
+    """An agent and its score, as plots show them."""
 
     name: str  # empty if it is alone
     score: PerformanceScore
@@ -267,7 +267,7 @@ def _amount_axis(what: str, bounds: Sequence[float], *, log: bool = False) -> Fi
 
 
 def _spread(points: int) -> list[int]:
-    """At most 20 of so many points, the first and the last among them."""
+    """At most 20 of this many points, including the first and the last."""
     if points <= _ROWS:
         return list(range(points))
     return [round(place * (points - 1) / (_ROWS - 1)) for place in range(_ROWS)]

@@ -215,7 +215,7 @@ class Online(Procedure):
 
 
 def measured(metric: str, quota: int) -> int:
-    """How many episodes, or steps, at the end of a run count: all, or N of `final:N`.
+    """The number of episodes or steps at a run's end that count: all, or N of `final:N`.
 
     Raises UsageError for anything else, and for more than a run has.
     """

@@ -59,12 +59,12 @@ class Todos(Sequence[Todo]):
         return {unit: attempt for unit, attempt in pairs if attempt}
 
     def again(self, units: Collection[int]) -> Todos:
-        """The same, with the next try of these units."""
+        """These units, each with its next try."""
         pairs = zip(self.units, self.attempts, strict=True)
         return Todos(self.units, array("I", (tried + (unit in units) for unit, tried in pairs)))
 
     def without(self, units: Collection[int]) -> Todos:
-        """All but these units."""
+        """All units but these."""
         return self._at(place for place, unit in enumerate(self.units) if unit not in units)
 
     def dealt(self, agents: int) -> Iterator[Todos]:
@@ -174,7 +174,7 @@ class Procedure(ABC):
 
     @classmethod
     def slots(cls, settings: Settings, default: int, /) -> int:
-        """How many episodes are played at once, unless the settings say.
+        """The default number of slots.
 
         Raises UsageError for a number that it cannot play.
         """
@@ -211,21 +211,21 @@ class Procedure(ABC):
     @property
     @abstractmethod
     def units(self) -> int:
-        """How many units the plan has; a unit is what resumes."""
+        """The number of units of the plan. A unit is resumed as a whole."""
 
     @property
     def agents(self) -> int:
-        """How many agents may play it at the same time; unit u is played by agent u mod that."""
+        """The number of agents that may play at once; agent `u % agents` plays unit u."""
         return 1
 
     @property
     @abstractmethod
     def goals(self) -> int:
-        """How many (task, variant) the benchmark has to play, planned or not."""
+        """The number of (task, variant) of the benchmark, planned or not."""
 
     @property
     def training_trial(self) -> tuple[int, ...]:
-        """Of a trial that is trained on: episodes before each `adapt`, then those after the last.
+        """A training trial's numbers of episodes: before each `adapt`, and after the last one.
 
         Empty: its agents train on one episode after another, and are not asked to adapt.
         """

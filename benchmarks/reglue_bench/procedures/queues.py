@@ -1,4 +1,4 @@
-"""In which order units and trials are played."""
+"""The order in which units and trials are played."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def shuffled(numbers: Iterable[int], key: bytes, label: str = "unit") -> npt.NDA
 
 
 class Shuffled:
-    """For agents that must not know which task they play: the order tells nothing."""
+    """A shuffled order, for agents that must not know their task: it reveals nothing."""
 
     def __init__(self, todo: Sequence[Todo], key: bytes) -> None:
         places = shuffled((each.unit for each in todo), key)
@@ -54,7 +54,7 @@ class Shuffled:
 
 
 class ByTask:
-    """For agents that know their task: each slot has its own tasks, then helps with others.
+    """For agents that know their task: a slot plays its own tasks, then helps with others.
 
     Slot s of S has tasks s, s + S, … of T, or task s mod T if there are more slots. So workers
     need few simulators, and a partial run has episodes of each task. A slot

@@ -193,7 +193,7 @@ class Training(Procedure):
         return replace(cell, k=k, seed_from=cell.seed_from or (unit, cell.k))
 
     def steps_left(self, episodes: int, steps: int) -> float:
-        """Of an episode that is judged, as its judge has it."""
+        """The steps left to an evaluation episode, according to the evaluating procedure."""
         return self.judge.steps_left(0, 0) if episodes < self.judged else math.inf
 
     def checkpoint(self, number: int, episode: int) -> PlanCell:
@@ -205,7 +205,7 @@ class Training(Procedure):
         return self._cells.cell(episode * self.width + slot)
 
     def k_of(self, unit: int, k: int) -> int:
-        """Where the run has episode k of a unit of the judge."""
+        """The place in this run of episode k of a unit of the evaluating procedure."""
         return self._begins[unit] + k
 
     def judged_as(self, k: int) -> tuple[int, int]:
@@ -411,7 +411,7 @@ class TrainingRun:
             self._keep(outcome, "checkpoint" if phase is Phase.EVALUATE else "checkpoint_adapt")
 
     def _keep(self, outcome: Outcome, phase: str) -> None:
-        """Without its actions: there is no end to training."""
+        """Keep an outcome without its actions, since training has no end."""
         self._others.add(outcome)
         self._watch(outcome, phase)
 

@@ -100,7 +100,7 @@ def enlarged(picture: Picture, height: int, width: int) -> Picture:
 
 
 def with_even_sizes(picture: Picture) -> Picture:
-    """With the last row or column doubled if their number is odd."""
+    """The picture; its last row or column is doubled if their number is odd."""
     high, wide, _ = picture.shape
     if not (high % 2 or wide % 2):
         return picture
@@ -112,5 +112,5 @@ def _is_picture(tensor: TensorSpec) -> bool:
 
 
 def _edges(size: int, parts: int) -> npt.NDArray[np.intp]:
-    """Where each of equally long parts begins."""
+    """The starts of equally long parts."""
     return np.arange(parts) * size // parts

@@ -116,7 +116,7 @@ def order_of(
 
 
 def changes_since(about: Mapping[str, str], suite: SuiteName) -> list[str]:
-    """Of versions since a run was begun: `mujoco 3.3.0 before, 3.17.0 now`."""
+    """Versions that changed since the run began: `mujoco 3.3.0 before, 3.17.0 now`."""
     now = versions(suite)
     before = {
         name.removeprefix("version "): value

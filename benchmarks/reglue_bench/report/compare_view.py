@@ -19,7 +19,7 @@ from reglue_bench.results.scores import SuccessScore
 
 
 def comparison_view(runs: Sequence[NamedRun], *, seed: int) -> ComparisonView:
-    """Every run against the first. Raises UsageError for runs that are judged by other scores."""
+    """Compare every run with the first. Raises UsageError if their measures differ."""
     measure, results = _measure(runs), [run for _, run in runs]
     renderer = renderer_of(results[0])
     names, differences = [name for name, _ in runs], compare_all(results)
@@ -55,7 +55,7 @@ def _measure(runs: Sequence[NamedRun]) -> Measure:
 
 
 def _ranked(results: Sequence[Result], alike: Sequence[int]) -> dict[int, float]:
-    """By place, the scores of those that compare, are whole, and were told nothing hidden."""
+    """Scores, by place, of complete comparable runs whose agents saw nothing hidden."""
     scores = {
         place: run.score.value
         for place, run in enumerate(results)

@@ -27,7 +27,7 @@ _SIZE = 168  # pixels: larger pictures are shrunk to it
 
 
 def first_frames(folder: Path, *, draws: bool = False, trust_code: bool = False) -> Sequence[Frame]:
-    """One for each task and variant, or (online) for each episode of the first run; 24 at most.
+    """First frames, one for each task and variant, or (online) each episode of run 0; at most 24.
 
     Observations that are pictures, or if it `draws` what the environment renders. None if
     there is no ledger, if the environment fails here, or if its code is not Reglue's. If it

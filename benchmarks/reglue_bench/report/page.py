@@ -152,7 +152,7 @@ def _title(runs: Sequence[tuple[str, Result]]) -> str:
 
 
 def _packed(script: str) -> str:
-    """As the page carries it: 2 MB rather than 5."""
+    """The data as the page stores it: 2 MB instead of 5."""
     return base64.b64encode(gzip.compress(script.encode("utf-8"), mtime=0)).decode("ascii")
 
 

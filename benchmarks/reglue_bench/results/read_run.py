@@ -100,7 +100,7 @@ def score_of(ledger: LedgerReader) -> Result:
 
 
 def _machines(about: Mapping[str, str]) -> list[str]:
-    """Where agents played: entries say `agent 3: NAME, PROCESSOR`."""
+    """The machines on which agents played; an entry is `agent 3: NAME, PROCESSOR`."""
     return sorted({each.partition(": ")[2] for each in _entries_of(about, MACHINE)})
 
 

@@ -231,7 +231,7 @@ class Result(_Record):
 
     @property
     def returns_per_task(self) -> Mapping[str, float | None]:
-        """As `mean_return`, of each task. Raises UsageError for runs that learn."""
+        """The mean return of each task. Raises UsageError for runs that learn."""
         return self._returns.returns_per_task
 
     @property

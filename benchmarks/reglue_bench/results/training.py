@@ -75,7 +75,7 @@ class _Folded:
             self._checkpoints.add((row.k - procedure.judged) // procedure.at_once, row)
 
     def progress(self) -> TrainingProgress:
-        """Of all rows."""
+        """The progress over all rows."""
         return TrainingProgress(
             steps=self._procedure.steps,
             steps_taken=sum(self._taken),

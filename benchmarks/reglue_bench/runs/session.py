@@ -1,4 +1,4 @@
-"""One process's part of a run: it plays what is left, and writes the ledger."""
+"""A session is one process's part of a run: it plays the missing units and writes the ledger."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class Session:
         return None
 
     def check_repeatable(self) -> None:
-        """Once all is played, play a short episode again, and keep who could be repeated."""
+        """After the run, play a short episode again, and record what can be repeated."""
         if self._shortest.outcome is None or not self._request.settings.repeat_check:
             return
         answers = [_unknown("interrupted")]
@@ -200,7 +200,7 @@ class Session:
         )
 
     def _portable(self, shard_settings: ShardSettings) -> ShardSettings:
-        """The same with the files that it needs, and without secrets: for another machine."""
+        """The settings with the needed files and without secrets, for another machine."""
         settings = portable(Settings.model_validate(shard_settings.settings))
         return replace(
             shard_settings,
@@ -254,7 +254,7 @@ class Session:
         return environment_of(plan, self._request.settings, self._folder, self._request.stop)
 
     def _placed(self) -> Placement | None:
-        """Where environments are placed, if not here. Raises UsageError, MissingExtra."""
+        """The placement of environments on other machines. Raises UsageError, MissingExtra."""
         settings = self._request.settings
         players = environment_players(self._request, self._folder, self._watcher.say)
         if players is None:
@@ -319,7 +319,7 @@ class Session:
         )
 
     def _given_up(self, unit: int, tries: int) -> list[Outcome]:
-        """Of a unit that was begun too often."""
+        """The outcomes of a unit that was begun too often."""
         cells = self._procedure.cells(unit) or [self._procedure.cell(unit, 0)]
         detail = f"it was begun {tries} times, and each time the run was killed or interrupted"
         return [
@@ -368,12 +368,12 @@ class Session:
 
 
 def _unknown(why: str) -> Repeat:
-    """Of an environment that could not be tried."""
+    """The result for an environment that could not be tried."""
     return Repeat(who="environment", repeatable=None, what=why)
 
 
 def _numbered(settings: ShardSettings, number: int) -> ShardSettings:
-    """Those of the process of a number: each has a log of its own."""
+    """The settings of one process: each has its own log."""
     log = Path(settings.agent_log)
     name = f"{log.stem}-{number}{log.suffix}"
     return settings if number == 1 else replace(settings, agent_log=name)
@@ -424,7 +424,7 @@ def _is_retried(status: str, retry: Retry) -> bool:
 
 
 def _limits(settings: Settings) -> str:
-    """How long a step may take, in words."""
+    """A text that says how long a step may take."""
     return (
         f"an environment may take {settings.environment_timeout:g} s for a step "
         f"(environment timeout), an agent {settings.step_timeout:g} s (step timeout), "

@@ -47,7 +47,7 @@ class Tally(ABC):
     @property
     @abstractmethod
     def done(self) -> int:
-        """How much was played, in this session or before."""
+        """How much was played, in this session or before, counted in `counted_in`."""
 
     @abstractmethod
     def take(self, outcome: Outcome, phase: str) -> None:
@@ -76,7 +76,7 @@ class Tally(ABC):
         return ", ".join(parts)
 
     def _waited(self, steps: int) -> str:
-        """That nothing has moved for long, and how long it may last."""
+        """A warning if nothing has moved for long, with how long it may last."""
         now = self._clock()
         if steps != self._moved:
             self._moved, self._moved_at = steps, now
@@ -279,5 +279,5 @@ TALLIES: Registry[Callable[[Any, RunStarted, Callable[[], float]], Tally]] = Reg
 
 
 def tally_of(procedure: Procedure, begun: RunStarted, clock: Callable[[], float]) -> Tally:
-    """That of a run that begins; `clock` gives seconds."""
+    """The tally of a run that begins; `clock` gives seconds."""
     return TALLIES[procedure.counted_by](procedure, begun, clock)

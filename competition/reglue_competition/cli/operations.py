@@ -214,6 +214,6 @@ def migrate(folder: Folder) -> None:
 
 
 def _address_to_listen_at(address: str) -> str:
-    """Where to listen so that peers can dial `address`."""
+    """The local address to listen at, so that peers can dial `address`."""
     host, port = split_address(address)
     return address if is_loopback(address) else f"{'[::]' if ':' in host else '0.0.0.0'}:{port}"

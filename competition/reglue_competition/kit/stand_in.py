@@ -28,7 +28,7 @@ class StandIn:
         self.variants = {"stand-in": 50}
 
     def world(self) -> World:
-        """One more slot."""
+        """Another slot of this environment."""
         return World(self)
 
 
@@ -59,7 +59,7 @@ class World:
         )
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is nothing to close."""
 
     def _seen(self) -> Arrays:
         return {each.name: each.sample(self._random) for each in self._suite.spec.observations}

@@ -65,7 +65,7 @@ class Readers:
             return Who(None, cookie, form_token)
 
     def anonymous(self, who: Who) -> Who:
-        """The same reader logged out, with a cookie for the login form."""
+        """The same reader, logged out, with a cookie for the login form."""
         cookie = who.cookie or new_cookie()
         return Who(None, cookie, self._sessions.form_token(cookie))
 

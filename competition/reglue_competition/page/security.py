@@ -162,7 +162,7 @@ def new_cookie() -> str:
 
 
 class LoginLimit:
-    """How often one address may try tokens, or one team send forms."""
+    """Limits how often an address may try tokens, and a team may send forms."""
 
     TRIES = 10
     WITHIN_S = 60.0

@@ -60,7 +60,7 @@ class PlannedBenchmark:
         return place_s(self.plan, self.settings.run_budget)
 
     def on_cells_of(self, secret: str) -> PlannedBenchmark:
-        """The same benchmark with goals and cells of another secret. Raises UsageError."""
+        """The same benchmark with the goals and cells of another secret. Raises UsageError."""
         settings = self.settings.model_copy(update={"secret": secret})
         return replace(self, settings=settings, plan=make_plan(settings))
 

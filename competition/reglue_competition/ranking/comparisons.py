@@ -26,7 +26,7 @@ _MOST_LINES = 2  # for each comparison that is still wanted; beyond it the file 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedDifference:
-    """How one play lies above another, on the cells of both; see `Difference`."""
+    """The difference of two runs on the cells that both played; see `Difference`."""
 
     difference: float
     interval95: Interval | None
@@ -49,7 +49,7 @@ class Comparisons:
     """
 
     def __init__(self, file: Path | None = None) -> None:
-        """With a `file`, comparisons are kept there too, for the next process."""
+        """With a `file`, comparisons are also stored there, for the next process."""
         self._file = None if file is None else ComparisonsFile(file)
         self._units: dict[Play, Units | None] = {}
         self._differences: dict[Pair, PairedDifference | None] = (

@@ -44,14 +44,14 @@ class ScoredSubmission:
 
     @property
     def is_ranked(self) -> bool:
-        """Not if it is partial without a fault of its own, or knew what others were not told."""
+        """Whether it is ranked: not if it is partial through no fault of its own, or knew more."""
         plays = self.results.values()
         is_whole = self.has_failed or all(each.complete for each in plays)
         is_privileged = not all(self.may_know.issuperset(each.privileged) for each in plays)
         return bool(plays) and is_whole and not is_privileged
 
     def score(self, place: int, benchmark: Benchmark) -> tuple[float | None, Interval | None]:
-        """On one benchmark; None if nobody can say what its missing episodes are worth."""
+        """The score on one benchmark; None if the value of missing episodes is unknown."""
         if (result := self.results.get(place)) is not None:
             return result.score.value, result.interval95
         return NOTHING_PLAYED if benchmark.is_rate and self.has_failed else (None, None)
@@ -88,7 +88,7 @@ def choose_submissions(
     benchmarks: Sequence[Benchmark],
     choose: Literal["best", "last"],
 ) -> list[ScoredSubmission]:
-    """One entry of each team: its best, the earliest of equals, or its last."""
+    """One entry for each team: its best (the earliest of equals), or its last."""
     best: dict[str, ScoredSubmission] = {}
     tries = Counter[str]()
     for entry in sorted(entries, key=lambda each: each.order):

@@ -70,7 +70,7 @@ def leaderboard(
     *,
     comparisons: Comparisons | None = None,
 ) -> Leaderboard:
-    """Each team's best or last submission that was scored, by `ranks.RULE`.
+    """Rank each team's best or last scored submission, by `ranks.RULE`.
 
     Args:
         definition: The competition's.

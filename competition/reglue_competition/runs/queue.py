@@ -207,7 +207,7 @@ class Queue:
                 del self._untold[submission.id]
 
     def _give_places(self, waiting: list[Submission], playing: Counter[str]) -> None:
-        """To teams that play least first, and to who has waited longest."""
+        """Give free places to teams that play least, then to those that waited longest."""
         free = self._hosted.definition.play.places - playing.total()
         while waiting and free > 0:
             chosen = min(waiting, key=lambda each: (playing[each.team], each.queued_at, each.id))
@@ -217,7 +217,7 @@ class Queue:
                 free -= 1
 
     def _give_up(self, submission: Submission) -> None:
-        """Its agent does not come back."""
+        """End a submission whose agent does not come back."""
         window_s = self._hosted.reconnect_window_s
         if submission.status == "playing":
             self._start(submission, lost=f"the agent did not come back within {window_s:g} s")
@@ -259,7 +259,7 @@ class Queue:
             playing.process.end(0.0)  # whatever an environment is doing
 
     def _follow_or_break(self, playing: _Playing) -> None:
-        """As `_follow`; a failure of ours that comes again and again breaks the submission."""
+        """Call `_follow`; break the submission if our own failure repeats."""
         try:
             self._follow(playing)
             playing.failures = 0
@@ -324,7 +324,7 @@ class Queue:
         self._let_go(playing)
 
     def _let_go(self, playing: _Playing) -> None:
-        """Its process ends, with a farewell unless its agent has another, or waits for one."""
+        """End its process, with a farewell unless its agent has another or waits for one."""
         playing.ended_at = time.monotonic()
         playing.process.let_go("" if playing.has_failed else playing.farewell)
         del self._playing[playing.submission.id]
@@ -342,7 +342,7 @@ class Queue:
                     self._gateway.end(of, playing.farewell, has_failed=has_failed)
 
     def _died(self, playing: _Playing) -> None:
-        """Its process has ended without a word."""
+        """Handle a process that ended without a message."""
         submission = playing.submission
         if playing.cancelled_at is not None:
             self._store.set_status(submission.id, "cancelled", _CANCELLED, _PLAYING)
@@ -380,7 +380,7 @@ class Queue:
             playing.process.cancel(_CANCELLED)
 
     def _forget(self, submission: Submission, status: str, detail: str = "") -> str:
-        """It has ended; returns the words for its agent."""
+        """Drop an ended submission; return the text for its agent."""
         self._entries.forget(submission.id)
         self._not_before.pop(submission.id, None)
         del self._tries[submission.id]

@@ -36,7 +36,7 @@ _DRAINING = "the server is being stopped, and comes back soon: try again later"
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Where a server listens, each `host:port`."""
+    """The addresses at which a server listens, each `host:port`."""
 
     agents: str
     metrics: str | None = None  # without it there are none

@@ -79,7 +79,7 @@ AGENT, ENVIRONMENT = "agent", "environment"
 
 
 def owner_of(status: str) -> str:
-    """Whose fault a status is: the agent's, the environment's, or nobody's."""
+    """The party at fault for a status: the agent, the environment, or nobody."""
     owner = status.partition("_")[0]
     return owner if owner in (AGENT, ENVIRONMENT) else ""
 
@@ -119,7 +119,7 @@ class _Parent(Parent[ToSubmission]):
             super().take(message)
 
     def signature(self, digest: bytes) -> bytes:
-        """Of the competition: its key stays with the server. Raises ParentGone."""
+        """The competition's signature: its key stays with the server. Raises ParentGone."""
         self.send(Digest(digest))
         answer = self.receive(_ANSWER_S)
         if not isinstance(answer, Signature):

@@ -85,7 +85,7 @@ class World:
         )
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is nothing to close."""
 
     def _distance(self) -> int:
         pairs = zip(self._place, self._treasure, strict=True)

@@ -71,7 +71,7 @@ class Events:
         return [Event(**{name: row[name] for name in names}) for row in rows]
 
     def newest_event(self, kind: str) -> datetime | None:
-        """When an event of that kind happened last; None if never."""
+        """The date of the newest event of that kind; None if there is none."""
         columns = schema.events.c
         newest = (
             sa.select(columns.at).where(columns.kind == kind).order_by(columns.id.desc()).limit(1)

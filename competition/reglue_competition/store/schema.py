@@ -74,7 +74,7 @@ phases = sa.Table(
 
 
 def _only(name: str, *columns: sa.Column[Any], where: sa.ColumnElement[bool]) -> None:
-    """At most one row of those for which `where` holds."""
+    """An index that allows at most one row for which `where` holds."""
     sa.Index(name, *columns, unique=True, sqlite_where=where, postgresql_where=where)
 
 

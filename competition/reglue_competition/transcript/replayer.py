@@ -209,14 +209,14 @@ def replayed_by(
 
 
 def _begin(parent: int) -> None:
-    """In a process: Ctrl-C ends it, and so does its parent's end."""
+    """Prepare a process that ends on Ctrl-C, and when its parent ends."""
     die_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @cache
 def _opened(path: Path, folder: Path) -> tuple[Replayer, RecordReader]:
-    """Of this process, which plays for one transcript."""
+    """This process's environment, which replays one transcript."""
     reader = RecordReader(path.open("rb"))
     first = next(reader.records())
     header = read_content(Header, first.content, first.place)

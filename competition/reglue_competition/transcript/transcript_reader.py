@@ -65,11 +65,11 @@ class Transcript:
         return len(self._offsets)
 
     def __iter__(self) -> Iterator[Episode]:
-        """Every episode, read again one by one."""
+        """All episodes, read again one by one."""
         return map(self.episode, range(len(self)))
 
     def place(self, number: int) -> Place:
-        """Where episode `number` stands, from 0."""
+        """The position of episode `number`, from 0."""
         return Place(number + 1, self._offsets[number])
 
     def episode(self, number: int) -> Episode:
@@ -81,7 +81,7 @@ class Transcript:
         return (episode.facts.row for episode in self)
 
     def rewards(self, unit: int, attempt: int) -> npt.NDArray[np.float64]:
-        """Every reward of a unit, step by step over its episodes, shape (steps,)."""
+        """The rewards of a unit, step by step over its episodes, shape (steps,)."""
         parts: list[npt.NDArray[np.float64]] = [np.zeros(0)]
         for number in range(bisect_left(self._units, unit), bisect_left(self._units, unit + 1)):
             rewards = self.episode(number).rewards

@@ -127,7 +127,7 @@ def _header(ledger: LedgerReader, run: RunIdentity) -> Header:
 
 
 def _episodes(ledger: LedgerReader) -> Iterator[Episode]:
-    """Every episode of the last tries, in the order of units and cells."""
+    """All episodes of the last tries, in the order of units and cells."""
     about = ledger.about
     planned = PlannedCells(
         Plan.from_json(about["plan"]), cell_key_of(about), bytes.fromhex(about["secret"])

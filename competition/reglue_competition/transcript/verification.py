@@ -244,7 +244,7 @@ def _with(verdict: Verdict, checked: Checked) -> Verdict:
 
 
 def _json(result: Result) -> Mapping[str, Any]:
-    """Its fields, and those of its score, by their names."""
+    """The fields of a result and of its score, by name."""
     fields: dict[str, Any] = json.loads(result.model_dump_json(by_alias=True))
     score = fields.pop("score")
     return fields | {f"score.{name}": value for name, value in score.items()}

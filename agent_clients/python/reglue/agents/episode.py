@@ -91,12 +91,12 @@ class EpisodeAgent(Agent, ABC):
 
     @cached_property
     def _episodes(self) -> dict[int, AgentEpisode]:
-        """By slot."""
+        """The episodes by slot."""
         return {}
 
 
 def _rows(observations: Arrays, count: int) -> Iterator[Any]:
-    """Each episode's observation."""
+    """The observation of each episode."""
     if len(observations) == 1:
         return iter(next(iter(observations.values())))
     return ({name: rows[i] for name, rows in observations.items()} for i in range(count))

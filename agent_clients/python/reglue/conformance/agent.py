@@ -98,7 +98,7 @@ class ConformanceAgent(Agent):
         self._commands.count("cleanup")
 
     def turn(self, turn: Turn) -> Actions | Chosen:
-        """As the routines do, unless a command says otherwise."""
+        """Do what the routines do, unless a command says otherwise."""
         if self._must_fail:
             raise ToldToFail
         answer = super().turn(turn)

@@ -138,7 +138,7 @@ class ConformanceEnvironment(Environment):
         self._episodes = {}
 
     def play(self, play: Play) -> Played:
-        """As the routines do, unless a slot must fail."""
+        """Do what the routines do, unless a slot must fail."""
         played = super().play(play)
         failing = self._failing
         if failing is None or failing not in {*play.slots.tolist(), *play.starts}:
@@ -185,7 +185,7 @@ class _Episode:
 
     @staticmethod
     def of(cell: Cell) -> _Episode:
-        """Before its first observation."""
+        """An episode before its first observation."""
         name = cell.task.encode() + cell.variant.to_bytes(4, "little") + bytes([cell.phase])
         steps = cell.steps.to_bytes(8, "little")
         numbers = cell.seed.to_bytes(8, "little") + cell.repeat.to_bytes(8, "little")
@@ -206,7 +206,7 @@ class _Episode:
         return _Episode(*_STATE.unpack(state)[1:])
 
     def to_bytes(self) -> bytes:
-        """All of it."""
+        """The whole episode, encoded."""
         numbers = (self.memory, self.rng, self.steps, self.length)
         return _STATE.pack(b"state", *numbers, self.times_out, self.is_judged)
 

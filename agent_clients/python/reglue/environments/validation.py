@@ -30,7 +30,7 @@ def conforming_spec(spec: object) -> TaskSpec:
 
 
 def conforming_step(step: object) -> Step:
-    """One world's step, whose reward is finite; the observation is checked elsewhere."""
+    """Check one world's step: its reward is finite. The observation is checked elsewhere."""
     if not isinstance(step, Step):
         raise NotAnEnvironment(
             f"step() returned {step!r}, wanted "
@@ -52,7 +52,7 @@ def conforming_step(step: object) -> Step:
 
 
 def conforming_reward(reward: object) -> float:
-    """One finite number; an array of one number is one."""
+    """The reward as a float; an array of one number is one."""
     if isinstance(reward, float):  # also NumPy's
         number = float(reward)
     else:
@@ -113,7 +113,7 @@ def conforming_names(observation: object, spec: TaskSpec) -> Mapping[str, Any]:
 
 
 def conforming_row(observation: object, tensor: TensorSpec, spec: TaskSpec) -> Array:
-    """One tensor of one world's observation, `shape`; it may be the world's own array."""
+    """One tensor of one world's observation, `shape`; may be the world's own array."""
     if type(observation) is dict:  # the common case, in one check
         value = observation.get(tensor.name)
         if (
@@ -128,7 +128,7 @@ def conforming_row(observation: object, tensor: TensorSpec, spec: TaskSpec) -> A
 def conforming_rows(
     named: Mapping[str, Any], tensor: TensorSpec, rows: tuple[int, ...] = ()
 ) -> Array:
-    """One tensor of an observation, (*rows, *shape); it may be the environment's own array."""
+    """One tensor of an observation, (*rows, *shape); may be the environment's own array."""
     what, shape = f"observation {tensor.name!r}", (*rows, *tensor.shape)
     value = conforming_array(what, named[tensor.name], tensor.numpy_dtype)
     if value.shape != shape:

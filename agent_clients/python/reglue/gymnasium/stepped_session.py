@@ -66,7 +66,7 @@ class LocalGlue(Protocol):
     """Plays a benchmark's episodes in this process; what it offers besides its calls."""
 
     def choose(self, seed: int | None) -> None:
-        """Before the first episode: set the training seed, unless it is None."""
+        """Set the training seed before the first episode, unless it is None."""
 
     def succeeded(self) -> bool | None:
         """Whether the episode that ended last succeeded; None if success is not judged."""
@@ -117,7 +117,7 @@ class SteppedSession:
     # Steps and starts.
 
     def choose(self, seed: int | None) -> None:
-        """Before the first episode: set the training seed, if this process plays the episodes."""
+        """Set the training seed before the first episode, if this process plays the episodes."""
         if self._local is not None:
             self._local.choose(seed)
 

@@ -86,7 +86,7 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
 
     @property
     def start_seeds(self) -> npt.NDArray[np.uint64]:
-        """For each slot the seed of the agent's own random numbers in its last start, (S,)."""
+        """The seed of the agent's random numbers in each slot's last start, (S,)."""
         return self._session.start_seeds.copy()
 
     def evaluate(self, policy: object) -> str | None:

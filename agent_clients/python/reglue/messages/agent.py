@@ -102,7 +102,7 @@ class Actions:
 
 @dataclass(frozen=True, slots=True)
 class AgentHello:
-    """Who the agent is and what it can do."""
+    """The agent's name and capabilities."""
 
     agent: str
     sdk: str

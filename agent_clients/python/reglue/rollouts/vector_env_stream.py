@@ -157,7 +157,7 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:
 
 
 def _mode(env: Any) -> str:
-    """Its autoreset mode. Raises NotAnEnvironment if it says none."""
+    """The vector environment's autoreset mode. Raises NotAnEnvironment if it declares none."""
     declared = env.metadata.get("autoreset_mode")
     mode = getattr(declared, "value", declared)
     if mode not in {NEXT_STEP, SAME_STEP, DISABLED}:

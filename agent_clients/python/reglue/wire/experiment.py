@@ -106,7 +106,7 @@ def _decode_tasks(message: pb.Tasks) -> Tasks:
 
 
 def _starts_of(message: type, kind: type) -> Codec:
-    """Of a call with slots, other numbers and perhaps a goal."""
+    """The codec of a call with slots, other numbers and perhaps a goal."""
     names = [name for name in message.DESCRIPTOR.fields_by_name if name != "goal"]  # type: ignore[attr-defined]
 
     def encode(call: Any) -> Any:
@@ -384,7 +384,7 @@ def _slots(named: _Named, spec: TaskSpec | None) -> tuple[int, ...]:
 
 
 def _check_count(count: int, spec: TaskSpec | None) -> None:
-    """Of the slots of a message, before they are copied."""
+    """Check the number of a message's slots, before they are copied."""
     most = _BEFORE_INIT if spec is None else spec.slots
     if count > most:
         raise BadReply("OUT_OF_DOMAIN", got=f"{count} slots", wanted=f"at most {most}, each once")

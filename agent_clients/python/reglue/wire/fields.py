@@ -1,4 +1,4 @@
-"""One table for messages with the same fields as their values, instead of a case for each kind."""
+"""One codec for all messages with the same fields as their values."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ class LedgerReader:
         return {row.unit: row.attempt for row in rows}
 
     def actions(self, unit: int, attempt: int, k: int) -> bytes:
-        """Every action of an episode, as on the wire. Raises KeyError if it was not played."""
+        """All actions of an episode, encoded. Raises KeyError if it was not played."""
         with self._reading() as connection:
             blobs = _blobs(connection, tables.actions, unit, attempt, k)
         if k not in blobs:
@@ -188,7 +188,7 @@ class LedgerReader:
         return self._unpacked(*blobs[k], f"the actions of episode {k} of unit {unit}")
 
     def rewards(self, unit: int, attempt: int, k: int | None = None) -> npt.NDArray[np.float64]:
-        """Every kept reward of a try, step by step over its episodes, or of episode k: (steps,)."""
+        """The stored rewards, step by step, of a try's episodes, or of its episode k: (steps,)."""
         with self._reading() as connection:
             blobs = _blobs(connection, tables.rewards, unit, attempt, k)
         parts = [
@@ -209,7 +209,7 @@ class LedgerReader:
 
     @contextmanager
     def _connected(self) -> Iterator[sa.Connection]:
-        """One transaction, which sees one moment.
+        """A connection with one transaction, which reads one state of the database.
 
         Where the writer was killed and the folder cannot be written to, that of a copy.
         """

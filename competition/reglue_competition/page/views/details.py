@@ -102,7 +102,7 @@ def _tasks(result: Result, judged: Sequence[EpisodeRow]) -> list[TaskView]:
 
 
 def _faults(result: Result, judged: Sequence[EpisodeRow]) -> Mapping[str, int]:
-    """By task, the number of judged episodes that ended by a fault or were not played."""
+    """The number of failed or missing evaluation episodes of each task."""
     ended = Counter(row.task for row in judged if row.phase == "evaluate" and row.status == "ok")
     planned = {task: sum(of.values()) for task, of in result.coverage.episodes_planned.items()}
     return {task: max(0, of - ended[task]) for task, of in planned.items()}
@@ -126,7 +126,7 @@ def _runs(score: PerformanceScore) -> list[TaskView]:
 
 
 def _episode(row: EpisodeRow, *, reports_success: bool) -> EpisodeView:
-    """Of an environment that does not report success, nobody knows whether it succeeded."""
+    """An episode's view. The outcome names success only if the environment reports it."""
     how = "success" if row.success else "failure"
     ended = STATUSES[how] if reports_success else "played to its end"
     outcome = ended if row.status == "ok" else STATUSES.get(row.status, row.status)

@@ -86,7 +86,7 @@ def tries(episodes: int) -> list[tuple[str, str]]:
 
 
 def limits(play: PlayLimits) -> Sequence[tuple[str, str, str]]:
-    """Each limit, its size, and what happens there."""
+    """Each limit, its value, and the consequence of reaching it."""
     late = (
         "the environment gets a default action for that turn, and play goes on"
         if play.late == "default action"
