@@ -55,7 +55,7 @@ def calls(
         benchmark: A benchmark, or an environment by its name.
         slots: How many episodes are played at once; by default one for each task.
         workers: Processes; by default one for each core for Meta-World in several slots, else 0.
-        raise_faults: Raise EnvironmentFault where an environment fails; else its episode is void.
+        raise_faults: Raise EnvironmentFault if an environment fails; else its episode is void.
         render_mode: "rgb_array" for environments that can be drawn, in this process.
         options: Settings as of `reglue_bench.evaluate`: `seed` (of goals and episodes),
             `training_seed` (of their order), and those of the environments. The episodes are those

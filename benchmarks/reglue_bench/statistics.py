@@ -117,7 +117,7 @@ def student(strata: Mapping[str, FloatArray]) -> Inference:
     """Inference about the mean of the strata's means, from independent values, (n,) each.
 
     Student's t; with several strata Welch's, whose degrees of freedom are Satterthwaite's (1946,
-    Biometrics Bulletin 2:110). Of paired differences it is the paired t-test. Nothing where a
+    Biometrics Bulletin 2:110). Of paired differences it is the paired t-test. Nothing if a
     stratum has a single value, or nothing varies: there is no spread to judge by.
     """
     if not strata or min(len(each) for each in strata.values()) < 2:

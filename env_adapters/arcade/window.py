@@ -59,7 +59,7 @@ class Window:
         self._is_open = False
 
     def _open(self, side: int) -> None:
-        """Raises MissingExtra, and CannotLoad where there is no display."""
+        """Raises MissingExtra, and CannotLoad if there is no display."""
         pygame = self._pygame = self._pygame or _pygame()
         surface = pygame.display.get_surface()
         if surface is not None and surface.get_size() == (side, side):

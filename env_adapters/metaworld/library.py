@@ -26,7 +26,7 @@ def metaworld(submodule: str = "") -> Any:
 
 
 def mujoco() -> Any:
-    """The package `mujoco`. Raises MissingExtra, UsageError where it cannot be loaded."""
+    """The package `mujoco`. Raises MissingExtra, UsageError if it cannot be loaded."""
     try:
         return _load("mujoco")
     except (ImportError, RuntimeError, AttributeError) as error:  # of MUJOCO_GL's library

@@ -80,7 +80,7 @@ class ReglueError(Exception):
 
 
 def brief(value: object) -> str:
-    """`value` for a message: cut where it is long, as a stranger may have sent it."""
+    """`value` as text for a message, cut if it is long: a stranger may have sent it."""
     short = reprlib.Repr()
     short.maxstring = short.maxother = 80  # characters
     return short.repr(value)
@@ -179,7 +179,7 @@ class NotAnEnvironment(CannotLoad, TypeError):
 
 
 class NotCapable(UsageError):
-    """An agent says of itself that it cannot play what it is asked to; nothing was played."""
+    """An agent reports that it cannot play the task; nothing was played."""
 
 
 class IllegalAction(UsageError, ValueError):

@@ -168,7 +168,7 @@ class TensorSpec:
         low, high = self.low(), self.high()
         if self.numpy_dtype.kind != "f":
             return low, high
-        with np.errstate(over="ignore"):  # a bound beyond it is none
+        with np.errstate(over="ignore"):  # a bound beyond it is no bound
             return low.astype(self.numpy_dtype), high.astype(self.numpy_dtype)
 
     def clipped(self, values: Array) -> Array:
@@ -237,7 +237,7 @@ def _in_dtype(
 ) -> Array:
     """Bounds in `dtype`, those beyond it at its ends: of shape (), or of `shape`."""
     if dtype.kind == "f":
-        with np.errstate(over="ignore"):  # a bound beyond it is none
+        with np.errstate(over="ignore"):  # a bound beyond it is no bound
             cast = np.array(values, np.float64).astype(dtype)
     else:
         least, most = _least(dtype), _most(dtype)

@@ -39,7 +39,7 @@ _LEAVE_S = 3.0  # how long a cluster's process may take to leave
 
 
 class Audience(Protocol):
-    """Is told about the runs, by each run's thread if several play at once."""
+    """Receives the runs' events, from each run's thread if several play at once."""
 
     def watcher(self, entrant: Entrant) -> Observer:
         """The observer of an agent's run, which is about to play."""
@@ -112,8 +112,8 @@ class Bakeoff:
     def prepare(self, watcher: Observer, *, resume: bool) -> None:
         """Make the plan, and begin the run of every agent.
 
-        With `resume` those that were begun go on; else there must be none. An environment that
-        connects by itself is waited for. Raises EnvironmentFault where it does not come, and
+        With `resume`, existing runs continue; otherwise there must be none. An environment that
+        connects by itself is waited for. Raises EnvironmentFault if it does not come, and
         UsageError (RunExists, PlanDiffers, RunBusy); then leaves the folder as it was.
         """
         settings, host = self._entrants[0].settings, self._host
@@ -240,7 +240,7 @@ class Bakeoff:
     def _environment(self) -> EnvironmentCalls | None:
         """The environment that connected, ready for a run; None: each run makes its own.
 
-        Raises EnvironmentFault where it is lost and does not come back, and PlanDiffers where
+        Raises EnvironmentFault if it is lost and does not come back, and PlanDiffers if
         another one has come.
         """
         if self._host is None:
@@ -258,7 +258,7 @@ class Bakeoff:
         )
 
     def _is_there(self, entrant: Entrant, *, resume: bool) -> bool:
-        """Whether its run was begun. Raises UsageError for one that cannot go on."""
+        """Whether its run exists. Raises UsageError for one that cannot be resumed."""
         folder = self._folder / entrant.name
         try:
             Ledger.check_vacant(folder)

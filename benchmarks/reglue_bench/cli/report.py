@@ -49,7 +49,7 @@ def report(
 ) -> None:
     """Draw `report.html` of a run; with several folders, compare them.
 
-    A folder of several runs, as of a bake-off or of training seeds, stands for these.
+    A folder with several runs, as a bake-off or training seeds make it, means all of them.
 
     The page is one file that needs no network. An unfinished run is drawn up to its last episode.
     First frames are shown if observations are pictures; with `--pictures` environments draw them
@@ -99,7 +99,7 @@ def report(
 
 
 def _tables(runs: Sequence[NamedRun], csv: Path | None, latex: Path | None) -> Iterator[Path]:
-    """Write what was asked for. Raises UsageError."""
+    """Write the requested files. Raises UsageError."""
     if csv is not None:
         yield _write(csv, as_csv(score_rows(runs)))
         if curves := curve_rows(runs):

@@ -152,7 +152,7 @@ def write_dataset(
     """Write the episodes of `source` that are `wanted` to a new folder, whole or not at all.
 
     Without the organiser's fields episodes are in an order that tells nothing of the plan.
-    Raises UsageError where there is something at `path`, unless it is replaced, and
+    Raises UsageError if there is something at `path`, unless it is replaced, and
     StorageFailed if the disk is full.
     """
     check_extra()

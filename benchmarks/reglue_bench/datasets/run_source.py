@@ -174,7 +174,7 @@ class RunSource(Source):
     def _env_spec(self) -> str | None:
         """Gymnasium's, with which `recover_environment` makes the environment again.
 
-        None where its agents were shown or told anything else than that environment tells.
+        None if its agents received anything that this environment does not return.
         """
         from env_adapters.gymnasium.gymnasium_suite import make
 
@@ -197,7 +197,7 @@ class RunSource(Source):
             env.close()
 
     def _organiser(self, row: EpisodeRow) -> Organiser:
-        """What the agent was not told. A run with a secret keeps its seeds to itself."""
+        """The fields that the agent did not receive. A run with a secret omits its seeds."""
         goals = self.plan.suite.config.get("goals")
         return {
             "unit": row.unit,
@@ -227,7 +227,7 @@ def _write_parts(group: Any, parts: Iterator[Mapping[Place, Array]], rows: int) 
     if len(next(iter(first.values()))) == rows:
         for place, array in first.items():
             group.create_dataset(names[place], data=array)
-        for _ in parts:  # raises where there are more
+        for _ in parts:  # raises if there are more
             pass
         return
     for place, array in first.items():

@@ -1,4 +1,4 @@
-"""What a dataset's episodes are read from, and where its arrays stand."""
+"""The sources of a dataset's episodes, and the places of their arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reglue.errors import MissingExtra
 from reglue.spec import Array, TensorSpec
 
 Place: TypeAlias = tuple[str, ...]
-"""Keys that lead from `observations` or `actions` to an array; none where it is the only one."""
+"""Keys that lead from `observations` or `actions` to an array; none if it is the only one."""
 
 Organiser: TypeAlias = Mapping[str, Any]
 """What the organiser knows of an episode and its agent does not: see run_source.ORGANISER."""
@@ -25,7 +25,7 @@ OWN = "reglue"
 
 
 class Episode(ABC):
-    """An episode of at least one step; its arrays are read when they are asked for."""
+    """An episode of at least one step; its arrays are read at their first use."""
 
     organiser: Organiser | None  # None: the dataset was written without it
 
@@ -99,7 +99,7 @@ class Source(ABC):
 
 
 def check_extra() -> None:
-    """Raise MissingExtra where the packages of the extra `datasets` are not installed."""
+    """Raise MissingExtra if the packages of the extra `datasets` are not installed."""
     try:
         import h5py  # noqa: F401
         import minari  # noqa: F401

@@ -48,7 +48,7 @@ class Summary(BaseModel):
 def source_of(path: Path) -> Source:
     """The episodes of a run's folder, or of a dataset in Minari's layout.
 
-    Raises UsageError where there is neither, and RunDamaged.
+    Raises UsageError if there is neither, and RunDamaged.
     """
     check_extra()
     return RunSource(path) if (path / LEDGER).exists() else FolderSource(path)

@@ -45,7 +45,7 @@ MOST_ALIKE = 3
 class AgentPool:
     """The agents of one session (see procedures.Agents), and the environment that they share.
 
-    `admit` is told what each agent calls itself, and raises for one that must not play. `check`
+    `admit` receives each agent's name, and raises an error for one that must not play. `check`
     gets the first agent and its task, and raises for one that cannot play. An environment that is
     `lent` is not closed. Once `stop` is set, play is interrupted.
     """
@@ -143,7 +143,7 @@ class AgentPool:
         return self._environment
 
     def explain(self, fault: AgentFault) -> str:
-        """A fault in words, with what the agent printed."""
+        """Describe a fault, with the agent's output."""
         return self._host.explain(fault) if self._host else str(fault)
 
     def go_on(self, fault: AgentFault) -> None:
@@ -231,7 +231,7 @@ def check_capable(port: AgentPort, spec: TaskSpec, *, adapts: bool) -> None:
 
 
 def asks_again(settings: Settings, procedure: Procedure) -> bool:
-    """Whether agents are asked again: not those that adapt, which may remember a trial's episodes.
+    """Whether to ask agents again: not those that adapt, which may remember a trial's episodes.
 
     Those that learn while they are judged are not, in any case.
     """
@@ -300,7 +300,7 @@ def _program(settings: Settings, log_file: Path) -> Program | None:
 
 
 def _check_no_sandbox(settings: Settings) -> None:
-    """Raise UsageError if a sandbox was asked for; `auto` may follow from a secret."""
+    """Raise UsageError if the settings name a sandbox; `auto` may follow from a secret."""
     sandbox = settings.sandbox
     if sandbox in (None, "none") or (sandbox == "auto" and settings.secret is not None):
         return

@@ -83,7 +83,7 @@ class _Player:
     """A process, and what it plays."""
 
     process: Player[FromShard]
-    machine: str = ""  # where it is; empty: it has not begun yet
+    machine: str = ""  # its machine; empty before its first message
     share: _Share | None = None
     spent: ShardSpent = field(default_factory=ShardSpent)
 
@@ -161,7 +161,7 @@ class DealingEngine(Engine):
         return self._repetitions
 
     def open(self) -> None:
-        """Get ready to begin processes: each begins when there is a shard for it."""
+        """Get ready to start processes; a process starts once there is a shard for it."""
         self._begun.open()
 
     def play(self, todo: Todos, *, begin: Begin, record: Record, watch: Watch) -> None:
@@ -309,9 +309,9 @@ class DealingEngine(Engine):
         self._losses.add(fault, str(fault), others=self._finished_agents)
 
     def _died(self, number: int, cause: str) -> None:
-        """A process has died, as the words say: another plays what is left.
+        """A process has died, by `cause`: another one plays the rest.
 
-        Raises EnvironmentFault after so many deaths over one unit.
+        Raises EnvironmentFault after too many deaths over one unit.
         """
         machine = self._players[number].machine
         shard = self._end(number)

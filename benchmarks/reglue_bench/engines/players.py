@@ -42,7 +42,7 @@ class Player(Protocol[M_co]):
 
 
 class Players(ABC, Generic[M]):
-    """Starts processes, so many at once, that send messages M."""
+    """Starts processes, a limited number at once, that send messages M."""
 
     elsewhere: bool
     """Whether they see other files than this process."""
@@ -71,7 +71,7 @@ class Players(ABC, Generic[M]):
 class LocalPlayers(Players[FromShard]):
     """Processes of this machine.
 
-    Where they take all of its cores, each stays on one, with its agent and its workers. They are in
+    If they use all of its cores, each process stays on one, with its agent and workers. They are in
     each other's way less then, and none of them spins.
     """
 
@@ -94,7 +94,7 @@ class LocalPlayers(Players[FromShard]):
         if hasattr(os, "sched_setaffinity"):
             cores = sorted(os.sched_getaffinity(0))
             if self._processes >= len(cores):
-                with suppress(OSError):  # it has died, or may not be told
+                with suppress(OSError):  # it has died, or its cores must not be set
                     os.sched_setaffinity(process.pid, {cores[number % len(cores)]})
         return process
 

@@ -174,7 +174,7 @@ class _Actor(Channel[M]):
     """A process on a node: Ray's process passes on what it sends."""
 
     def death(self, within_s: float) -> str:
-        """What ends without a word of Ray's process ends with that."""
+        """Something that ends without a message from Ray's process ends with that process."""
         return "the connection to the Ray cluster is lost"
 
     def end(self, within_s: float) -> None:

@@ -25,7 +25,7 @@ class ShardSettings:
     folder: str  # of the run; empty: it makes one of its own, and `files` are put there
     agent_log: str  # the file there for what its agents print
     starts: bytes = field(repr=False)  # the key of start seeds
-    cells: bytes | None = field(repr=False)  # the key of cells; None where they are public
+    cells: bytes | None = field(repr=False)  # the key of cells; None if they are public
     facts: Mapping[str, str] = field(default_factory=dict)  # that must hold there too: see `facts`
     files: Mapping[str, bytes] = field(default_factory=dict)
 
@@ -213,7 +213,7 @@ class StillPlaying:
 
 @dataclass(frozen=True, slots=True)
 class LogPart:
-    """What a log says since the last time, where the run's folder is on another machine."""
+    """New text of a log file, if the run's folder is on another machine."""
 
     name: str
     text: bytes

@@ -78,7 +78,7 @@ class _Parent(Parent[ToShard]):
 
 
 class _Agents(AgentPool):
-    """Whether others go on after one that was lost is the parent's to say."""
+    """Leaves it to the parent whether others continue after a lost agent."""
 
     def go_on(self, fault: AgentFault) -> None:
         raise fault
@@ -186,7 +186,7 @@ class _Player:
                 self._send_logs()
 
     def _send_logs(self) -> None:
-        """What logs say since the last time, where the run's folder is another one."""
+        """Send the new text of log files, if the run's folder is on another machine."""
         if not self._shards.facts:
             return
         with self._logging:

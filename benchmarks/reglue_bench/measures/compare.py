@@ -31,8 +31,10 @@ class Difference:
     difference_per_task: Mapping[str, float]
     interval95: Interval | None  # of this pair alone; None: too few pairs, or all differ alike
     probability_of_improvement: float | None  # 0 to 1; 0.5 means neither; None: no runs to draw
-    p_value: float | None  # two-sided, below 0.05 where the interval leaves 0 out; None with it
-    p_holm: float | None  # corrected for all pairs; `p_value` where there is one pair
+    p_value: (
+        float | None
+    )  # two-sided; below 0.05 if the interval excludes 0; None without an interval
+    p_holm: float | None  # corrected for all pairs; equals `p_value` for a single pair
     pairs: int  # of goals, episodes or runs, that were compared
     unlike: int  # of these
     same_plan: bool  # otherwise only cells of the same name were paired

@@ -33,7 +33,7 @@ class TrainingSeeds:
     seeds: tuple[int | None, ...]
     rates: FloatArray  # (seeds, tasks): success, or mean returns
     mean: float
-    mean_interval95: Interval | None  # None, as all of them, where there is too little to tell
+    mean_interval95: Interval | None  # None, like the others, if there is too little data
     iqm: float  # interquartile mean of `rates`
     iqm_interval95: Interval | None
     thresholds: FloatArray  # (thresholds,)
@@ -50,7 +50,7 @@ def over_training_seeds(
     """Mean, interquartile mean and performance profile with their intervals.
 
     Intervals allow for other seeds and other goals (or episodes) of the same tasks. None below five
-    seeds, or where nothing varies; of IQM and profile also none where a task has fewer than five
+    seeds, or where nothing varies; of IQM and profile also none if a task has fewer than five
     goals. IQM and profile: Agarwal et al. 2021, sections 4.2 and 4.3, over seeds × tasks.
 
     Args:
@@ -106,7 +106,7 @@ def thresholds_of(agents: Sequence[Sequence[Result]]) -> FloatArray:
 def scores_by_task(results: Sequence[Result]) -> dict[str, FloatArray]:
     """Scores by task, (runs, goals), or returns, (runs, episodes); the runs share a plan.
 
-    Raises UsageError where returns cannot be compared.
+    Raises UsageError if returns cannot be compared.
     """
     units = [units_of(each) for each in results]
     measure = results[0].measure

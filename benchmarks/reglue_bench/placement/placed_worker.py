@@ -112,7 +112,7 @@ class PlacedWorker:
         return self._silence.left_s
 
     def fileno(self) -> int:
-        """Of the channel that says what becomes of it."""
+        """The descriptor of the channel that reports its fate."""
         return self._player.fileno()
 
     def filenos(self) -> Sequence[int]:

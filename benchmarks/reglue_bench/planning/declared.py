@@ -1,4 +1,4 @@
-"""What an environment that connects by itself declares: its plan is made of that."""
+"""The declaration of an environment that connects by itself, from which its plan is made."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@
     num_episodes = 20              # the procedure's flags of `reglue bench`, and `slots`
     seed = 3                       # of all randomness
     split = "test"                 # which of the variants below are played
-    horizon = 200                  # steps to truncation, where the environment has more or none
+    horizon = 200                  # steps to truncation, at most the environment's own
     sees = ["observation"]         # tensors that agents see (default: all)
     fit = "pad"                    # how tensors that differ between tasks are combined; or superset
 
@@ -117,7 +117,7 @@ class Custom:
 
     file: TomlFile
     about: Benchmark
-    settings: Settings  # the caller's, and the file's where the caller set none
+    settings: Settings  # the caller's settings, and the file's if the caller set none
     _from_file: frozenset[str]  # settings that the caller left to the file
 
     @property

@@ -57,8 +57,8 @@ class Submission:
 
         Without a secret it follows from the seed and the entrant: a run that is repeated
         repeats its agent's random draws, and agents that try small seeds find out which cell a
-        start seed belongs to. Who hosts agents of others gives a secret. A `nonce` that is given
-        repeats the submission that it was given before.
+        start seed belongs to. To host strangers' agents, give a secret. The same `nonce`
+        repeats the submission that had it before.
         """
         nonce = nonce or ("" if secret is None else secrets.token_hex(16))
         starts = run_secret(seed, secret)
@@ -68,7 +68,7 @@ class Submission:
 
 
 def run_secret(seed: int, secret: str | None = None) -> bytes:
-    """The key from which a submission's are made: of the secret, else of the seed."""
+    """The key from which a submission's keys follow: made from the secret, else from the seed."""
     if secret is not None:
         return _master(secret)
     return hashlib.sha256(f"reglue run secret {seed}".encode()).digest()

@@ -66,7 +66,7 @@ def plotted_agents(runs: Sequence[NamedRun]) -> list[PlottedAgent]:
 
 
 def seeds_caption(of: Sequence[PlottedAgent]) -> str:
-    """What a caption adds where some are agents over their training seeds."""
+    """The sentence that a caption adds if some entries are agents over training seeds."""
     if all(len(each.runs) == 1 for each in of):
         return ""
     return (

@@ -90,7 +90,7 @@ def mean_and_band(
 ) -> list[go.Scatter]:
     """The mean over runs, and its interval as a band that is drawn down to `floor`.
 
-    Nothing where no run was completed.
+    Nothing if no run was completed.
     """
     if not len(lines.whole):
         return []

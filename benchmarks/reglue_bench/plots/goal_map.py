@@ -84,7 +84,7 @@ def goal_map(result: Result, *, plot_id: str) -> Plot:
 
 
 def difference_map(runs: Sequence[NamedRun], place: int) -> Plot | None:
-    """Goal by goal, where the run at a place beats the first; None on different plans."""
+    """A map of the goals on which a run beats the first; None if their plans differ."""
     run, reference = runs[place], runs[0]
     ours, theirs = colour(place), colour(0)
     if not same_plan([run[1], reference[1]]):

@@ -208,7 +208,7 @@ def _performance_dots(score: PerformanceScore, *, row: float, colour: str) -> go
 
 
 def _performance_mean(score: PerformanceScore, *, row: float, colour: str) -> list[go.Scatter]:
-    """The mean over runs with its interval, where all were played to their end."""
+    """The mean over runs with its interval, if all runs were completed."""
     performance = score.performance
     if performance is None or len(score.completed) < len(score.runs):
         return []
@@ -248,7 +248,7 @@ def _run_table(score: PerformanceScore) -> Table:
 
 
 def _block_text(lines: Lines) -> str:
-    """What a point is, where it is more than an episode."""
+    """A sentence that says what a point is, if it is more than an episode."""
     size = lines.ends[0] - lines.begins[0] + 1
     if size == 1:
         return ""

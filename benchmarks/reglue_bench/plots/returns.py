@@ -1,4 +1,4 @@
-"""The returns of single episodes: where they lie, and how they spread."""
+"""A plot of the returns of single episodes."""
 
 from __future__ import annotations
 

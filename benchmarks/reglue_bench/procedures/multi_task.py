@@ -46,7 +46,7 @@ class MultiTask(Procedure):
     """A unit is one episode. A free slot takes the next one at once.
 
     Episode n of a task plays variant n mod V, repeat n div V. `shows_tasks` says that the
-    agent is told which task it plays, so that the order of play may follow tasks. Episodes, of
+    agent sees which task it plays, so that the order of play may follow tasks. Episodes, of
     each task or of all, follow `order_key`.
     """
 

@@ -1,4 +1,4 @@
-"""Training, then judging: an agent learns for so many steps, is frozen, and then judged.
+"""Training, then evaluation: an agent learns for some steps, is frozen, and is then judged.
 
 It wraps the procedure that judges. Phases are as in RL-Glue's and Meta-World's protocols: what is
 learned from is TRAIN, and nothing is learned after `agent_freeze`.
@@ -369,7 +369,7 @@ class TrainingRun:
     # Checkpoints.
 
     def _check(self, glue: EpisodeRunner, number: int) -> None:
-        """Play the fixed episodes of a checkpoint; the agent is told the phase, and not frozen."""
+        """Play the fixed episodes of a checkpoint; the agent sees the phase, and is not frozen."""
         procedure = self._procedure
         trial = procedure.judge.training_trial
         if not trial:
@@ -438,7 +438,7 @@ class _TrainedAgent:
         return self.glue
 
     def explain(self, fault: AgentFault) -> str:
-        """The fault in words, as the run explains it."""
+        """Describe the fault as the run does."""
         return self.agents.explain(fault)
 
     def go_on(self, fault: AgentFault) -> None:

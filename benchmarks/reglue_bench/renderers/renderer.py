@@ -82,7 +82,7 @@ def completed_text(result: Result) -> str:
 
 
 def what_differs(run: NamedRun, first: NamedRun) -> str:
-    """`: seed: 3 in y, 4 in x`, of what two runs played; empty where nothing is known to differ."""
+    """`: seed: 3 in y, 4 in x`, of what two runs played; empty if nothing is known to differ."""
     lines = first[1].differences(run[1], called=(f"in {first[0]}", f"in {run[0]}"))
     return f": {'; '.join(lines)}" if lines else ""
 

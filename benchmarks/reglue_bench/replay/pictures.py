@@ -28,7 +28,7 @@ class Camera:
     def take(self, observation: Arrays) -> Picture | None:
         """The picture of this moment, or None. Raises UsageError if something is not installed.
 
-        A blank tensor is passed over for what the world draws: where environments are mixed,
+        If a tensor is blank, the world draws instead: in a mix of environments,
         that of those that have no picture is blank.
         """
         for name in self._names:

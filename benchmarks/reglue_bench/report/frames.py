@@ -65,7 +65,7 @@ def _frames(folder: Path, *, draws: bool, trust_code: bool) -> list[Frame]:
             observation = conforming_observation(world.start(cell), made.spec, ())
             pixels = next((observation[name] for name in names if observation[name].any()), None)
             picture = camera.take(observation) if draws else pixels
-            if picture is not None:  # else one of another kind, where environments are mixed
+            if picture is not None:  # None: an environment of a mix without pictures
                 frames.append(Frame(caption, _png(shrunk(picture, _SIZE, _SIZE))))
     if draws and not frames:
         raise UsageError(f"{plan.benchmark} has no pictures: its environment does not draw")

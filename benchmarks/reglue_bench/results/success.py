@@ -206,7 +206,7 @@ class _Folded:
     def return_intervals95(self) -> Intervals | None:
         """Intervals of returns; an unfinished episode counts with the worst performance.
 
-        None where that is not known.
+        None if that is not known.
         """
         filled = {task: self._filled(task) for task in self.returns}
         known = {task: each for task, each in filled.items() if each is not None}

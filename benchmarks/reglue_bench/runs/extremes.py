@@ -58,7 +58,7 @@ class Failure:
 
     task: str
     step: int  # of the episode, from 1; 0: it did not start
-    action: str  # in words; empty at a start
+    action: str  # as text; empty at a start
     error: str  # the last line of it
 
     def __str__(self) -> str:

@@ -23,7 +23,7 @@ def players_of(
     """The players of a run; None: this process plays.
 
     `agents`: how many of its agents have something left to play, by default all. Raises UsageError
-    where others are asked and cannot, and MissingExtra.
+    if the settings want other processes and they cannot play, and MissingExtra.
     """
     settings, procedure = request.settings, procedure_of(request.plan)
     processes, why = settings.processes, _why_one_process(request, folder)

@@ -2,7 +2,7 @@
 
 An environment that plays a function of its cells and actions earns the same, to the bit. One that
 draws random numbers of its own, or keeps something from one episode to the next, does not: what it
-scored cannot be repeated. The agent is asked again apart from that: see glue_server's repetition.
+scored cannot be repeated. Agents are asked again separately: see glue_server's repetition.
 """
 
 from __future__ import annotations

@@ -278,7 +278,7 @@ class Session:
         self._ledger.note(f"{MACHINE}agent {agent}: {machine}", "")
 
     def _note_event(self, event: str) -> None:
-        """Say what befell the run, and keep it for the report."""
+        """Announce an event of the run, and store it for the report."""
         self._watcher.say(event)
         self._ledger.count_event(event.splitlines()[0])
 
@@ -342,7 +342,7 @@ class Session:
     def _keep_outside(self, *, is_over: bool = False) -> None:
         """Count observations outside of their bounds: at each tenfold, and at the end.
 
-        A session that is killed has told of a tenth of them, up to the last unit that it recorded.
+        A killed session has counted at least a tenth of them, up to its last recorded unit.
         """
         outside = self._engine.outside
         if outside > self._outside and (is_over or outside >= 10 * self._outside):

@@ -47,7 +47,7 @@ def training_lines(result: Result) -> list[str]:
 
 
 def _curve(name: str, values: Sequence[float | None]) -> list[str]:
-    """A line from the first to the last value; none where there are not two."""
+    """A line from the first to the last value; none if there are not two."""
     known = [each for each in values if each is not None]
     if len(known) < 2:
         return []

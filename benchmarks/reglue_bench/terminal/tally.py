@@ -102,7 +102,7 @@ class JudgedTally(Tally):
             cells = procedure.cells(unit)
             self._before -= len(cells)
             self._planned.update(cell.task for cell in cells if cell.phase == "evaluate")
-        # Of the episodes heard of: whether one succeeded, or is over where that is never told. A
+        # For each reported episode: whether it succeeded, or True if success is never reported. A
         # process that dies loses some, which are played again.
         self._counted: dict[tuple[int, int], bool] = {}
         self._successes: Counter[str] = Counter()  # judged episodes, by task
@@ -191,7 +191,7 @@ class LearningTally(Tally):
         self._over: set[int] = set(range(procedure.units)) - set(begun.left)
         self._before = len(self._over) * procedure.quota
         self._returns: dict[int, list[float]] = {}  # of the runs seen
-        self._unit = begun.left[0] if begun.left else 0  # the run that was heard of last
+        self._unit = begun.left[0] if begun.left else 0  # the run of the last report
         self._steps: dict[int, int] = {}  # of the runs in play
         self._executed = 0  # by runs that are over
 

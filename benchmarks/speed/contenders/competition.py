@@ -117,7 +117,7 @@ class Measured:
 
 
 def hundred(url: str, folder: Path, submissions: int) -> Measured:
-    """Play them. Raises AssertionError where one is lost, or counts twice."""
+    """Play them. Raises AssertionError if one is lost, or counts twice."""
     (folder / FILE).write_text(COMPETITION)
     secrets = Secrets.create(folder / "secrets", "127.0.0.1:4096")
     migrate(url)

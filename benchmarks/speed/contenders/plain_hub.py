@@ -40,7 +40,7 @@ class Line(Protocol):
         """One message."""
 
     def receive(self) -> bytes:
-        """The next one; nothing where the other end has left."""
+        """The next one; nothing if the other end has left."""
 
     def close(self) -> None:
         """Leave."""

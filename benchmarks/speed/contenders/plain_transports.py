@@ -115,7 +115,7 @@ def send(line: socket.socket, message: bytes) -> None:
 
 
 def receive(line: socket.socket) -> bytes:
-    """The next message; nothing where the other end has left."""
+    """The next message; nothing if the other end has left."""
     if not (head := line.recv(_LENGTH.size)):
         return b""
     (size,) = _LENGTH.unpack(head)

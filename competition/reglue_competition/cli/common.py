@@ -60,7 +60,7 @@ CertificateFile: TypeAlias = Annotated[
 def write_certificate(
     folder: CompetitionFolder, team: str, token: str, file: Path | None
 ) -> Path | None:
-    """Make the certificate that a team's agents show; None if none is asked for.
+    """Make the certificate that a team's agents show; None if none is wanted.
 
     Raises UsageError and StorageFailed.
     """
@@ -82,7 +82,7 @@ def join_string_of(folder: CompetitionFolder, token: str, advertise: str | None)
     if split_address(address)[1] == 0:
         raise BadArgument(f"--advertise: got {address}, wanted the port that teams dial")
     if folder.definition.client_certificates:
-        client_certificate(folder.secrets_path, "a team")  # raises where none can be made
+        client_certificate(folder.secrets_path, "a team")  # raises if none can be made
     tls = folder.secrets().tls
     return str(JoinString(address, token, tls.authority, tls.name))
 

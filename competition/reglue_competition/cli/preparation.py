@@ -121,7 +121,7 @@ def admit(
     Of each benchmark it checks on the very episodes that teams will play: that they are the same
     to the bit, however they are played; that no action makes them fail; that a random agent scores
     less than `random_below`; and that an agent of yours, `reference`, scores `reference_at_least`.
-    The bars stand in the benchmark's table `admit` of the competition file.
+    The table `admit` of the benchmark in the competition file defines the bars.
 
     A public or private phase with environments of your own, or with bars, opens only if exactly
     what it plays has passed; a phase's `needs_admission` decides otherwise.

@@ -98,7 +98,7 @@ def _check_addresses(file: TomlFile, definition: Definition) -> None:
     if definition.database is not None and urlsplit(definition.database).password is not None:
         raise file.error(
             "database",
-            "got a URL with a password, wanted one without: no secret stands in this file; "
+            "got a URL with a password, wanted one without: this file holds no secrets; "
             "PostgreSQL's client reads ~/.pgpass",
         )
 

@@ -121,7 +121,7 @@ class Ranking(_Table):
 
 
 class AgentsSee(_Table):
-    """What agents are told while they are judged."""
+    """What agents receive during an evaluation."""
 
     rewards: bool = False
     success_ends: bool = False  # that an episode ended by success, not that it merely ended

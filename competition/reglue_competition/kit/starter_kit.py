@@ -84,7 +84,7 @@ class Rehearsal:
     slots: int
     adapts: bool  # agents are adapted before they are judged
     run_s: float  # that an agent may take in each run
-    spec: str  # what agents see and do, in words
+    spec: str  # a text about observations and actions
     arguments: str  # of `reglue bench` and `reglue try`, for a shell; $here is the kit
 
 

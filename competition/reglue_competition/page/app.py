@@ -296,12 +296,12 @@ class Page:
     # How answers are made.
 
     async def _form(self, request: Request) -> Mapping[str, str]:
-        """The fields of a form of ours."""
+        """The fields of one of this page's forms."""
         try:
             async with asyncio.timeout(_FORM_S), request.form(max_files=0, max_fields=8) as form:
                 fields = {name: each for name, each in form.items() if isinstance(each, str)}
         except MultiPartException as error:
-            raise HTTPException(400, "this is no form of ours") from error
+            raise HTTPException(400, "this form is not from this page") from error
         except TimeoutError as error:
             raise HTTPException(408, "the form did not come in time") from error
         if not self._readers.is_ours(request, fields):

@@ -151,7 +151,7 @@ class Sessions:
         return hmac.new(self._key, cookie.encode(), hashlib.sha256).hexdigest()
 
     def is_form_token(self, cookie: str, token: str) -> bool:
-        """Whether a form came from a page of ours in this browser."""
+        """Whether a form came from one of our pages in this browser."""
         wanted = self.form_token(cookie)
         return bool(cookie) and hmac.compare_digest(wanted.encode(), token.encode())
 

@@ -1,6 +1,6 @@
 """The page's data: a snapshot of the store, renewed in the background.
 
-Public pages are drawn of the snapshot, so however many are asked for, the database is not.
+Public pages are made from the snapshot, so their number does not load the database.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Snapshot:
     def is_over(self, name: str) -> bool:
         """Whether a phase is closed, and none of its submissions may still play.
 
-        What it played is told to nobody before: an agent that plays could be told.
+        Its games stay hidden until then: somebody could tell an agent that plays.
         """
         phase = self.phase(name)
         is_closed = phase is not None and phase.state == "closed"

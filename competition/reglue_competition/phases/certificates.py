@@ -1,7 +1,7 @@
 """The certificate of a competition's server, and the authority that signs it.
 
 `init` makes both. The authority's key is kept, so that a certificate can be renewed and join
-strings stay good. An organiser's own certificate may stand in their place: then there is no such
+strings stay good. An organiser's own certificate may replace them: then there is no such
 key.
 """
 

@@ -109,7 +109,7 @@ def run_s(plan: Plan, play: PlayLimits, *, horizon: int) -> float:
 
     That is a tenth of `step_s` for each turn of episodes that all last to their end; with the time
     for `agent_init`, the first turn and each adaptation, and the bank. `horizon` is the
-    environments', in steps; 0: they have none. Raises UsageError where no end is known, as by the
+    environments', in steps; 0: they have none. Raises UsageError if no end is known, as by the
     limit that online benchmarks have by default.
     """
     if play.run_s is not None:
@@ -158,7 +158,7 @@ def _plan_benchmark(
 
 
 def _check_failure(place: str, plan: Plan) -> None:
-    """Raise UsageError where nobody can say what an episode is worth that the agent failed in."""
+    """Raise UsageError if nobody can say what an episode is worth that the agent failed in."""
     is_by_return = plan.is_by_return or not PROCEDURES[plan.procedure].judges_success
     if is_by_return and "worst_performance" not in plan.parameters:
         raise UsageError(
@@ -168,7 +168,7 @@ def _check_failure(place: str, plan: Plan) -> None:
 
 
 def _check_actions(place: str, plan: Plan, spec: TaskSpec) -> None:
-    """Raise UsageError where an answer of all slots is larger than what the server takes."""
+    """Raise UsageError if an answer of all slots is larger than what the server takes."""
     a_slot = sum(each.row_bytes for each in spec.actions)
     most = AgentGateway.most_received_bytes
     if plan.slots * a_slot > most - _BESIDES:

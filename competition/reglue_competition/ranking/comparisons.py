@@ -229,7 +229,7 @@ def _unpaired(
 
 
 def _p_value(difference: float, error: float) -> float | None:
-    """Two-sided; None where nothing differs."""
+    """Two-sided; None if nothing differs."""
     if error == 0:
         return None
     from scipy.special import ndtr

@@ -70,7 +70,7 @@ def weighted_mean(scores: Sequence[Spread], weights: Sequence[float]) -> Spread:
 
     The variance is recovered from each interval, on either side by itself (MOVER, Zou, Huang &
     Zhang 2009, Computational Statistics & Data Analysis 53:1080). Of one benchmark it is that
-    benchmark's interval. None where a score has none.
+    benchmark's interval. None if a score has none.
     """
     total = math.fsum(weights)
     mean = math.fsum(w * score for (score, _), w in zip(scores, weights, strict=True)) / total

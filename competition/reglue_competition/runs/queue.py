@@ -51,7 +51,7 @@ _FAREWELLS = {
     "failed": "the submission has failed, {}",
     "cancelled": "the submission was cancelled: {}",
     # Without its detail, which is the organiser's: it may name files, and hidden tasks.
-    "broken": "the submission broke by a failure of ours, not of your agent; the organiser knows, "
+    "broken": "the submission broke by our own failure, not your agent's; the organiser knows, "
     "and can have it played again",
 }
 
@@ -66,7 +66,7 @@ class _Playing:
     news: deque[News] = field(default_factory=deque)  # that is not taken down yet
     failures: int = 0  # of ours, one after another, over it
     is_silent: bool = False  # its process has ended, and all that it said is in `news`
-    done: dict[int, int] = field(default_factory=dict)  # by benchmark, as told last
+    done: dict[int, int] = field(default_factory=dict)  # by benchmark, as last reported
     progress: Progress | None = None  # that is not stored yet
     stored_at: float = 0.0  # monotonic seconds, as all here
     cancelled_at: float | None = None
@@ -152,7 +152,7 @@ class Queue:
         end_together((each.process for each in playing), within_s=within_s)
 
     def _guarded(self, work: Callable[..., None], *args: object) -> None:
-        """Do it; a failure of ours there stops nothing else. Raises StoreFailed."""
+        """Call it; if it fails, everything else continues. Raises StoreFailed."""
         try:
             work(*args)
         except StoreFailed:
@@ -183,7 +183,7 @@ class Queue:
         self._give_places(waiting, count)
 
     def _perhaps_untold(self) -> dict[str, Submission]:
-        """What has just ended: a server that was killed then may have told no agent.
+        """Submissions that have just ended: a server killed then may not have informed the agent.
 
         Without its farewell an agent joins again, and would enter another submission.
         """
@@ -352,7 +352,7 @@ class Queue:
         self._let_go(playing)
 
     def _failed(self, submission: Submission, why: str) -> None:
-        """Try it again later, or not any more: then its agent is told."""
+        """Try it again later; after too many tries inform its agent."""
         tries = self._tries[submission.id] + 1
         self._metrics.restarts.inc()
         if tries < _MOST_TRIES:

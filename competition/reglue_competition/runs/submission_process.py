@@ -345,7 +345,7 @@ class _Progress(NullObserver):
         assert self._tally is not None
         self._sent_at = time.monotonic()
         tally = self._tally
-        with contextlib.suppress(ParentGone):  # the run is about to hear of it
+        with contextlib.suppress(ParentGone):  # the run is about to notice it
             self._parent.send(Progress(self._index, tally.done, tally.total, tally.counted_in))
 
 

@@ -140,7 +140,7 @@ events = sa.Table(  # triggers refuse to change or delete a row
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("at", Utc, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),
-    # Names, not keys: what happened can be told of anything.
+    # Names, not keys: an event may be about anything.
     sa.Column("team", sa.Text),
     sa.Column("submission", sa.Text),
     sa.Column("run", sa.Integer),

@@ -59,7 +59,7 @@ class Header(_Content):
     public_key: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]  # of who signed
     benchmark: _Name  # as `reglue bench` takes it
     plan: str  # the plan's JSON, as text
-    cell_key: _Key  # draws cells' seeds; empty where these follow from the plan's
+    cell_key: _Key  # draws cells' seeds; empty if these follow from the plan's
     start_key: _Key  # draws the agent's seeds
     spec: str  # TaskSpec of `spec.proto`, hexadecimal
     code: _Key  # SHA-256 of its environments' files; empty if all are Reglue's

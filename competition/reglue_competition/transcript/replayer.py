@@ -94,7 +94,7 @@ class Replayer:
             return Checked(title, is_played=True, difference=str(error))
 
     def _check(self, episode: Episode) -> bool:
-        """Whether it was played. Raises NotVerified or EnvironmentFault where it differs."""
+        """Whether it was played. Raises NotVerified or EnvironmentFault if it differs."""
         facts, is_ok = episode.facts, episode.facts.status == "ok"
         recorded = self._recorded(episode)
         if facts.success and not is_ok:

@@ -81,7 +81,7 @@ def verify(
         workers: processes that play; 0: this one.
         episodes: how many to play, drawn at random; by default all.
         trust_code: run environments that are not Reglue's.
-        watcher: told of the progress.
+        watcher: receives the progress.
 
     Returns:
         The verdict, also on a file that is damaged.

@@ -54,7 +54,7 @@ class Agent:
 
     `self.spec` is the TaskSpec, `self.phase` the Phase of the present turn and
     `self.budget` the time that remains; they are set before the routine that needs them.
-    `self.seen_goals` holds what `get_goal` gives, where the task shows goals.
+    If the task shows goals, `self.seen_goals` holds those that `get_goal` returns.
     """
 
     spec: TaskSpec

@@ -28,7 +28,7 @@ class AgentEpisode(ABC):
 
     @abstractmethod
     def step(self, reward: float, observation: Any) -> Any:
-        """Choose the next action. `reward` is of the one before; NaN where it is withheld."""
+        """Choose the next action. `reward` is of the one before; NaN if it is withheld."""
 
     def end(  # noqa: B027 - most do nothing then
         self, reward: float, observation: Any, kind: EndKind

@@ -26,7 +26,7 @@ _KNOWN_FLAGS = np.uint8(ActionFlag.DEFAULTED | ActionFlag.CLIPPED)
 
 
 class ConformanceAgent(Agent):
-    """Makes every action from all that its slot was told."""
+    """Computes each action from everything that its slot has received."""
 
     partial_turns = True
 

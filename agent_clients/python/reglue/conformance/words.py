@@ -1,4 +1,4 @@
-"""What conformance programs report and are told, as words."""
+"""The text form of what conformance programs report and receive."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ class DomainCheck:
             observations: Arrays, (rows, *shape); a row for each slot, or more with `rows`.
             slots: The slots of the rows.
             failed: Slots whose rows are not checked.
-            rows: Which rows they are, where the arrays have others, too.
+            rows: The rows to look at, if the arrays have others too.
         """
         by_slot: dict[int, str] = {}
         self.outside_last = 0

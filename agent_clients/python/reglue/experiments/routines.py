@@ -368,7 +368,7 @@ def slots_argument(slots: object) -> tuple[int, ...]:
 
 
 def goal_argument(task: object, variant: object) -> Goal | None:
-    """What a start plays from now on; None: what it played before. The glue looks for it."""
+    """The goal of later starts; None keeps the present one. The glue checks that it exists."""
     if task is None and variant is None:
         return None
     return Goal(

@@ -24,7 +24,7 @@ def encode_refusal(refusal: Refusal) -> pb.Refusal:
 def decode_refusal(message: pb.Refusal) -> Refusal:
     """The refusal of a message.
 
-    A later minor version may have more codes: the words still say it all.
+    A later minor version may have more codes: the text still explains the refusal.
     """
     number = message.code if message.code in pb.RefusalCode.values() else 0
     code = pb.RefusalCode.Name(number).removeprefix("REFUSAL_CODE_")

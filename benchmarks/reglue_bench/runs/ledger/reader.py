@@ -52,7 +52,7 @@ EVENT = "event: "
 """
 
 ENDED_EARLY = "ended early"
-"""Entry of `about`: why the last session left something to play; empty where it did not end so."""
+"""Entry of `about`: why the last session left something to play; empty if it did not end so."""
 
 REPEATS = "repeats"
 """Entry of `about`: what came of playing an episode again, as JSON."""
@@ -170,7 +170,7 @@ class LedgerReader:
     def begun(self) -> dict[int, int]:
         """The units that are in play, or were when their session was killed, and which try of each.
 
-        A process that is killed within a tenth of a second of a unit's beginning leaves no word.
+        A process that is killed within 0.1 s of a unit's beginning leaves no record of it.
         """
         with self._reading() as connection:
             rows = connection.execute(sa.select(tables.begun)).all()

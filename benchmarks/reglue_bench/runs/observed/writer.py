@@ -48,7 +48,7 @@ class ObservedWriter:
         folder = ledger.folder
         self._path = folder / OBSERVED
         self._lost: set[int] = set()  # numbers of episodes of which a part is lost
-        self.failure: str | None = None  # the first one, in words
+        self.failure: str | None = None  # the text of the first one
         about = {
             "format": FORMAT,
             "plan": plan_sha256.encode(),

@@ -1,4 +1,4 @@
-"""Dates, statuses, scores and time limits in words."""
+"""Texts for dates, statuses, scores and time limits."""
 
 from __future__ import annotations
 
