@@ -286,7 +286,7 @@ def check_settings(settings: Settings, name: BenchmarkName, procedure: str) -> N
 def _check_parameters(settings: Settings, procedure: str) -> None:
     """Raise UsageError for a parameter of another procedure."""
     accepted = parameter_names(procedure)
-    others = {each: parameter_names(each) for each in PROCEDURES.own if each != TRAINING}
+    others = {each: parameter_names(each) for each in PROCEDURES.built_in if each != TRAINING}
     for name in (*chain.from_iterable(others.values()), "procedure_args"):
         if name not in accepted and getattr(settings, name) not in (None, {}):
             whose = [other for other, names in others.items() if name in names]

@@ -28,14 +28,14 @@ class Queue(Protocol):
 def shuffled(numbers: Iterable[int], key: bytes, label: str = "unit") -> npt.NDArray[np.int64]:
     """The places of different numbers, in an order that only the key's holder knows.
 
-    The order of two numbers does not depend on the others. Other `label` give another order.
+    The order of two numbers does not depend on the others. Another `label` gives another order.
     """
 
-    def drawn(number: int) -> int:
+    def digest_of(number: int) -> int:
         digest = hmac.digest(key, f"reglue {label} {number}".encode(), hashlib.sha256)
         return int.from_bytes(digest[:8], "big")
 
-    return np.argsort(np.fromiter(map(drawn, numbers), np.uint64), kind="stable")
+    return np.argsort(np.fromiter(map(digest_of, numbers), np.uint64), kind="stable")
 
 
 class Shuffled:

@@ -126,7 +126,7 @@ def _is_public(benchmark: PlannedBenchmark) -> bool:
     if is_custom(benchmark.entry.benchmark):
         return False
     name = BenchmarkName.parse(benchmark.entry.benchmark)
-    is_built_in = name.is_metaworld or name.environment.partition(":")[0] in FAMILIES.own
+    is_built_in = name.is_metaworld or name.environment.partition(":")[0] in FAMILIES.built_in
     return is_built_in and not list(foreign_suite(benchmark.plan.to_json()))
 
 

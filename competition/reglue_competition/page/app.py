@@ -114,7 +114,7 @@ class Page:
     def _leaderboard(self, request: Request) -> Response:
         snapshot = self._site.snapshot
         name = request.path_params.get("phase")
-        phase = snapshot.shown if name is None else snapshot.phase(name)
+        phase = snapshot.current_phase if name is None else snapshot.phase(name)
         if phase is None:
             raise HTTPException(404, "there is no such phase")
         board = snapshot_views.board(snapshot, phase)

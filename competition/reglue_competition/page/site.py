@@ -53,7 +53,7 @@ class Snapshot:
         return f"{last}-{self.ranked}-{int(self.is_away)}"
 
     @property
-    def shown(self) -> Phase | None:
+    def current_phase(self) -> Phase | None:
         """The open phase, else the last that was open, else the first one."""
         begun = [phase for phase in self.phases if phase.state != "planned"]
         still_open = [phase for phase in begun if phase.state == "open"]
