@@ -74,7 +74,7 @@ class Composed:
 
     @property
     def variants(self) -> Mapping[str, int]:
-        """How many of each task's variants are played."""
+        """The number of each task's variants that are played."""
         return {name: len(numbers) for name, (_, _, numbers) in self._sources.items()}
 
     @property
@@ -158,8 +158,8 @@ def _common(specs: Mapping[str, TaskSpec]) -> TaskSpec:
             got, other = getattr(spec, what), getattr(wanted, what)
             if got != other:
                 hint = '; fit = "pad" or "superset" combines them' * isinstance(got, tuple)
-                words = f"got as {what} {_difference(got, other)} as in {first}{hint}"
-                raise BadArgument(f"{name}: {words}")
+                message = f"got as {what} {_difference(got, other)} as in {first}{hint}"
+                raise BadArgument(f"{name}: {message}")
     lows, highs = zip(*(spec.reward_range for spec in specs.values()), strict=True)
     horizons = [spec.horizon for spec in specs.values()]
     return replace(

@@ -41,5 +41,5 @@ def _processor() -> str:
     entries = dict(re.findall(r"^(\S.*?)\s*:\s*(.*)$", first, re.MULTILINE))
     names = ("vendor_id", "model name", "cpu family", "model", "stepping", "CPU part")
     flags = entries.get("flags") or entries.get("Features") or ""
-    words = [*(entries.get(name, "") for name in names), hashlib.sha256(flags.encode()).hexdigest()]
-    return " ".join(filter(None, words))
+    parts = [*(entries.get(name, "") for name in names), hashlib.sha256(flags.encode()).hexdigest()]
+    return " ".join(filter(None, parts))

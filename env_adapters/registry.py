@@ -1,4 +1,4 @@
-"""Objects by name: Reglue's own, and those that other packages register as entry points."""
+"""Objects by name: Reglue's, and those that other packages register as entry points."""
 
 from __future__ import annotations
 
@@ -14,33 +14,37 @@ _T = TypeVar("_T")
 
 
 class Registry(Generic[_T]):
-    """Objects by name: Reglue's own first, then those of a group of entry points.
+    """Objects by name: Reglue's first, then those of a group of entry points.
 
     An entry point cannot replace an object of Reglue's. Iterating gives the names, and loads
     nothing.
     """
 
-    def __init__(self, what: str, group: str, own: Mapping[str, _T | str], wanted: type) -> None:
+    def __init__(
+        self, what: str, group: str, built_in: Mapping[str, _T | str], wanted: type
+    ) -> None:
         """Objects are of the class `wanted`, or subclasses of it; messages call one of them `what`.
 
-        An object of `own` may be given as `module:name`, which is imported when it is first needed.
+        An object of `built_in` may be the text `module:name`, which is imported at its first use.
         """
-        self.own = own
+        self.built_in = built_in
         self._wanted = wanted
         self._what = what
         self._group = group
 
     def __iter__(self) -> Iterator[str]:
-        return iter([*self.own, *self._others])
+        return iter([*self.built_in, *self._others])
 
     def __contains__(self, name: str) -> bool:
-        return name in self.own or name in self._others
+        return name in self.built_in or name in self._others
 
     def __getitem__(self, name: str) -> _T:
         """The object called `name`. Raises UnknownName, and CannotLoad for another package's."""
-        if name in self.own:
-            own = self.own[name]
-            return EntryPoint(name, own, self._group).load() if isinstance(own, str) else own
+        if name in self.built_in:
+            target = self.built_in[name]
+            return (
+                EntryPoint(name, target, self._group).load() if isinstance(target, str) else target
+            )
         if name not in self._others:
             raise UnknownName(self._what, name, self)
         point = self._others[name]
@@ -67,4 +71,4 @@ class Registry(Generic[_T]):
     @cached_property
     def _others(self) -> Mapping[str, EntryPoint]:
         loaded = entry_points(group=self._group)
-        return {point.name: point for point in loaded if point.name not in self.own}
+        return {point.name: point for point in loaded if point.name not in self.built_in}

@@ -149,7 +149,7 @@ class Family:
     """
 
     def form(self, prefix: str) -> str:
-        """How the names of its environments look, such as `gymnasium:<id>`."""
+        """The form of its environments' names, such as `gymnasium:<id>`."""
         return f"{prefix}:{self.rest}" if self.rest else prefix
 
 

@@ -1,4 +1,4 @@
-"""From an environment's name to its suite: families of environments, our own and others'.
+"""Makes suites from environments' names: families of environments, ours and others'.
 
 A name is `PREFIX:REST` or `PREFIX` of a family, the file of a schedule, or a factory as
 `module:factory` or `file.py:factory`.
@@ -70,11 +70,11 @@ def environments_like(name: str) -> list[str]:
 
     `name` may have a prefix that does not exist. Other kinds of names give an empty list.
     """
-    module, _, own = name.rpartition(":")
-    task = re.sub(r"-v\d+$", "-v3", own)
+    module, _, identifier = name.rpartition(":")
+    task = re.sub(r"-v\d+$", "-v3", identifier)
     if task in ALL_TASKS:
         return [f"MT1:{task}"]
-    ids = _ids(module, own) if re.search(r"-v\d+$", own) else []
+    ids = _ids(module, identifier) if re.search(r"-v\d+$", identifier) else []
     return [f"gymnasium:{each}" for each in ids]
 
 
@@ -99,10 +99,10 @@ def _ids(module: str, name: str) -> list[str]:
         if find_spec(module) is not None:
             return [f"{module}:{name}"]
     try:
-        found: list[str] = find("env_adapters.gymnasium_library:ids_like")(name)
+        ids: list[str] = find("env_adapters.gymnasium_library:ids_like")(name)
     except MissingExtra:
         return [name]
-    return found
+    return ids
 
 
 def _family(name: str) -> tuple[Family, str] | None:
@@ -147,8 +147,8 @@ def _schedule(request: FamilyRequest) -> SuiteName:
 
 def _seed(key: bytes, name: str, config: Mapping[str, Any], *, size: int) -> int:
     """A seed of `size` bytes that replaces the config's seed called `name`."""
-    words = f"reglue {name} {config.get('id')} {config.get(name, 0)}"
-    digest = hmac.digest(key, words.encode(), hashlib.sha256)
+    label = f"reglue {name} {config.get('id')} {config.get(name, 0)}"
+    digest = hmac.digest(key, label.encode(), hashlib.sha256)
     return int.from_bytes(digest[:size], "big")
 
 

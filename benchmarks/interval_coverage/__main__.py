@@ -12,14 +12,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=4_000, help="experiments a figure")
     parser.add_argument("--seed", type=int, default=0)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     print(f"| interval, 95 % | {' | '.join(f'n = {n}' for n in SIZES)} |")
     print(f"| --- |{' ---: |' * len(SIZES)}")
-    for draws, trials in ((CHEAP, asked.trials), (DEAR, max(1, asked.trials // 2))):
+    for draws, trials in ((CHEAP, arguments.trials), (DEAR, max(1, arguments.trials // 2))):
         for name, draw in draws.items():
-            found = [coverage(draw, n, trials=trials, seed=asked.seed) for n in SIZES]
-            told = ["none" if each is None else f"{100 * each:.1f} %" for each in found]
-            print(f"| {name} | {' | '.join(told)} |", flush=True)
+            coverages = [coverage(draw, n, trials=trials, seed=arguments.seed) for n in SIZES]
+            cells = ["none" if each is None else f"{100 * each:.1f} %" for each in coverages]
+            print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -78,8 +78,8 @@ def _paired_success(tasks: int) -> Draw:
         alike = rng.random((2, tasks, n)) < 0.6
         hard = np.where(alike, goals, rng.random((2, tasks, n)))
         one, other = (hard < rates).astype(np.float64)
-        found = of_success({str(task): one[task] - other[task] for task in range(tasks)})
-        return found.interval95, float((rates[0] - rates[1]).mean())
+        inference = of_success({str(task): one[task] - other[task] for task in range(tasks)})
+        return inference.interval95, float((rates[0] - rates[1]).mean())
 
     return draw
 
@@ -111,8 +111,8 @@ def _paired_runs(n: int, rng: np.random.Generator) -> tuple[Interval | None, flo
 def _returns(n: int, rng: np.random.Generator) -> tuple[Interval | None, float]:
     """Of tasks whose returns vary unlike."""
     strata = {str(task): rng.normal(task, 1 + task, n) for task in range(TASKS)}
-    found: Inference = student(strata)
-    return found.interval95, (TASKS - 1) / 2
+    inference: Inference = student(strata)
+    return inference.interval95, (TASKS - 1) / 2
 
 
 _GOALS = 20
@@ -168,8 +168,8 @@ def _over_seeds(statistic: Statistic) -> Draw:
         if n < LEAST_SEEDS:
             return None, 0.0
         success = _seed_success(n, rng, _hardness(rng))
-        drawn = resampled(success, rng=rng, resamples=_RESAMPLES)
-        low, high = interval_of(statistic, success, drawn)
+        bootstrap = resampled(success, rng=rng, resamples=_RESAMPLES)
+        low, high = interval_of(statistic, success, bootstrap)
         return (float(low[0]), float(high[0])), _truth(statistic)
 
     return draw

@@ -31,7 +31,7 @@ _WHERE = {
 
 
 def __getattr__(name: str) -> object:
-    """Imported when it is asked for: a process that plays needs no report."""
+    """Import the name at its first use: a process that plays needs no report."""
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:

@@ -161,7 +161,7 @@ def _play(
     again: Callable[[Ledger], Request] | None,
     watcher: Observer,
 ) -> Result:
-    """A new run, in `out` or in a folder that is deleted; with `again` one that goes on."""
+    """Play a run in `out`, or in a temporary folder; with `again`, resume it."""
     if out is None:
         return in_temporary_folder(begin_in)
     folder = Path(out)
@@ -218,7 +218,7 @@ def resume(
     """Continue the run in `folder` with the settings it was begun with.
 
     `overrides` may change how it is carried out (workers, time limits, the address), and
-    say anew how it is secured (token, TLS), as that is not kept;
+    repeat the token and TLS settings, as they are not stored;
     whatever would change the plan is refused by PlanDiffers, and so is a benchmark's or
     schedule's file that has been edited since. A run that was begun elsewhere, and names code
     that is not Reglue's, is refused by NotTrusted, unless there is `trust_code`.
@@ -236,7 +236,7 @@ def resume(
                 f"evaluate(…, resume=True), or name an agent by {setting('agent')}"
             )
         same = all(getattr(before, name) == getattr(settings, name) for name in _PLAN_SETTINGS)
-        # Unless something is asked for anew, the stored plan spares drawing the goals again; but
+        # Without new settings the stored plan saves drawing the goals again; but
         # a file may have been edited.
         is_file = is_schedule(settings.benchmark)
         plan = (

@@ -33,7 +33,7 @@ class Evaluator:
             print(evaluator(agent).mean_success_rate)
 
     Its environments are made once, and their simulators and starts are kept. The rows are
-    those of `evaluate`. The agent is played where it is: nothing of it is copied, pickled
+    those of `evaluate`. The agent stays where it is: nothing of it is copied, pickled
     or forked, so that its networks stay on their device. For one thread.
     """
 

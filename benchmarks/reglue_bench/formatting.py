@@ -91,7 +91,7 @@ def sentence(text: str) -> str:
 
 
 def isolation_text(isolation: str | None) -> str:
-    """How the agent was isolated from the benchmark, and what you have to trust."""
+    """A text that says how the agent was isolated, and what you have to trust."""
     match isolation:
         case None:
             return "no agent has come yet"

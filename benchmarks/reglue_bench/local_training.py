@@ -55,7 +55,7 @@ def calls(
         benchmark: A benchmark, or an environment by its name.
         slots: How many episodes are played at once; by default one for each task.
         workers: Processes; by default one for each core for Meta-World in several slots, else 0.
-        raise_faults: Raise EnvironmentFault where an environment fails; else its episode is void.
+        raise_faults: Raise EnvironmentFault if an environment fails; else its episode is void.
         render_mode: "rgb_array" for environments that can be drawn, in this process.
         options: Settings as of `reglue_bench.evaluate`: `seed` (of goals and episodes),
             `training_seed` (of their order), and those of the environments. The episodes are those
@@ -125,7 +125,7 @@ class LocalTraining:
         self._has_succeeded = False  # the episode that ended last
 
     def choose(self, seed: int | None) -> None:
-        """Before the first episode: play those of training seed `seed`.
+        """Choose the training seed, before the first episode.
 
         Each slot leaves out the first `seed` modulo T of them, where T is the number of tasks: so
         copies with seeds in a row share the tasks, where agents are shown them. None leaves the

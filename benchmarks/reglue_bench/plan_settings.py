@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, JsonValue
 from glue_server.host_settings import Count, SettingsGroup, flag
 
 PLAY = "What is played"
-TOLD = "What agents are told"
+INFORMATION = "What agents receive"
 TRAINING_PANEL = "Training, then judging (--train-steps)"
 
 _META_WORLD = "Meta-World (MT…, ML…)"
@@ -38,7 +38,7 @@ StepCount = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=2**53)]
 Agents = Annotated[
     Count | None,
     flag(
-        "copies of the agent: of N each plays every N-th episode (ML: wave), so rows depend on N "
+        "copies of the agent: each of N plays every N-th episode (ML: wave), so rows depend on N "
         "(default 1)",
         PLAY,
     ),
@@ -127,15 +127,16 @@ class TrainingSettings(SettingsGroup):
     train_steps: Annotated[
         StepCount | None,
         _steps(
-            "train the agent first, for so many environment steps over all slots (1e6 is 1000000), "
-            "on the benchmark's training goals; then it is frozen and judged, by the same process"
+            "first train the agent for this many environment steps over all slots (1e6 is "
+            "1000000), on the benchmark's training goals; then freeze and judge it in the same "
+            "process"
         ),
     ] = None
     eval_every: Annotated[
         StepCount | None,
         _steps(
             "steps of training after which fixed episodes are played without learning, again and "
-            "again: a curve of performance over steps (default: none are)"
+            "again, for a curve of performance over steps (default: none)"
         ),
     ] = None
     eval_episodes: Annotated[
@@ -149,7 +150,7 @@ class TrainingSettings(SettingsGroup):
 
 
 class MetaWorldSettings(SettingsGroup):
-    """What Meta-World's own benchmarks take besides."""
+    """Further parameters of Meta-World's own benchmarks."""
 
     split: Annotated[
         Literal["train", "test"] | None,
@@ -202,7 +203,7 @@ class HiddenSettings(SettingsGroup):
         flag(
             "tell agents no rewards while they are judged, nor their range (Meta-World's get none "
             "anyway; online agents learn from them)",
-            TOLD,
+            INFORMATION,
             "--hide-rewards",
         ),
     ] = None
@@ -211,7 +212,7 @@ class HiddenSettings(SettingsGroup):
         flag(
             "play judged episodes on after a success, to the environment's own end or the limit, "
             "so that agents do not learn of it (evaluate and online always do)",
-            TOLD,
+            INFORMATION,
             "--hide-success-ends",
         ),
     ] = None

@@ -47,7 +47,7 @@ class Check:
 
 
 def shorten(settings: Settings) -> Settings:
-    """The same benchmark and agent: short episodes, each slot used twice, a wave, or two runs.
+    """The same benchmark and agent in short episodes: each slot twice, a wave, or two runs.
 
     Raises UsageError for an unknown benchmark.
     """
@@ -68,7 +68,7 @@ def shorten(settings: Settings) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class _RehearsedRun:
-    """A run in a folder that is there while both are compared."""
+    """A rehearsed run, in a folder that exists while runs are compared."""
 
     result: Result
     ledger: LedgerReader

@@ -49,12 +49,12 @@ def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Observer)
 
 
 def _write_dataset(folder: Path, result: Result, say: Callable[[str], None]) -> None:
-    """Of a run that was recorded; Ctrl-C leaves it to `reglue dataset export`."""
+    """Write the dataset of a recorded run. After Ctrl-C `reglue dataset export` does it."""
     ended = result.ended_early
     is_interrupted = ended is not None and ended.status == "interrupted"
     if is_interrupted or interruptible(lambda: write_recorded(folder, say)):
         say(
-            f"no dataset was written; `reglue dataset export {folder} PATH` writes one of what was "
+            f"no dataset was written; `reglue dataset export {folder} PATH` writes what was "
             "recorded"
         )
 

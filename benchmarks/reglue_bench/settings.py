@@ -32,7 +32,7 @@ from glue_server.processes.sandbox import SandboxName
 from glue_server.routines.seeds import check_secret
 from glue_server.timeouts import Timeouts
 from reglue.errors import setting
-from reglue_bench.plan_settings import PLAY, TOLD, PlanSettings
+from reglue_bench.plan_settings import INFORMATION, PLAY, PlanSettings
 
 AGENT_WAIT = "wait"
 LOCAL = "local"
@@ -100,7 +100,7 @@ class AgentSettings(SettingsGroup):
 
 
 class SandboxSettings(SettingsGroup):
-    """What the agent's program may touch."""
+    """What the agent's program may read and write."""
 
     sandbox: Annotated[
         SandboxName | None,
@@ -135,7 +135,7 @@ class SandboxSettings(SettingsGroup):
 
 
 class ExecutionSettings(TimeSettings):
-    """How a run is carried out: not in the plan, as rows do not depend on it."""
+    """Settings of a run's execution. They are not in the plan, as they change no row."""
 
     workers: Annotated[
         Annotated[int, Field(ge=0)] | None,
@@ -205,10 +205,10 @@ class ExecutionSettings(TimeSettings):
     turn_every: Annotated[
         Amount,
         flag(
-            "send turns only at multiples of so many seconds after the agent's last answer, which "
-            "hides smaller differences in the environment's time; the wait does not count as the "
+            "send turns only at multiples of this many seconds after the agent's last answer, "
+            "which hides smaller differences in the environment's time; the wait is not the "
             "agent's time. 0 sends turns at once",
-            TOLD,
+            INFORMATION,
             metavar="SECONDS",
         ),
     ] = 0.0
@@ -217,7 +217,7 @@ class ExecutionSettings(TimeSettings):
         flag(
             "what happens when a turn's time is up and the bank is empty. fault: the agent has "
             "failed; default-action: each slot of the turn plays a default action, until the agent "
-            "owes eight answers",
+            "is eight answers behind",
             LIMITS,
         ),
     ] = "fault"
@@ -313,7 +313,7 @@ class Settings(
 
     @property
     def chosen_sandbox(self) -> SandboxName:
-        """A secret says that agents of others are hosted."""
+        """The sandbox. With a secret, which means strangers' agents, `auto` is the default."""
         return self.sandbox or ("none" if self.secret is None else "auto")
 
     @property

@@ -101,23 +101,23 @@ def over_tasks(successes: Sequence[float], goals: Sequence[int]) -> Interval:
 
 
 def weight_of_all(goals: Sequence[int]) -> float:
-    """How many goals of one task say as much as these of several, whose means weigh alike."""
+    """The number of goals of one task that carry as much information as these of several tasks."""
     return len(goals) ** 2 / math.fsum(1 / each for each in goals)
 
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """How sure a difference is."""
+    """The interval and p-value of a difference."""
 
     interval95: Interval | None = None  # None: there is too little to tell
     p_value: float | None = None  # two-sided; None with the interval
 
 
 def student(strata: Mapping[str, FloatArray]) -> Inference:
-    """Of the mean over strata of their means, from independent values of shape (n,) in each.
+    """Inference about the mean of the strata's means, from independent values, (n,) each.
 
     Student's t; with several strata Welch's, whose degrees of freedom are Satterthwaite's (1946,
-    Biometrics Bulletin 2:110). Of paired differences it is the paired t-test. Nothing where a
+    Biometrics Bulletin 2:110). Of paired differences it is the paired t-test. Nothing if a
     stratum has a single value, or nothing varies: there is no spread to judge by.
     """
     if not strata or min(len(each) for each in strata.values()) < 2:
@@ -144,7 +144,7 @@ def of_mean(mean: float, *, error: float, degrees: float) -> Inference:
 
 
 def return_intervals95(returns: Mapping[str, FloatArray]) -> Intervals:
-    """Of mean returns over tasks, and of each task, from `averaged_by_goal`."""
+    """Intervals of mean returns, over tasks and for each task, from `averaged_by_goal`."""
     per_task = {task: student({task: values}).interval95 for task, values in returns.items()}
     return Intervals(method="Student", mean=student(returns).interval95, per_task=per_task)
 
@@ -152,7 +152,7 @@ def return_intervals95(returns: Mapping[str, FloatArray]) -> Intervals:
 def averaged_by_goal(
     returns: Mapping[str, Mapping[int, Sequence[float]]],
 ) -> dict[str, FloatArray]:
-    """Each task's mean return by goal, shape (goals,); of a task with one goal by episode.
+    """Each task's mean return by goal, (goals,); by episode if the task has one goal.
 
     `returns` are those of the episodes, by task and variant.
     """
@@ -165,7 +165,7 @@ def averaged_by_goal(
 
 
 def of_success(strata: Mapping[str, FloatArray]) -> Inference:
-    """Of a difference of success rates, from differences of paired goals, -1 to 1, by task.
+    """Inference about a difference of success rates, from paired goals (-1 to 1) by task.
 
     Bonett & Price's adjusted Wald interval (2012, Statistics in Medicine 31:479): as if there
     were two more goals in all, one won by either. With several tasks the two are shared among

@@ -53,12 +53,12 @@ class Section:
 
     def value(self, claim: Claim) -> float | None:
         """The claim's figure; None if one of its series is missing."""
-        found = {each.name: each.median for each in self.series}
-        if claim.ours not in found or (claim.theirs and claim.theirs not in found):
+        medians = {each.name: each.median for each in self.series}
+        if claim.ours not in medians or (claim.theirs and claim.theirs not in medians):
             return None
         if claim.theirs is None:
-            return found[claim.ours]
-        ratio = found[claim.ours] / found[claim.theirs]
+            return medians[claim.ours]
+        ratio = medians[claim.ours] / medians[claim.theirs]
         return ratio if claim.compared == "ours/theirs" else 1.0 / ratio
 
 
@@ -98,7 +98,7 @@ def interleave(
         for name, measure in contenders.items():
             watch(f"{name}, {turn} of {rounds}")
             samples[name].append(measure())
-    return tuple(Series(name, unit, tuple(found)) for name, found in samples.items())
+    return tuple(Series(name, unit, tuple(values)) for name, values in samples.items())
 
 
 _END_S = 20.0  # how long a program may take to leave
@@ -164,23 +164,23 @@ class Contender(_Program):
         with self._said:
             super().__exit__(*raised)
 
-    def measure(self, **asked: object) -> dict[str, Any]:
+    def measure(self, **parameters: object) -> dict[str, Any]:
         """One repetition. Raises ContenderFailed."""
         try:
-            self._in.write(json.dumps(asked) + "\n")
+            self._in.write(json.dumps(parameters) + "\n")
             self._in.flush()
         except BrokenPipeError:
             raise self._failed() from None
         if not (line := self._out.readline()):
             raise self._failed()
-        found: dict[str, Any] = json.loads(line)
-        return found
+        measured: dict[str, Any] = json.loads(line)
+        return measured
 
     def _failed(self) -> ContenderFailed:
         self._leave()
         self._said.seek(0)
-        words = self._said.read().decode(errors="replace").strip().splitlines()
-        return ContenderFailed("\n".join(words[-20:]) or "it left without a word")
+        lines = self._said.read().decode(errors="replace").strip().splitlines()
+        return ContenderFailed("\n".join(lines[-20:]) or "it left without a word")
 
 
 class Helper(_Program):
@@ -229,8 +229,8 @@ def run(module: str, *arguments: str, environment: Mapping[str, str] | None = No
     )
     seconds = time.perf_counter() - began
     if done.returncode:
-        words = (done.stdout + done.stderr).strip().splitlines()
-        raise ContenderFailed("\n".join(words[-20:]))
+        lines = (done.stdout + done.stderr).strip().splitlines()
+        raise ContenderFailed("\n".join(lines[-20:]))
     return Ran(seconds, done.stdout)
 
 
@@ -279,7 +279,7 @@ def _rate_of(
     steps = scale.of(program.steps, max(20, program.steps // 20))
 
     def measure() -> float:
-        found = contender.measure(steps=steps, **program.asked)
-        return per * float(found["steps"]) / float(found["seconds"])
+        measured = contender.measure(steps=steps, **program.asked)
+        return per * float(measured["steps"]) / float(measured["seconds"])
 
     return measure

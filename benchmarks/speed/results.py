@@ -86,9 +86,9 @@ class Results:
 
 def read(path: Path) -> Results:
     """What was written."""
-    kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    sections = {name: _section(each) for name, each in kept.pop("sections").items()}
-    return Results(**kept, sections=sections)
+    stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    sections = {name: _section(each) for name, each in stored.pop("sections").items()}
+    return Results(**stored, sections=sections)
 
 
 def begun(path: Path) -> Results:
@@ -100,15 +100,15 @@ def begun(path: Path) -> Results:
     return Results()
 
 
-def _section(kept: Mapping[str, Any]) -> Section:
+def _section(stored: Mapping[str, Any]) -> Section:
     return Section(
-        title=kept["title"],
-        about=kept["about"],
+        title=stored["title"],
+        about=stored["about"],
         series=tuple(
-            Series(each["name"], each["unit"], tuple(each["samples"])) for each in kept["series"]
+            Series(each["name"], each["unit"], tuple(each["samples"])) for each in stored["series"]
         ),
-        claims=tuple(Claim(**each) for each in kept["claims"]),
-        notes=tuple(kept["notes"]),
+        claims=tuple(Claim(**each) for each in stored["claims"]),
+        notes=tuple(stored["notes"]),
     )
 
 

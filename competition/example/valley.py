@@ -26,7 +26,7 @@ class Valley(gymnasium.Env):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[npt.NDArray[np.float64], dict[str, Any]]:
-        """At rest, near the bottom of a new valley."""
+        """Start at rest, near the bottom of a new valley."""
         super().reset(seed=seed)
         draw = self.np_random.uniform
         self.engine, self.slope, self.goal = draw([0.001, 0.0022, 0.4], [0.0015, 0.0027, 0.6])

@@ -123,10 +123,10 @@ def _fill(url: str, rows: Path) -> None:
 def _insert(connection: sa.Connection, rows: Path, url: str) -> None:
     for table in TABLES.sorted_tables:
         if connection.execute(sa.select(table).limit(1)).first() is not None:
-            shown = sa.make_url(url).render_as_string(hide_password=True)
+            public_url = sa.make_url(url).render_as_string(hide_password=True)
             raise UsageError(
-                f"the database {shown} holds a competition already; set {DATABASE} to the URL of "
-                "an empty one"
+                f"the database {public_url} holds a competition already; set {DATABASE} to the URL "
+                "of an empty one"
             )
     with rows.open("rb") as file:
         file.readline()
@@ -202,11 +202,11 @@ def _copy_sqlite(path: Path) -> bytes:
 
 
 def _about(name: str, size: int, of: Path | None = None) -> tarfile.TarInfo:
-    found = tarfile.TarInfo(name)
-    found.size, found.mode = size, 0o600
+    member = tarfile.TarInfo(name)
+    member.size, member.mode = size, 0o600
     if of is not None:
-        found.mode, found.mtime = of.stat().st_mode & 0o777, int(of.stat().st_mtime)
-    return found
+        member.mode, member.mtime = of.stat().st_mode & 0o777, int(of.stat().st_mtime)
+    return member
 
 
 def _unpack(path: Path, folder: Path) -> None:

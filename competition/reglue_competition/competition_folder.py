@@ -49,8 +49,8 @@ class CompetitionFolder:
     @property
     def database_url(self) -> str:
         """The database's URL: of the environment variable, the file, or SQLite in the folder."""
-        own = sqlite_url(self.path / SQLITE)
-        return os.environ.get(DATABASE) or self.definition.database or own
+        default = sqlite_url(self.path / SQLITE)
+        return os.environ.get(DATABASE) or self.definition.database or default
 
     @property
     def secrets_path(self) -> Path:
@@ -96,12 +96,12 @@ class CompetitionFolder:
     def benchmarks(self, phase: str) -> list[PlannedBenchmark]:
         """Plan the benchmarks of a phase. Raises UsageError."""
         try:
-            asked = self.definition.phase(phase)
+            definition = self.definition.phase(phase)
         except KeyError:
-            known = [each.name for each in self.definition.phases]
-            raise UnknownName("phase", phase, known) from None
+            names = [each.name for each in self.definition.phases]
+            raise UnknownName("phase", phase, names) from None
         try:
-            return plan_phase(self.definition, asked, self.secrets(), self.path)
+            return plan_phase(self.definition, definition, self.secrets(), self.path)
         except CannotLoad as error:
             raise UsageError(
                 f"phase {phase}: {error}; the package in {self.path / 'tasks'} has to be "
@@ -213,8 +213,8 @@ def _needs_admission(phase: PhaseDefinition, benchmarks: Sequence[PlannedBenchma
     """
     if phase.needs_admission is not None:
         return phase.needs_admission
-    own = any(each.code or each.entry.admit != Bars() for each in benchmarks)
-    return own and phase.kind != "practice"
+    is_foreign = any(each.code or each.entry.admit != Bars() for each in benchmarks)
+    return is_foreign and phase.kind != "practice"
 
 
 def _bars(benchmarks: Sequence[PlannedBenchmark]) -> list[dict[str, Any]]:

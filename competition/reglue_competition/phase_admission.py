@@ -67,11 +67,11 @@ def _robust(benchmark: PlannedBenchmark) -> Check:
     """Check whether extreme actions make the environment fail."""
     with tempfile.TemporaryDirectory(prefix="reglue-admit-") as folder:
         try:
-            found = failures(benchmark.plan, benchmark.settings, Path(folder))
+            failed = failures(benchmark.plan, benchmark.settings, Path(folder))
         except EnvironmentFault as error:
             return Check(False, f"its environment fails at extreme actions: {error}")
-    if found:
-        return Check(False, failure_text(found))
+    if failed:
+        return Check(False, failure_text(failed))
     return Check(True, "extreme actions do not make it fail")
 
 
@@ -100,9 +100,9 @@ def _check(
     if result.ended_early is not None or score is None:
         why = "it has no score" if result.ended_early is None else result.ended_early.what
         return Check(False, f"{agent} did not play all of it: {why}")
-    words = f"{agent} scores {score:z.3g}"
+    text = f"{agent} scores {score:z.3g}"
     if below is not None:
-        return Check(score < below, f"{words}, wanted less than {below:g}")
+        return Check(score < below, f"{text}, wanted less than {below:g}")
     if at_least is not None:
-        return Check(score >= at_least, f"{words}, wanted {at_least:g} or more")
-    return Check(None, f"{words}; the competition file has no bar for it")
+        return Check(score >= at_least, f"{text}, wanted {at_least:g} or more")
+    return Check(None, f"{text}; the competition file has no bar for it")

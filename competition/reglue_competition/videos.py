@@ -33,7 +33,7 @@ _MOST_PICTURES = 10_000  # of an episode: the rest of a longer one is not shown
 class Trouble:
     """Why a video, or a part of one, is missing."""
 
-    words: str
+    text: str
     is_fault: bool  # an episode was not replayed exactly; else its environment has no pictures
 
 

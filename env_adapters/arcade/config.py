@@ -82,9 +82,9 @@ def _changed(config: JSON, changes: Mapping[str, JSON]) -> JSON:
     if not isinstance(config, dict):
         return config
     for name, section in changes.items():
-        here = config.get(name, {})
-        both = isinstance(here, dict) and isinstance(section, dict)
-        config = {**config, name: {**here, **section} if both else section}
+        before = config.get(name, {})
+        both = isinstance(before, dict) and isinstance(section, dict)
+        config = {**config, name: {**before, **section} if both else section}
     return config
 
 
@@ -134,8 +134,8 @@ def check_maze(game: Game) -> None:
         )
     sizes = [player.width, player.height, player.speed, maze.rows, maze.cols, maze.thickness]
     area: Iterable[object] = maze.creation_area
-    drawn = is_distribution(area) or any(map(is_distribution, [*sizes, *area]))
-    if not drawn and (obstacle := _obstacle(game)):
+    is_random = is_distribution(area) or any(map(is_distribution, [*sizes, *area]))
+    if not is_random and (obstacle := _obstacle(game)):
         raise obstacle
 
 

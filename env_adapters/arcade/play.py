@@ -129,7 +129,7 @@ def play_from_arrays(arrays: Arrays) -> Play:
 
 
 def _numbers(array: Array, shape: tuple[int, ...], most: float) -> Any:
-    """As lists. Raises ValueError for another shape (-1: any length) or dtype, or above `most`."""
+    """The array as lists. Raises ValueError for a wrong shape (-1: any length), dtype or size."""
     fits = array.dtype == np.float64 and array.ndim == len(shape) and array.shape[-1] == shape[-1]
     if not fits or not (np.abs(array) <= most).all():
         raise ValueError(f"got {array.dtype} {array.shape}, wanted float64 {shape} up to {most}")

@@ -218,10 +218,10 @@ def _move(ball: Body, scene: Scene) -> Events:
 
 def _bounce_off_things(ball: Body, scene: Scene) -> Events:
     """Bounce off walls and blocks, for the points of blocks; a ball inside a thing may leave it."""
-    here, ahead = ball.rect, _ahead(ball, 1, 1)
+    now, ahead = ball.rect, _ahead(ball, 1, 1)
     blocks = {block.rect: block for block in touched(ahead, scene.blocks)}
     things = [wall for wall in scene.walls if touch(ahead, wall)] + list(blocks)
-    things = [thing for thing in things if not touch(here, thing)]
+    things = [thing for thing in things if not touch(now, thing)]
     if not things:
         return ()
     beside = [thing for thing in things if touch(_ahead(ball, 1, 0), thing)]
@@ -283,6 +283,6 @@ def _bounce_off_edges(ball: Body, edges: Rect) -> None:
 
 
 def _ahead(ball: Body, aside: int, along: int) -> Rect:
-    """Where the ball will be after a part of a tick, moving in x if `aside`, in y if `along`."""
+    """The ball's place after a part of a tick, moved in x if `aside`, in y if `along`."""
     x, y = ball.x + aside * ball.vx, ball.y + along * ball.vy
     return x, y, x + ball.w, y + ball.h

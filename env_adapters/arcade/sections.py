@@ -84,7 +84,7 @@ def _or_drawn(value: JSON, check: ValidatorFunctionWrapHandler, info: Validation
 
 
 def wanted(error: ErrorDetails) -> str:
-    """What a validation wanted, in words."""
+    """A text that says what a validation wanted."""
     match error["type"]:
         case "string_type":
             return "text"

@@ -221,7 +221,7 @@ def _blocks(scene: Scene) -> list[Actor]:
 
 
 def _actors(scene: Scene) -> Iterator[Actor]:
-    """All that moves, the farthest back first."""
+    """Everything that moves, the farthest back first."""
     game, image = scene.game, scene.game.image_settings
     white = tinted(game.player_settings.color, image)
     red = tinted(game.opponent_settings.color, image)

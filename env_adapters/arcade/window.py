@@ -59,7 +59,7 @@ class Window:
         self._is_open = False
 
     def _open(self, side: int) -> None:
-        """Raises MissingExtra, and CannotLoad where there is no display."""
+        """Raises MissingExtra, and CannotLoad if there is no display."""
         pygame = self._pygame = self._pygame or _pygame()
         surface = pygame.display.get_surface()
         if surface is not None and surface.get_size() == (side, side):
@@ -82,8 +82,8 @@ class Window:
 
 
 @functools.cache
-def _warn(words: str) -> None:
-    warnings.warn(words, NoWindow, stacklevel=2)
+def _warn(message: str) -> None:
+    warnings.warn(message, NoWindow, stacklevel=2)
 
 
 def _pygame() -> Any:

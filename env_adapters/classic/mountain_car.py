@@ -59,7 +59,7 @@ class MountainCar:
         return ClassicWorld(self)
 
     def begin(self, rng: Rng) -> Car:
-        """At rest, somewhere near the bottom."""
+        """Start at rest, near the bottom."""
         return Car(rng.uniform(*START), 0.0)
 
     def move(self, state: Car, action: int, rng: Rng) -> Transition[Car]:

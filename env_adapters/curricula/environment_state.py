@@ -55,7 +55,7 @@ def identity(env: Any) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _WorldCodec:
-    """For a SuiteEnv, whose world saves its own state."""
+    """The codec of a SuiteEnv, whose world saves its own state."""
 
     def read(self, env: Any) -> Arrays:
         return {"state": np.frombuffer(env.world.get_state(), np.uint8)}
@@ -76,9 +76,9 @@ def _codec_or_none(env: Any) -> StateCodec | None:
 
 
 def _codec(env: Any) -> StateCodec:
-    found = _codec_or_none(env)
-    assert found is not None, "check can_be_saved first"
-    return found
+    codec = _codec_or_none(env)
+    assert codec is not None, "check can_be_saved first"
+    return codec
 
 
 def _without_name(env: Any) -> Any:

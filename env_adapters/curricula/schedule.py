@@ -40,14 +40,14 @@ _KEYS = ("pool", "repeat", "interpolate")
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """One of these, drawn for each episode."""
+    """Several environments, of which one is drawn for each episode."""
 
     members: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Interpolation:
-    """From one config to another."""
+    """A change from one config to another."""
 
     one: Any
     other: Any
@@ -118,18 +118,18 @@ class Reading:
             raise ConfigError(path, f"got more than {_DEEPEST} nested schedules and pools")
         if not isinstance(what, dict):
             return ""
-        found = [key for key in what if key in _KEYS or key in readers]
-        if not found and self.interpreter is not None:
+        keys = [key for key in what if key in _KEYS or key in readers]
+        if not keys and self.interpreter is not None:
             return ""
-        if not found and "env" not in what and "game_elements" not in what:
+        if not keys and "env" not in what and "game_elements" not in what:
             key = str(next(iter(what), ""))
             unknown = UnknownName("scheduling key", key, [*_KEYS, *readers, "env"])
             raise ConfigError(path, str(unknown))
-        if not found:
+        if not keys:
             return ""
         if len(what) > 1:
             raise ConfigError(path, f"got the keys {', '.join(map(str, what))}, wanted one")
-        return str(found[0])
+        return str(keys[0])
 
     def _read_what(self, what: Any, path: str) -> Any:
         """A Pool, an Interpolation, or an environment's description."""

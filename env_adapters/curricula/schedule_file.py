@@ -68,8 +68,8 @@ def read_schedule(path: Path) -> dict[str, Any]:
 
 def curriculum_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `make_curriculum`."""
-    own = {key: value for key, value in arguments.items() if key != "env_kwargs"}
-    return {**own, **arguments.get("env_kwargs", {})}
+    top_level = {key: value for key, value in arguments.items() if key != "env_kwargs"}
+    return {**top_level, **arguments.get("env_kwargs", {})}
 
 
 def _arguments(content: Any, folder: Path) -> dict[str, Any]:

@@ -47,8 +47,8 @@ def sample(config: JSON, generator: Draws) -> JSON:
     if is_distribution(config):
         return _KINDS[config[KEY]].draw(config, generator)
     if isinstance(config, dict):
-        drawn = {key: sample(config[key], generator) for key in sorted(config)}
-        return {key: drawn[key] for key in config}
+        sampled = {key: sample(config[key], generator) for key in sorted(config)}
+        return {key: sampled[key] for key in config}
     if isinstance(config, list):
         return [sample(value, generator) for value in config]
     return config
@@ -133,8 +133,8 @@ def _draw_color(parameters: Parameters, generator: Draws) -> JSON:
 def _each(draw: Callable[[float, float], float], one: JSON, other: JSON) -> JSON:
     if isinstance(one, list):
         return [_each(draw, *pair) for pair in zip(one, other, strict=True)]
-    drawn = draw(one, other)
-    return round(drawn) if isinstance(one, int) else drawn
+    sampled = draw(one, other)
+    return round(sampled) if isinstance(one, int) else sampled
 
 
 def _check(config: Parameters, path: str) -> None:

@@ -23,7 +23,7 @@ def line_of(text: str, path: str) -> int:
 
 
 class _Places:
-    """Where each key, and each entry of an array, begins."""
+    """Finds the start of each key, and of each entry of an array."""
 
     def __init__(self, text: str) -> None:
         self.found: dict[str, int] = {}

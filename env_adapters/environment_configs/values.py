@@ -20,7 +20,7 @@ class ConfigError(BadArgument):
         self.path, self.what = path, what
 
     def within(self, path: str) -> ConfigError:
-        """The same mistake, for a config at `path` in a larger one."""
+        """The same mistake, in a config at `path` of a larger one."""
         dot = "." if path and self.path and not self.path.startswith("[") else ""
         return ConfigError(f"{path}{dot}{self.path}", self.what)
 

@@ -42,10 +42,10 @@ def fit_specs(
     def view(name: str, own_seen: object, own_done: object) -> View:
         spec = specs[name]
         to_common, to_own = observations.of(own_seen), actions.of(own_done)
-        own = Tensors(spec.actions[0].name, own_done)
+        tensors = Tensors(spec.actions[0].name, own_done)
         return View(
             lambda arrays: to_see.arrays(to_common(value_of(spec.observations, arrays))),
-            lambda arrays: own.arrays(to_own(to_do.value(arrays))),
+            lambda arrays: tensors.arrays(to_own(to_do.value(arrays))),
         )
 
     views = {

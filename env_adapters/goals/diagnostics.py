@@ -30,12 +30,12 @@ def get_diagnostics(
     `prefix` comes before each name: `<prefix><name> Mean`, `Final <prefix><name> Mean`.
     Raises UsageError if an info lacks the name.
     """
-    found: OrderedDict[str, Any] = OrderedDict()
+    diagnostics: OrderedDict[str, Any] = OrderedDict()
     for name in names:
         values = _values(rollouts, name)
-        found.update(statistics(f"{prefix}{name}", values, of_one=True))
-        found.update(statistics(f"Final {prefix}{name}", _at(values, -1), of_one=True))
-    return found
+        diagnostics.update(statistics(f"{prefix}{name}", values, of_one=True))
+        diagnostics.update(statistics(f"Final {prefix}{name}", _at(values, -1), of_one=True))
+    return diagnostics
 
 
 def get_generic_path_information(
@@ -53,25 +53,25 @@ def get_generic_path_information(
         "Returns": [sum(each) for each in rewards],
         "Actions": np.concatenate(actions) if actions else [],
     }
-    found: OrderedDict[str, Any] = OrderedDict()
+    diagnostics: OrderedDict[str, Any] = OrderedDict()
     for name, values in named.items():
-        found.update(statistics(f"{stat_prefix} {name}", values, of_one=True))
-    found["Num Paths"] = len(paths)
-    return found
+        diagnostics.update(statistics(f"{stat_prefix} {name}", values, of_one=True))
+    diagnostics["Num Paths"] = len(paths)
+    return diagnostics
 
 
 def goal_conditioned_diagnostics(
     rollouts: Sequence[Rollout], names: Sequence[str]
 ) -> OrderedDict[str, Any]:
     """For each name in the infos: statistics over all steps, the last and the first."""
-    found: OrderedDict[str, Any] = OrderedDict()
+    diagnostics: OrderedDict[str, Any] = OrderedDict()
     for name in names:
         values = _values(rollouts, name)
-        found.update(statistics(name, values, of_one=True))
+        diagnostics.update(statistics(name, values, of_one=True))
         for when, step in (("final", -1), ("initial", 0)):
             of_steps = _at(values, step)
-            found.update(statistics(f"{name}/{when}", of_steps, of_one=True, min_max=False))
-    return found
+            diagnostics.update(statistics(f"{name}/{when}", of_steps, of_one=True, min_max=False))
+    return diagnostics
 
 
 def get_contextual_diagnostics(
@@ -85,10 +85,10 @@ def get_contextual_diagnostics(
         raise BadArgument(f"got {len(contexts)} contexts, wanted one for each of {len(rollouts)}")
     pairs = zip(rollouts, contexts, strict=True)
     distances = [_distances(rollout, context) for rollout, context in pairs]
-    found = statistics(f"{_GOAL}/final/distance", _at(distances, -1))
+    diagnostics = statistics(f"{_GOAL}/final/distance", _at(distances, -1))
     at_all = [distance for of_one in distances for distance in of_one]
-    found.update(statistics(f"{_GOAL}/distance", at_all))
-    return found
+    diagnostics.update(statistics(f"{_GOAL}/distance", at_all))
+    return diagnostics
 
 
 def statistics(
@@ -103,17 +103,17 @@ def statistics(
         return OrderedDict({name: data})
     if isinstance(data, tuple):
         each = (statistics(f"{name}_{place}", entry) for place, entry in enumerate(data))
-        return OrderedDict(item for found in each for item in found.items())
+        return OrderedDict(item for diagnostics in each for item in diagnostics.items())
     if isinstance(data, list) and data and np.ndim(data[0]):
         data = np.concatenate(data)
     if np.size(data) == 0:
         return OrderedDict()
     if isinstance(data, np.ndarray) and data.size == 1 and not of_one:
         return OrderedDict({name: float(data.item())})
-    found = OrderedDict({f"{name} Mean": np.mean(data), f"{name} Std": np.std(data)})
+    diagnostics = OrderedDict({f"{name} Mean": np.mean(data), f"{name} Std": np.std(data)})
     if min_max:
-        found.update({f"{name} Max": np.max(data), f"{name} Min": np.min(data)})
-    return found
+        diagnostics.update({f"{name} Max": np.max(data), f"{name} Min": np.min(data)})
+    return diagnostics
 
 
 def _distances(rollout: Rollout, context: Mapping[str, Any]) -> list[Any]:

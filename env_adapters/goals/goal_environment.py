@@ -247,5 +247,5 @@ class GoalVariants:
 
 
 def _rows(goals: GoalEnvironment, number: int) -> Any:
-    drawn = goals.sample_goals(number)
-    return drawn.get("state_desired_goal", drawn["desired_goal"])
+    sampled = goals.sample_goals(number)
+    return sampled.get("state_desired_goal", sampled["desired_goal"])

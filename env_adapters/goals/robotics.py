@@ -61,8 +61,8 @@ class Family:
     @property
     def camera(self) -> Mapping[str, Any]:
         """Attributes of Gymnasium's free camera that differ from the default."""
-        found: Mapping[str, Any] = self.env.mujoco_renderer.default_cam_config or {}
-        return found
+        camera_config: Mapping[str, Any] = self.env.mujoco_renderer.default_cam_config or {}
+        return camera_config
 
     @contextmanager
     def starting(self, goal: Array) -> Iterator[None]:
@@ -143,7 +143,7 @@ class _Maze(Family):
 
     @property
     def camera(self) -> Mapping[str, Any]:
-        """From above, where walls hide nothing."""
+        """The camera's settings: it looks from above, where walls hide nothing."""
         return {"elevation": -90.0}
 
     @contextmanager
@@ -285,7 +285,7 @@ class Robotics(Forwarding, GoalEnvironment, RecordConstructorArgs):
         return self._family.copied(observation), reward, terminated, truncated, info
 
     def check_goal(self, goal: Any) -> Any:
-        """As in the base class. Raises UsageError for the kitchen, whose goals are its tasks."""
+        """Check it like the base class. Raises UsageError for the kitchen: its goals are tasks."""
         if self._family.fixed_because:
             raise UsageError(f"{self.env} has no set_goal: {self._family.fixed_because}")
         return super().check_goal(goal)

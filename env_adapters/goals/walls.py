@@ -36,7 +36,7 @@ class Wall:
         return bool(self.min_x < x < self.max_x and self.min_y < y < self.max_y)
 
     def handle_collision(self, start_point: Any, end_point: Any) -> Array:
-        """Where a point stops that moves from `start_point` to `end_point`, (2,).
+        """The point where a movement from `start_point` to `end_point` stops, (2,).
 
         A side stops a point that comes from outside, if the bounding box of the motion touches it.
         """

@@ -81,7 +81,7 @@ class OneEnvironment:
 
     @property
     def variants(self) -> Mapping[str, int]:
-        """One task, with as many variants as goals."""
+        """The only task, with a variant for each goal."""
         return {self._task: 1 if self._goals is None else len(self._goals)}
 
     @property

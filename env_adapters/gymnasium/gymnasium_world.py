@@ -88,7 +88,7 @@ class GymnasiumWorld:
         *,
         goals: Goals | None = None,
     ) -> None:
-        """Without `goals` the task has one variant."""
+        """Make the world; without `goals` the task has one variant."""
         self._task, self._make, self._goals = task, make, goals
         self._observations, self._actions = observations, actions
         self._env: Any = None  # made at the first start

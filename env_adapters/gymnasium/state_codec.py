@@ -24,7 +24,7 @@ from reglue.spec import Array, Arrays
 
 
 class StateCodec(Protocol):
-    """How to save and restore an unwrapped environment in mid-episode."""
+    """Saves and restores an unwrapped environment in mid-episode."""
 
     def read(self, env: Any) -> Arrays:
         """Copies of all that the rest of the episode depends on, by name."""
@@ -118,9 +118,9 @@ class OwnCodec:
         return {}
 
 
-def _check_shapes(inside: Arrays, here: Arrays) -> None:
+def _check_shapes(inside: Arrays, current: Arrays) -> None:
     got, wanted = (
-        {name: array.shape for name, array in arrays.items()} for arrays in (inside, here)
+        {name: array.shape for name, array in arrays.items()} for arrays in (inside, current)
     )
     if got != wanted:
         raise BadArgument(f"got a state of shapes {got}, wanted {wanted}")

@@ -1,4 +1,4 @@
-"""Any suite as a Gymnasium environment."""
+"""Makes a Gymnasium environment of any suite."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class BlasLengths:
 
 
 class PlainLengths:
-    """The same bits on machines whose BLAS does not fuse multiplication and addition."""
+    """Computes the same bits where BLAS does not fuse multiplication and addition."""
 
     @staticmethod
     def of(vector: Floats) -> float:
@@ -172,8 +172,8 @@ def rotation_like(original: Any) -> Any:
         from_matrix: Callable[[Floats], Any]
 
         def as_quat(self) -> Floats:
-            found = quaternion(self._matrix)
-            return found if found is not None else original.from_matrix(self._matrix).as_quat()
+            fast = quaternion(self._matrix)
+            return fast if fast is not None else original.from_matrix(self._matrix).as_quat()
 
     Rotation.from_matrix = Rotation
     return Rotation

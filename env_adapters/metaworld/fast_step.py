@@ -287,12 +287,12 @@ class StandIn:
 
     def get_body_com(self, name: str) -> Floats:
         """Position of a body, (3,), in MuJoCo's memory."""
-        found: Floats = self.data.body(name).xpos
-        return found
+        position: Floats = self.data.body(name).xpos
+        return position
 
     def _get_site_pos(self, name: str) -> Floats:
-        found: Floats = self.data.site(name).xpos.copy()
-        return found
+        position: Floats = self.data.site(name).xpos.copy()
+        return position
 
 
 def _between(low: float, number: float, high: float) -> float:
@@ -322,7 +322,7 @@ def rebuilt(task_class: type, mixin: type, slots: tuple[str, ...]) -> type:
 
 
 def _rebuild(member: Any, scope: dict[str, Any]) -> Any:
-    """The same code with `scope` as its globals; None if it is no function."""
+    """The same function with `scope` as its globals; None if it is no function."""
     if isinstance(member, staticmethod):
         return staticmethod(_with_globals(member.__func__, scope))
     if isinstance(member, FunctionType):

@@ -180,16 +180,16 @@ def draw_goals(
     for stream in tasks.streams:
         public = repeat(np.random.RandomState(seed + stream.seed_offset))
         for task in stream.tasks:
-            words = [tasks.family, tasks.split, seed, stream.seed_offset, *stream.tasks, task]
-            goals[task] = draw(task, public if key is None else _keyed(key, json.dumps(words)))
+            label = [tasks.family, tasks.split, seed, stream.seed_offset, *stream.tasks, task]
+            goals[task] = draw(task, public if key is None else _keyed(key, json.dumps(label)))
             if progress is not None:
                 progress(len(goals), len(tasks.tasks))
     return goals
 
 
-def _keyed(key: bytes, words: str) -> Iterator[np.random.RandomState]:
+def _keyed(key: bytes, label: str) -> Iterator[np.random.RandomState]:
     for variant in count():
-        digest = hmac.digest(key, f"reglue goal {words} {variant}".encode(), hashlib.sha256)
+        digest = hmac.digest(key, f"reglue goal {label} {variant}".encode(), hashlib.sha256)
         yield np.random.RandomState(np.frombuffer(digest, "<u4"))
 
 

@@ -26,7 +26,7 @@ def metaworld(submodule: str = "") -> Any:
 
 
 def mujoco() -> Any:
-    """The package `mujoco`. Raises MissingExtra, UsageError where it cannot be loaded."""
+    """The package `mujoco`. Raises MissingExtra, UsageError if it cannot be loaded."""
     try:
         return _load("mujoco")
     except (ImportError, RuntimeError, AttributeError) as error:  # of MUJOCO_GL's library
@@ -100,10 +100,10 @@ def warn_if_unverified() -> None:
 
 def digest() -> str:
     """SHA-256 of the content of all files that `sources` lists."""
-    found = hashlib.sha256()
+    content_hash = hashlib.sha256()
     for path in sources():
-        found.update(hashlib.sha256(path.read_bytes()).digest())
-    return found.hexdigest()
+        content_hash.update(hashlib.sha256(path.read_bytes()).digest())
+    return content_hash.hexdigest()
 
 
 def sources() -> Iterator[Path]:

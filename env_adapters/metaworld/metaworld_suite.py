@@ -80,7 +80,7 @@ class MetaWorld:
 
     @property
     def variants(self) -> Mapping[str, int]:
-        """How many goals each task has."""
+        """The number of goals of each task."""
         return {task: len(goals) for task, goals in self._settings.goals.items()}
 
     @property

@@ -236,7 +236,7 @@ class CameraRenderer:
     """Renders pictures of one model from copies of its states."""
 
     def __init__(self, model: Any) -> None:
-        """Raises UsageError where MuJoCo cannot draw on this machine."""
+        """Raises UsageError if MuJoCo cannot draw on this machine."""
         self.model, self.data = model, mujoco().MjData(model)
         self._renderer = make_renderer(model, _SIZE, _SIZE)
 

@@ -139,7 +139,7 @@ class Resets:
         return observation
 
     def _set_task(self, goal: Floats, *, goal_visible: bool) -> None:
-        """As `SawyerXYZEnv.set_task`, without a pickle."""
+        """Do what `SawyerXYZEnv.set_task` does, without a pickle."""
         env = self._env
         env._set_task_called = True
         env._freeze_rand_vec = True
@@ -147,7 +147,7 @@ class Resets:
         _show_goal(env, visible=goal_visible)
 
     def _reset(self) -> Floats:
-        """As `SawyerXYZEnv.reset`."""
+        """Do what `SawyerXYZEnv.reset` does."""
         env = self._env
         env.curr_path_length = 0
         with _settling_by(env, lambda _: None):
@@ -164,15 +164,15 @@ class Resets:
         attributes: dict[str, Any] = {
             name: value for name, value in vars(self._env).items() if isinstance(value, _PLAIN)
         }
-        own = [name for name, value in attributes.items() if owns_memory(value)]
-        attributes |= {name: attributes[name].copy() for name in own}
+        owners = [name for name, value in attributes.items() if owns_memory(value)]
+        attributes |= {name: attributes[name].copy() for name in owners}
         return _Start(
             observation.copy(),
             self._physics.read(),
             model.body_pos.copy(),
             model.site_pos.copy(),
             attributes,
-            tuple(own),
+            tuple(owners),
         )
 
     def _restore(self, start: _Start) -> Floats:

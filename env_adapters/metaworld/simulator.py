@@ -1,4 +1,4 @@
-"""One Meta-World environment, and how to set, read and restore it to the bit."""
+"""Sets, reads and restores, to the bit, one Meta-World environment."""
 
 from __future__ import annotations
 

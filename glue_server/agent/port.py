@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
 from reglue.agents.agent import Agent, hello, play
-from reglue.errors import AgentFault, BadReply, in_words, raise_interrupt
+from reglue.errors import AgentFault, BadReply, error_text, raise_interrupt
 from reglue.messages.agent import UNLIMITED, AgentHello, Budget, Call, Reply
 from reglue.version import sdk
 
@@ -114,7 +114,7 @@ class LocalPort(_InProcess):
         except Exception as error:
             raise_interrupt(error)
             log.exception("the agent failed")
-            raise AgentFault(in_words(error)) from error
+            raise AgentFault(error_text(error)) from error
         assert reply is not None, "only calls that are answered are sent"
         self._replies.append(reply)
 

@@ -47,7 +47,7 @@ main = _Completion(completion)
 
 
 def _complete() -> NoReturn:
-    """Print what $_REGLUE_COMPLETE asks for: the script, or the words that may come next."""
+    """Print the script, or the next words, as $_REGLUE_COMPLETE requests."""
     typed = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
     app = typer.Typer()
     for point in entry_points(group="reglue.commands"):

@@ -1,4 +1,4 @@
 """Plays the glue for a client, and reports which rules of the protocol the client breaks.
 
-`proto/CONFORMANCE.md` says what is asked of a client. `reglue conformance` is the command.
+`proto/CONFORMANCE.md` lists the requirements for a client. `reglue conformance` is the command.
 """

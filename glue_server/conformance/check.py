@@ -26,7 +26,7 @@ class Verdict:
     name: str
     wanted: str
     passed: bool
-    detail: str  # what went wrong, in words; empty if nothing
+    detail: str  # a text that says what went wrong; empty if nothing
     duration_s: float
 
 

@@ -166,8 +166,8 @@ class ClientRun:
     def expect_exit(self, is_here: Callable[[], bool] | None = None) -> None:
         """Wait until the client exits by itself. Raises NotConforming if it stays or crashes.
 
-        `is_here` is asked of clients whose end is not seen; by default, whether the
-        stream is up.
+        `is_here` tells whether a client whose end cannot be seen still runs; by default,
+        whether the stream is up.
         """
         self.is_over = True
         is_here = is_here or self._has_stream

@@ -39,7 +39,7 @@ NextOrder: TypeAlias = Callable[[int], Order | None]
 """What a free slot plays next; None leaves it idle for this turn."""
 
 _MOST_GROUPS = 3
-_LOOK_S = 0.2  # how often environments are asked whether they are late
+_LOOK_S = 0.2  # how often to check for late environments
 _FEW_SLOTS = 25  # of a group
 
 
@@ -58,13 +58,13 @@ class _Group:
         self.slots = slots
         self.waits = False  # for the agent's answer
         self.last: tuple[Rows, Rows] | None = None  # steps and starts of its last turn
-        self.held: tuple[Rows, Rows] | None = None  # those of them that are to be told again
+        self.held: tuple[Rows, Rows] | None = None  # those of them that are to be sent again
         self.stepping: Play | None = None  # with the environment
         self.starting: Play | None = None
 
     @property
     def is_busy(self) -> bool:
-        """Whether an answer is still to come, or rows are to be told again."""
+        """Whether an answer is still to come, or rows must be sent again."""
         waiting = (self.stepping, self.starting, self.held)
         return self.waits or any(each is not None for each in waiting)
 
@@ -95,7 +95,7 @@ class EpisodeLoop:
         self._recording = EpisodeRecording(environment.spec, observed_to)
         environment.recall_from(self._recording)
         self._none = no_rows(environment.spec)
-        self._has_failed = False  # an episode could not begin: its slot is asked again
+        self._has_failed = False  # an episode could not begin: its slot gets another order
         self._groups = [_Group(slots) for slots in self._slots_of_groups()]
 
     def run(self) -> Iterator[Outcome]:
@@ -249,7 +249,7 @@ class EpisodeLoop:
             if (fault := answer.faults.get(slot)) is not None:
                 yield self._recording.outcome(slot, fault.status, str(fault))
             elif cut_off[place] and slot not in answer.held:
-                # No end for the agent, who has been told the last reward: as in RL-Glue's
+                # No end for the agent, which has the last reward: as in RL-Glue's
                 # RL_episode, the action it chose is not played, and a start or cleanup follows.
                 yield self._recording.outcome(slot)
             elif slot not in answer.held:

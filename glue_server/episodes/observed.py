@@ -72,7 +72,7 @@ class ObservedSlots:
         self._add(at, observations)
 
     def end(self, slot: int, rewards: bytes, actions: bytes) -> Observed | None:
-        """Hand over what is left of an episode; None where it has not begun.
+        """Hand over what is left of an episode; None if it has not begun.
 
         `rewards` and `actions` are those of its steps.
         """

@@ -26,7 +26,7 @@ class Order:
     cell: Cell
     start_seed: int  # for the agent, opaque, 64 bits
     max_steps: int = 0  # cut the episode off after so many steps; 0 means no limit
-    truncates: bool = False  # the agent is told that it ended there, TRUNCATED
+    truncates: bool = False  # the agent gets its end, TRUNCATED
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Outcome:
     actions: bytes = b""  # every action as on the wire, step by step
     rewards: bytes = b""  # every reward, little-endian float64, step by step
     detail: str = ""  # what happened, for people, where status is not ok
-    observed: Observed | None = None  # None where nothing was seen, or nobody records it
+    observed: Observed | None = None  # None if nothing was seen, or nobody records it
 
 
 CUT_OFF = "truncated where its order ends"

@@ -48,17 +48,17 @@ class EpisodeRunner:
         self.spent = Spent()
         self.observed_to: ObservedParts | None = None  # who records what the agent sees
         self.hides_rewards = False  # from the agent in EVALUATE, with their range
-        self.asks_again = False  # what the agent was asked first in EVALUATE, before its cleanup
+        self.asks_again = False  # the agent's first turns in EVALUATE, before its cleanup
         self.repetition: Repetition | None = None  # what came of it
         self._agent = AgentCalls(agent, timeouts, clock=clock)
         self._environment = environment
         self._clock = clock
         self._keeps = False  # what the agent has learned
-        self._judged: RepeatableAgent | None = None  # what it was asked when it was judged last
+        self._judged: RepeatableAgent | None = None  # its turns in the last evaluation
 
     @property
     def spec(self) -> TaskSpec:
-        """The task that the agent is told."""
+        """The task that the agent receives."""
         spec = self._environment.spec
         if not self.hides_rewards:
             return spec
@@ -94,7 +94,7 @@ class EpisodeRunner:
         return reply.text if isinstance(reply, TextMessage) else ""
 
     def cleanup(self) -> None:
-        """agent_cleanup, unless the agent is lost while it is asked again."""
+        """Call agent_cleanup, unless the agent is lost while it is asked again."""
         if self._judged is not None:
             try:
                 self.repetition = self._judged.ask_again()

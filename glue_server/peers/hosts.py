@@ -45,7 +45,7 @@ class AgentPeer(Protocol):
         """The agent, ready for init. Raises AgentFault if it does not join."""
 
     def explain(self, fault: AgentFault) -> str:
-        """A fault in words, with the last lines that the agent printed."""
+        """Describe a fault, with the last lines that the agent printed."""
 
     def close(self, reason: str) -> None:
         """Tell the agent why the session ends, and release what it took."""
@@ -103,7 +103,7 @@ class ListenOptions:
     listen: str = "127.0.0.1:0"
     token: str | None = None  # the peer's secret; None makes one
     timeout_s: float = 60.0  # how long it may take to join
-    set_by: str = "connect timeout"  # what sets that, in words for people
+    set_by: str = "connect timeout"  # a text that names the setting
     transport: Transport = "auto"
     invited: bool = False  # people already know how to join
 

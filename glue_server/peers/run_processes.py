@@ -33,7 +33,7 @@ class RunProcesses:
         self._settings = settings
         self._host, self._public_host = host, public_host
         self._ports = ports
-        # It lives as long as this process: its end tells runs, also stopped ones, of ours.
+        # This thread lives as long as the process; runs, also stopped ones, notice our end by it.
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="reglue-starter")
         self._begun = 0
         self._starting: RunningProcess | None = None

@@ -30,7 +30,7 @@ class JoinedSlots:
 
     `live` are the slots whose environment is in mid-episode, `acts` those in which the agent
     acts, from a start to an end; (S,) each. `is_cut_off` are slots of both kinds whose episode a
-    limit or RL_agent_end has cut off. Peers are asked about slots in ascending order.
+    limit or RL_agent_end has cut off. Calls to peers name slots in ascending order.
     """
 
     def __init__(
@@ -217,7 +217,7 @@ class JoinedSlots:
         )
 
     def starts(self, places: Places, observations: Arrays) -> Rows:
-        """What the agent is told of episodes that begin, with seeds of its own."""
+        """The agent's message about episodes that begin, with the agent's own seeds."""
         seeds = [self.cells.start_seed(slot) for slot in places.tolist()]
         slots = places.astype(np.uint32)
         return Rows(slots, np.array(seeds, np.uint64), observations, np.zeros(len(slots)))
@@ -281,10 +281,10 @@ class JoinedSlots:
         if 1 in checked.clipped.tobytes():
             self._flags[slots[checked.clipped]] = ActionFlag.CLIPPED
 
-    # What a program is told: of one in this process, arrays that it may write to.
+    # Rows for the program, which may write to them if it is in this process.
 
     def shared(self, rows: Rows) -> Rows:
-        """Rows for the agent, which may not write to what a program in this process is told."""
+        """Rows for the agent; it cannot write to the arrays of a program in this process."""
         return rows.read_only() if self._owns else rows
 
     def seen(self, asked: Asked, observations: Arrays) -> Arrays:
@@ -324,7 +324,7 @@ class JoinedSlots:
 
 
 def failed(slots: Places | Slots, played: Played) -> npt.NDArray[np.bool_] | None:
-    """The rows of `slots` whose environment failed, (rows,); None where none did."""
+    """The rows of `slots` whose environment failed, (rows,); None if none did."""
     return np.isin(slots, list(played.faults)) if played.faults else None
 
 
@@ -351,11 +351,11 @@ Places: TypeAlias = npt.NDArray[np.intp]
 
 @value
 class Asked:
-    """Slots that a program names. Peers are asked in ascending order."""
+    """Slots that a program names. Calls to peers name them in ascending order."""
 
     slots: tuple[int, ...]  # in the program's order
     places: Places  # ascending
-    numbers: Slots  # `places`, as peers are told
+    numbers: Slots  # `places`, in the order of calls to peers
     order: Places | None = None  # of the program's rows, ascending by slot; None: as they are
 
     @staticmethod

@@ -95,7 +95,7 @@ def _stepping(joined: JoinedSlots, named: Sequence[int]) -> Asked:
     """The slots that step. Raises OutOfOrder, OutOfDomain."""
     if not named and (ready := joined.stepping()).slots:
         return ready
-    on = joined.live.nonzero()[0].tolist()  # all, where there is none: for the words that say so
+    on = joined.live.nonzero()[0].tolist()  # all slots, for the message that none is in play
     asked = Asked.of(joined.all_if_none(named or on))
     joined.check_live("RL_step", asked.places)
     joined.check_acting("RL_step", asked.places)
@@ -114,7 +114,7 @@ def _still_on(joined: JoinedSlots, asked: Asked) -> Asked:
 
 
 def _start(joined: JoinedSlots, asked: Asked) -> Played:
-    """env_start, then agent_start, whose answer is still to be heard; first observations."""
+    """env_start, then agent_start, without waiting for its answer; first observations."""
     played = joined.begin(asked)
     ends, observations, places = None, played.observations, asked.places
     if (void := failed(places, played)) is not None:

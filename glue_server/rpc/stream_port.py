@@ -49,7 +49,7 @@ from reglue.spec import TaskSpec
 from reglue.wire.agent import decode_reply
 from reglue.wire.environment import decode_environment_reply, encode_environment_call
 from reglue.wire.layout import Repeats, encode_repeated_turn
-from reglue.wire.session import told
+from reglue.wire.session import received_text
 from reglue.wire.sizes import check_size
 
 WINDOW = 8
@@ -206,7 +206,7 @@ class StreamPort(PeerSession):
             self._is_lost = True  # it leaves
             if self._fault is not None:
                 return self._is_unasked()
-            self._fault = told(message.fault.what)
+            self._fault = received_text(message.fault.what)
             return True
         seq = message.seq
         if seq <= self._heard or not (seq in self._waiting or seq in self._late):

@@ -64,7 +64,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     install_family(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     importlib.invalidate_caches()
-    fresh = Registry("environment family", "reglue.environment_families", FAMILIES.own, Family)
+    fresh = Registry("environment family", "reglue.environment_families", FAMILIES.built_in, Family)
     monkeypatch.setattr(suites, "FAMILIES", fresh)
     yield
     sys.modules.pop("far_corridors", None)

@@ -54,8 +54,8 @@ else:
         """Load what an extra brings. Raises MissingExtra, AttributeError."""
         from reglue.tools.extras import load_name
 
-        found = globals()[name] = load_name(name)
-        return found
+        value = globals()[name] = load_name(name)
+        return value
 
     def __dir__():
         """All names, also those that are not loaded yet."""

@@ -56,7 +56,7 @@ def connect(  # noqa: PLR0913 - all that a peer may say of how it comes in
         Refused: wrong token, wrong version, WrongTls, or Busy.
         SessionLost: the glue went away.
         UsageError: no address, no authority, or no such transport here.
-        Exception: whatever the peer itself raises, after the glue was told.
+        Exception: any error that the peer raises; the glue learns of it first.
     """
     where = join_string(address, token, ca=ca, tls_name=tls_name)
     session = session_of(

@@ -66,27 +66,27 @@ class ReglueError(Exception):
     @property
     def settings(self) -> set[str]:
         """The names of the settings in the message."""
-        return {found[1] for found in _SETTING.finditer(super().__str__())}
+        return {match[1] for match in _SETTING.finditer(super().__str__())}
 
     def _worded(self, word: Callable[[str], str], equals: str) -> str:
         in_files = {name for names in self.keys.values() for name in names}
 
-        def worded(found: re.Match[str]) -> str:
-            name, value = found.groups()
-            shown, sign = (name, " = ") if name in in_files else (word(name), equals)
-            return shown if value is None else f"{shown}{sign}{value}"
+        def worded(match: re.Match[str]) -> str:
+            name, value = match.groups()
+            label, sign = (name, " = ") if name in in_files else (word(name), equals)
+            return label if value is None else f"{label}{sign}{value}"
 
         return ": ".join([*self.keys, _SETTING.sub(worded, super().__str__())])
 
 
 def brief(value: object) -> str:
-    """`value` for a message: cut where it is long, as a stranger may have sent it."""
+    """`value` as text for a message, cut if it is long: a stranger may have sent it."""
     short = reprlib.Repr()
     short.maxstring = short.maxother = 80  # characters
     return short.repr(value)
 
 
-def in_words(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """`KeyError: 'coffee'`, with the error's notes."""
     return "; ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
 
@@ -180,7 +180,7 @@ class NotAnEnvironment(CannotLoad, TypeError):
 
 
 class NotCapable(UsageError):
-    """An agent says of itself that it cannot play what it is asked to; nothing was played."""
+    """An agent reports that it cannot play the task; nothing was played."""
 
 
 class IllegalAction(UsageError, ValueError):
@@ -386,7 +386,7 @@ class BadAgentReply(BadReply, AgentFault):
 
     @classmethod
     def of(cls, bad: BadReply) -> BadAgentReply:
-        """The same, which came from an agent."""
+        """The same error, as one that came from an agent."""
         return cls(bad.code, got=bad.got, wanted=bad.wanted)
 
 

@@ -168,7 +168,7 @@ class TensorSpec:
         low, high = self.low(), self.high()
         if self.numpy_dtype.kind != "f":
             return low, high
-        with np.errstate(over="ignore"):  # a bound beyond it is none
+        with np.errstate(over="ignore"):  # a bound beyond it is no bound
             return low.astype(self.numpy_dtype), high.astype(self.numpy_dtype)
 
     def clipped(self, values: Array) -> Array:
@@ -194,14 +194,14 @@ class TensorSpec:
         """
         match self.domain:
             case Discrete(n, start):
-                drawn = rng.integers(start, start + n, self.shape)
+                sampled = rng.integers(start, start + n, self.shape)
             case MultiDiscrete(n):
-                drawn = rng.integers(0, np.reshape(n, self.shape))
+                sampled = rng.integers(0, np.reshape(n, self.shape))
             case MultiBinary():
-                drawn = rng.integers(0, 2, self.shape)
+                sampled = rng.integers(0, 2, self.shape)
             case Box():
-                drawn = self._sample_box(rng)
-        return np.asarray(drawn, self.numpy_dtype)
+                sampled = self._sample_box(rng)
+        return np.asarray(sampled, self.numpy_dtype)
 
     def _sample_box(self, rng: np.random.Generator) -> Array:
         low, high = self.low(), self.high()
@@ -213,8 +213,8 @@ class TensorSpec:
         free = np.where(
             below, low + tail, np.where(above, high - tail, rng.normal(size=self.shape))
         )
-        drawn = np.where(below & above, bounded, free)
-        return np.floor(drawn) if is_integer else drawn
+        sampled = np.where(below & above, bounded, free)
+        return np.floor(sampled) if is_integer else sampled
 
     def _bound(self, values: Sequence[float], missing: float) -> npt.NDArray[np.float64]:
         if len(values) == self.size:
@@ -237,7 +237,7 @@ def _in_dtype(
 ) -> Array:
     """Bounds in `dtype`, those beyond it at its ends: of shape (), or of `shape`."""
     if dtype.kind == "f":
-        with np.errstate(over="ignore"):  # a bound beyond it is none
+        with np.errstate(over="ignore"):  # a bound beyond it is no bound
             cast = np.array(values, np.float64).astype(dtype)
     else:
         least, most = _least(dtype), _most(dtype)

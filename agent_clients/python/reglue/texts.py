@@ -26,7 +26,7 @@ class Text:
 
     @property
     def most_bytes(self) -> int:
-        """Of a text, in UTF-8."""
+        """The largest size of a text, in UTF-8."""
         return self.max_length * max(len(each.encode()) for each in self.charset)
 
     def sample(self, rng: np.random.Generator) -> str:
@@ -48,8 +48,8 @@ def extra_of_texts(texts: Mapping[str, Text]) -> str:
 
     Empty if there are none, or it would be too long.
     """
-    told = {name: asdict(text) for name, text in texts.items()}
-    extra = json.dumps({_KEY: told}, ensure_ascii=False)
+    rules = {name: asdict(text) for name, text in texts.items()}
+    extra = json.dumps({_KEY: rules}, ensure_ascii=False)
     return extra if texts and len(extra) <= MOST_EXTRA else ""
 
 
@@ -57,8 +57,8 @@ def action_texts(spec: TaskSpec) -> dict[str, Text]:
     """The actions of which the spec tells that they are texts, by name."""
     tensors = {tensor.name: tensor for tensor in spec.actions}
     try:
-        told = json.loads(spec.extra)[_KEY]
-        texts = {name: Text(**rule) for name, rule in told.items()}
+        rules = json.loads(spec.extra)[_KEY]
+        texts = {name: Text(**rule) for name, rule in rules.items()}
         return {name: text for name, text in texts.items() if _holds(tensors[name], text)}
     except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
         return {}  # another environment's words for people

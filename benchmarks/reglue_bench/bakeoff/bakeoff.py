@@ -41,7 +41,7 @@ _LEAVE_S = 3.0  # how long a cluster's process may take to leave
 
 
 class Audience(Protocol):
-    """Is told about the runs, by each run's thread if several play at once."""
+    """Receives the runs' events, from each run's thread if several play at once."""
 
     def watcher(self, entrant: Entrant) -> Observer:
         """The observer of an agent's run, which is about to play."""
@@ -114,7 +114,7 @@ class Bakeoff:
     def prepare(self, watcher: Observer, *, resume: bool) -> None:
         """Make the plan, and begin the run of every agent.
 
-        With `resume` those that were begun go on; else there must be none. An environment that
+        With `resume`, existing runs continue; otherwise there must be none. An environment that
         connects by itself is waited for if something is left to play. Raises EnvironmentFault
         where it does not come, and UsageError (RunExists, PlanDiffers, RunBusy); then leaves the
         folder as it was.
@@ -244,7 +244,7 @@ class Bakeoff:
                 return conclude(folder, ledger, Ending(status=fault.status, what=str(fault)))
 
     def _environment_host(self, settings: Settings) -> RunServer:
-        """Where the environment connects that all runs share, one after another."""
+        """The host to which the environment that all runs share connects."""
         lobby = self._server.private_lobby(
             "environment",
             token=settings.environment_token,
@@ -255,7 +255,7 @@ class Bakeoff:
     def _environment(self) -> EnvironmentCalls | None:
         """The environment that connected, ready for a run; None: each run makes its own.
 
-        Raises EnvironmentFault where it is lost and does not come back, and PlanDiffers where
+        Raises EnvironmentFault if it is lost and does not come back, and PlanDiffers if
         another one has come.
         """
         if self._host is None:
@@ -273,7 +273,7 @@ class Bakeoff:
         )
 
     def _is_there(self, entrant: Entrant, *, resume: bool) -> bool:
-        """Whether its run was begun. Raises UsageError for one that cannot go on."""
+        """Whether its run exists. Raises UsageError for one that cannot be resumed."""
         folder = self._folder / entrant.name
         try:
             Ledger.check_vacant(folder)
@@ -305,7 +305,7 @@ def _wait(runs: Sequence[Future[Result | None]]) -> None:
 
 
 def _sharing(entrant: Entrant, runs: int) -> Entrant:
-    """With its part of the cores, where several runs share them. Raises UsageError."""
+    """The entrant with its share of the cores, if runs share them. Raises UsageError."""
     if runs == 1:
         return entrant
     workers, processes = entrant.settings.workers, entrant.settings.processes

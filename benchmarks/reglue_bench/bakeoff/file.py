@@ -180,7 +180,7 @@ def _entrant(path: Path, name: str, table: _Agent, about: dict[str, Any]) -> Ent
 
 
 def _word(value: str | float) -> str:
-    """As on the command line: `reglue join` reads it as that value."""
+    """The value as it is typed on the command line: `reglue join` parses it to the same value."""
     return value if isinstance(value, str) and parsed(value) == value else json.dumps(value)
 
 

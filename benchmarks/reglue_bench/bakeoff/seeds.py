@@ -37,7 +37,7 @@ def holds_seeds(folder: Path) -> bool:
 
 
 def seeded_before(folder: Path, overrides: Mapping[str, Any]) -> list[Entrant]:
-    """The agents of a folder that `seeded` began, with settings that are given anew.
+    """The agents of a folder that `seeded` began, with settings that the caller repeats.
 
     Raises UsageError.
     """

@@ -73,7 +73,7 @@ def _described(name: str | None) -> str:
 
 
 def _names() -> dict[str, Any]:
-    """Of benchmarks, how they are played, and of families of environments."""
+    """The names of benchmarks, procedures and families of environments."""
     return {
         "benchmarks": {form: META_WORLD[form[:2]] for form in catalogue()},
         "procedures": procedure_names(),
@@ -82,13 +82,13 @@ def _names() -> dict[str, Any]:
 
 
 def _facts(name: str) -> dict[str, Any]:
-    """Of one benchmark: its tasks and how many variants each has, what is seen and done."""
+    """A benchmark's tasks, their numbers of variants, and its observations and actions."""
     suite = _suite(name)
     return {"name": name, "variants": dict(suite.variants), "spec": asdict(suite.spec)}
 
 
 def _families() -> Iterator[tuple[str, Family]]:
-    """Those that are no benchmarks themselves."""
+    """The families that are not benchmarks themselves."""
     built_in = {form.partition(":")[0] for form in catalogue()}
     return (
         (prefix, family) for prefix, family in FAMILIES.loaded().items() if prefix not in built_in

@@ -34,7 +34,8 @@ _From = Annotated[
 def info(dataset: _From, json: AsJson = False) -> None:
     """Show what a dataset holds: episodes, steps, returns, spaces, size, and what is lost.
 
-    All of it is read, so damage is found. Of a run that goes on, what was recorded so far counts.
+    This reads the whole dataset, so it detects damage. A run in progress counts up to its last
+    recorded episode.
 
     reglue dataset info runs/mine
 
@@ -145,11 +146,11 @@ main = Commands(
 
 
 def _check_known(source: Source, tasks: Sequence[str]) -> None:
-    """Raise UsageError where the filters cannot be followed."""
+    """Raise UsageError if the dataset does not support the filters."""
     if not source.has_organiser:
         raise UsageError(
-            f"{source.name} was written without the organiser's fields, so nobody knows its tasks "
-            "and successes; export it from its run"
+            f"{source.name} was written without the organiser's fields, so its tasks "
+            "and successes are unknown; export it from its run"
         )
     if tasks:
         known = {each.organiser["task"] for each in source if each.organiser}
@@ -176,7 +177,7 @@ def _table(summary: Summary) -> Table:
         + (f", and {summary.lost:,} lost" if summary.lost else ""),
         "steps": f"{summary.steps:,}{_range(summary.lengths)}",
         "mean return": "none" if summary.returns is None else _returns(summary.returns),
-        "success": "not told: the organiser's fields are not in it",
+        "success": "unknown: the dataset lacks the organiser's fields",
         "observations": summary.observation_space,
         "actions": summary.action_space,
         "size": decimal(summary.size_bytes),

@@ -49,7 +49,7 @@ def report(
 ) -> None:
     """Draw `report.html` of a run; with several folders, compare them.
 
-    A folder of several runs, as of a bake-off or of training seeds, stands for these.
+    A folder with several runs, as a bake-off or training seeds make it, means all of them.
 
     The page is one file that needs no network. An unfinished run is drawn up to its last episode.
     First frames are shown if observations are pictures; with `--pictures` environments draw them
@@ -77,7 +77,7 @@ def report(
     runs = [run for folder in runs for run in runs_in(folder)]
     once = list({folder.resolve(): folder for folder in reversed(runs)}.values())[::-1]
     if len(once) < len(runs):
-        say("a run that is given twice is drawn once")
+        say("a folder was given twice: its run is drawn once")
     runs = once
     results = [read_run(folder) for folder in runs]
     for run, result in zip(runs, results, strict=True):
@@ -99,7 +99,7 @@ def report(
 
 
 def _tables(runs: Sequence[NamedRun], csv: Path | None, latex: Path | None) -> Iterator[Path]:
-    """Write what was asked for. Raises UsageError."""
+    """Write the requested files. Raises UsageError."""
     if csv is not None:
         yield _write(csv, as_csv(score_rows(runs)))
         if curves := curve_rows(runs):

@@ -54,17 +54,17 @@ class FolderEpisode(Episode):
 
     @property
     def steps(self) -> int:
-        """How many actions it has."""
+        """The number of actions."""
         return self._steps
 
     @property
     def rewards(self) -> npt.NDArray[np.float64]:
-        """Of every step."""
+        """The reward of every step, shape (steps,)."""
         return np.asarray(self._group["rewards"], np.float64)
 
     @property
     def actions(self) -> Mapping[Place, Array]:
-        """As they were recorded."""
+        """The recorded actions."""
         return dict(_leaves(self._group["actions"]))
 
     def write(self, group: Any) -> None:
@@ -98,7 +98,7 @@ class FolderSource(Source):
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """As it was written."""
+        """The metadata of the dataset's file."""
         return self._metadata
 
     @property
@@ -108,11 +108,11 @@ class FolderSource(Source):
 
     @property
     def lost(self) -> int:
-        """As it was when the dataset was written."""
+        """The number of lost episodes when the dataset was written."""
         return int(self._metadata.get(OWN, {}).get("lost", 0))
 
     def __iter__(self) -> Iterator[FolderEpisode]:
-        """In the dataset's order."""
+        """The episodes, in the dataset's order."""
         for number in range(self._episodes):
             name = f"{self.name}: episode {number}"
             organiser = self._organiser[number] if self._organiser else None
@@ -152,7 +152,7 @@ def write_dataset(
     """Write the episodes of `source` that are `wanted` to a new folder, whole or not at all.
 
     Without the organiser's fields episodes are in an order that tells nothing of the plan.
-    Raises UsageError where there is something at `path`, unless it is replaced, and
+    Raises UsageError if there is something at `path`, unless it is replaced, and
     StorageFailed if the disk is full.
     """
     check_extra()
@@ -241,7 +241,7 @@ def _writing(draft: Path, path: Path) -> Iterator[None]:
 
 
 def _error_text(error: Exception) -> str:
-    """Without the figures that HDF5 adds."""
+    """The error's text without the figures that HDF5 adds."""
     return " ".join(str(error).split()).partition(" (file ")[0]
 
 

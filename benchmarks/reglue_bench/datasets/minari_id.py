@@ -1,4 +1,4 @@
-"""Where Minari keeps the datasets that it finds by name."""
+"""The folder in which Minari finds datasets by name."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def _check(moment: Moment, recorded: Arrays, episode: RunEpisode, replay: Replay
 
 
 def _rows(episode: RunEpisode) -> Iterator[Arrays]:
-    """Each observation, by the tensors' names."""
+    """The observations one by one, as arrays by the tensors' names."""
     at = places(episode.source.spec.observations)
     for part in episode.observations():
         for row in range(len(next(iter(part.values())))):

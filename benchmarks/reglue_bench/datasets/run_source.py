@@ -42,23 +42,23 @@ class RunEpisode(Episode):
 
     @property
     def steps(self) -> int:
-        """How many actions it has."""
+        """The number of actions."""
         return self.row.steps
 
     @property
     def rewards(self) -> npt.NDArray[np.float64]:
-        """Of every step."""
+        """The reward of every step, shape (steps,)."""
         rewards, _ = self.source.observed.rewards_and_actions(self.observed)
         return np.frombuffer(rewards, "<f8")
 
     @property
     def actions(self) -> Mapping[Place, Array]:
-        """As the agent chose them."""
+        """The actions as the agent chose them."""
         _, actions = self.source.observed.rewards_and_actions(self.observed)
         return self._arrays(actions, self.source.spec.actions)
 
     def observations(self) -> Iterator[Mapping[Place, Array]]:
-        """Its `steps + 1` observations, in parts of shape (rows, …)."""
+        """The `steps + 1` observations, in parts of shape (rows, …)."""
         rows = 0
         for part in self.source.observed.observations(self.observed):
             arrays = self._arrays(part, self.source.spec.observations)
@@ -89,7 +89,7 @@ class RunEpisode(Episode):
         try:
             return {at[name]: array for name, array in unpacked(rows, tensors).items()}
         except ValueError as error:
-            raise self._damaged(f"{len(rows)} bytes are no whole rows") from error
+            raise self._damaged(f"{len(rows)} bytes are not whole rows") from error
 
     def _damaged(self, what: str) -> RunDamaged:
         row = self.row
@@ -120,7 +120,7 @@ class RunSource(Source):
         self._closing.close()
 
     def __iter__(self) -> Iterator[RunEpisode]:
-        """Those with a step, in the order of units and cells."""
+        """The episodes with at least one step, in the order of units and cells."""
         unit, steps_before = -1, 0
         rows = with_cells(self.plan, self.ledger.rows())
         for row, observed in self.observed.paired(rows):
@@ -137,7 +137,7 @@ class RunSource(Source):
 
     @property
     def lost(self) -> int:
-        """How many episodes with steps are in the ledger alone."""
+        """The number of episodes with steps that only the ledger has."""
         pairs = self.observed.paired(self.ledger.rows())
         return sum(observed is None and row.steps > 0 for row, observed in pairs)
 
@@ -174,7 +174,7 @@ class RunSource(Source):
     def _env_spec(self) -> str | None:
         """Gymnasium's, with which `recover_environment` makes the environment again.
 
-        None where its agents were shown or told anything else than that environment tells.
+        None if its agents received anything that this environment does not return.
         """
         from env_adapters.gymnasium.gymnasium_suite import make
 
@@ -197,7 +197,7 @@ class RunSource(Source):
             env.close()
 
     def _organiser(self, row: EpisodeRow) -> Organiser:
-        """What the agent was not told. A run with a secret keeps its seeds to itself."""
+        """The fields that the agent did not receive. A run with a secret omits its seeds."""
         goals = self.plan.suite.config.get("goals")
         return {
             "unit": row.unit,
@@ -227,7 +227,7 @@ def _write_parts(group: Any, parts: Iterator[Mapping[Place, Array]], rows: int) 
     if len(next(iter(first.values()))) == rows:
         for place, array in first.items():
             group.create_dataset(names[place], data=array)
-        for _ in parts:  # raises where there are more
+        for _ in parts:  # raises if there are more
             pass
         return
     for place, array in first.items():
@@ -241,5 +241,5 @@ def _write_parts(group: Any, parts: Iterator[Mapping[Place, Array]], rows: int) 
 
 
 def _word(text: str) -> str:
-    """With the characters of a dataset's id alone."""
+    """The text, with only the characters that a dataset's id may have."""
     return re.sub(r"[^\w-]+", "-", text, flags=re.ASCII).strip("-") or "unnamed"

@@ -1,4 +1,4 @@
-"""What a dataset's episodes are read from, and where its arrays stand."""
+"""The sources of a dataset's episodes, and the places of their arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reglue.errors import MissingExtra
 from reglue.spec import Array, TensorSpec
 
 Place: TypeAlias = tuple[str, ...]
-"""Keys that lead from `observations` or `actions` to an array; none where it is the only one."""
+"""Keys that lead from `observations` or `actions` to an array; none if it is the only one."""
 
 Organiser: TypeAlias = Mapping[str, Any]
 """What the organiser knows of an episode and its agent does not: see run_source.ORGANISER."""
@@ -25,19 +25,19 @@ OWN = "reglue"
 
 
 class Episode(ABC):
-    """An episode of at least one step; its arrays are read when they are asked for."""
+    """An episode of at least one step; its arrays are read at their first use."""
 
     organiser: Organiser | None  # None: the dataset was written without it
 
     @property
     @abstractmethod
     def steps(self) -> int:
-        """How many actions it has."""
+        """The number of actions."""
 
     @property
     @abstractmethod
     def rewards(self) -> npt.NDArray[np.float64]:
-        """Of every step, shape (steps,)."""
+        """The reward of every step, shape (steps,)."""
 
     @property
     @abstractmethod
@@ -71,7 +71,7 @@ class Source(ABC):
     @property
     @abstractmethod
     def metadata(self) -> Mapping[str, Any]:
-        """As in Minari's metadata.json, without counts."""
+        """The content of Minari's metadata.json, without counts."""
 
     @property
     @abstractmethod
@@ -85,7 +85,7 @@ class Source(ABC):
     @property
     @abstractmethod
     def lost(self) -> int:
-        """How many episodes were played and are not here."""
+        """The number of episodes that were played and are missing here."""
 
     @abstractmethod
     def close(self) -> None:
@@ -99,7 +99,7 @@ class Source(ABC):
 
 
 def check_extra() -> None:
-    """Raise MissingExtra where the packages of the extra `datasets` are not installed."""
+    """Raise MissingExtra if the packages of the extra `datasets` are not installed."""
     try:
         import h5py  # noqa: F401
         import minari  # noqa: F401

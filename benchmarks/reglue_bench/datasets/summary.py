@@ -14,7 +14,7 @@ from reglue_bench.run_folder import LEDGER, OBSERVED
 
 
 class Range(BaseModel):
-    """Of a number over episodes."""
+    """The least, mean and largest value of a number over episodes."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -48,7 +48,7 @@ class Summary(BaseModel):
 def source_of(path: Path) -> Source:
     """The episodes of a run's folder, or of a dataset in Minari's layout.
 
-    Raises UsageError where there is neither, and RunDamaged.
+    Raises UsageError if there is neither, and RunDamaged.
     """
     check_extra()
     return RunSource(path) if (path / LEDGER).exists() else FolderSource(path)
@@ -91,7 +91,7 @@ def summarized(path: Path) -> Summary:
 
 
 class _Sums:
-    """Of a number over episodes."""
+    """Running sums of a number over episodes."""
 
     def __init__(self) -> None:
         self.count = 0

@@ -1,4 +1,4 @@
-"""Where the units of a plan are carried out: in this process, or in processes of their own."""
+"""Engines play the units of a plan: in this process, or in several."""
 
 from reglue_bench.engines.agent_pool import LocalEngine
 from reglue_bench.engines.dealing import DealingEngine

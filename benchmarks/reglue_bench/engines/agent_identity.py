@@ -69,7 +69,7 @@ def _files_by_name(settings: Settings) -> Iterator[tuple[str, Path]]:
     if settings.agent_cmd is not None:
         try:
             words = shlex.split(settings.agent_cmd)
-        except ValueError:  # said when it is started
+        except ValueError:  # starting it reports the error
             return
         for place, word in enumerate(words):
             if not place or Path(word).suffix in _SOURCES:

@@ -45,7 +45,7 @@ MOST_ALIKE = 3
 class AgentPool:
     """The agents of one session (see procedures.Agents), and the environment that they share.
 
-    `admit` is told what each agent calls itself, and raises for one that must not play. `check`
+    `admit` receives each agent's name, and raises an error for one that must not play. `check`
     gets the first agent and its task, and raises for one that cannot play. An environment that is
     `lent` is not closed.
     """
@@ -139,7 +139,7 @@ class AgentPool:
         return self._environment
 
     def explain(self, fault: AgentFault) -> str:
-        """A fault in words, with what the agent printed."""
+        """Describe a fault, with the agent's output."""
         return self._host.explain(fault) if self._host else str(fault)
 
     def go_on(self, fault: AgentFault) -> None:
@@ -169,7 +169,7 @@ class AgentPool:
                 self._host = self._make_host()
             self._waiting = self._wait_for(self._host)
         except UsageError as error:  # it started before, so the settings are right
-            raise AgentDisconnected(f"the agent cannot be started anew: {error}") from error
+            raise AgentDisconnected(f"the agent cannot be restarted: {error}") from error
 
     def _wait_for(self, host: AgentPeer) -> AgentPort:
         began = time.perf_counter()
@@ -243,7 +243,7 @@ class Losses:
 
     @property
     def count(self) -> int:
-        """How many were lost."""
+        """The number of lost agents."""
         return self._lost.total()
 
     def add(self, fault: AgentFault, message: str, *, others: int) -> None:
@@ -275,7 +275,7 @@ def check_capable(port: AgentPort, spec: TaskSpec, *, adapts: bool) -> None:
 
 
 def asks_again(settings: Settings, procedure: Procedure) -> bool:
-    """Whether agents are asked again: not those that adapt, which may remember a trial's episodes.
+    """Whether to ask agents again: not those that adapt, which may remember a trial's episodes.
 
     Those that learn while they are judged are not, in any case.
     """
@@ -343,7 +343,7 @@ def _program(settings: Settings, log_file: Path) -> Program | None:
 
 
 def _check_no_sandbox(settings: Settings) -> None:
-    """Raise UsageError if a sandbox was asked for; `auto` may follow from a secret."""
+    """Raise UsageError if the settings name a sandbox; `auto` may follow from a secret."""
     sandbox = settings.sandbox
     if sandbox in (None, "none") or (sandbox == "auto" and settings.secret is not None):
         return

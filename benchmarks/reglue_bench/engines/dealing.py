@@ -82,7 +82,7 @@ class _Player:
     """A process, and what it plays."""
 
     process: Player[FromShard]
-    machine: str = ""  # where it is; empty: it has not begun yet
+    machine: str = ""  # its machine; empty before its first message
     share: _Share | None = None
     spent: ShardSpent = field(default_factory=ShardSpent)
 
@@ -143,21 +143,21 @@ class DealingEngine(Engine):
 
     @property
     def executed(self) -> int:
-        """By all processes, as of the last unit of each."""
+        """Steps executed by all processes, as of the last unit of each."""
         return sum(of.executed for of in self._each_spent())
 
     @property
     def outside(self) -> int:
-        """In all processes, as of the last unit of each."""
+        """Observations outside of their Box in all processes, as of the last unit of each."""
         return sum(of.outside for of in self._each_spent())
 
     @property
     def repetitions(self) -> Sequence[Repetition]:
-        """One of each shard."""
+        """The repetition of each shard."""
         return self._repetitions
 
     def open(self) -> None:
-        """Get ready to begin processes: each begins when there is a shard for it."""
+        """Get ready to start processes; a process starts once there is a shard for it."""
         self._begun.open()
 
     def play(self, todo: Todos, *, begin: Begin, record: Record, watch: Watch) -> None:
@@ -181,7 +181,7 @@ class DealingEngine(Engine):
             raise ending
 
     def explain(self, fault: AgentFault) -> str:
-        """In its own words."""
+        """The fault's own text."""
         return str(fault)
 
     def close(self, reason: str) -> None:
@@ -302,9 +302,9 @@ class DealingEngine(Engine):
         self._losses.add(fault, str(fault), others=self._finished_agents)
 
     def _died(self, number: int, cause: str) -> None:
-        """A process has died, as the words say: another plays what is left.
+        """A process has died, by `cause`: another one plays the rest.
 
-        Raises EnvironmentFault after so many deaths over one unit.
+        Raises EnvironmentFault after too many deaths over one unit.
         """
         machine = self._players[number].machine
         shard = self._end(number)

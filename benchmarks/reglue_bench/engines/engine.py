@@ -1,4 +1,4 @@
-"""What an engine is: it plays what is left of a plan."""
+"""The interface of an engine, which plays the rest of a plan."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Engine(ABC):
     @property
     @abstractmethod
     def spent(self) -> Spent:
-        """How long agents and environments were waited for, seconds, over all of them."""
+        """The time spent waiting for agents and environments, seconds, summed over all of them."""
 
     @property
     @abstractmethod
@@ -30,12 +30,12 @@ class Engine(ABC):
     @property
     @abstractmethod
     def outside(self) -> int:
-        """Observations that were outside of their Box so far."""
+        """Observations outside of their Box so far."""
 
     @property
     @abstractmethod
     def repetitions(self) -> Sequence[Repetition]:
-        """What came of asking agents again; none where they were not asked."""
+        """The results of asking agents their first turns again; empty if none was asked."""
 
     @abstractmethod
     def open(self) -> None:
@@ -43,15 +43,15 @@ class Engine(ABC):
 
     @abstractmethod
     def play(self, todo: Todos, *, begin: Begin, record: Record, watch: Watch) -> None:
-        """Play the units, say of each that it begins, and record it when it is whole.
+        """Play the units: announce each with `begin`, and record it when it is complete.
 
         Raises EnvironmentFault, UsageError, and AgentFault if no other agent plays what is left.
         """
 
     @abstractmethod
     def explain(self, fault: AgentFault) -> str:
-        """A fault in words, with what the agent printed."""
+        """Describe a fault, with the agent's output."""
 
     @abstractmethod
     def close(self, reason: str) -> None:
-        """End the agents, telling them the reason, and the environments."""
+        """End the agents, with this reason as their farewell, and the environments."""

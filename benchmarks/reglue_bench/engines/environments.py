@@ -65,7 +65,7 @@ def environment_of(plan: Plan, settings: Settings, folder: Path) -> EnvironmentC
 
 
 def cores() -> int:
-    """How many processes this machine lets us run at once."""
+    """The number of processes that this machine lets us run at once."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -18,7 +18,7 @@ from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import Plan
 from reglue_bench.settings import Settings
 
-_PROGRAMS = "{programs}/"  # stands for the folder of Python's installation that has them
+_PROGRAMS = "{programs}/"  # placeholder for the folder of Python's installed programs
 _MOST_BYTES = 2**30  # of all files: they are held in memory
 
 
@@ -39,7 +39,7 @@ def unpack(files: Mapping[str, bytes], folder: Path) -> None:
 
 
 def portable(settings: Settings) -> Settings:
-    """With the programs of this Python's installation as those of any: each node has its own."""
+    """The settings with a placeholder for the folder of this Python's programs."""
     folder = Path(settings.directory)
 
     def named(word: str) -> str:
@@ -72,7 +72,7 @@ def check_facts(wanted: Mapping[str, str], settings: Settings, plan: Plan) -> No
     ]
     if lines:
         raise UsageError(
-            f"rows would depend on where they are played; {'; '.join(lines)}: install the same "
+            f"the episodes would depend on the node; {'; '.join(lines)}: install the same "
             "versions, and have the same files, on each node"
         )
 
@@ -80,7 +80,7 @@ def check_facts(wanted: Mapping[str, str], settings: Settings, plan: Plan) -> No
 def _with_command(settings: Settings, change: Callable[[str], str]) -> Settings:
     try:
         words = shlex.split(settings.agent_cmd or "")
-    except ValueError:  # said when it is started
+    except ValueError:  # starting it reports the error
         return settings
     if (changed := [*map(change, words)]) == words:
         return settings

@@ -32,7 +32,7 @@ class Player(Protocol[M_co]):
         """Whether a message has begun to come, or the process is gone."""
 
     def death(self, within_s: float) -> str:
-        """How it died, in words, once nothing more comes from its channel."""
+        """A text that says how the process died; call it once its channel is empty."""
 
     def leave(self) -> None:
         """Close the channel, which ends the process."""
@@ -42,7 +42,7 @@ class Player(Protocol[M_co]):
 
 
 class Players(ABC, Generic[M]):
-    """Starts processes, so many at once, that send messages M."""
+    """Starts processes, a limited number at once, that send messages M."""
 
     elsewhere: bool
     """Whether they see other files than this process."""
@@ -50,7 +50,7 @@ class Players(ABC, Generic[M]):
     @property
     @abstractmethod
     def most(self) -> int:
-        """How many may play at once, once it is open."""
+        """The number of players that can run at once, once this is open."""
 
     @abstractmethod
     def open(self) -> None:
@@ -71,7 +71,7 @@ class Players(ABC, Generic[M]):
 class LocalPlayers(Players[FromShard]):
     """Processes of this machine.
 
-    Where they take all of its cores, each stays on one, with its agent and its workers. They are in
+    If they use all of its cores, each process stays on one, with its agent and workers. They are in
     each other's way less then, and none of them spins.
     """
 
@@ -82,11 +82,11 @@ class LocalPlayers(Players[FromShard]):
 
     @property
     def most(self) -> int:
-        """As many as were asked for."""
+        """The requested number of processes."""
         return self._processes
 
     def open(self) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def begin(self, number: int) -> Child[FromShard]:
         """Start a process."""
@@ -94,9 +94,9 @@ class LocalPlayers(Players[FromShard]):
         if hasattr(os, "sched_setaffinity"):
             cores = sorted(os.sched_getaffinity(0))
             if self._processes >= len(cores):
-                with suppress(OSError):  # it has died, or may not be told
+                with suppress(OSError):  # it has died, or its cores must not be set
                     os.sched_setaffinity(process.pid, {cores[number % len(cores)]})
         return process
 
     def close(self, within_s: float) -> None:
-        """Nothing to do."""
+        """Do nothing."""

@@ -34,7 +34,7 @@ class RunServer:
     ) -> None:
         """`environment` says whether the run's environment connects by itself.
 
-        With a `lobby`, peers connect there, as they were told, and it is closed in place of
+        With a `lobby`, peers connect there, by its join string, and it is closed instead of
         a server of its own; it is the `shared` server's, which is lent. Raises UsageError if
         the environment is to be placed elsewhere as well.
         """
@@ -61,20 +61,20 @@ class RunServer:
             self.close()
 
     def source(self) -> PeerSource:
-        """Where they connect. Raises UsageError if it cannot listen."""
+        """The server to which peers connect. Raises UsageError if it cannot listen."""
         if self._server is None:
             self._server = self._listen()
         return self._server
 
     def private_place(self) -> PeerSource:
-        """A place, with a token of its own, for an environment of ours elsewhere."""
+        """A lobby, with its own token, for one of our environments on another machine."""
         server: GlueServer = self._shared or self.source()  # type: ignore[assignment] # ours
         return server.private_lobby("environment")
 
     def environment(self, slots: int, procedure: str) -> EnvironmentCalls:
         """The environment that connects, with `slots` slots; it is waited for once.
 
-        A call that it does not answer in time is the fault of every slot that was asked, and
+        A late answer to a call is a fault of every slot in the call, and
         play goes on; after three such calls one after another it is lost.
 
         Raises EnvironmentFault if it does not come or fails at once, and UsageError if it
@@ -98,7 +98,7 @@ class RunServer:
         return Declared.of(environment.hello, environment.ready)
 
     def renewed_environment(self, slots: int, procedure: str) -> EnvironmentCalls:
-        """As `environment`, with worlds that have played nothing. One that is lost may come back.
+        """The environment, with new worlds. A lost one may come back.
 
         Raises as `environment`.
         """
@@ -149,7 +149,7 @@ class RunServer:
             options = ListenOptions(timeout_s=self._settings.connect_timeout)
             self._host = ServedEnvironment(options, announce=self._say, server=server)
         port = self._host.port()
-        self._announce(f"the environment {port.hello.environment} has come")
+        self._announce(f"the environment {port.hello.environment} has connected")
         return EnvironmentCalls(
             port, timeout_s=self._settings.environment_timeout, most_late=_MOST_LATE
         )

@@ -1,4 +1,4 @@
-"""Messages of processes that play shards; some are those of any process of a player."""
+"""Messages to and from a process that plays shards of a plan."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ShardSettings:
     folder: str  # of the run; empty: it makes one of its own, and `files` are put there
     agent_log: str  # the file there for what its agents print
     starts: bytes = field(repr=False)  # the key of start seeds
-    cells: bytes | None = field(repr=False)  # the key of cells; None where they are public
+    cells: bytes | None = field(repr=False)  # the key of cells; None if they are public
     facts: Mapping[str, str] = field(default_factory=dict)  # that must hold there too: see `facts`
     files: Mapping[str, bytes] = field(default_factory=dict)
 
@@ -39,7 +39,7 @@ class Shard:
 
     @classmethod
     def of(cls, todo: Todos) -> Shard:
-        """Of as many units and tries."""
+        """A shard of these units and tries."""
         return cls(todo.units.tobytes(), todo.attempts.tobytes())
 
     @property
@@ -50,7 +50,7 @@ class Shard:
 
 @dataclass(frozen=True, slots=True)
 class Farewell:
-    """The run is over, for the reason that its agent hears."""
+    """The run is over; the agent receives `reason`."""
 
     reason: str
 
@@ -68,7 +68,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Words for people."""
+    """A message for people."""
 
     text: str
 
@@ -96,7 +96,7 @@ class Unplaced:
 
 @dataclass(frozen=True, slots=True)
 class ShardSpent:
-    """By a process so far, as of its last message that says so."""
+    """What a process has spent so far, in a message that reports it."""
 
     agent_s: float = 0.0
     environment_s: float = 0.0
@@ -113,7 +113,7 @@ class Isolation:
 
 @dataclass(frozen=True, slots=True)
 class AgentConnected:
-    """The agent has come."""
+    """The agent has connected."""
 
     name: str
 
@@ -128,7 +128,7 @@ class UnitBegun:
 
 @dataclass(frozen=True, slots=True)
 class EpisodePlayed:
-    """An Outcome without its order, which follows from the plan."""
+    """An Outcome without its order, which the receiver knows from the plan."""
 
     unit: int
     k: int
@@ -145,7 +145,7 @@ class EpisodePlayed:
 
     @classmethod
     def of(cls, outcome: Outcome, *, whole: bool) -> EpisodePlayed:
-        """Of an outcome; with its actions and rewards if `whole`."""
+        """The outcome's fields; with its actions and rewards if `whole`."""
         return cls(
             unit=outcome.order.unit,
             k=outcome.order.k,
@@ -162,7 +162,7 @@ class EpisodePlayed:
         )
 
     def outcome(self, as_planned: AsPlanned) -> Outcome:
-        """With its order."""
+        """The outcome, with its order from the plan."""
         return Outcome(
             as_planned(self.unit, self.k),
             status=self.status,
@@ -180,7 +180,7 @@ class EpisodePlayed:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeEnded:
-    """An episode, at once, to be shown: without actions and rewards."""
+    """An episode, sent at once for display: without actions and rewards."""
 
     episode: EpisodePlayed
     phase: str
@@ -189,7 +189,7 @@ class EpisodeEnded:
 
 @dataclass(frozen=True, slots=True)
 class UnitPlayed:
-    """A whole unit, to be recorded."""
+    """A complete unit, to be recorded."""
 
     attempt: int
     episodes: tuple[EpisodePlayed, ...]
@@ -213,7 +213,7 @@ class StillPlaying:
 
 @dataclass(frozen=True, slots=True)
 class LogPart:
-    """What a log says since the last time, where the run's folder is on another machine."""
+    """New text of a log file, if the run's folder is on another machine."""
 
     name: str
     text: bytes

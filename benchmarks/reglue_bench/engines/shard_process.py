@@ -80,7 +80,7 @@ class _Parent(Parent[ToShard]):
 
 
 class _Agents(AgentPool):
-    """Whether others go on after one that was lost is the parent's to say."""
+    """Leaves it to the parent whether others continue after a lost agent."""
 
     def go_on(self, fault: AgentFault) -> None:
         raise fault
@@ -108,7 +108,7 @@ def _play(parent: _Parent) -> None:
 
 
 def _settled(shards: ShardSettings, folder: Path) -> ShardSettings:
-    """The same for a machine with other files: in folders of its own."""
+    """The settings for a machine without the run's files: unpacked into its own folders."""
     run, files = folder / "run", folder / "files"
     for each in (run, files):
         each.mkdir()
@@ -180,7 +180,7 @@ class _Player:
         self._parent.send(UnitPlayed(played.attempt, episodes, self._spent))
 
     def _send_steps(self) -> None:
-        """How many there are, now and then: an episode may take long."""
+        """Report the number of steps now and then: an episode may take long."""
         with suppress(OSError, ParentGone):
             while not is_stopping():
                 time.sleep(_STEPS_S)
@@ -188,7 +188,7 @@ class _Player:
                 self._send_logs()
 
     def _send_logs(self) -> None:
-        """What logs say since the last time, where the run's folder is another one."""
+        """Send the new text of log files, if the run's folder is on another machine."""
         if not self._shards.facts:
             return
         with self._logging:

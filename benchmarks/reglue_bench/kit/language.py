@@ -22,12 +22,12 @@ class Language:
     start: str  # plays at the glue that REGLUE_ADDRESS names
     programs: tuple[str, ...]  # that `build` and `start` look for in PATH
     debian: str  # the packages that have them, and the libraries that the client is built with
-    dependencies: str  # where the project's own libraries are named
+    dependencies: str  # the file that names the project's libraries
     not_in_debian: str = ""  # where else the others are: a sentence
 
     @property
     def where_programs_are(self) -> str:
-        """How to get `programs`, in sentences."""
+        """Sentences that say how to get `programs`."""
         debian = f"On Debian: `sudo apt-get install {self.debian}`." if self.debian else ""
         return " ".join(filter(None, (debian, self.not_in_debian)))
 

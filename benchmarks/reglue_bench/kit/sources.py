@@ -1,4 +1,4 @@
-"""The sources of the clients: where they are, and a copy of those that a project needs.
+"""Finds the clients' sources, and copies those that a project needs.
 
 A copy has the shape of the checkout, as builds look for one another's sources in it.
 """

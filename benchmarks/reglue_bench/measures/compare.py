@@ -25,14 +25,16 @@ Cell: TypeAlias = tuple[str, int, int, int]  # a goal, and two numbers that name
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """How far one result lies above another: if positive, it is the better one."""
+    """How much better one result is than another: positive if it is better."""
 
     difference: float  # of means over tasks; -1 to 1 of success rates, else in the task's units
     difference_per_task: Mapping[str, float]
     interval95: Interval | None  # of this pair alone; None: too few pairs, or all differ alike
     probability_of_improvement: float | None  # 0 to 1; 0.5 means neither; None: no runs to draw
-    p_value: float | None  # two-sided, below 0.05 where the interval leaves 0 out; None with it
-    p_holm: float | None  # corrected for all pairs; `p_value` where there is one pair
+    p_value: (
+        float | None
+    )  # two-sided; below 0.05 if the interval excludes 0; None without an interval
+    p_holm: float | None  # corrected for all pairs; equals `p_value` for a single pair
     pairs: int  # of goals, episodes or runs, that were compared
     unlike: int  # of these
     same_plan: bool  # otherwise only cells of the same name were paired
@@ -50,7 +52,7 @@ def compare(run: Result, reference: Result) -> Difference:
 
 
 def compare_all(results: Sequence[Result]) -> dict[tuple[int, int], Difference]:
-    """Every later run minus every earlier one, see `over_pairs`.
+    """Compare every later run with every earlier one, see `over_pairs`.
 
     Raises UsageError for a result whose episodes are needed and not there.
     """
@@ -63,7 +65,7 @@ def units_of(result: Result) -> Units:
 
 
 def compare_units(run: Units, reference: Units) -> Difference:
-    """As `compare`, of runs whose units were read before."""
+    """Compare two runs like `compare`; their units are read already."""
     measure, other = run.result.measure, reference.result.measure
     if measure != other:
         raise UsageError(f"one run is judged by its {measure.name}, the other by its {other.name}")
@@ -91,7 +93,7 @@ _T = TypeVar("_T")
 def over_pairs(
     results: Sequence[_T], compare: Callable[[_T, _T], Difference]
 ) -> dict[tuple[int, int], Difference]:
-    """Every later one minus every earlier one, by their places; `p_holm` over all pairs.
+    """Compare each later result with each earlier one, by place; `p_holm` is over all pairs.
 
     `compare` raises UsageError for a pair that cannot be compared, which is absent then.
     """
@@ -133,7 +135,7 @@ def same_plan(results: Sequence[Result]) -> bool:
 
 
 def goals_per_task(result: Result) -> dict[str, int]:
-    """How many goals each task was to play."""
+    """The number of planned goals of each task."""
     planned = result.coverage.episodes_planned
     return {task: len(planned[task]) for task in result.success_rate_per_task}
 
@@ -148,7 +150,7 @@ class Successes:
 
 
 def successes(result: Result, cells: Mapping[Cell, bool]) -> Successes:
-    """Of a run that played these cells; what it misses is its failure."""
+    """The successes of a run that played these cells; missing cells count as failures."""
     planned = result.coverage.episodes_planned
     won = Counter(cell[:2] for cell, success in cells.items() if success)
     return Successes(
@@ -187,7 +189,7 @@ def success_by_goal(runs: Sequence[Units]) -> dict[str, dict[int, FloatArray]]:
 
 
 def paired_goal_success(runs: Sequence[Units]) -> dict[str, FloatArray]:
-    """Each task's success, shape (runs, goals): a column is one goal, as every run played it.
+    """The success on each task's goals, shape (runs, goals); a column is one goal.
 
     On one plan every planned goal, also those that no run has played. On different plans as
     `success_by_goal`.

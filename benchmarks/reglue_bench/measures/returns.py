@@ -1,4 +1,4 @@
-"""Returns of a frozen agent, where the environment never reports success."""
+"""Returns of a frozen agent in environments that never report success."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reglue_bench.statistics import FloatArray, averaged_by_goal, student
 
 
 def _per_task(result: Result) -> dict[str, TaskScore]:
-    """Of the tasks that have a score."""
+    """The score of each task that has one."""
     planned, score = result.coverage.episodes_planned, result.score_as(ReturnScore)
     intervals = score.intervals95.per_task if score.intervals95 else {}
     return {
@@ -41,7 +41,7 @@ class Returns:
     def values(
         self, task: str, episodes: Sequence[Episode], planned: Mapping[int, int]
     ) -> FloatArray:
-        """Of these episodes, and the worst for the rest of what was `planned`.
+        """The returns of these episodes, with the worst return for missing ones of `planned`.
 
         A goal's are averaged; of a task with one goal it is a value an episode.
         """
@@ -102,7 +102,7 @@ def _pair(run: Units, reference: Units) -> Pairs:
 
 
 def paired_on_one_plan(run: Units, reference: Units) -> Pairs:
-    """By every planned episode, also those that neither has played."""
+    """Both runs' returns of every planned episode, also of those that neither has played."""
     ours, theirs = run.scores, reference.scores
     pairs = {}
     for task, planned in run.result.coverage.episodes_planned.items():

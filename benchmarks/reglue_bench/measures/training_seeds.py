@@ -33,7 +33,7 @@ class TrainingSeeds:
     seeds: tuple[int | None, ...]
     rates: FloatArray  # (seeds, tasks): success, or mean returns
     mean: float
-    mean_interval95: Interval | None  # None, as all of them, where there is too little to tell
+    mean_interval95: Interval | None  # None, like the others, if there is too little data
     iqm: float  # interquartile mean of `rates`
     iqm_interval95: Interval | None
     thresholds: FloatArray  # (thresholds,)
@@ -50,7 +50,7 @@ def over_training_seeds(
     """Mean, interquartile mean and performance profile with their intervals.
 
     Intervals allow for other seeds and other goals (or episodes) of the same tasks. None below five
-    seeds, or where nothing varies; of IQM and profile also none where a task has fewer than five
+    seeds, or where nothing varies; of IQM and profile also none if a task has fewer than five
     goals. IQM and profile: Agarwal et al. 2021, sections 4.2 and 4.3, over seeds × tasks.
 
     Args:
@@ -96,7 +96,7 @@ def over_training_seeds(
 
 
 def thresholds_of(agents: Sequence[Sequence[Result]]) -> FloatArray:
-    """Of the performance profiles of agents that are shown together, shape (51,)."""
+    """The thresholds of performance profiles that are shown together, shape (51,)."""
     if all(bounds(run) == (0, 1) for of in agents for run in of):
         return np.linspace(0, 1, THRESHOLDS)
     rates = [each.mean(axis=1) for of in agents for each in scores_by_task(of).values()]
@@ -104,9 +104,9 @@ def thresholds_of(agents: Sequence[Sequence[Result]]) -> FloatArray:
 
 
 def scores_by_task(results: Sequence[Result]) -> dict[str, FloatArray]:
-    """Each task's scores, shape (runs, goals), or of returns (runs, episodes); of one plan.
+    """Scores by task, (runs, goals), or returns, (runs, episodes); the runs share a plan.
 
-    Raises UsageError where returns cannot be compared.
+    Raises UsageError if returns cannot be compared.
     """
     units = [units_of(each) for each in results]
     measure = results[0].measure

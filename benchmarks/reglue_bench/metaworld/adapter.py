@@ -16,7 +16,7 @@ from reglue.spec import Array, TaskSpec
 from reglue_bench.metaworld.worlds import IS_SINGLE, MOTION, OBSERVATION, RETURN
 
 MayCount = Callable[[int, int], bool]
-"""Whether a slot's episode, after so many steps, can still count."""
+"""Whether a slot's episode can still count after this many steps."""
 
 
 class MetaWorldAdapter(Agent):
@@ -34,7 +34,7 @@ class MetaWorldAdapter(Agent):
 
     @property
     def adapts(self) -> bool:
-        """As the agent."""
+        """Whether the agent adapts."""
         return self._inner.adapts
 
     def agent_init(self, spec: TaskSpec) -> None:

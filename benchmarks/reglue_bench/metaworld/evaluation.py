@@ -143,7 +143,7 @@ def _evaluate(
     *,
     surplus: bool,
 ) -> Evaluation:
-    """One call of upstream's `evaluation`."""
+    """Do what one call of upstream's `evaluation` does."""
     finished = FirstFinished(plan.names, quota)
 
     def may_count(slot: int, steps: int = 0) -> bool:

@@ -1,4 +1,4 @@
-"""From finished episodes to the tuples of `metaworld.evaluation`, added up as it does."""
+"""Computes the tuples that `metaworld.evaluation` returns, with its order of additions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def scored(
 def averaged(
     names: Sequence[str], rows: Sequence[Evaluation]
 ) -> tuple[float, float, dict[str, float]]:
-    """As the end of upstream's `metalearning_evaluation`."""
+    """The mean of several evaluations, as at the end of upstream's `metalearning_evaluation`."""
     success_rate = mean_return = 0.0
     for row in rows:
         success_rate += row[0]

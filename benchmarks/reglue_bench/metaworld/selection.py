@@ -36,7 +36,7 @@ class Selection:
     before: Position | None = field(default=None)
 
     def sample(self) -> None:
-        """As `sample_tasks`, without the reset."""
+        """Select tasks like `sample_tasks`, without the reset."""
         at = self.at
         self.before = Position(deepcopy(at.generator), list(at.tasks), at.index)
         if self.shuffles:

@@ -132,8 +132,10 @@ Variant = tuple[tuple[float, ...], bool]
 
 
 def _known_variants(envs: Any, tasks: Sequence[Sequence[Any]]) -> list[dict[Any, Variant]]:
-    """By upstream's task, and under _NOW for the task that is set: the goal, and whether agents
-    see it."""
+    """Each sub-environment's goals, and whether agents see them, by upstream's task.
+
+    The key _NOW stands for the current task.
+    """
     classes = metaworld("env_dict").ALL_V3_ENVIRONMENTS
     known: list[dict[Any, Variant]] = [
         {task: _decoded(classes[task.env_name], task) for task in of} for of in tasks

@@ -79,7 +79,7 @@ class SubEnvironments:
 
     @property
     def variants(self) -> Mapping[str, int]:
-        """By the number of the sub-environment."""
+        """Variants by the number of the sub-environment."""
         return {str(place): len(env.variants) for place, env in enumerate(self._envs)}
 
     def world(self) -> World:

@@ -1,4 +1,4 @@
-"""One worker on another machine: it connects as any remote environment does."""
+"""A worker on another machine, which connects like any remote environment."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class EnvironmentSettings:
 
     @classmethod
     def of(cls, plan: Plan, settings: Settings) -> EnvironmentSettings:
-        """Without `join`, which each process has of its own. Raises UsageError: too many files."""
+        """The settings without `join`, which differs by process. Raises UsageError: large files."""
         nobody: dict[str, Any] = {"agent": None, "agent_cmd": None, "agent_args": {}}
         worker_settings = settings.without_secrets().model_copy(update=nobody)
         return cls(
@@ -73,7 +73,7 @@ FROM_ENVIRONMENT: Codec[FromEnvironment] = Codec(FromEnvironment)
 
 
 class PlacedWorker:
-    """Of a process on a cluster's node: its channel says what becomes of it, its port plays."""
+    """A process on a cluster's node: its channel reports its fate, and its port plays."""
 
     pid = 0
 
@@ -112,11 +112,11 @@ class PlacedWorker:
         return self._silence.left_s
 
     def fileno(self) -> int:
-        """Of the channel that says what becomes of it."""
+        """The descriptor of the channel that reports its fate."""
         return self._player.fileno()
 
     def filenos(self) -> Sequence[int]:
-        """Of its port, and of the channel that says that it has died."""
+        """The descriptors of its port, and of the channel that reports its death."""
         return (self.fileno(), *(self._port.filenos() if self._port else ()))
 
     def init(self, slots: int) -> None:

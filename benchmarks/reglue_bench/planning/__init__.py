@@ -1,1 +1,1 @@
-"""From a benchmark's name or file to the plan of a run."""
+"""Makes the plan of a run from a benchmark's name or file."""

@@ -1,4 +1,4 @@
-"""What an environment that connects by itself declares: its plan is made of that."""
+"""The declaration of an environment that connects by itself, from which its plan is made."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Declared:
 
     @classmethod
     def of(cls, hello: EnvironmentHello, ready: EnvironmentReady) -> Self:
-        """From what it said when it came, and at env_init."""
+        """The declaration in the environment's hello and its answer to env_init."""
         spec = json.dumps(asdict(ready.spec.with_slots(1)), separators=(",", ":"))
         digest = hashlib.sha256(spec.encode()).hexdigest()
         return cls(
@@ -45,7 +45,7 @@ class Declared:
 
     @classmethod
     def in_plan(cls, plan: Plan) -> Self:
-        """From the plan that a run was begun with. Raises PlanDiffers if that declares none."""
+        """The declaration in a run's plan. Raises PlanDiffers if the plan has none."""
         if not is_remote(plan):
             raise PlanDiffers(
                 f"this run was begun with another benchmark: {plan.benchmark}, whose "
@@ -65,7 +65,7 @@ class Declared:
 
     @property
     def suite(self) -> SuiteName:
-        """In a plan, instead of the suite that worlds are built from here."""
+        """The plan's entry for an environment that connects, in place of a suite that we build."""
         config = {
             "name": self.name,
             "spec_sha256": self.spec_sha256,

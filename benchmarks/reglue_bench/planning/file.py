@@ -5,7 +5,7 @@
     num_episodes = 20              # the procedure's flags of `reglue bench`, and `slots`
     seed = 3                       # of all randomness
     split = "test"                 # which of the variants below are played
-    horizon = 200                  # steps to truncation, where the environment has more or none
+    horizon = 200                  # steps to truncation, at most the environment's own
     sees = ["observation"]         # tensors that agents see (default: all)
     fit = "pad"                    # how tensors that differ between tasks are combined; or superset
 
@@ -63,7 +63,7 @@ _WANTED = 'wanted numbers from 0, "first-last", or a list of such'
 
 
 def _read_variants(value: Any) -> Mapping[str, Sequence[range]]:
-    """By split; the key is empty where variants are not split. Raises ValueError."""
+    """Variants by split; the key is empty if they are not split. Raises ValueError."""
     if not isinstance(value, dict):
         return {"": _ranges(value)}
     if not value:
@@ -117,7 +117,7 @@ class Custom:
 
     file: TomlFile
     about: Benchmark
-    settings: Settings  # the caller's, and the file's where the caller set none
+    settings: Settings  # the caller's settings, and the file's if the caller set none
     _from_file: frozenset[str]  # settings that the caller left to the file
 
     @property
@@ -232,7 +232,7 @@ def _checked(file: TomlFile) -> Benchmark:
 
 
 def _settings(file: TomlFile, about: Benchmark) -> Mapping[str, Any]:
-    """Those of the file. Raises UsageError for settings of another procedure."""
+    """The file's settings. Raises UsageError for settings of another procedure."""
     with file.at("procedure"):
         PROCEDURES[about.procedure]
     known = {*Benchmark.model_fields, *_SETTINGS, *parameter_names(about.procedure)}
@@ -255,7 +255,7 @@ def _check_split(path: Path, about: Benchmark, settings: Settings) -> None:
 
 
 def _task(name: str, task: Task, custom: Custom, suites: _Suites) -> dict[str, Any]:
-    """Where a Composed's task comes from."""
+    """One task of a Composed: its suite, its name there, and its variants."""
     about = custom.about
     source = about if task.environment is None else task
     if source is about and task.arguments:
@@ -282,7 +282,7 @@ class _Suites:
     def of(
         self, environment: str | None, arguments: Mapping[str, JsonValue]
     ) -> tuple[SuiteName, Suite]:
-        """By name, and made. Raises UsageError."""
+        """The suite's name, and the suite. Raises UsageError."""
         if environment is None:
             raise UsageError("got no environment, here or at the top of the file")
         try:

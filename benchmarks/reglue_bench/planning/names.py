@@ -21,7 +21,7 @@ META_WORLD = {"MT": "multi-task", "ML": "meta-learning"}
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkName:
-    """One of Meta-World's benchmarks, PROCEDURE:ENVIRONMENT, or a file."""
+    """The name of a benchmark: one of Meta-World's, PROCEDURE:ENVIRONMENT, or a file."""
 
     name: str  # as plans and reports have it
     procedure: str  # empty: the file says
@@ -63,7 +63,7 @@ def is_custom(name: str) -> bool:
 
 
 def _metaworld_procedure(name: str) -> str:
-    """How one of Meta-World's benchmarks is played; empty for any other name."""
+    """The procedure of a Meta-World benchmark; empty for any other name."""
     prefix = name.partition(":")[0]
     is_one = prefix in {form.partition(":")[0] for form in catalogue()}
     return META_WORLD[prefix[:2]] if is_one else ""

@@ -1,4 +1,4 @@
-"""From settings to the plan of a run: the environments that a name means, then the plan."""
+"""Makes a run's plan from its settings: first its environments, then the plan."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from reglue_bench.settings import Settings
 DEFAULT_SLOTS = 10
 
 _MOST_SLOTS = 500
-"""Of Meta-World's benchmarks, unless more are asked for: 500 slots take little longer than 10."""
+"""The most slots of Meta-World's benchmarks by default: 500 take little longer than 10."""
 
 Drawing = Callable[[int, int], None]
 """Told how many tasks have their goals, and how many there are."""
 
 Declare = Callable[[int], Declared]
-"""Waits for the environment that connects, and starts it with so many slots."""
+"""Waits for the environment that connects, and starts it with this many slots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ def _worst_performance(
     What was declared; else the least that the measure can give, so that no agent gains by
     giving up: the least reward where runs are counted in steps; else the least return, of a
     single step where rewards cannot be negative, of the longest episode where they can.
-    Nothing where there is no such bound.
+    Nothing if there is no such bound.
     """
     if settings.worst_performance is not None:
         return {"worst_performance": settings.worst_performance}
@@ -206,7 +206,7 @@ def _worst_performance(
 
 
 def _hidden(settings: Settings, procedure: type[Procedure]) -> dict[str, Parameter]:
-    """What agents are not told. Raises UsageError where they could not play, or are told anyway."""
+    """What to hide from agents. Raises UsageError if they could not play, or know it anyway."""
     if settings.hide_rewards and not procedure.hides_rewards:
         raise UsageError(
             f"got {setting('hide_rewards')} for {settings.benchmark}, whose agents learn from "
@@ -259,7 +259,7 @@ def _metaworld_arguments(settings: Settings, tasks: TaskSet) -> dict[str, Any]:
 
 
 def _metaworld_changes(settings: Settings) -> dict[str, Any]:
-    """Its settings that are not the benchmark's own; how goals are drawn is none of them."""
+    """The settings that differ from the benchmark's own, except how goals are drawn."""
     return {
         name: value
         for name in MetaWorldSettings.model_fields
@@ -286,7 +286,7 @@ def check_settings(settings: Settings, name: BenchmarkName, procedure: str) -> N
 def _check_parameters(settings: Settings, procedure: str) -> None:
     """Raise UsageError for a parameter of another procedure."""
     accepted = parameter_names(procedure)
-    others = {each: parameter_names(each) for each in PROCEDURES.own if each != TRAINING}
+    others = {each: parameter_names(each) for each in PROCEDURES.built_in if each != TRAINING}
     for name in (*chain.from_iterable(others.values()), "procedure_args"):
         if name not in accepted and getattr(settings, name) not in (None, {}):
             whose = [other for other, names in others.items() if name in names]
@@ -345,7 +345,7 @@ def _check_playable(
 
 
 def _check_name(plan: Plan, file: str) -> None:
-    """Raise UsageError where a file that is called like a built-in benchmark plays another."""
+    """Raise UsageError if a file that is called like a built-in benchmark plays another."""
     try:
         name = BenchmarkName.parse(plan.benchmark)
     except UsageError:

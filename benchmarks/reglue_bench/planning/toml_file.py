@@ -90,5 +90,5 @@ def _is_within(inner: Any, outer: Any) -> bool:
 
 
 def path_of(place: Place) -> str:
-    """As messages have it: `tasks.reach.variants`, `phases[0].opens`."""
+    """A key's path as messages show it: `tasks.reach.variants`, `phases[0].opens`."""
     return reduce(inside, place, "")

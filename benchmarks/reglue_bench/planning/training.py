@@ -13,7 +13,7 @@ from reglue_bench.procedures.training import EVALUATED_BY
 from reglue_bench.settings import Settings
 
 PREFIX = "train/"
-"""Begins the names of tasks of the train split, where the test split is judged."""
+"""Prefix for tasks of the train split if the test split is judged."""
 
 
 def with_training(plan: Plan, settings: Settings, goals: Goals | None) -> Plan:

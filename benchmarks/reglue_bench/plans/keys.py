@@ -23,29 +23,29 @@ PUBLIC = "public"
 
 
 def goal_key(secret: str | None) -> bytes | None:
-    """Of goals; None without a secret: they are drawn from the seed."""
+    """The key that draws goals; None without a secret: the seed draws them."""
     return None if secret is None else _derived(_master(secret), "reglue goals")
 
 
 def cell_key(secret: str | None) -> bytes | None:
-    """Of cells; None without a secret: their seeds follow from the plan's."""
+    """The key of the cells' seeds; None without a secret: the plan's seed determines them."""
     return None if secret is None else _derived(_master(secret), "reglue cells")
 
 
 def training_key(seed: int, secret: str | None, training_seed: int | None) -> bytes:
-    """Of what is trained on, by a plan's seed and a training seed (None: 0)."""
+    """The key of training episodes, for a plan's seed and a training seed (None means 0)."""
     label = f"reglue training {seed} {training_seed or 0}"
     return _derived(run_secret(seed, secret), label)
 
 
 def commitment(key: bytes | None) -> str:
-    """What a plan says of its key of cells: a hash, from which nobody finds the key."""
+    """The hash that a plan publishes of its key of cells; it does not reveal the key."""
     return PUBLIC if key is None else hashlib.sha256(b"reglue commitment" + key).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What is one run's own. A run that is begun anew is another submission."""
+    """The keys that belong to one run. A run that starts anew is another submission."""
 
     starts: bytes  # keys start seeds
     order: bytes  # keys the order of trials
@@ -53,12 +53,12 @@ class Submission:
 
     @classmethod
     def new(cls, seed: int, secret: str | None, entrant: str = "", nonce: str = "") -> Submission:
-        """Of the `entrant` of a bake-off, or of an agent that plays alone.
+        """The keys of the bake-off's `entrant`, or of an agent that plays alone.
 
         Without a secret it follows from the seed and the entrant: a run that is repeated
         repeats its agent's random draws, and agents that try small seeds find out which cell a
-        start seed belongs to. Who hosts agents of others gives a secret. A `nonce` that is given
-        repeats the submission that it was given before.
+        start seed belongs to. To host strangers' agents, give a secret. The same `nonce`
+        repeats the submission that had it before.
         """
         nonce = nonce or ("" if secret is None else secrets.token_hex(16))
         starts = run_secret(seed, secret)
@@ -68,7 +68,7 @@ class Submission:
 
 
 def run_secret(seed: int, secret: str | None = None) -> bytes:
-    """The key from which a submission's are made: of the secret, else of the seed."""
+    """The key from which a submission's keys follow: made from the secret, else from the seed."""
     if secret is not None:
         return _master(secret)
     return hashlib.sha256(f"reglue run secret {seed}".encode()).digest()

@@ -58,7 +58,7 @@ class Plan:
     slots: int
     suite: SuiteName
     variants: Mapping[str, int]  # task -> how many it has, in the order of tasks
-    privileged: tuple[str, ...] = ()  # what agents are told that the benchmark hides
+    privileged: tuple[str, ...] = ()  # what agents receive although the benchmark hides it
     cells: str = PUBLIC  # commitment to the key of cells' seeds
     order_key: str = ""  # of one run: in which order trials are played; changes no cell
     training: Goals | None = None  # what is trained on, where that is not what is evaluated
@@ -123,7 +123,7 @@ class Plan:
         return _digest([self.suite.factory, of])
 
     def to_json(self) -> str:
-        """One line of JSON; the order of tasks is kept, as it means something."""
+        """One line of JSON; it keeps the order of tasks, which matters."""
         return _json(asdict(self))
 
     @staticmethod
@@ -139,7 +139,7 @@ class Plan:
     def order(
         self, unit: int, cell: PlanCell, starts: bytes, cell_key: bytes | None = None
     ) -> Order:
-        """What the glue is asked to play for a cell.
+        """The order by which the glue plays a cell.
 
         `starts` keys the agent's seed, and `cell_key` the cell's, unless the plan's is public.
         What is trained on is drawn by the run's own key.
@@ -186,7 +186,7 @@ class Plan:
         return number if cell.reset is None else number >> 32
 
     def _environments_phase(self, cell: PlanCell) -> Phase:
-        """What the agent is told; TRAIN where EVALUATE would end the episode at a success."""
+        """The phase in messages; TRAIN where EVALUATE would end the episode at a success."""
         phase, plays_on = PHASES[cell.phase], cell.reset is not None
         if phase is Phase.EVALUATE and self.parameters.get("hide_success_ends"):
             plays_on = True
@@ -231,7 +231,7 @@ def difference(
 
 
 def json_difference(old: Any, new: Any, *, called: tuple[str, str]) -> list[str]:
-    """As `difference`, of two values of JSON."""
+    """The differences between two JSON values, as in `difference`."""
     return _lines(_differences(old, new, ""), called)
 
 
@@ -273,7 +273,7 @@ def _lines(differences: Iterable[tuple[str, Any, Any]], called: tuple[str, str])
 
 
 def _differences(old: Any, new: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
-    """Where two values of JSON differ, and both values there, null for none."""
+    """Each place where two JSON values differ, with both values; null stands for none."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in dict.fromkeys((*old, *new)):
             yield from _differences(old.get(key), new.get(key), f"{path}.{key}" if path else key)

@@ -17,7 +17,7 @@ from reglue_bench.statistics import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class PlottedAgent:
-    """What a plot shows as one: an agent over its training seeds, or a run."""
+    """One entry of a plot: an agent over its training seeds, or a single run."""
 
     name: str  # empty if it is alone
     colour: str
@@ -66,7 +66,7 @@ def plotted_agents(runs: Sequence[NamedRun]) -> list[PlottedAgent]:
 
 
 def seeds_caption(of: Sequence[PlottedAgent]) -> str:
-    """What a caption adds where some are agents over their training seeds."""
+    """The sentence that a caption adds if some entries are agents over training seeds."""
     if all(len(each.runs) == 1 for each in of):
         return ""
     return (
@@ -76,7 +76,7 @@ def seeds_caption(of: Sequence[PlottedAgent]) -> str:
 
 
 def groups_of(runs: Sequence[NamedRun]) -> dict[str, list[Result]]:
-    """As `agents_of`, of those whose runs can be taken together."""
+    """The agents, as in `agents_of`, whose runs can be taken together."""
     return {name: group for name, group in agents_of(runs).items() if _compares(group)}
 
 
@@ -120,7 +120,7 @@ def _plotted_agent(
 
 
 def _score(of_task: FloatArray, run: Result) -> TaskScore:
-    """From scores of shape (seeds, goals)."""
+    """A task's score from scores of shape (seeds, goals)."""
     lowest, highest = bounds(run)
     interval = over_seeds([[of_task]], lowest=lowest, highest=highest).interval95
     return TaskScore(float(of_task.mean()), interval, plural(len(of_task), "training seed"))

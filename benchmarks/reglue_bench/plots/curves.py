@@ -23,7 +23,7 @@ _POINTS = 200  # of a line; more episodes than that are averaged, some at a time
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """One line a run. A point is an episode, or the mean of a few, or of a bin of steps."""
+    """One line for each run. A point is an episode, the mean of a few, or a bin of steps."""
 
     unit: str  # episode or step
     begins: Sequence[int]  # first episode or step of each point
@@ -90,7 +90,7 @@ def mean_and_band(
 ) -> list[go.Scatter]:
     """The mean over runs, and its interval as a band that is drawn down to `floor`.
 
-    Nothing where no run was completed.
+    Nothing if no run was completed.
     """
     if not len(lines.whole):
         return []

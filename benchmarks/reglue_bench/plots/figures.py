@@ -86,5 +86,5 @@ def rate_axis(title: str) -> Figure:
 
 
 def rows_height(rows: int, *, each: int = 0, least: int = 130) -> int:
-    """Pixels of a plot with so many rows; many rows are drawn closer."""
+    """The height in pixels of a plot with this many rows; many rows are closer together."""
     return max(least, 62 + rows * (each or (28 if rows <= 20 else 19)))

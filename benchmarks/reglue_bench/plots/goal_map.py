@@ -84,7 +84,7 @@ def goal_map(result: Result, *, plot_id: str) -> Plot:
 
 
 def difference_map(runs: Sequence[NamedRun], place: int) -> Plot | None:
-    """Goal by goal, where the run at a place beats the first; None on different plans."""
+    """A map of the goals on which a run beats the first; None if their plans differ."""
     run, reference = runs[place], runs[0]
     ours, theirs = colour(place), colour(0)
     if not same_plan([run[1], reference[1]]):
@@ -157,7 +157,7 @@ def _by_goal(result: Result) -> Mapping[tuple[str, int], list[EpisodeRow]]:
 
 
 def _variants(result: Result, goals: Iterable[tuple[str, int]]) -> Sequence[int]:
-    """Those that were played; also those never reached, where a plan counts from 0."""
+    """The variants that were played; if a plan counts from 0, also those never reached."""
     played = sorted({variant for _, variant in goals})
     planned = max(goals_per_task(result).values())
     return range(planned) if not played or played[-1] < planned else played

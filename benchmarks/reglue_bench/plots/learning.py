@@ -31,7 +31,7 @@ _LOG_FROM = 10  # times the least: then an axis of steps is logarithmic
 
 @dataclass(frozen=True, slots=True)
 class PlottedScore:
-    """An agent in the plots."""
+    """An agent and its score, as plots show them."""
 
     name: str  # empty if it is alone
     score: PerformanceScore
@@ -208,7 +208,7 @@ def _performance_dots(score: PerformanceScore, *, row: float, colour: str) -> go
 
 
 def _performance_mean(score: PerformanceScore, *, row: float, colour: str) -> list[go.Scatter]:
-    """The mean over runs with its interval, where all were played to their end."""
+    """The mean over runs with its interval, if all runs were completed."""
     performance = score.performance
     if performance is None or len(score.completed) < len(score.runs):
         return []
@@ -248,7 +248,7 @@ def _run_table(score: PerformanceScore) -> Table:
 
 
 def _block_text(lines: Lines) -> str:
-    """What a point is, where it is more than an episode."""
+    """A sentence that says what a point is, if it is more than an episode."""
     size = lines.ends[0] - lines.begins[0] + 1
     if size == 1:
         return ""
@@ -267,7 +267,7 @@ def _amount_axis(what: str, bounds: Sequence[float], *, log: bool = False) -> Fi
 
 
 def _spread(points: int) -> list[int]:
-    """At most 20 of so many points, the first and the last among them."""
+    """At most 20 of this many points, including the first and the last."""
     if points <= _ROWS:
         return list(range(points))
     return [round(place * (points - 1) / (_ROWS - 1)) for place in range(_ROWS)]

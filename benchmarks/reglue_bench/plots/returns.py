@@ -1,4 +1,4 @@
-"""The returns of single episodes: where they lie, and how they spread."""
+"""A plot of the returns of single episodes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def returns(runs: Sequence[NamedRun], *, plot_id: str) -> Plot:
 
 
 def _episodes(agent: PlottedAgent) -> list[_Episode]:
-    """All that were played to their end, each with the name of its run."""
+    """All episodes that were played to their end, each with the name of its run."""
     return [
         (name if agent.name else "", row)
         for name, run in agent.runs
@@ -132,7 +132,7 @@ def _means(agent: PlottedAgent, tasks: Sequence[str], place: int, *, of: int) ->
 
 
 def _place(place: int, of: int) -> tuple[float, float]:
-    """Of a strip: how far from its task's row, and how wide."""
+    """A strip's distance from its task's row, and its width."""
     return (place - (of - 1) / 2) * 0.84 / of, 0.66 / of
 
 

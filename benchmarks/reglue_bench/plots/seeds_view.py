@@ -25,7 +25,7 @@ from reglue_bench.results.result import Measure
 
 
 def _over_seeds(measure: Measure) -> Measure:
-    """The same score, judged over training seeds."""
+    """The score over training seeds instead of goals."""
     return replace(
         measure,
         unit="training seed",

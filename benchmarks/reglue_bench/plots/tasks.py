@@ -53,7 +53,7 @@ def per_task(runs: Sequence[NamedRun], *, plot_id: str, caption: str) -> Plot:
 
 
 def adaptation(result: Result, before: Rates, *, plot_id: str) -> Plot:
-    """From a hollow dot before adaptation to a full one after it."""
+    """The scores before adaptation (hollow dots) and after it (full dots)."""
     tasks = list(result.success_rate_per_task)
     first = [before.success_rate_per_task.get(task, 0.0) for task in tasks]
     last = [result.success_rate_per_task[task] for task in tasks]
@@ -169,7 +169,7 @@ def _table(agents: Sequence[PlottedAgent], tasks: Sequence[str], measure: Measur
 def _dots(
     agent: PlottedAgent, tasks: Sequence[str], place: int, measure: Measure, *, of: int
 ) -> go.Scatter:
-    """One of so many, beside the others; without a name it is alone."""
+    """The dots of one of `of` agents; without a name it is the only one."""
     offset = (place - (of - 1) / 2) * 0.72 / max(of, 2)
     name, shade, scores = agent.name, agent.colour, agent.scores
     task_scores = scores.values()
@@ -209,7 +209,7 @@ def _interval(each: TaskScore, measure: Measure) -> str:
 
 
 def _bands(rows: int) -> list[Figure]:
-    """Every second row shaded, so that a group of dots is seen to be one task."""
+    """Shaded bands behind every second row, so that dots of one task look like a group."""
     return [
         {
             "type": "rect",

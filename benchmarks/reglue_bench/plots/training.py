@@ -21,7 +21,7 @@ _ROWS = 20  # of a curve's table
 def training_plots(runs: Sequence[NamedRun], *, prefix: str) -> list[Plot]:
     """Checkpoints and training episodes over steps; runs of one label are seeds of one agent.
 
-    `prefix` makes the plots' ids unique on the page. Nothing where no agent was trained first.
+    `prefix` makes the plots' ids unique on the page. Nothing if no agent was trained first.
     """
     return [
         _plot(lines, what, measure, plot_id=f"{prefix}-{what}-{measure}")
@@ -59,7 +59,7 @@ def table_steps(lines: Mapping[str, Lines]) -> list[int]:
 
 
 def step_lines(curves: Sequence[StepCurve], measure: str) -> Lines | None:
-    """A line for each curve, at the steps where all have episodes; None where that is nowhere."""
+    """A line for each curve, at the steps where all have episodes; None if there are none."""
     rows = [each.success_rate if measure == "success" else each.mean_return for each in curves]
     steps = curves[0].at if curves else []
     if not rows or not all(rows) or any(each.at != steps for each in curves):

@@ -25,7 +25,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A figure, what it shows in words, and its numbers."""
+    """A figure, a text that describes it, and its numbers."""
 
     id: str
     title: str
@@ -107,7 +107,7 @@ class Row:
     track: Track | None
     score: str
     score_interval: str
-    played: str = ""  # how many of the planned runs; empty where all are in the score
+    played: str = ""  # how many of the planned runs; empty if all are in the score
     difference: str = ""
     difference_interval: str = ""
     improvement: str = ""
@@ -136,7 +136,7 @@ class ComparisonView:
     notes: Sequence[str]
     differences: Mapping[tuple[int, int], Difference]  # later minus earlier, by their places
     plots: Sequence[Plot] = ()
-    verdict: str = ""  # who is the best, and how sure that is; empty where nobody is
+    verdict: str = ""  # who is the best, and how sure that is; empty if nobody is
     pairs: Table | None = None  # each two of them
     seeds: Sequence[SeedRow] = ()
     seeds_verdict: str = ""  # who is the best of these

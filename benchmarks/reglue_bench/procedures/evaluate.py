@@ -55,7 +55,7 @@ class Evaluate(MultiTask):
 
     @classmethod
     def rehearsal(cls, plan: Plan) -> dict[str, object]:
-        """As many short episodes as use each slot twice."""
+        """Enough short episodes to use each slot twice."""
         return {**super().rehearsal(plan), "episode_limit": REHEARSED_STEPS}
 
     def cells(self, unit: int) -> Sequence[PlanCell]:

@@ -78,7 +78,7 @@ class MetaLearning(Procedure):
 
     @classmethod
     def slots(cls, settings: Settings, _default: int) -> int:
-        """One slot for each trial of a wave."""
+        """The number of slots: one for each trial of a wave."""
         batch = or_default(settings.meta_batch_size, DEFAULT_META_BATCH)
         if settings.slots not in (None, batch):
             raise UsageError(
@@ -222,7 +222,7 @@ class MetaLearning(Procedure):
     def _play_wave(
         self, glue: EpisodeRunner, todo: Todo, order: MakeOrder, record: Record, watch: Watch
     ) -> _Wave:
-        """One try of a wave. When the agent is lost, all of it is recorded as its fault."""
+        """Play one try of a wave. If the agent is lost, the whole wave is recorded as its fault."""
         wave = _Wave(self.cells(todo.unit), len(self.trials(todo.unit)), todo.unit, order)
         try:
             self._play_phases(glue, wave, watch)
@@ -245,7 +245,7 @@ class MetaLearning(Procedure):
 
 
 def trials(variants: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Every (task, variant) to play, variant by variant over the tasks."""
+    """All (task, variant) to play, variant by variant over the tasks."""
     return [
         (task, variant)
         for variant in range(GOALS)

@@ -42,7 +42,7 @@ class SampledMultiTask(MetaWorldSampling, MultiTask):
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
-        """As upstream, tasks have seeds that count up only in custom lists of tasks."""
+        """Make it from a plan. As upstream, tasks have consecutive seeds only in custom lists."""
         is_list = plan.benchmark.startswith("MT:")
         seeds = [plan.seed + place * is_list for place in range(len(plan.variants))]
         shows, key, parameters = (
@@ -154,7 +154,7 @@ class SampledMetaLearning(MetaWorldSampling, MetaLearning):
 def _draw_variants(
     count: int, rng: np.random.Generator, episodes: int
 ) -> tuple[array[int], array[int]]:
-    """Of each episode: the variant that it plays, and how often that was drawn before."""
+    """The variant of each episode, and how often it was drawn before."""
     variants = array("I", (int(rng.choice(count)) for _ in range(episodes)))
     times: Counter[int] = Counter()
     before = array("I")
@@ -176,5 +176,5 @@ def _cycles(task: str, variants: list[int], *, seed: int, draws: int) -> list[Tr
 
 
 def _generator(seed: int) -> np.random.Generator:
-    """As `gymnasium.utils.seeding.np_random`."""
+    """A generator seeded as in `gymnasium.utils.seeding.np_random`."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))

@@ -46,7 +46,7 @@ class MultiTask(Procedure):
     """A unit is one episode. A free slot takes the next one at once.
 
     Episode n of a task plays variant n mod V, repeat n div V. `shows_tasks` says that the
-    agent is told which task it plays, so that the order of play may follow tasks. Episodes, of
+    agent sees which task it plays, so that the order of play may follow tasks. Episodes, of
     each task or of all, follow `order_key`.
     """
 
@@ -55,7 +55,7 @@ class MultiTask(Procedure):
 
     @classmethod
     def parameters(cls, settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:
-        """By default one episode for each goal, as Meta-World documents. Raises UsageError."""
+        """The parameters; by default one episode a goal, as in Meta-World. Raises UsageError."""
         episodes = or_default(settings.num_episodes, max(variants.values()))
         if len(variants) * episodes > MOST_EPISODES:
             raise UsageError(
@@ -73,7 +73,7 @@ class MultiTask(Procedure):
 
     @classmethod
     def rehearsal(cls, plan: Plan) -> dict[str, object]:
-        """As many episodes as use each slot twice."""
+        """Enough episodes to use each slot twice."""
         return {"slots": plan.slots, "num_episodes": -(-2 * plan.slots // len(plan.variants))}
 
     @classmethod
@@ -109,7 +109,7 @@ class MultiTask(Procedure):
 
     @property
     def agents(self) -> int:
-        """How many copies of the frozen agent may play."""
+        """The number of copies of the frozen agent that may play."""
         return self._agents
 
     @property

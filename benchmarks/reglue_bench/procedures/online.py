@@ -119,8 +119,8 @@ class Online(Procedure):
         order_key: bytes = b"",
     ) -> None:
         self.metric = metric
-        self.episodes = episodes  # 0 where a run is counted in steps
-        self.steps = steps  # 0 where a run is counted in episodes
+        self.episodes = episodes  # 0 if a run is counted in steps
+        self.steps = steps  # 0 if a run is counted in episodes
         self._runs = runs
         self._limit = episode_limit
         self._variants = variants
@@ -159,7 +159,7 @@ class Online(Procedure):
         return PlanCell(k, task, variant, repeat, "train", seed_from=seed_from)
 
     def cells(self, unit: int) -> Sequence[PlanCell]:
-        """A run's episodes; none where it is counted in steps."""
+        """A run's episodes; none if it is counted in steps."""
         return [self.cell(unit, k) for k in range(self.episodes)]
 
     def play(
@@ -215,7 +215,7 @@ class Online(Procedure):
 
 
 def measured(metric: str, quota: int) -> int:
-    """How many episodes, or steps, at the end of a run count: all, or N of `final:N`.
+    """The number of episodes or steps at a run's end that count: all, or N of `final:N`.
 
     Raises UsageError for anything else, and for more than a run has.
     """

@@ -59,16 +59,16 @@ class Todos(Sequence[Todo]):
         return {unit: attempt for unit, attempt in pairs if attempt}
 
     def again(self, units: Collection[int]) -> Todos:
-        """The same, with the next try of these units."""
+        """These units, each with its next try."""
         pairs = zip(self.units, self.attempts, strict=True)
         return Todos(self.units, array("I", (tried + (unit in units) for unit, tried in pairs)))
 
     def without(self, units: Collection[int]) -> Todos:
-        """All but these units."""
+        """All units but these."""
         return self._at(place for place, unit in enumerate(self.units) if unit not in units)
 
     def dealt(self, agents: int) -> Iterator[Todos]:
-        """The shares of each of so many agents that has one: agent u mod `agents` plays unit u."""
+        """The units of each agent that has any: agent `u % agents` plays unit u."""
         if agents == 1:
             return iter([self])
         shares: dict[int, array[int]] = {}
@@ -108,7 +108,7 @@ class Agents(Protocol):
         """
 
     def explain(self, fault: AgentFault) -> str:
-        """A fault in words, with what the agent printed."""
+        """Describe a fault, with the agent's output."""
 
     def go_on(self, fault: AgentFault) -> None:
         """The agent was lost: raise `fault` unless another can be started."""
@@ -151,7 +151,7 @@ class Procedure(ABC):
     """Whether a cell tells its environment how many steps its unit has taken before."""
 
     judges_success: ClassVar[bool] = True
-    """Whether success is its score, and the return only where environments never report it."""
+    """Whether the score is success; the return is the score only without reported success."""
 
     endless: ClassVar[Mapping[str, object]] = MappingProxyType({})
     """The settings that play a continuing task, as `--describe` has them; empty: it cannot."""
@@ -165,7 +165,7 @@ class Procedure(ABC):
     counted_by: ClassVar[str] = "episodes"
     """The name of what counts its runs as they are played, see terminal.tally."""
 
-    _known: tuple[int, Sequence[PlanCell]] = (-1, ())  # the unit that was asked for last
+    _known: tuple[int, Sequence[PlanCell]] = (-1, ())  # the unit of the last call
 
     @classmethod
     @abstractmethod
@@ -174,7 +174,7 @@ class Procedure(ABC):
 
     @classmethod
     def slots(cls, settings: Settings, default: int, /) -> int:
-        """How many episodes are played at once, unless the settings say.
+        """The default number of slots.
 
         Raises UsageError for a number that it cannot play.
         """
@@ -182,7 +182,7 @@ class Procedure(ABC):
 
     @classmethod
     def without_horizon(cls) -> dict[str, Parameter]:
-        """Parameters, unless settings give them, where an environment truncates no episode."""
+        """Default parameters for environments that never truncate an episode."""
         return {}
 
     @classmethod
@@ -211,21 +211,21 @@ class Procedure(ABC):
     @property
     @abstractmethod
     def units(self) -> int:
-        """How many units the plan has; a unit is what resumes."""
+        """The number of units of the plan. A unit is resumed as a whole."""
 
     @property
     def agents(self) -> int:
-        """How many agents may play it at the same time; unit u is played by agent u mod that."""
+        """The number of agents that may play at once; agent `u % agents` plays unit u."""
         return 1
 
     @property
     @abstractmethod
     def goals(self) -> int:
-        """How many (task, variant) the benchmark has to play, planned or not."""
+        """The number of (task, variant) of the benchmark, planned or not."""
 
     @property
     def training_trial(self) -> tuple[int, ...]:
-        """Of a trial that is trained on: episodes before each `adapt`, then those after the last.
+        """A training trial's numbers of episodes: before each `adapt`, and after the last one.
 
         Empty: its agents train on one episode after another, and are not asked to adapt.
         """
@@ -292,5 +292,5 @@ def secret_order(plan: Plan) -> bytes:
 
 
 def shows_tasks(plan: Plan) -> bool:
-    """Whether its agents are told which task they play, by a one-hot or by name."""
+    """Whether its agents see which task they play, by a one-hot or by name."""
     return bool(plan.parameters.get("one_hot") or plan.parameters.get("reveal_tasks"))

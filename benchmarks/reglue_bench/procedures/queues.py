@@ -1,4 +1,4 @@
-"""In which order units and trials are played."""
+"""The order in which units and trials are played."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ class Queue(Protocol):
 def shuffled(numbers: Iterable[int], key: bytes, label: str = "unit") -> npt.NDArray[np.int64]:
     """The places of different numbers, in an order that only the key's holder knows.
 
-    The order of two numbers does not depend on the others. Other `label` give another order.
+    The order of two numbers does not depend on the others. Another `label` gives another order.
     """
 
-    def drawn(number: int) -> int:
+    def digest_of(number: int) -> int:
         digest = hmac.digest(key, f"reglue {label} {number}".encode(), hashlib.sha256)
         return int.from_bytes(digest[:8], "big")
 
-    return np.argsort(np.fromiter(map(drawn, numbers), np.uint64), kind="stable")
+    return np.argsort(np.fromiter(map(digest_of, numbers), np.uint64), kind="stable")
 
 
 class Shuffled:
-    """For agents that must not know which task they play: the order tells nothing."""
+    """A shuffled order, for agents that must not know their task: it reveals nothing."""
 
     def __init__(self, todo: Sequence[Todo], key: bytes) -> None:
         places = shuffled((each.unit for each in todo), key)
@@ -54,7 +54,7 @@ class Shuffled:
 
 
 class ByTask:
-    """For agents that know their task: each slot has its own tasks, then helps with others.
+    """For agents that know their task: a slot plays its own tasks, then helps with others.
 
     Slot s of S has tasks s, s + S, … of T, or task s mod T if there are more slots. So workers
     need few simulators, and a partial run has episodes of each task. A slot

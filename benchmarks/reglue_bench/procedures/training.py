@@ -1,4 +1,4 @@
-"""Training, then judging: an agent learns for so many steps, is frozen, and then judged.
+"""Training, then evaluation: an agent learns for some steps, is frozen, and is then judged.
 
 It wraps the procedure that judges. Phases are as in RL-Glue's and Meta-World's protocols: what is
 learned from is TRAIN, and nothing is learned after `agent_freeze`.
@@ -193,7 +193,7 @@ class Training(Procedure):
         return replace(cell, k=k, seed_from=cell.seed_from or (unit, cell.k))
 
     def steps_left(self, episodes: int, steps: int) -> float:
-        """Of an episode that is judged, as its judge has it."""
+        """The steps left to an evaluation episode, according to the evaluating procedure."""
         return self.judge.steps_left(0, 0) if episodes < self.judged else math.inf
 
     def checkpoint(self, number: int, episode: int) -> PlanCell:
@@ -205,7 +205,7 @@ class Training(Procedure):
         return self._cells.cell(episode * self.width + slot)
 
     def k_of(self, unit: int, k: int) -> int:
-        """Where the run has episode k of a unit of the judge."""
+        """The place in this run of episode k of a unit of the evaluating procedure."""
         return self._begins[unit] + k
 
     def judged_as(self, k: int) -> tuple[int, int]:
@@ -369,7 +369,7 @@ class TrainingRun:
     # Checkpoints.
 
     def _check(self, glue: EpisodeRunner, number: int) -> None:
-        """Play the fixed episodes of a checkpoint; the agent is told the phase, and not frozen."""
+        """Play the fixed episodes of a checkpoint; the agent sees the phase, and is not frozen."""
         procedure = self._procedure
         trial = procedure.judge.training_trial
         if not trial:
@@ -411,7 +411,7 @@ class TrainingRun:
             self._keep(outcome, "checkpoint" if phase is Phase.EVALUATE else "checkpoint_adapt")
 
     def _keep(self, outcome: Outcome, phase: str) -> None:
-        """Without its actions: there is no end to training."""
+        """Keep an outcome without its actions, since training has no end."""
         self._others.add(outcome)
         self._watch(outcome, phase)
 
@@ -438,7 +438,7 @@ class _TrainedAgent:
         return self.glue
 
     def explain(self, fault: AgentFault) -> str:
-        """The fault in words, as the run explains it."""
+        """Describe the fault as the run does."""
         return self.agents.explain(fault)
 
     def go_on(self, fault: AgentFault) -> None:

@@ -46,7 +46,7 @@ class TrainingCells:
         )
 
     def _task(self, number: int) -> tuple[int, int]:
-        """How often the task was played before, and which it is."""
+        """How often the task was played before, and its number."""
         visit, place = divmod(number, len(self.variants))
         if self.shows_tasks:
             return visit, place

@@ -1,4 +1,4 @@
-"""How each measure is printed, drawn and put into words."""
+"""Renderers print, plot and describe each measure."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ RENDERERS: Registry[Renderer] = Registry(
 
 
 def renderer_of(result: Result) -> Renderer:
-    """That of the result's measure."""
+    """The renderer of the result's measure."""
     return RENDERERS[result.measured_by]

@@ -116,7 +116,7 @@ def _meaning(result: Result) -> str:
 
 
 def _tracks(results: Sequence[Result], alike: Collection[int]) -> list[Track | None]:
-    """On one scale that holds every run and interval; None without spread.
+    """The scores on one scale that holds every run and interval; None without spread.
 
     Also None if a run was not played to its end: the worst performance would dwarf the rest.
     """

@@ -1,4 +1,4 @@
-"""How a measure is printed, drawn and put into words."""
+"""The interface of renderers, which print, plot and describe a measure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Sentences: TypeAlias = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Renderer:
-    """How a measure is printed, drawn and put into words.
+    """Prints, plots and describes the results of one measure.
 
     A package derives its own from another, `replace(SUCCESS, notes=…, plots=…)`, and registers it
     as an entry point of the group `reglue.renderers`, by the name of its measure.
@@ -69,7 +69,7 @@ def score_table(
 
 
 def episode_facts(result: Result) -> Sentences:
-    """How many episodes and goals were played."""
+    """The numbers of episodes and goals that were played."""
     coverage = result.coverage
     goals = f"{count(coverage.goals_planned)} of the benchmark's {coverage.goals_total:,}"
     return [("episodes", completed_text(result)), ("goals", goals)]
@@ -82,7 +82,7 @@ def completed_text(result: Result) -> str:
 
 
 def what_differs(run: NamedRun, first: NamedRun) -> str:
-    """`: seed: 3 in y, 4 in x`, of what two runs played; empty where nothing is known to differ."""
+    """`: seed: 3 in y, 4 in x`, of what two runs played; empty if nothing is known to differ."""
     lines = first[1].differences(run[1], called=(f"in {first[0]}", f"in {run[0]}"))
     return f": {'; '.join(lines)}" if lines else ""
 

@@ -1,4 +1,4 @@
-"""Returns of a frozen agent, where the environment never reports success."""
+"""Returns of a frozen agent in environments that never report success."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def no_success_reported(result: Result) -> list[str]:
 
 
 def _for_returns(result: Result) -> str:
-    """How to have the mean return as the score."""
+    """Advice on how to be scored by the mean return."""
     procedure, _, environment = result.benchmark.partition(":")
     if procedure == "multi-task" and environment:
         return f"evaluate:{environment} is judged by its mean return"

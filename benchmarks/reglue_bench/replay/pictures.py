@@ -28,7 +28,7 @@ class Camera:
     def take(self, observation: Arrays) -> Picture | None:
         """The picture of this moment, or None. Raises UsageError if something is not installed.
 
-        A blank tensor is passed over for what the world draws: where environments are mixed,
+        If a tensor is blank, the world draws instead: in a mix of environments,
         that of those that have no picture is blank.
         """
         for name in self._names:
@@ -100,7 +100,7 @@ def enlarged(picture: Picture, height: int, width: int) -> Picture:
 
 
 def with_even_sizes(picture: Picture) -> Picture:
-    """With the last row or column doubled if their number is odd."""
+    """The picture; its last row or column is doubled if their number is odd."""
     high, wide, _ = picture.shape
     if not (high % 2 or wide % 2):
         return picture
@@ -112,5 +112,5 @@ def _is_picture(tensor: TensorSpec) -> bool:
 
 
 def _edges(size: int, parts: int) -> npt.NDArray[np.intp]:
-    """Where each of equally long parts begins."""
+    """The starts of equally long parts."""
     return np.arange(parts) * size // parts

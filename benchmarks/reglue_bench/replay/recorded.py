@@ -35,7 +35,7 @@ class Recorded:
     order: Order
     row: Row
     actions: bytes  # as on the wire, step by step
-    rewards: npt.NDArray[np.float64] | None  # (steps,); None where the ledger keeps none
+    rewards: npt.NDArray[np.float64] | None  # (steps,); None if the ledger keeps none
     cut_off: bool  # by the run's own limit: the environment would have gone on
     changes: Sequence[str]  # of versions since: `mujoco 3.3.0 before, 3.17.0 now`
 
@@ -116,7 +116,7 @@ def order_of(
 
 
 def changes_since(about: Mapping[str, str], suite: SuiteName) -> list[str]:
-    """Of versions since a run was begun: `mujoco 3.3.0 before, 3.17.0 now`."""
+    """Versions that changed since the run began: `mujoco 3.3.0 before, 3.17.0 now`."""
     now = versions(suite)
     before = {
         name.removeprefix("version "): value

@@ -32,7 +32,7 @@ class Moment:
 
 
 class Replay:
-    """One recorded episode in a world of its own."""
+    """Replays one recorded episode in its own world."""
 
     def __init__(self, recorded: Recorded, suite: Suite) -> None:
         """`suite` is the recorded one's, made with or without pictures.
@@ -50,7 +50,7 @@ class Replay:
             raise UsageError(f"the environment cannot be made here: {cause}") from error
 
     def moments(self) -> Iterator[Moment]:
-        """Its start and its steps, as they are played.
+        """The start and the steps of the episode, as they are played.
 
         Raises EnvironmentFault if it differs from the record: at the first other reward if rewards
         are kept, else at the episode's end.

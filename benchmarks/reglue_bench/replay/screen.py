@@ -44,7 +44,7 @@ class Screen:
         self._live.stop()
 
     def show(self, moment: Moment, picture: Picture) -> None:
-        """At its time."""
+        """Show the moment when it is due."""
         time.sleep(max(0.0, self._due - time.monotonic()))
         self._due = max(self._due, time.monotonic()) + 1 / self._fps
         self._live.update(self._view(moment, picture), refresh=True)
@@ -73,7 +73,7 @@ class Screen:
 
 
 def half_blocks(picture: Picture, rows: int, columns: int) -> Text:
-    """In at most so many characters, each of them two pixels, one upon the other."""
+    """The picture in at most so many characters; each shows two pixels, one above the other."""
     fitted = enlarged(shrunk(picture, 2 * rows, columns), 2 * rows, columns)
     if len(fitted) % 2:
         fitted = np.pad(fitted, ((0, 1), (0, 0), (0, 0)))
@@ -92,7 +92,7 @@ def _style(above: tuple[int, int, int], below: tuple[int, int, int]) -> Style:
 
 
 def line(moment: Moment) -> str:
-    """Its numbers, in the columns of HEAD."""
+    """The moment's numbers, in the columns of HEAD."""
     if moment.action is None:
         return f"{0:>6} {'–':>12} {'–':>12}  {'':<22} {'':<30} {_short_of(moment.observation)}"
     return (

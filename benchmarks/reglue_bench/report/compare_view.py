@@ -19,7 +19,7 @@ from reglue_bench.results.scores import SuccessScore
 
 
 def comparison_view(runs: Sequence[NamedRun], *, seed: int) -> ComparisonView:
-    """Every run against the first. Raises UsageError for runs that are judged by other scores."""
+    """Compare every run with the first. Raises UsageError if their measures differ."""
     measure, results = _measure(runs), [run for _, run in runs]
     renderer = renderer_of(results[0])
     names, differences = [name for name, _ in runs], compare_all(results)
@@ -49,13 +49,13 @@ def _measure(runs: Sequence[NamedRun]) -> Measure:
             raise UsageError(
                 f"{name} on {run.benchmark} is judged by its {run.measure.name}, and "
                 f"{runs[0][0]} on {first.benchmark} by its {first.measure.name}: "
-                "compare it in a report of its own"
+                "compare it in a separate report"
             )
     return first.measure
 
 
 def _ranked(results: Sequence[Result], alike: Sequence[int]) -> dict[int, float]:
-    """By place, the scores of those that compare, are whole, and were told nothing hidden."""
+    """Scores, by place, of complete comparable runs whose agents saw nothing hidden."""
     scores = {
         place: run.score.value
         for place, run in enumerate(results)

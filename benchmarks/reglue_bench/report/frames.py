@@ -27,7 +27,7 @@ _SIZE = 168  # pixels: larger pictures are shrunk to it
 
 
 def first_frames(folder: Path, *, draws: bool = False, trust_code: bool = False) -> Sequence[Frame]:
-    """One for each task and variant, or (online) for each episode of the first run; 24 at most.
+    """First frames, one for each task and variant, or (online) each episode of run 0; at most 24.
 
     Observations that are pictures, or if it `draws` what the environment renders. None if
     there is no ledger, if the environment fails here, or if its code is not Reglue's. If it
@@ -65,7 +65,7 @@ def _frames(folder: Path, *, draws: bool, trust_code: bool) -> list[Frame]:
             observation = conforming_observation(world.start(cell), made.spec, ())
             pixels = next((observation[name] for name in names if observation[name].any()), None)
             picture = camera.take(observation) if draws else pixels
-            if picture is not None:  # else one of another kind, where environments are mixed
+            if picture is not None:  # None: an environment of a mix without pictures
                 frames.append(Frame(caption, _png(shrunk(picture, _SIZE, _SIZE))))
     if draws and not frames:
         raise UsageError(f"{plan.benchmark} has no pictures: its environment does not draw")

@@ -38,12 +38,12 @@ class Page:
 
     html: str
     names: Sequence[str]  # of the runs, as it has them
-    comparison: ComparisonView | None  # None where there is one run
+    comparison: ComparisonView | None  # None if there is one run
 
     def write(self, path: Path) -> Path:
         """Write it to `path`, whole or not at all, and return that; the folder is made.
 
-        Raises UsageError where it cannot be written.
+        Raises UsageError if it cannot be written.
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ class Page:
         except OSError as error:
             raise UsageError(
                 f"{path} cannot be written: {error.strerror}; the runs are kept, and "
-                "`reglue report` draws it of their folders"
+                "`reglue report` draws it from their folders"
             ) from error
         return path
 
@@ -81,7 +81,7 @@ def draw_report(
     """The report of `results`, (name, result) each; several are compared with the first.
 
     `seed` is that of the bootstrap. `frames` are each run's first pictures (`first_frames`), or
-    none at all. Raises UsageError where there is no result, or where runs are judged by
+    none at all. Raises UsageError if there is no result, or where runs are judged by
     different scores.
     """
     if not results:
@@ -152,7 +152,7 @@ def _title(runs: Sequence[tuple[str, Result]]) -> str:
 
 
 def _packed(script: str) -> str:
-    """As the page carries it: 2 MB rather than 5."""
+    """The data as the page stores it: 2 MB instead of 5."""
     return base64.b64encode(gzip.compress(script.encode("utf-8"), mtime=0)).decode("ascii")
 
 

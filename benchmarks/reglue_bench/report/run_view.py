@@ -67,7 +67,7 @@ def run_view(name: str, result: Result, *, run_id: str, frames: Sequence[Frame] 
 
 
 def score_and_interval(result: Result) -> tuple[str, str]:
-    """Its score and the score's interval, in words; empty without a score."""
+    """A run's score and its interval as texts; empty without a score."""
     score, measure = result.score, result.measure
     amounts = "" if score.interval95 is None else measure.amounts(score.interval95)
     return "" if score.value is None else measure.amount(score.value), amounts
@@ -104,7 +104,7 @@ def _repeatable(result: Result) -> str:
 
 
 def _training(result: Result) -> list[tuple[str, str]]:
-    """How long it trained before it was judged."""
+    """A text that says how long the agent trained before the evaluation."""
     trained = result.training
     if trained is None:
         return []

@@ -75,7 +75,7 @@ def score_rows(runs: Sequence[NamedRun], *, seed: int = 0) -> list[ScoreRow]:
 
 
 def curve_rows(runs: Sequence[NamedRun]) -> list[CurveRow]:
-    """Every point of every curve; none where no agent was trained first."""
+    """Every point of every curve; none if no agent was trained first."""
     return [
         CurveRow(name, what, measure, len(of.whole), step, mean, *_ends(interval))
         for what in CURVES
@@ -86,7 +86,7 @@ def curve_rows(runs: Sequence[NamedRun]) -> list[CurveRow]:
 
 
 def as_csv(rows: Sequence[ScoreRow] | Sequence[CurveRow]) -> str:
-    """With a line of names; floats with all their digits, what is unknown is empty."""
+    """A CSV text with a header; floats have all their digits, and unknown values are empty."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(each.name for each in fields(rows[0]))

@@ -34,7 +34,7 @@ class Episodes(Iterable[EpisodeRow]):
     """
 
     def __init__(self, folder: Path, *, is_temporary: bool = False) -> None:
-        """Of the run in `folder`, which is deleted with this object if it `is_temporary`."""
+        """Read the run in `folder`; delete it with this object if it `is_temporary`."""
         self.folder = folder
         if is_temporary:
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)

@@ -41,7 +41,7 @@ _AT_ONCE = 10_000  # rows of a Parquet row group
 def write_table(episodes: Iterable[EpisodeRow], file: BinaryIO, form: Format) -> None:
     """Write one row for each episode, in any number with the same memory.
 
-    Raises MissingExtra where Parquet is asked for and PyArrow is not installed.
+    Raises MissingExtra for Parquet without PyArrow.
     """
     _WRITERS[form](episodes, file)
 

@@ -102,7 +102,7 @@ def pointwise95(lines: FloatArray) -> list[Interval]:
 
 
 def edges(steps: int) -> list[int]:
-    """Where the bins of `steps` steps begin and end: at most 100, as even as can be."""
+    """The edges of at most 100 bins over `steps` steps, as even as possible."""
     bins = min(BINS, steps)
     return [steps * place // bins for place in range(bins + 1)]
 
@@ -117,7 +117,7 @@ def binned(rewards: FloatArray, steps: int) -> list[float]:
 
 
 def _runs(procedure: Online, played: ScoreInputs, counts: RowCounts) -> Iterator[LearningRun]:
-    """Every run of the plan; the rows of one at a time."""
+    """Every run of the plan; the rows of one run at a time are in memory."""
     by_run = groupby(counts.over(played.rows()), key=lambda row: row.unit)
     following = next(by_run, None)
     for unit in range(procedure.units):
@@ -215,7 +215,7 @@ def _curve(at: list[int], lines: Sequence[Sequence[float]]) -> Curve:
 
 
 def _coverage(procedure: Online, score: PerformanceScore) -> Coverage:
-    """Of runs. If a run is counted in steps, the number of its goals is open."""
+    """The coverage in runs. If a run is counted in steps, its number of goals is open."""
     met = {(cell.task, cell.variant) for cell in procedure.cells(0)}
     return Coverage(
         cells_planned=procedure.units,

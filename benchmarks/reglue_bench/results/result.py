@@ -34,7 +34,7 @@ _PLAYED = {"benchmark", "environment_args", "procedure", "parameters", "seed", "
 """Fields of a result that say what was played."""
 
 NO_SCORE = frozenset({"missing", EnvironmentFault.status})
-"""Statuses of a planned cell of which nothing is known: it was not played, or an environment failed
+"""Statuses of a planned cell with unknown outcome: it was not played, or an environment failed
 by itself. Any other that is not `ok` is a failure, and counts as one."""
 
 Isolation = Literal["in process", "none", "remote", "user", "bubblewrap", "container"]
@@ -126,7 +126,7 @@ class Result(_Record):
     agent: AgentIdentity  # which agent was judged
     complete: bool  # every planned cell has a row, and no environment failed: see NO_SCORE
     ended_early: Ending | None = None  # what ended the run before its plan was played
-    privileged: list[str]  # what the agent was told that the benchmark hides; empty: nothing
+    privileged: list[str]  # what the agent received although the benchmark hides it
     score: Score = Field(discriminator="kind")  # of the kind that its measure reads
     training: TrainingProgress | None = None  # of an agent that was trained first
     coverage: Coverage  # how much of the plan was played
@@ -231,7 +231,7 @@ class Result(_Record):
 
     @property
     def returns_per_task(self) -> Mapping[str, float | None]:
-        """As `mean_return`, of each task. Raises UsageError for runs that learn."""
+        """The mean return of each task. Raises UsageError for runs that learn."""
         return self._returns.returns_per_task
 
     @property
@@ -356,9 +356,9 @@ class Measure:
     entrant: str = "run"  # what is compared: runs, or the agents that play them
     planned: str = "episodes"  # what a plan is made of
 
-    amount: Callable[[float], str] = value  # a score in words
-    amounts: Callable[[Interval], str] = values  # an interval in words
-    difference: Callable[[float], str] = signed  # a difference of scores in words
+    amount: Callable[[float], str] = value  # formats a score
+    amounts: Callable[[Interval], str] = values  # formats an interval
+    difference: Callable[[float], str] = signed  # formats a difference of scores
     is_rate: bool = False  # 0 to 1
     per_task: Callable[[Result], Mapping[str, TaskScore]] = lambda _result: {}
 
@@ -366,8 +366,9 @@ class Measure:
     read: Callable[[Result], Any]  # the scores of a run's units
     pair: Callable[[Units, Units], Pairs]  # raises UsageError where nothing can be compared
     infer: Callable[[Mapping[str, FloatArray]], Inference]  # from differences by task
-    improves: bool = True  # units are independent: a probability of improvement means something
-    least_p: Callable[[int], float] = lambda _pairs: 0.0  # where so many differ as far as can be
+    improves: bool = True  # units are independent, so a probability of improvement is meaningful
+    least_p: Callable[[int], float] = lambda _pairs: 0.0
+    """The p-value of this many units if they differ as far as possible."""
 
 
 MEASURES: Registry[Measure] = Registry(

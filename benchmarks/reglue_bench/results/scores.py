@@ -157,7 +157,7 @@ class StepCurve(_Record):
 
 
 class TrainingProgress(_Record):
-    """How an agent did while it trained, before it was frozen and judged."""
+    """An agent's progress during training, before it was frozen and evaluated."""
 
     steps: int  # that it was to train for, over all slots
     steps_taken: int

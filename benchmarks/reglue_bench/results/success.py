@@ -204,9 +204,9 @@ class _Folded:
 
     @property
     def return_intervals95(self) -> Intervals | None:
-        """With the worst performance for each episode that was not played to its end.
+        """Intervals of returns; an unfinished episode counts with the worst performance.
 
-        None where that is not known.
+        None if that is not known.
         """
         filled = {task: self._filled(task) for task in self.returns}
         known = {task: each for task, each in filled.items() if each is not None}
@@ -249,7 +249,7 @@ class GoalCounts:
         self._won: dict[str, Counter[int]] = {}
 
     def add(self, cell: PlanCell, *, success: bool) -> None:
-        """One more cell."""
+        """Count one more cell."""
         self._cells.setdefault(cell.task, Counter())[cell.variant] += 1
         self._won.setdefault(cell.task, Counter())[cell.variant] += success
 
@@ -259,7 +259,7 @@ class GoalCounts:
 
     @property
     def cells(self) -> dict[str, dict[int, int]]:
-        """How many of each task's variants, in their order."""
+        """The number of cells of each task's variants, in the order of variants."""
         return {task: dict(sorted(of.items())) for task, of in self._cells.items()}
 
     @property
@@ -272,7 +272,7 @@ class GoalCounts:
 
     @property
     def success_by_episode(self) -> dict[str, list[float]]:
-        """As `success`; of a task with one goal that of each episode, as their seeds differ."""
+        """Like `success`, but a task with one goal has a value for each episode."""
         return {
             task: self.success[task]
             if len(of) > 1
@@ -309,7 +309,7 @@ class RowCounts:
         self._faults: Counter[tuple[str, str]] = Counter()
 
     def over(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """The same rows; each is counted."""
+        """Yield the same rows, and count each."""
         for row in rows:
             self.steps += row.steps
             self.clipped_steps += row.clipped

@@ -75,7 +75,7 @@ class _Folded:
             self._checkpoints.add((row.k - procedure.judged) // procedure.at_once, row)
 
     def progress(self) -> TrainingProgress:
-        """Of all rows."""
+        """The progress over all rows."""
         return TrainingProgress(
             steps=self._procedure.steps,
             steps_taken=sum(self._taken),
@@ -86,7 +86,7 @@ class _Folded:
         )
 
     def _train(self, row: Row, slot: int) -> None:
-        """An episode stands where its slot was when it ended, times the number of slots."""
+        """An episode is placed at (steps its slot had taken at its end) × (number of slots)."""
         self._taken[slot] += row.steps
         self._episodes += 1
         self._abandoned += row.detail == AgentAbandoned.status
@@ -116,7 +116,7 @@ class _Points:
         self.won[point] += row.success
 
     def curve(self) -> StepCurve:
-        """Means of each point; None where no episode is."""
+        """The mean at each point; None at points without episodes."""
         each = list(zip(self.episodes, self.returns, self.won, strict=True))
         success = [won / n if n else None for n, _, won in each] if self.tells_success else []
         return StepCurve(

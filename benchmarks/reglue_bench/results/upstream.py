@@ -108,7 +108,7 @@ class FirstFinished:
 
     @property
     def counted(self) -> dict[str, list[tuple[int, int]]]:
-        """By name: (sub-environment, which of its episodes), the first to finish first."""
+        """For each name, (sub-environment, number of its episode), in the order of their ends."""
         return {
             name: [(env, episode) for _, env, episode in finished[: self._quota]]
             for name, finished in self._finished.items()

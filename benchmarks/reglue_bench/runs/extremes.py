@@ -58,7 +58,7 @@ class Failure:
 
     task: str
     step: int  # of the episode, from 1; 0: it did not start
-    action: str  # in words; empty at a start
+    action: str  # as text; empty at a start
     error: str  # the last line of it
 
     def __str__(self) -> str:
@@ -155,7 +155,7 @@ class _Extremes(Agent):
         return {name: self._choose(values)[None] for name, values in self._corners.items()}
 
     def _choose(self, corners: Array) -> Array:
-        """One of the corners, (kinds, *shape), or a mixture."""
+        """One of the corners, (kinds, *shape), or a mixture of them."""
         if kinds := _PATTERNS[self._pattern]:
             corner: Array = corners[_KINDS.index(kinds[self._step % len(kinds)])]
             return corner
@@ -168,7 +168,7 @@ class _Extremes(Agent):
 
 
 def _corners(tensor: TensorSpec) -> Array:
-    """By _KINDS: (kinds, *shape), all of them actions that an agent may send."""
+    """The extreme legal actions in the order of _KINDS, shape (kinds, *shape)."""
     size, dtype = tensor.size, np.dtype(tensor.dtype)
     least, most = _limits(dtype)
     corners: Sequence[Sequence[float]]

@@ -84,7 +84,7 @@ def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject
 
 
 def _with_slots(settings: Settings, most: int) -> Settings:
-    """As many slots as the object can play, unless they are given; 0 means any number."""
+    """As many slots as the object can play, unless the settings say; 0 means any number."""
     if not most:
         return settings
     if settings.slots is None:

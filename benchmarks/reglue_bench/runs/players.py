@@ -1,4 +1,4 @@
-"""Who plays a run: this process, several of this machine, or those of a cluster."""
+"""Chooses who plays a run: this process, several processes, or those of a cluster."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from reglue_bench.settings import AGENT_WAIT, LOCAL
 def players_of(
     request: Request, folder: Path, say: Callable[[str], None], agents: int | None = None
 ) -> Players[FromShard] | None:
-    """Who plays; None: this process.
+    """The players of a run; None: this process plays.
 
     `agents`: how many of its agents have something left to play, by default all. Raises UsageError
-    where others are asked and cannot, and MissingExtra.
+    if the settings want other processes and they cannot play, and MissingExtra.
     """
     settings, procedure = request.settings, procedure_of(request.plan)
     processes, why = settings.processes, _why_one_process(request, folder)

@@ -54,7 +54,7 @@ class Recorder:
         self._put((Try(attempt, outcomes, keeps_rewards), totals))
 
     def next_number(self) -> int:
-        """Of an episode whose observations are to be taken."""
+        """The number of an episode that is to be recorded."""
         assert self.observed is not None
         return self.observed.next_number()
 

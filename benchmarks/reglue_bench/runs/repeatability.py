@@ -2,7 +2,7 @@
 
 An environment that plays a function of its cells and actions earns the same, to the bit. One that
 draws random numbers of its own, or keeps something from one episode to the next, does not: what it
-scored cannot be repeated. The agent is asked again apart from that: see glue_server's repetition.
+scored cannot be repeated. Agents are asked again separately: see glue_server's repetition.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ShortestEpisode:
             self.outcome = replace(outcome, observed=None)
 
     def take_unit(self, outcomes: Iterable[Outcome], procedure: Procedure) -> None:
-        """Those of a unit, in its order, that another process has played by its own orders."""
+        """Consider a unit's episodes, in order, that another process has played."""
         before = 0
         for outcome in outcomes:
             left = procedure.steps_left(outcome.order.k, before)
@@ -57,7 +57,7 @@ class ShortestEpisode:
             self.take(replace(outcome, order=order))
 
     def repeat_episode(self, environment: EnvironmentCalls, procedure: Procedure) -> Repeat:
-        """As `repeat_episode`, so many steps that it takes little of the run's time."""
+        """Call `repeat_episode` for so few steps that they take little of the run's time."""
         assert self.outcome is not None, "there is one to play again"
         most = max(_LEAST_STEPS, self._steps // (_SHARE * cores()))
         return repeat_episode(self.outcome, environment, procedure, most_steps=most)
@@ -81,7 +81,7 @@ def repeat_episode(
 
 
 def repeat_of_agent(repetitions: Sequence[Repetition]) -> Repeat:
-    """What a result says of an agent, or its copies, that was asked its first turns again."""
+    """The repeatability of an agent, or its copies, which were asked their first turns again."""
     for each in repetitions:
         if each.difference:
             return Repeat(who="agent", repeatable=False, what=each.difference)

@@ -1,4 +1,4 @@
-"""What a run is asked to play, how it begins, and whether another request continues it."""
+"""The request for a run, its beginning, and whether another request may continue it."""
 
 from __future__ import annotations
 

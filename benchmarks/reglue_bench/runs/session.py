@@ -1,4 +1,4 @@
-"""One process's part of a run: it plays what is left, and writes the ledger."""
+"""A session is one process's part of a run: it plays the missing units and writes the ledger."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class Session:
         return None
 
     def check_repeatable(self) -> None:
-        """Once all is played, play a short episode again, and keep who could be repeated."""
+        """After the run, play a short episode again, and record what can be repeated."""
         if self._shortest.outcome is None or not self._request.settings.repeat_check:
             return
         answers = [_unknown("interrupted")]
@@ -197,7 +197,7 @@ class Session:
         )
 
     def _portable(self, shard_settings: ShardSettings) -> ShardSettings:
-        """The same with the files that it needs, and without secrets: for another machine."""
+        """The settings with the needed files and without secrets, for another machine."""
         settings = portable(Settings.model_validate(shard_settings.settings))
         return replace(
             shard_settings,
@@ -249,7 +249,7 @@ class Session:
         return environment_of(plan, self._request.settings, self._folder)
 
     def _placed(self) -> Placement | None:
-        """Where environments are placed, if not here. Raises UsageError, MissingExtra."""
+        """The placement of environments on other machines. Raises UsageError, MissingExtra."""
         settings = self._request.settings
         players = environment_players(self._request, self._folder, self._watcher.say)
         if players is None:
@@ -272,7 +272,7 @@ class Session:
         self._ledger.note(f"{MACHINE}agent {agent}: {machine}", "")
 
     def _note_event(self, event: str) -> None:
-        """Say what befell the run, and keep it for the report."""
+        """Announce an event of the run, and store it for the report."""
         self._watcher.say(event)
         self._ledger.count_event(event.splitlines()[0])
 
@@ -313,7 +313,7 @@ class Session:
         )
 
     def _given_up(self, unit: int, tries: int) -> list[Outcome]:
-        """Of a unit that was begun too often."""
+        """The outcomes of a unit that was begun too often."""
         cells = self._procedure.cells(unit) or [self._procedure.cell(unit, 0)]
         detail = f"it was begun {tries} times, and each time the run was killed or interrupted"
         return [
@@ -336,7 +336,7 @@ class Session:
     def _keep_outside(self, *, is_over: bool = False) -> None:
         """Count observations outside of their bounds: at each tenfold, and at the end.
 
-        A session that is killed has told of a tenth of them, up to the last unit that it recorded.
+        A killed session has counted at least a tenth of them, up to its last recorded unit.
         """
         outside = self._engine.outside
         if outside > self._outside and (is_over or outside >= 10 * self._outside):
@@ -349,7 +349,7 @@ class Session:
         if why and not self._losses_reported:
             self._losses_reported = True
             self._watcher.say(
-                f"episodes are lost to the dataset, and the run goes on without them: {why}"
+                f"episodes are lost to the dataset, and the run continues without them: {why}"
             )
 
     def _totals(self) -> Totals:
@@ -362,12 +362,12 @@ class Session:
 
 
 def _unknown(why: str) -> Repeat:
-    """Of an environment that could not be tried."""
+    """The result for an environment that could not be tried."""
     return Repeat(who="environment", repeatable=None, what=why)
 
 
 def _numbered(settings: ShardSettings, number: int) -> ShardSettings:
-    """Those of the process of a number: each has a log of its own."""
+    """The settings of one process: each has its own log."""
     log = Path(settings.agent_log)
     name = f"{log.stem}-{number}{log.suffix}"
     return settings if number == 1 else replace(settings, agent_log=name)
@@ -418,7 +418,7 @@ def _is_retried(status: str, retry: Retry) -> bool:
 
 
 def _limits(settings: Settings) -> str:
-    """How long a step may take, in words."""
+    """A text that says how long a step may take."""
     return (
         f"an environment may take {settings.environment_timeout:g} s for a step "
         f"(environment timeout), an agent {settings.step_timeout:g} s (step timeout), "

@@ -138,7 +138,7 @@ def _is_signed(about: Mapping[str, str]) -> bool:
 
 
 def _signing_key() -> bytes | None:
-    """This user's key, made when first needed; None if it cannot be kept."""
+    """This user's key, made at the first use; None if it cannot be stored."""
     folder = cache_folder()
     if folder is None:
         return None

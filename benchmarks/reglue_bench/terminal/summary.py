@@ -29,7 +29,7 @@ def print_summary(console: Console, result: Result) -> None:
 
 
 def training_lines(result: Result) -> list[str]:
-    """How an agent did while it trained, as lines that go up."""
+    """Lines that describe how training improved the agent."""
     training = result.training
     if training is None:
         return []
@@ -47,7 +47,7 @@ def training_lines(result: Result) -> list[str]:
 
 
 def _curve(name: str, values: Sequence[float | None]) -> list[str]:
-    """A line from the first to the last value; none where there are not two."""
+    """A line from the first to the last value; none if there are not two."""
     known = [each for each in values if each is not None]
     if len(known) < 2:
         return []
@@ -99,7 +99,7 @@ def notes(result: Result) -> list[str]:
 
 
 def not_repeatable(result: Result) -> list[str]:
-    """Who is to blame if the run cannot be repeated, and where; else why that is not known."""
+    """A text that says what could not be repeated and where; else why that is unknown."""
     return [blame(each) for each in result.repeats if not each.repeatable]
 
 
@@ -131,6 +131,6 @@ def events(result: Result) -> list[str]:
 
 
 def ended(ending: Ending) -> str:
-    """How a run ended: `agent_error: KeyError`, or `interrupted; …`."""
+    """A text that says how a run ended: `agent_error: KeyError`, or `interrupted; …`."""
     names_it = ending.what.startswith(ending.status)
     return ending.what if names_it else f"{ending.status}: {ending.what}"

@@ -47,7 +47,7 @@ class Tally(ABC):
     @property
     @abstractmethod
     def done(self) -> int:
-        """How much was played, in this session or before."""
+        """How much was played, in this session or before, counted in `counted_in`."""
 
     @abstractmethod
     def take(self, outcome: Outcome, phase: str) -> None:
@@ -76,7 +76,7 @@ class Tally(ABC):
         return ", ".join(parts)
 
     def _waited(self, steps: int) -> str:
-        """That nothing has moved for long, and how long it may last."""
+        """A warning if nothing has moved for long, with how long it may last."""
         now = self._clock()
         if steps != self._moved:
             self._moved, self._moved_at = steps, now
@@ -102,7 +102,7 @@ class JudgedTally(Tally):
             cells = procedure.cells(unit)
             self._before -= len(cells)
             self._planned.update(cell.task for cell in cells if cell.phase == "evaluate")
-        # Of the episodes heard of: whether one succeeded, or is over where that is never told. A
+        # For each reported episode: whether it succeeded, or True if success is never reported. A
         # process that dies loses some, which are played again.
         self._counted: dict[tuple[int, int], bool] = {}
         self._successes: Counter[str] = Counter()  # judged episodes, by task
@@ -191,7 +191,7 @@ class LearningTally(Tally):
         self._over: set[int] = set(range(procedure.units)) - set(begun.left)
         self._before = len(self._over) * procedure.quota
         self._returns: dict[int, list[float]] = {}  # of the runs seen
-        self._unit = begun.left[0] if begun.left else 0  # the run that was heard of last
+        self._unit = begun.left[0] if begun.left else 0  # the run of the last report
         self._steps: dict[int, int] = {}  # of the runs in play
         self._executed = 0  # by runs that are over
 
@@ -279,5 +279,5 @@ TALLIES: Registry[Callable[[Any, RunStarted, Callable[[], float]], Tally]] = Reg
 
 
 def tally_of(procedure: Procedure, begun: RunStarted, clock: Callable[[], float]) -> Tally:
-    """That of a run that begins; `clock` gives seconds."""
+    """The tally of a run that begins; `clock` gives seconds."""
     return TALLIES[procedure.counted_by](procedure, begun, clock)

@@ -79,16 +79,18 @@ class Driver(reglue.Agent):
 
     def _drive(self, observations: Arrays) -> npt.NDArray[np.int64]:
         velocity = observations["observation"][:, 1]
-        drawn = self._rng.integers(3, size=len(velocity))
-        return np.where(self._rng.random(len(velocity)) < 0.1, drawn, np.where(velocity < 0, 0, 2))
+        random_actions = self._rng.integers(3, size=len(velocity))
+        return np.where(
+            self._rng.random(len(velocity)) < 0.1, random_actions, np.where(velocity < 0, 0, 2)
+        )
 
 
 def agents(join_strings: list[str], each: int) -> None:
     """So many submissions of each team, each in a thread; prints their farewells."""
-    said: list[str] = []
+    results: list[str] = []
 
     def play(where: str, number: int) -> None:
-        said.append(reglue.connect(Driver(number), where, name=f"agent {number}"))
+        results.append(reglue.connect(Driver(number), where, name=f"agent {number}"))
 
     threads = [
         threading.Thread(target=play, args=(where, number))
@@ -99,7 +101,7 @@ def agents(join_strings: list[str], each: int) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    sys.stdout.write(json.dumps(Counter(said)))
+    sys.stdout.write(json.dumps(Counter(results)))
 
 
 @dataclass(slots=True)
@@ -115,11 +117,11 @@ class Measured:
 
 
 def hundred(url: str, folder: Path, submissions: int) -> Measured:
-    """Play them. Raises AssertionError where one is lost, or counts twice."""
+    """Play them. Raises AssertionError if one is lost, or counts twice."""
     (folder / FILE).write_text(COMPETITION)
     secrets = Secrets.create(folder / "secrets", "127.0.0.1:4096")
     migrate(url)
-    found = Measured()
+    measured = Measured()
     with Store(url) as store, _served(folder, url) as (agents_at, page_at):
         joins = [
             JoinString(agents_at, store.new_token(store.add_team(f"Team {n}")), *_trust(secrets))
@@ -131,20 +133,20 @@ def hundred(url: str, folder: Path, submissions: int) -> Measured:
             while process.poll() is None:
                 assert time.perf_counter() < began + _PATIENCE_S, "they do not end"
                 if ms := page.read(store):
-                    found.loaded_ms.append(ms)
-            found.seconds = [time.perf_counter() - began]
+                    measured.loaded_ms.append(ms)
+            measured.seconds = [time.perf_counter() - began]
             farewells = json.loads(process.communicate()[0] or "{}")
         assert farewells == {"the submission is finished, thank you": submissions}, farewells
         ended = store.submissions()
-        found.idle_ms = [page.read(store) for _ in range(_IDLE_READS)]
+        measured.idle_ms = [page.read(store) for _ in range(_IDLE_READS)]
         _check_played_once(store, folder, ended, submissions)
-    found.cpu_s = [_cpu_s() - cpu_before_s]
+    measured.cpu_s = [_cpu_s() - cpu_before_s]
     for each in ended:
         assert each.started_at is not None
         assert each.ended_at is not None
-        found.held_s.append((each.ended_at - each.started_at).total_seconds())
-        found.play_s.append(read_run(folder / "runs" / each.id / "0").seconds.wall)
-    return found
+        measured.held_s.append((each.ended_at - each.started_at).total_seconds())
+        measured.play_s.append(read_run(folder / "runs" / each.id / "0").seconds.wall)
+    return measured
 
 
 class Page:
@@ -196,9 +198,9 @@ def _check_played_once(
 
 def _events(store: Store) -> Iterator[Any]:
     after = 0
-    while found := store.events(after=after, limit=500):
-        yield from found
-        after = found[-1].id
+    while page := store.events(after=after, limit=500):
+        yield from page
+        after = page[-1].id
 
 
 @contextmanager
@@ -219,20 +221,20 @@ def _served(folder: Path, url: str) -> Iterator[tuple[str, str]]:
 
 
 def _said(lines: IO[str]) -> tuple[str, str]:
-    said = ""
+    output = ""
     while True:
-        joins, page = re.search(r"join at (\S+)", said), re.search(r"http://\S+", said)
+        joins, page = re.search(r"join at (\S+)", output), re.search(r"http://\S+", output)
         if joins and page:
             return joins[1], page[0]
         line = lines.readline()
-        assert line, said
-        said += line
+        assert line, output
+        output += line
 
 
 @contextmanager
 def _agents(join_strings: list[str], each: int) -> Iterator[subprocess.Popen[str]]:
-    words = [sys.executable, "-m", __spec__.name, "agents", str(each), *join_strings]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, "-m", __spec__.name, "agents", str(each), *join_strings]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield process
         finally:

@@ -130,11 +130,11 @@ class _Episode:
         return actions, controls
 
 
-def _timed(step: Callable[[Any], object], given: Sequence[Any]) -> float:
+def _timed(step: Callable[[Any], object], inputs: Sequence[Any]) -> float:
     begin = time.process_time_ns()
-    for each in given:
+    for each in inputs:
         step(each)
-    return (time.process_time_ns() - begin) / 1000 / len(given)
+    return (time.process_time_ns() - begin) / 1000 / len(inputs)
 
 
 _GOALS = 2  # which take turns: each reset leads to another goal

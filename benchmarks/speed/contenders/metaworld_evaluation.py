@@ -55,13 +55,13 @@ def evaluate_experts(episodes: int, seed: int) -> None:
     experts = Experts(_get_task_names(environments), episodes)
     began = time.perf_counter()
     _, _, per_task, _ = evaluation(experts, environments, episodes)
-    found = {
+    measured = {
         "seconds": time.perf_counter() - began,
         "success_per_task": per_task,
         "executed": experts.executed,
         "counted": experts.counted,
     }
-    sys.stdout.write(json.dumps(found))
+    sys.stdout.write(json.dumps(measured))
     environments.close()
 
 
@@ -88,8 +88,8 @@ def evaluate_learner(module: str, evaluations: int, seed: int) -> None:
     learner, evaluate = Counting(), importlib.import_module(module).metalearning_evaluation
     began = time.perf_counter()
     evaluate(learner, environments, num_evals=evaluations)
-    found = {"seconds": time.perf_counter() - began, "executed": learner.executed}
-    sys.stdout.write(json.dumps(found))
+    measured = {"seconds": time.perf_counter() - began, "executed": learner.executed}
+    sys.stdout.write(json.dumps(measured))
     environments.close()
 
 

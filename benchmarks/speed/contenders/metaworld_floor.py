@@ -31,7 +31,7 @@ def main(share: int, of: int, episodes: int, seed: int) -> None:
     """Seconds of physics, experts and our worlds, over goals `share`, `share + of`, …"""
     warnings.simplefilter("ignore")  # the experts' own: "Constant(s) may be too high"
     benchmark = cast(Any, metaworld).MT10(seed=seed)
-    found = {"physics": 0.0, "experts": 0.0, "worlds": 0.0, "steps": 0.0}
+    measured = {"physics": 0.0, "experts": 0.0, "worlds": 0.0, "steps": 0.0}
     for name, cls in benchmark.train_classes.items():
         environment = cls(reward_function_version="v2")
         goals = [task for task in benchmark.train_tasks if task.env_name == name]
@@ -40,14 +40,14 @@ def main(share: int, of: int, episodes: int, seed: int) -> None:
         for goal in goals[share:episodes:of]:
             environment.set_task(goal)
             controls, actions, experts = _played(environment, cast(Any, ENV_POLICY_MAP)[name]())
-            found["physics"] += _simulated(environment, controls)
+            measured["physics"] += _simulated(environment, controls)
             vectors.append(tuple(environment._last_rand_vec.tolist()))
             taken.append(actions)
-            found["experts"] += experts
-            found["steps"] += len(controls)
-        found["worlds"] += _stepped(name, vectors, taken)
+            measured["experts"] += experts
+            measured["steps"] += len(controls)
+        measured["worlds"] += _stepped(name, vectors, taken)
         environment.close()
-    sys.stdout.write(json.dumps(found))
+    sys.stdout.write(json.dumps(measured))
 
 
 def _played(environment: Any, expert: Any) -> tuple[list[Control], list[Array], float]:

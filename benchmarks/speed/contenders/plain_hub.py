@@ -40,7 +40,7 @@ class Line(Protocol):
         """One message."""
 
     def receive(self) -> bytes:
-        """The next one; nothing where the other end has left."""
+        """The next one; nothing if the other end has left."""
 
     def close(self) -> None:
         """Leave."""
@@ -94,11 +94,11 @@ class StreamLine:
 def program(way: str) -> None:
     """The side that asks; `way` is socket or grpc."""
     with _served(way, "hub") as line:
-        asked = 0
+        count = 0
 
         def measure(steps: int, routine: str = "step") -> dict[str, float]:
             """Seconds for so many steps."""
-            nonlocal asked
+            nonlocal count
             calls = {
                 "step": steps * [experiment_pb2.ExperimentCall(step=experiment_pb2.RlStep())],
                 "episode": [
@@ -107,8 +107,8 @@ def program(way: str) -> None:
             }[routine]
             began = time.perf_counter()
             for call in calls:
-                asked += 1
-                call.seq = asked
+                count += 1
+                call.seq = count
                 line.send(call.SerializeToString())
                 experiment_pb2.ExperimentReply.FromString(line.receive())
             return {"seconds": time.perf_counter() - began, "steps": steps}

@@ -83,18 +83,18 @@ def ask_sockets(most: int) -> None:
         def measure(count: int, seconds: float) -> dict[str, float]:
             """Round trips of so many of them together, in so many seconds."""
             taken = 0
-            asked = {line.fileno(): line for line in lines[:count]}
+            by_number = {line.fileno(): line for line in lines[:count]}
             with select.epoll() as ready:
-                for number, line in asked.items():
+                for number, line in by_number.items():
                     ready.register(number, select.EPOLLIN)
                     send(line, CALL)
                 began = time.perf_counter()
                 while (passed_s := time.perf_counter() - began) < seconds:
                     for number, _ in ready.poll():
-                        receive(asked[number])
-                        send(asked[number], CALL)
+                        receive(by_number[number])
+                        send(by_number[number], CALL)
                         taken += 1
-                for line in asked.values():
+                for line in by_number.values():
                     receive(line)
             return {"steps": taken, "seconds": passed_s}
 
@@ -115,7 +115,7 @@ def send(line: socket.socket, message: bytes) -> None:
 
 
 def receive(line: socket.socket) -> bytes:
-    """The next message; nothing where the other end has left."""
+    """The next message; nothing if the other end has left."""
     if not (head := line.recv(_LENGTH.size)):
         return b""
     (size,) = _LENGTH.unpack(head)

@@ -38,8 +38,8 @@ def hub(transport: Transport) -> None:
         command = ["glue", "--listen", "127.0.0.1:0", "--transport", transport, "--runs", "1"]
         glue = _started(closing, *command)
         assert glue.stdout is not None
-        told = (line.split() for line in iter(glue.stdout.readline, ""))
-        where = {words[0]: words[1].strip("'") for words in islice(told, 1, 4)}
+        lines = (line.split() for line in iter(glue.stdout.readline, ""))
+        where = {parts[0]: parts[1].strip("'") for parts in islice(lines, 1, 4)}
         for name, role in ((AGENT, "agent"), ("speed.light:Suite", "environment")):
             _started(closing, "join", name, "--address", where[role])
         rl = closing.enter_context(Experiment(where["experiment"]))

@@ -35,14 +35,14 @@ def main() -> None:
     parser.add_argument("--only", choices=PARTS, help="measure one part, and keep the others")
     parser.add_argument("--quick", action="store_true", help="a smoke run, which writes nothing")
     parser.add_argument("--render", action="store_true", help="write the page and plot again")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     results = json.loads(SAMPLES.read_text(encoding="utf-8")) if SAMPLES.exists() else {}
-    if not asked.render:
-        if results.get("stood_on") != (here := _stood_on()):
-            results = {"stood_on": here}
-        for part in [asked.only] if asked.only else PARTS:
-            results[part] = _measured(part, Scale(quick=asked.quick))
-    if asked.quick:
+    if not arguments.render:
+        if results.get("stood_on") != (machine := _stood_on()):
+            results = {"stood_on": machine}
+        for part in [arguments.only] if arguments.only else PARTS:
+            results[part] = _measured(part, Scale(quick=arguments.quick))
+    if arguments.quick:
         print(json.dumps(results, indent=1))
         return
     SAMPLES.parent.mkdir(parents=True, exist_ok=True)
@@ -66,16 +66,16 @@ def _measured(part: str, scale: Scale) -> dict[str, Any]:
 
 def _coordinator(scale: Scale) -> list[dict[str, Any]]:
     """Of each shape, each round in a process of its own."""
-    found: list[dict[str, Any]] = [
+    measured: list[dict[str, Any]] = [
         {**dict(zip(("shards", "runs", "episodes", "steps"), each, strict=True)), "rounds": []}
         for each in COORDINATOR[: scale.of(len(COORDINATOR), 1)]
     ]
     for turn in range(scale.rounds(3)):
-        for shape, each in zip(COORDINATOR, found, strict=False):
+        for shape, each in zip(COORDINATOR, measured, strict=False):
             _watch(f"coordinator {shape}, {turn + 1}")
-            said = run("speed.scaling.coordinator", *map(str, shape))
-            each["rounds"].append(said.found)
-    return found
+            ran = run("speed.scaling.coordinator", *map(str, shape))
+            each["rounds"].append(ran.found)
+    return measured
 
 
 def _watch(what: str) -> None:

@@ -45,8 +45,8 @@ def main() -> NoReturn:
     """Serve until the parent leaves."""
     parent = inherited_channel(Codec[IdleSettings](IdleSettings))
     steps = parent.receive().steps
-    while (found := socket.recv_fds(parent.socket, 1, 1))[0]:
-        channel = Channel(socket.socket(fileno=found[1][0]), TO_SHARD, silence_s=None)
+    while (received := socket.recv_fds(parent.socket, 1, 1))[0]:
+        channel = Channel(socket.socket(fileno=received[1][0]), TO_SHARD, silence_s=None)
         threading.Thread(target=_serve, args=(channel, steps), daemon=True).start()
     os._exit(0)
 

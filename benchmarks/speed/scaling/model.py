@@ -26,8 +26,8 @@ def fitted(runs: int, seconds: Mapping[int, float]) -> Model:
     """By least squares of the relative error; nodes -> seconds, of three or more sizes."""
     terms = np.array([(1.0, nodes, math.ceil(runs / nodes)) for nodes in seconds])
     measured = np.array([*seconds.values()])
-    found = np.linalg.lstsq(terms / measured[:, None], np.ones(len(measured)), rcond=None)[0]
-    return Model(*map(float, found))
+    solution = np.linalg.lstsq(terms / measured[:, None], np.ones(len(measured)), rcond=None)[0]
+    return Model(*map(float, solution))
 
 
 def left_out(runs: int, seconds: Mapping[int, float]) -> dict[int, float]:

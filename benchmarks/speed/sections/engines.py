@@ -125,17 +125,17 @@ class _Played:
         self, name: str, *more: str, runs: int = 0, on: Mapping[str, str] | None = None
     ) -> float:
         """Seconds of one command, in that environment."""
-        asked = ("--runs", str(runs or self.runs), "--episodes", str(self.episodes))
-        return self._bench(name, "online:mountain-car", "--agent", "sarsa", *asked, *more, on=on)
+        size = ("--runs", str(runs or self.runs), "--episodes", str(self.episodes))
+        return self._bench(name, "online:mountain-car", "--agent", "sarsa", *size, *more, on=on)
 
     def on_one_core(self) -> float:
         """Seconds of one command all of whose processes run on the same core."""
-        here = os.sched_getaffinity(0)
-        os.sched_setaffinity(0, {min(here)})
+        cores = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {min(cores)})
         try:
             return self.online("one-core", "--processes", "1")
         finally:
-            os.sched_setaffinity(0, here)
+            os.sched_setaffinity(0, cores)
 
     def bare(self) -> float:
         """Seconds until the last of as many commands as cores has ended."""
@@ -150,8 +150,8 @@ class _Played:
 
     def mt10(self, name: str, goals: str, *more: str) -> float:
         """Seconds of one command."""
-        asked = ("--agent", "expert", "--agents", "2", "--num-episodes", goals, "--seed", "42")
-        return self._bench(name, "MT10", *asked, *more)
+        options = ("--agent", "expert", "--agents", "2", "--num-episodes", goals, "--seed", "42")
+        return self._bench(name, "MT10", *options, *more)
 
     def rows(self, name: str) -> list[tuple[object, ...]]:
         """Of a run's ledger, with the digests of actions and rewards."""
@@ -161,7 +161,7 @@ class _Played:
         finally:
             ledger.close()
 
-    def _bench(self, name: str, *words: str, on: Mapping[str, str] | None = None) -> float:
+    def _bench(self, name: str, *arguments: str, on: Mapping[str, str] | None = None) -> float:
         out = self.folder / name
         shutil.rmtree(out, ignore_errors=True)
-        return run("reglue", "bench", *words, "--out", str(out), environment=on).seconds
+        return run("reglue", "bench", *arguments, "--out", str(out), environment=on).seconds

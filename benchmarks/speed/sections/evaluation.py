@@ -212,8 +212,10 @@ class _Evaluations:
 
     def equal_rows(self, each: int) -> Series:
         """Share of compared rows that are plain Meta-World's."""
-        found = run("speed.contenders.metaworld_evaluation", "rows", str(self.out), str(each)).found
-        return _ratio("rows that are equal", found["equal"], found["compared"])
+        counts = run(
+            "speed.contenders.metaworld_evaluation", "rows", str(self.out), str(each)
+        ).found
+        return _ratio("rows that are equal", counts["equal"], counts["compared"])
 
 
 def _ratio(name: str, above: float, below: float) -> Series:

@@ -60,9 +60,9 @@ def _evaluations(
     peaks: dict[int, list[float]] = {cells: [] for cells in sizes}
 
     def cost(cells: int) -> float:
-        found = run("speed.contenders.reglue_evaluation", str(cells)).found
-        peaks[cells].append(found["peak_bytes"] / 1e6)
-        return 1e6 * float(found["seconds"]) / cells
+        measured = run("speed.contenders.reglue_evaluation", str(cells)).found
+        peaks[cells].append(measured["peak_bytes"] / 1e6)
+        return 1e6 * float(measured["seconds"]) / cells
 
     costs = interleave(
         {_episodes(cells): lambda cells=cells: cost(cells) for cells in sizes},  # type: ignore[misc]
@@ -70,18 +70,18 @@ def _evaluations(
         rounds=scale.rounds(3),
         watch=watch,
     )
-    return list(costs), [Series(_peak(n), "MB", tuple(found)) for n, found in peaks.items()]
+    return list(costs), [Series(_peak(n), "MB", tuple(measured)) for n, measured in peaks.items()]
 
 
 def _agents(way: str, counts: tuple[int, ...], scale: Scale, watch: Watch) -> tuple[Series, ...]:
     """Turns a second of all agents together, and of the best number of them."""
     watch(f"start {counts[-1]} agents")
-    asked = ("plain_transports", "sockets") if way == RAW else ("reglue_turns", "agents", way)
-    with Contender(*asked, str(counts[-1])) as contender:
+    command = ("plain_transports", "sockets") if way == RAW else ("reglue_turns", "agents", way)
+    with Contender(*command, str(counts[-1])) as contender:
 
         def rate(count: int) -> float:
-            found = contender.measure(count=count, seconds=1.0)
-            return float(found["steps"]) / float(found["seconds"])
+            measured = contender.measure(count=count, seconds=1.0)
+            return float(measured["steps"]) / float(measured["seconds"])
 
         rate(counts[-1])  # warms them up
         agents = interleave(

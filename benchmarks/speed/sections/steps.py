@@ -38,8 +38,8 @@ def steps(scale: Scale, watch: Watch) -> Section:
     """Of all 50 tasks; a sample a task."""
     watch("all tasks, in a process of its own")
     tasks, repetitions = scale.of(50, 3), scale.of(7, 2)
-    found = run("speed.contenders.metaworld_costs", str(tasks), str(repetitions)).found
-    steps, resets = found["steps"], found["resets"]
+    measured = run("speed.contenders.metaworld_costs", str(tasks), str(repetitions)).found
+    steps, resets = measured["steps"], measured["resets"]
 
     def ratios(name: str, side: str) -> Series:
         return Series(name, "×", tuple(row[side] / row["floor"] for row in steps))

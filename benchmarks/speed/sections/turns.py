@@ -215,14 +215,14 @@ def pieces(scale: Scale, watch: Watch) -> Section:
             *("speed.contenders.pieces", "--output", str(file), "--quiet", *options),
             *("--inherit-environ", "PYTHONPATH"),
         )
-        found = pyperf.BenchmarkSuite.load(str(file)).get_benchmarks()
+        benchmarks = pyperf.BenchmarkSuite.load(str(file)).get_benchmarks()
     return Section(
         title="Pieces of a turn",
         about="Of the light environment, with 1 slot and with 64; reading and writing is between "
         "arrays and bytes, checks included. Measured by pyperf.",
         series=tuple(
             Series(each.get_name(), "µs", tuple(1e6 * value for value in each.get_values()))
-            for each in found
+            for each in benchmarks
         ),
         claims=(),
     )

@@ -60,7 +60,7 @@ CertificateFile: TypeAlias = Annotated[
 def write_certificate(
     folder: CompetitionFolder, team: str, token: str, file: Path | None
 ) -> Path | None:
-    """Make the certificate that a team's agents show; None if none is asked for.
+    """Make the certificate that a team's agents show; None if none is wanted.
 
     Raises UsageError and StorageFailed.
     """
@@ -82,7 +82,7 @@ def join_string_of(folder: CompetitionFolder, token: str, advertise: str | None)
     if split_address(address)[1] == 0:
         raise BadArgument(f"--advertise: got {address}, wanted the port that teams dial")
     if folder.definition.client_certificates:
-        client_certificate(folder.secrets_path, "a team")  # raises where none can be made
+        client_certificate(folder.secrets_path, "a team")  # raises if none can be made
     tls = folder.secrets().tls
     return str(JoinString(address, token, tls.authority, tls.name))
 
@@ -91,11 +91,11 @@ def token_in(variable: str | None) -> str | None:
     """The token in that environment variable; None without one. Raises UsageError."""
     if variable is None:
         return None
-    if not (found := os.environ.get(variable, "")):
+    if not (token := os.environ.get(variable, "")):
         raise UsageError(
             f"--token-env: ${variable} holds no token; `openssl rand -hex 24` draws one"
         )
-    return found
+    return token
 
 
 def read_date(text: str | None) -> datetime | None:
@@ -103,25 +103,25 @@ def read_date(text: str | None) -> datetime | None:
     if text is None:
         return None
     try:
-        found = datetime.fromisoformat(text)
+        date = datetime.fromisoformat(text)
     except ValueError:
-        found = datetime.min
-    if found.tzinfo is None:
+        date = datetime.min
+    if date.tzinfo is None:
         raise BadArgument(
             f"--expires: got {text!r}, wanted a time with an offset, such as 2026-12-31T18:00Z"
         )
-    return found.astimezone(UTC)
+    return date.astimezone(UTC)
 
 
-def format_date(found: datetime | None) -> str:
+def format_date(date: datetime | None) -> str:
     """A date as people read it, in UTC."""
-    return "" if found is None else f"{found:%Y-%m-%d %H:%M}"
+    return "" if date is None else f"{date:%Y-%m-%d %H:%M}"
 
 
 def print_token(
     whose: str,
     token: str,
-    shown: str,
+    join_string: str,
     *,
     json: bool,
     certificate: Path | None = None,
@@ -129,18 +129,18 @@ def print_token(
 ) -> None:
     """Print a new token in a join string, and the file of its certificate.
 
-    The token of an environment variable is known already: `shown` lacks it.
+    The token of an environment variable is known already: `join_string` lacks it.
     """
     if json:
         more = {} if certificate is None else {"certificate": str(certificate)}
-        print_json({"of": whose, "token_id": token_id(token), "join": shown} | more)
+        print_json({"of": whose, "token_id": token_id(token), "join": join_string} | more)
         return
     if certificate is not None:
         say(f"{certificate} is its certificate and key: the team sets REGLUE_CERT to that file")
     once = "shown this once" if variable is None else f"with the token of ${variable}"
     say(f"For {whose}, {once} (token {token_id(token)}):")
-    if shown:
-        print(shown)
+    if join_string:
+        print(join_string)
 
 
 def print_json(document: Any) -> None:

@@ -145,8 +145,8 @@ def videos(
     with competition.store() as store:
         wanted = clips(competition, store, phase)
         is_public = store.definition().page.replays
-    shown = console()
-    with Progress(console=shown, transient=True, disable=not shown.is_terminal) as progress:
+    output = console()
+    with Progress(console=output, transient=True, disable=not output.is_terminal) as progress:
         task = progress.add_task(phase, total=None)
         troubles = write_videos(
             wanted,
@@ -156,7 +156,7 @@ def videos(
         )
         failed = False
         for trouble in troubles:
-            say(trouble.words)
+            say(trouble.text)
             failed = failed or trouble.is_fault
     there = sum(clip.is_made for clip in wanted)
     say(f"{there} of {len(wanted)} videos are in {competition.replays_path}")
@@ -211,17 +211,17 @@ def appeals(
     Exit codes: 0 shown; 1 the database is away; 2 wrong usage; 130 interrupted.
     """
     with CompetitionFolder.read(folder).store() as store:
-        found = [each for each in store.appeals() if all_ or each.is_open]
+        appeals_ = [each for each in store.appeals() if all_ or each.is_open]
     if json:
-        print_json([to_json(each) for each in found])
+        print_json([to_json(each) for each in appeals_])
         return
-    for each in found:
+    for each in appeals_:
         say(f"{each.id}: {each.team}, {each.submission}, {format_date(each.at)} UTC")
         say(_indent(each.text))
         if not each.is_open:
             say(f"answered {format_date(each.answered_at)} UTC")
             say(_indent(each.answer))
-    if not found:
+    if not appeals_:
         say("no appeals" if all_ else "no appeal waits for an answer")
 
 

@@ -82,7 +82,7 @@ def serve(
     with competition.store() as store:
         store.apply(competition.definition)
         hosted = Hosted(competition, competition.secrets(), logs_json=log_json)
-        shown = page_listen or competition.definition.page.listen
+        address = page_listen or competition.definition.page.listen
         run_server(
             hosted,
             store,
@@ -90,7 +90,7 @@ def serve(
                 listen or _address_to_listen_at(competition.definition.address),
                 metrics=metrics_listen,
             ),
-            page=(lambda: PageProcess(competition, shown)) if page else None,
+            page=(lambda: PageProcess(competition, address)) if page else None,
             drain_timeout_s=drain_timeout,
             say=say,
         )
@@ -125,31 +125,31 @@ def certificate(
     if renew or new_authority:
         make = certificates.renew if renew else certificates.new_authority
         make(competition.secrets_path, competition.definition.address)
-    shown = Certificate.read(competition.secrets_path)
+    served = Certificate.read(competition.secrets_path)
     if renew or new_authority:
         kind = "certificate renewed" if renew else "authority made anew"
         with competition.store() as store:
-            store.note(kind, authority=shown.authority, until=shown.ends.isoformat())
+            store.note(kind, authority=served.authority, until=served.ends.isoformat())
     is_ours = (competition.secrets_path / AUTHORITY_KEY).exists()
     if json:
         print_json(
             {
-                "subject": shown.subject,
-                "names": shown.names,
-                "authority": shown.authority,
-                "begins": shown.begins.isoformat(),
-                "ends": shown.ends.isoformat(),
+                "subject": served.subject,
+                "names": served.names,
+                "authority": served.authority,
+                "begins": served.begins.isoformat(),
+                "ends": served.ends.isoformat(),
                 "renewable": is_ours,
             }
         )
         return
-    left = (shown.ends - datetime.now(UTC)).days
+    left = (served.ends - datetime.now(UTC)).days
     say(
-        f"subject:   {printable(shown.subject)}\n"
-        f"names:     {printable(', '.join(shown.names))}\n"
-        f"authority: {printable(shown.authority)}"
+        f"subject:   {printable(served.subject)}\n"
+        f"names:     {printable(', '.join(served.names))}\n"
+        f"authority: {printable(served.authority)}"
         f"{'' if is_ours else ' (its key is not in this folder)'}\n"
-        f"valid:     {shown.begins:%Y-%m-%d %H:%M} to {shown.ends:%Y-%m-%d %H:%M} UTC, "
+        f"valid:     {served.begins:%Y-%m-%d %H:%M} to {served.ends:%Y-%m-%d %H:%M} UTC, "
         f"{left} days left"
     )
     if new_authority:
@@ -214,6 +214,6 @@ def migrate(folder: Folder) -> None:
 
 
 def _address_to_listen_at(address: str) -> str:
-    """Where to listen so that peers can dial `address`."""
+    """The local address to listen at, so that peers can dial `address`."""
     host, port = split_address(address)
     return address if is_loopback(address) else f"{'[::]' if ':' in host else '0.0.0.0'}:{port}"

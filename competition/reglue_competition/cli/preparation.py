@@ -57,9 +57,9 @@ def init(
     Exit codes: 0 made; 1 the database is away; 2 wrong usage; 130 interrupted.
     """
     name = folder.absolute().name
-    own_token = token_in(token_env)
+    env_token = token_in(token_env)
     token = write_competition(
-        folder, name=name, title=title or name, address=address, database=database, token=own_token
+        folder, name=name, title=title or name, address=address, database=database, token=env_token
     )
     say(
         f"{folder}: edit {FILE} and tasks/, then\n"
@@ -67,7 +67,7 @@ def init(
         f"  reglue competition check {folder}\n"
         f"  reglue competition serve {folder}"
     )
-    if own_token is None:
+    if env_token is None:
         say("The organiser's token, shown this once:")
         print(token)
 
@@ -121,7 +121,7 @@ def admit(
     Of each benchmark it checks on the very episodes that teams will play: that they are the same
     to the bit, however they are played; that no action makes them fail; that a random agent scores
     less than `random_below`; and that an agent of yours, `reference`, scores `reference_at_least`.
-    The bars stand in the benchmark's table `admit` of the competition file.
+    The table `admit` of the benchmark in the competition file defines the bars.
 
     A public or private phase with environments of your own, or with bars, opens only if exactly
     what it plays has passed; a phase's `needs_admission` decides otherwise.
@@ -130,14 +130,14 @@ def admit(
 
     Exit codes: 0 admitted; 1 not admitted; 2 wrong usage; 130 interrupted.
     """
-    competition, shown, failed = CompetitionFolder.read(folder), console(), []
+    competition, output, failed = CompetitionFolder.read(folder), console(), []
     for name in phase or [each.name for each in competition.definition.phases]:
         passed = True
         benchmarks = competition.benchmarks(name)
         for each in benchmarks:
             say(f"{name}: {each.entry.benchmark}")
             for check in admission(each, watcher(console(stderr=True))):
-                shown.print(" ", MARKS[check.passed], end=" ")
+                output.print(" ", MARKS[check.passed], end=" ")
                 say(check.what)
                 passed &= check.passed is not False
         if not passed:

@@ -178,17 +178,17 @@ def write_csv(store: Store, file: TextIO) -> None:
     for run in store.runs(with_results=False):
         runs.setdefault(run.submission, []).append(run)
     for submission in store.submissions():
-        words = [_cell(getattr(submission, name)) for name in of_submission]
+        cells = [_cell(getattr(submission, name)) for name in of_submission]
         for each in runs.get(submission.id, [None]):
-            writer.writerow([*words, *(_cell(getattr(each, name, None)) for name in of_run)])
+            writer.writerow([*cells, *(_cell(getattr(each, name, None)) for name in of_run)])
 
 
 def _why_not_open(store: Store, phase: Phase) -> str | None:
     """Why the server did not open a phase that is planned, as it last noted."""
     if phase.state != "planned":
         return None
-    found = store.events_of("phase not opened", phase=phase.name)
-    return str(found[-1].detail["why"]) if found else None
+    refusals = store.events_of("phase not opened", phase=phase.name)
+    return str(refusals[-1].detail["why"]) if refusals else None
 
 
 def _as_json(run: Run) -> dict[str, Any]:
@@ -201,8 +201,8 @@ def _print_submissions(
     """A table, and beneath it what is too long for one: each benchmark's name, each detail."""
     scores: dict[str, list[str]] = {}
     for run in played:
-        words = run.status if run.score is None else number(run.score)
-        scores.setdefault(run.submission, []).append(words)
+        text = run.status if run.score is None else number(run.score)
+        scores.setdefault(run.submission, []).append(text)
     print_table(
         title,
         ("id", "team", "phase", "name", "status", "entered (UTC)", "scores"),
@@ -233,10 +233,10 @@ def _status(submission: Submission) -> str:
 
 
 def _events(store: Store) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    while page := store.events(after=found[-1]["id"] if found else 0, limit=_PAGE):
-        found += map(to_json, page)
-    return found
+    events: list[dict[str, Any]] = []
+    while page := store.events(after=events[-1]["id"] if events else 0, limit=_PAGE):
+        events += map(to_json, page)
+    return events
 
 
 def _value(value: Any) -> Any:
@@ -245,5 +245,5 @@ def _value(value: Any) -> Any:
 
 def _cell(value: Any) -> Any:
     """A cell of a table, quoted if a spreadsheet would read it as a formula."""
-    found = "" if value is None else _value(value)
-    return f"'{found}" if isinstance(found, str) and found[:1] in ("=", "+", "-", "@") else found
+    cell = "" if value is None else _value(value)
+    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@") else cell

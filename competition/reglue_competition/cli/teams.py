@@ -57,13 +57,13 @@ def add(
     join_string_of(
         competition, "", advertise
     )  # what is wrong with it is said before anything is changed
-    own_token = token_in(token_env)
-    token = own_token or new_token()
+    env_token = token_in(token_env)
+    token = env_token or new_token()
     with competition.store() as store:
         added = store.add_team_with(token, name, until)
-    shown = join_string_of(competition, "" if own_token else token, advertise)
+    join_string = join_string_of(competition, "" if env_token else token, advertise)
     file = write_certificate(competition, added.name, token, certificate)
-    print_token(name, token, shown, json=json, certificate=file, variable=token_env)
+    print_token(name, token, join_string, json=json, certificate=file, variable=token_env)
 
 
 def list_(folder: Folder, json: AsJson = False) -> None:

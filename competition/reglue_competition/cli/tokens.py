@@ -60,17 +60,17 @@ def new(
         raise UsageError("wanted the name of a team, or --organiser")
     competition, until = CompetitionFolder.read(folder), read_date(expires)
     join_string_of(competition, "", advertise)
-    own_token = token_in(token_env)
+    env_token = token_in(token_env)
     with competition.store() as store:
         team = None if name is None else store.team(name)
-        token = store.new_token(team, until, token=own_token)
-    secret = "" if own_token else token
+        token = store.new_token(team, until, token=env_token)
+    secret = "" if env_token else token
     if team is None:
         print_token("the organiser", token, secret, json=json, variable=token_env)
         return
-    shown = join_string_of(competition, secret, advertise)
+    join_string = join_string_of(competition, secret, advertise)
     file = write_certificate(competition, team.name, token, certificate)
-    print_token(team.name, token, shown, json=json, certificate=file, variable=token_env)
+    print_token(team.name, token, join_string, json=json, certificate=file, variable=token_env)
 
 
 def list_(folder: Folder, json: AsJson = False) -> None:
@@ -81,9 +81,9 @@ def list_(folder: Folder, json: AsJson = False) -> None:
     Exit codes: 0 shown; 1 the database is away; 2 wrong usage; 130 interrupted.
     """
     with CompetitionFolder.read(folder).store() as store:
-        found = store.tokens()
+        tokens = store.tokens()
     if json:
-        print_json([to_json(token) for token in found])
+        print_json([to_json(token) for token in tokens])
         return
     print_table(
         "tokens",
@@ -94,7 +94,7 @@ def list_(folder: Folder, json: AsJson = False) -> None:
                 token.team or "the organiser",
                 *map(format_date, (token.created_at, token.expires_at, token.revoked_at)),
             )
-            for token in found
+            for token in tokens
         ),
     )
 

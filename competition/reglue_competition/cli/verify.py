@@ -89,8 +89,8 @@ def verify(
             raise UsageError("got no file, wanted a transcript, or --plan with --commitment")
         say("the plan is what was committed to")
         return
-    shown = console(stderr=json)
-    with Progress(console=shown, transient=True, disable=not shown.is_terminal) as progress:
+    output = console(stderr=json)
+    with Progress(console=output, transient=True, disable=not output.is_terminal) as progress:
         task = progress.add_task(transcript.name, total=None)
         verdict = verify_transcript(
             transcript,
@@ -114,13 +114,13 @@ def verify(
 main = Command(verify)
 
 
-def _key(words: str) -> bytes:
+def _key(digits: str) -> bytes:
     try:
-        key = bytes.fromhex(words)
+        key = bytes.fromhex(digits)
     except ValueError:
         key = b""
     if 2 * len(key) != _KEY_DIGITS:
-        raise UsageError(f"got --key {words}, wanted {_KEY_DIGITS} hexadecimal digits")
+        raise UsageError(f"got --key {digits}, wanted {_KEY_DIGITS} hexadecimal digits")
     return key
 
 
@@ -141,15 +141,15 @@ def _print(verdict: Verdict, revealed: PhaseReveal | None) -> None:
         return
     if revealed is not None:
         say("its plan is what was committed to")
-    whose = "" if verdict.key_known else ", but who signed it is not known"
+    whose = "" if verdict.key_known else ", but its signer is unknown"
     say(f"STANDS{whose}: {verdict.result}")
 
 
 def _checks(verdict: Verdict, header: Header) -> Iterator[str]:
     """What the file says, and how far it was checked."""
     of = f"benchmark {header.index} of phase {header.phase} of {header.competition}"
-    own = f", on goals and episodes of its own (draw {header.draw})" * bool(header.draw)
-    yield f"team {header.team}, submission {header.submission}: {of}{own}"
+    draw = f", on goals and episodes of its own (draw {header.draw})" * bool(header.draw)
+    yield f"team {header.team}, submission {header.submission}: {of}{draw}"
     if verdict.is_signed:
         whose = "--key" if verdict.key_known else "not known: give the organiser's by --key HEX"
         yield f"signed by {header.public_key} ({whose})"

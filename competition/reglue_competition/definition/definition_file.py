@@ -50,14 +50,14 @@ def read_definition(path: Path) -> Definition:
     """
     file = TomlFile.read(path)
     try:
-        found = Definition.model_validate(file.tables)
+        definition = Definition.model_validate(file.tables)
     except ValidationError as error:
         raise file.errors(error, _known) from error
-    _check_addresses(file, found)
-    for at, phase in enumerate(found.phases):
+    _check_addresses(file, definition)
+    for at, phase in enumerate(definition.phases):
         for index, entry in enumerate(phase.benchmarks):
-            _check_entry(file, ("phases", at, "benchmarks", index), entry, found)
-    return found
+            _check_entry(file, ("phases", at, "benchmarks", index), entry, definition)
+    return definition
 
 
 def entry_settings(entry: BenchmarkEntry, folder: Path) -> Settings:
@@ -65,8 +65,8 @@ def entry_settings(entry: BenchmarkEntry, folder: Path) -> Settings:
 
     Raises ValidationError.
     """
-    given = {**entry.options, "benchmark": entry.benchmark, "directory": str(folder)}
-    return Settings.model_validate(given, strict=True)
+    settings = {**entry.options, "benchmark": entry.benchmark, "directory": str(folder)}
+    return Settings.model_validate(settings, strict=True)
 
 
 _MODELS: Mapping[str, type[BaseModel]] = {
@@ -87,15 +87,18 @@ def _known(table: Place) -> Iterator[str]:
         yield from model.model_fields
 
 
-def _check_addresses(file: TomlFile, found: Definition) -> None:
-    for place, address in (("address", found.address), ("page.listen", found.page.listen)):
+def _check_addresses(file: TomlFile, definition: Definition) -> None:
+    for place, address in (
+        ("address", definition.address),
+        ("page.listen", definition.page.listen),
+    ):
         with file.at(place):
             if split_address(address)[1] == 0:
                 raise UsageError(f"got {address}, wanted the port that teams and browsers dial")
-    if found.database is not None and urlsplit(found.database).password is not None:
+    if definition.database is not None and urlsplit(definition.database).password is not None:
         raise file.error(
             "database",
-            "got a URL with a password, wanted one without: no secret stands in this file; "
+            "got a URL with a password, wanted one without: this file holds no secrets; "
             "PostgreSQL's client reads ~/.pgpass",
         )
 

@@ -74,7 +74,7 @@ class Quotas(_Table):
 
 
 class PhaseDefinition(_Table):
-    """From when to when what is played."""
+    """One phase: its dates, its benchmarks and its rules."""
 
     name: Name  # each once
     kind: PhaseKind  # in this order; `private` allows one submission unless it says more
@@ -99,7 +99,7 @@ class PhaseDefinition(_Table):
 
 
 class PlayLimits(_Table):
-    """How submissions are played, and how long an agent may take."""
+    """The rules of play: the places for submissions, and the agents' time limits."""
 
     places: Count = 1  # submissions that play at once
     round_every_s: Round | None = None  # rounds begin at multiples of it from `opens`
@@ -114,14 +114,14 @@ class PlayLimits(_Table):
 
 
 class Ranking(_Table):
-    """How the leaderboard is made."""
+    """The rules of the leaderboard."""
 
     choose: Literal["best", "last"] = "best"  # which of a team's scored submissions counts
     ties: Literal["shared"] = "shared"  # teams that cannot be told apart share a rank
 
 
 class AgentsSee(_Table):
-    """What agents are told while they are judged."""
+    """What agents receive during an evaluation."""
 
     rewards: bool = False
     success_ends: bool = False  # that an episode ended by success, not that it merely ended
@@ -180,7 +180,7 @@ class Definition(_Table):
         return {phase.name: phase for phase in self.phases}[name]
 
     def round_of(self, phase: str, entered: datetime) -> datetime | None:
-        """When the round begins that plays what was entered then; None where there are no rounds.
+        """The start of the round that plays what was entered then; None if there are no rounds.
 
         It is the first that begins after that. The last of a phase begins at its close.
         """
@@ -192,7 +192,7 @@ class Definition(_Table):
 
     def quotas_of(self, phase: PhaseDefinition) -> Quotas:
         """What a team may enter in a phase."""
-        found = phase.quotas or self.quotas
-        if phase.kind == "private" and found.in_all is None:
-            return found.model_copy(update={"in_all": 1})
-        return found
+        quotas = phase.quotas or self.quotas
+        if phase.kind == "private" and quotas.in_all is None:
+            return quotas.model_copy(update={"in_all": 1})
+        return quotas

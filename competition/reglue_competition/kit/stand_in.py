@@ -28,7 +28,7 @@ class StandIn:
         self.variants = {"stand-in": 50}
 
     def world(self) -> World:
-        """One more slot."""
+        """Another slot of this environment."""
         return World(self)
 
 
@@ -48,10 +48,10 @@ class World:
         """Go on, whatever the action is."""
         spec = self._suite.spec
         self._steps += 1
-        is_told = spec.rewards_in_evaluation or self._phase is not Phase.EVALUATE
+        sees_reward = spec.rewards_in_evaluation or self._phase is not Phase.EVALUATE
         bounds = [each if math.isfinite(each) else 0.0 for each in spec.reward_range]
         return Step(
-            reward=self._random.uniform(min(bounds), max(bounds)) if is_told else 0.0,
+            reward=self._random.uniform(min(bounds), max(bounds)) if sees_reward else 0.0,
             observation=self._seen(),
             terminated=False,
             truncated=not spec.continuing and self._steps == (spec.horizon or STEPS),
@@ -59,7 +59,7 @@ class World:
         )
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is nothing to close."""
 
     def _seen(self) -> Arrays:
         return {each.name: each.sample(self._random) for each in self._suite.spec.observations}

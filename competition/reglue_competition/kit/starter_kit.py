@@ -84,7 +84,7 @@ class Rehearsal:
     slots: int
     adapts: bool  # agents are adapted before they are judged
     run_s: float  # that an agent may take in each run
-    spec: str  # what agents see and do, in words
+    spec: str  # a text about observations and actions
     arguments: str  # of `reglue bench` and `reglue try`, for a shell; $here is the kit
 
 
@@ -126,8 +126,8 @@ def _is_public(benchmark: PlannedBenchmark) -> bool:
     if is_custom(benchmark.entry.benchmark):
         return False
     name = BenchmarkName.parse(benchmark.entry.benchmark)
-    is_own = name.is_metaworld or name.environment.partition(":")[0] in FAMILIES.own
-    return is_own and not list(foreign_suite(benchmark.plan.to_json()))
+    is_built_in = name.is_metaworld or name.environment.partition(":")[0] in FAMILIES.built_in
+    return is_built_in and not list(foreign_suite(benchmark.plan.to_json()))
 
 
 def _flags(options: Mapping[str, Any]) -> Iterator[str]:

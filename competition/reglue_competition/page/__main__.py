@@ -26,18 +26,20 @@ def main() -> None:
     parser.add_argument("--certificate", type=Path, help="PEM; with it the page is served by TLS")
     parser.add_argument("--key", type=Path, help="PEM, of the certificate")
     parser.add_argument("--public-key", default="", help="by which transcripts are checked")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     logging.basicConfig(level=logging.WARNING)
     try:
-        with CompetitionFolder.read(asked.folder).store() as store:
-            site = Site(asked.folder, store)
-            listener = listen(asked.listen or site.snapshot.definition.page.listen)
+        with CompetitionFolder.read(arguments.folder).store() as store:
+            site = Site(arguments.folder, store)
+            listener = listen(arguments.listen or site.snapshot.definition.page.listen)
             host, port = listener.getsockname()[:2]
-            scheme = "https" if asked.certificate else "http"
+            scheme = "https" if arguments.certificate else "http"
             print(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/", flush=True)
             with suppress(KeyboardInterrupt):  # uvicorn raises it again when it has ended
-                page = Page(site, public_key=asked.public_key)
-                server(page, certificate=asked.certificate, key=asked.key).run(sockets=[listener])
+                page = Page(site, public_key=arguments.public_key)
+                server(page, certificate=arguments.certificate, key=arguments.key).run(
+                    sockets=[listener]
+                )
     except ReglueError as error:
         sys.exit(str(error))
 

@@ -114,7 +114,7 @@ class Page:
     def _leaderboard(self, request: Request) -> Response:
         snapshot = self._site.snapshot
         name = request.path_params.get("phase")
-        phase = snapshot.shown if name is None else snapshot.phase(name)
+        phase = snapshot.current_phase if name is None else snapshot.phase(name)
         if phase is None:
             raise HTTPException(404, "there is no such phase")
         board = snapshot_views.board(snapshot, phase)
@@ -174,9 +174,9 @@ class Page:
         return JSONResponse({"store": "away" if is_away else "ok"}, 503 if is_away else 200)
 
     def _static(self, request: Request) -> Response:
-        if (found := _STATIC.get(request.path_params["name"])) is None:
+        if (asset := _STATIC.get(request.path_params["name"])) is None:
             raise HTTPException(404, "there is no such file")
-        path, kind = found
+        path, kind = asset
         return FileResponse(path, media_type=kind, headers={"cache-control": "max-age=300"})
 
     # What a team may see, and the organiser.
@@ -296,12 +296,12 @@ class Page:
     # How answers are made.
 
     async def _form(self, request: Request) -> Mapping[str, str]:
-        """The fields of a form of ours."""
+        """The fields of one of this page's forms."""
         try:
             async with asyncio.timeout(_FORM_S), request.form(max_files=0, max_fields=8) as form:
                 fields = {name: each for name, each in form.items() if isinstance(each, str)}
         except MultiPartException as error:
-            raise HTTPException(400, "this is no form of ours") from error
+            raise HTTPException(400, "this form is not from this page") from error
         except TimeoutError as error:
             raise HTTPException(408, "the form did not come in time") from error
         if not self._readers.is_ours(request, fields):
@@ -323,7 +323,7 @@ class Page:
         snapshot, reader = self._site.snapshot, who.reads(submission)
         transcripts = self._files(submission, "transcripts", who)
         videos = self._files(submission, "replays", who)
-        entries, found = snapshot.definition.phase(submission.phase).benchmarks, {}
+        entries, more = snapshot.definition.phase(submission.phase).benchmarks, {}
         for run in runs:
             sees = visibility(
                 snapshot.definition,
@@ -332,19 +332,19 @@ class Page:
                 is_over=snapshot.is_over(submission.phase),
                 is_revealed=submission.phase in self._revealed(),
             )
-            found[run.index] = More(
+            more[run.index] = More(
                 transcript=transcripts.get(run.index, ""),
                 video=videos.get(run.index, ""),
                 detail=self._details.of(submission, run, sees),
                 is_hidden=sees < Visibility.TASKS,
             )
-        return found
+        return more
 
     def _known(self, request: Request) -> Submission:
-        found = self._site.snapshot.submissions.get(request.path_params["submission"])
-        if found is None:
+        submission = self._site.snapshot.submissions.get(request.path_params["submission"])
+        if submission is None:
             raise HTTPException(404, "there is no such submission")
-        return found
+        return submission
 
     def _files(self, submission: Submission, folder: str, who: Who) -> dict[int, str]:
         """The addresses of a submission's files that this reader may have, by their place.
@@ -358,9 +358,9 @@ class Page:
         is_public = folder == "replays" and is_over and snapshot.definition.page.replays
         if not (is_owners or is_public):
             return {}
-        found = (self._site.folder / folder).glob(f"{submission.id}-*{_ENDINGS[folder]}")
-        known = [path.stem.removeprefix(f"{submission.id}-") for path in found]
-        places = sorted(int(place) for place in known if place.isdecimal())
+        files = (self._site.folder / folder).glob(f"{submission.id}-*{_ENDINGS[folder]}")
+        numbers = [path.stem.removeprefix(f"{submission.id}-") for path in files]
+        places = sorted(int(place) for place in numbers if place.isdecimal())
         return {place: f"/submissions/{submission.id}/{folder}/{place}" for place in places}
 
     def _login_form(
@@ -372,7 +372,7 @@ class Page:
         return answer
 
     def _html(
-        self, request: Request, template: str, who: Who = NOBODY, status: int = 200, **shown: Any
+        self, request: Request, template: str, who: Who = NOBODY, status: int = 200, **context: Any
     ) -> HTMLResponse:
         snapshot = self._site.snapshot
         html = self._templates.get_template(f"{template}.html.jinja").render(
@@ -381,7 +381,7 @@ class Page:
             version=snapshot.version,
             path=request.url.path,
             who=who,
-            **shown,
+            **context,
         )
         return HTMLResponse(html, status)
 

@@ -117,7 +117,7 @@ class _TimedProtocol(H11Protocol):
         elif self.loop.time() - self._taken_at > READ_S:
             self.transport.abort()  # to close it would wait for the other end
             return
-        cycle: RequestResponseCycle | None = self.cycle  # None: nothing was asked yet
+        cycle: RequestResponseCycle | None = self.cycle  # None: there was no request yet
         is_busy = cycle is not None and not cycle.response_complete
         if not is_busy and cycle is self._seen:
             self.transport.close()

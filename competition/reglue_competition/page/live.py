@@ -76,14 +76,14 @@ class Live:
 
 def _progress(site: Site) -> Progress:
     """The progress of submissions that wait or play, by id."""
-    found = {}
+    progress = {}
     for each in site.snapshot.submissions.values():
         if each.status in UNFINISHED:
             view = playing(each, site.snapshot)
-            found[each.id] = {
+            progress[each.id] = {
                 "status": view.status,
                 "progress": view.progress,
                 "done": view.done,
                 "planned": view.planned,
             }
-    return found
+    return progress

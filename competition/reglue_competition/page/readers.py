@@ -65,7 +65,7 @@ class Readers:
             return Who(None, cookie, form_token)
 
     def anonymous(self, who: Who) -> Who:
-        """The same reader logged out, with a cookie for the login form."""
+        """The same reader, logged out, with a cookie for the login form."""
         cookie = who.cookie or new_cookie()
         return Who(None, cookie, self._sessions.form_token(cookie))
 
@@ -97,11 +97,11 @@ class Readers:
         )
 
 
-def _token(given: str) -> str:
+def _token(text: str) -> str:
     """The token itself, or the token in a join string, which is what teams receive."""
-    if not given.startswith(f"{SCHEME}://"):
-        return given
+    if not text.startswith(f"{SCHEME}://"):
+        return text
     try:
-        return parse_qs(urlsplit(given).query).get("token", [""])[0]
+        return parse_qs(urlsplit(text).query).get("token", [""])[0]
     except ValueError:  # such as half an address of IPv6
         return ""

@@ -150,10 +150,10 @@ class Sessions:
         """What a form of the cookie's browser must hold."""
         return hmac.new(self._key, cookie.encode(), hashlib.sha256).hexdigest()
 
-    def is_form_token(self, cookie: str, given: str) -> bool:
-        """Whether a form came from a page of ours in this browser."""
+    def is_form_token(self, cookie: str, token: str) -> bool:
+        """Whether a form came from one of our pages in this browser."""
         wanted = self.form_token(cookie)
-        return bool(cookie) and hmac.compare_digest(wanted.encode(), given.encode())
+        return bool(cookie) and hmac.compare_digest(wanted.encode(), token.encode())
 
 
 def new_cookie() -> str:
@@ -162,7 +162,7 @@ def new_cookie() -> str:
 
 
 class LoginLimit:
-    """How often one address may try tokens, or one team send forms."""
+    """Limits how often an address may try tokens, and a team may send forms."""
 
     TRIES = 10
     WITHIN_S = 60.0

@@ -1,6 +1,6 @@
 """The page's data: a snapshot of the store, renewed in the background.
 
-Public pages are drawn of the snapshot, so however many are asked for, the database is not.
+Public pages are made from the snapshot, so their number does not load the database.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Snapshot:
         return f"{last}-{self.ranked}-{int(self.is_away)}"
 
     @property
-    def shown(self) -> Phase | None:
+    def current_phase(self) -> Phase | None:
         """The open phase, else the last that was open, else the first one."""
         begun = [phase for phase in self.phases if phase.state != "planned"]
         still_open = [phase for phase in begun if phase.state == "open"]
@@ -66,7 +66,7 @@ class Snapshot:
     def is_over(self, name: str) -> bool:
         """Whether a phase is closed, and none of its submissions may still play.
 
-        What it played is told to nobody before: an agent that plays could be told.
+        Its games stay hidden until then: somebody could tell an agent that plays.
         """
         phase = self.phase(name)
         is_closed = phase is not None and phase.state == "closed"
@@ -135,8 +135,8 @@ class Site:
             if phase.state == "planned" or self._ranked.get(phase.name) == scored:
                 continue
             if (comparisons := self._comparisons.get(phase.name)) is None:
-                kept = self.folder / COMPARISONS / f"{phase.name}.jsonl"
-                comparisons = self._comparisons[phase.name] = Comparisons(kept)
+                file = self.folder / COMPARISONS / f"{phase.name}.jsonl"
+                comparisons = self._comparisons[phase.name] = Comparisons(file)
             definition = self.snapshot.definition
             runs = self.folder / "runs"
             board = leaderboard(definition, phase, self.store, runs, comparisons=comparisons)
@@ -153,11 +153,11 @@ class Site:
         if submission.ended_at is None:
             return self.store.runs(submission.id)
         key = (submission.id, submission.ended_at)
-        if (found := self._runs.get(key)) is None:
-            found = self._runs[key] = self.store.runs(submission.id)
+        if (runs := self._runs.get(key)) is None:
+            runs = self._runs[key] = self.store.runs(submission.id)
             while len(self._runs) > _RUNS_KEPT:
                 self._runs.pop(next(iter(self._runs)), None)
-        return found
+        return runs
 
     def _look(self) -> None:
         now, seen = datetime.now(UTC), self.snapshot

@@ -1,7 +1,7 @@
 """The certificate of a competition's server, and the authority that signs it.
 
 `init` makes both. The authority's key is kept, so that a certificate can be renewed and join
-strings stay good. An organiser's own certificate may stand in their place: then there is no such
+strings stay good. An organiser's own certificate may replace them: then there is no such
 key.
 """
 
@@ -46,18 +46,18 @@ class Certificate:
         """Read the certificate in a folder of secrets. Raises UsageError."""
         path = folder / CERTIFICATE
         try:
-            found = x509.load_pem_x509_certificate(path.read_bytes())
+            certificate = x509.load_pem_x509_certificate(path.read_bytes())
         except OSError as error:
             raise UsageError(f"{path} cannot be read: {error.strerror}") from error
         except ValueError as error:
             raise UsageError(f"{path} holds no certificate: wanted the server's, in PEM") from error
         return cls(
             path=path,
-            subject=found.subject.rfc4514_string(),
-            names=_names(found),
-            authority=found.issuer.rfc4514_string(),
-            begins=found.not_valid_before_utc,
-            ends=found.not_valid_after_utc,
+            subject=certificate.subject.rfc4514_string(),
+            names=_names(certificate),
+            authority=certificate.issuer.rfc4514_string(),
+            begins=certificate.not_valid_before_utc,
+            ends=certificate.not_valid_after_utc,
         )
 
     def check(self, now: datetime) -> None:
@@ -147,8 +147,8 @@ def _write_certificate(folder: Path, tls: ServerTls) -> None:
 
 def _names(certificate: x509.Certificate) -> tuple[str, ...]:
     try:
-        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
         return ()
-    hosts = found.get_values_for_type(x509.DNSName)
-    return (*hosts, *map(str, found.get_values_for_type(x509.IPAddress)))
+    hosts = names.get_values_for_type(x509.DNSName)
+    return (*hosts, *map(str, names.get_values_for_type(x509.IPAddress)))

@@ -42,9 +42,9 @@ class RevealedBenchmark(_Table):
 
     def settings_in(self, folder: Path, secret: str = "") -> Settings:
         """The settings with this folder and secret. Raises NotVerified if they are invalid."""
-        given = {**self.settings, "directory": str(folder), "secret": secret or None}
+        values = {**self.settings, "directory": str(folder), "secret": secret or None}
         try:
-            return Settings.model_validate(given)
+            return Settings.model_validate(values)
         except ValidationError as error:
             raise NotVerified(f"the settings of {brief(self.benchmark)} are none") from error
 
@@ -91,10 +91,10 @@ def check_reveal(path: Path, published: str) -> PhaseReveal:
     Raises NotVerified if it is not, and UsageError if there is no such file.
     """
     revealed = _read(path)
-    found = _digest(revealed.benchmarks, bytes.fromhex(revealed.salt))
-    if found != published.strip().lower():
+    digest = _digest(revealed.benchmarks, bytes.fromhex(revealed.salt))
+    if digest != published.strip().lower():
         raise NotVerified(
-            f"{path} opens the commitment {found}, wanted {published}: it is not what was "
+            f"{path} opens the commitment {digest}, wanted {published}: it is not what was "
             "published before the phase"
         )
     for each in revealed.benchmarks:

@@ -60,7 +60,7 @@ class PlannedBenchmark:
         return place_s(self.plan, self.settings.run_budget)
 
     def on_cells_of(self, secret: str) -> PlannedBenchmark:
-        """The same benchmark with goals and cells of another secret. Raises UsageError."""
+        """The same benchmark with the goals and cells of another secret. Raises UsageError."""
         settings = self.settings.model_copy(update={"secret": secret})
         return replace(self, settings=settings, plan=make_plan(settings))
 
@@ -109,14 +109,14 @@ def run_s(plan: Plan, play: PlayLimits, *, horizon: int) -> float:
 
     That is a tenth of `step_s` for each turn of episodes that all last to their end; with the time
     for `agent_init`, the first turn and each adaptation, and the bank. `horizon` is the
-    environments', in steps; 0: they have none. Raises UsageError where no end is known, as by the
+    environments', in steps; 0: they have none. Raises UsageError if no end is known, as by the
     limit that online benchmarks have by default.
     """
     if play.run_s is not None:
         return play.run_s
-    procedure, own = procedure_of(plan), plan.parameters
-    limit = int(own.get("episode_limit") or 0)
-    ends = (horizon, limit if limit < EPISODE_LIMIT else 0, int(own.get("steps") or 0))
+    procedure, parameters = procedure_of(plan), plan.parameters
+    limit = int(parameters.get("episode_limit") or 0)
+    ends = (horizon, limit if limit < EPISODE_LIMIT else 0, int(parameters.get("steps") or 0))
     longest = min((n for n in ends if n), default=0)
     steps = _most_steps(plan, procedure, longest)
     if not steps:
@@ -124,7 +124,9 @@ def run_s(plan: Plan, play: PlayLimits, *, horizon: int) -> float:
             "its episodes have no known limit: give options.episode_limit, or play.run_s"
         )
     turns = math.ceil(steps / plan.slots / procedure.agents) + longest
-    adapted = int(own.get("adaptation_steps") or 0) + 1 if "adaptation_steps" in own else 0
+    adapted = (
+        int(parameters.get("adaptation_steps") or 0) + 1 if "adaptation_steps" in parameters else 0
+    )
     calls = 2 + 2 * adapted * procedure.units
     return math.ceil(calls * play.first_step_s + play.bank_s + turns * _SHARE * play.step_s)
 
@@ -156,7 +158,7 @@ def _plan_benchmark(
 
 
 def _check_failure(place: str, plan: Plan) -> None:
-    """Raise UsageError where nobody can say what an episode is worth that the agent failed in."""
+    """Raise UsageError if nobody can say what an episode is worth that the agent failed in."""
     is_by_return = plan.is_by_return or not PROCEDURES[plan.procedure].judges_success
     if is_by_return and "worst_performance" not in plan.parameters:
         raise UsageError(
@@ -166,7 +168,7 @@ def _check_failure(place: str, plan: Plan) -> None:
 
 
 def _check_actions(place: str, plan: Plan, spec: TaskSpec) -> None:
-    """Raise UsageError where an answer of all slots is larger than what the server takes."""
+    """Raise UsageError if an answer of all slots is larger than what the server takes."""
     a_slot = sum(each.row_bytes for each in spec.actions)
     most = AgentGateway.most_received_bytes
     if plan.slots * a_slot > most - _BESIDES:
@@ -181,7 +183,7 @@ def _settings(
     definition: Definition, entry: BenchmarkEntry, secret: str | None, folder: Path
 ) -> Settings:
     play, sees = definition.play, definition.agents_see
-    asked = read_settings(
+    settings = read_settings(
         **entry.options,
         benchmark=entry.benchmark,
         directory=str(folder.absolute()),
@@ -198,15 +200,15 @@ def _settings(
         late="fault" if play.late == "fault" else "default-action",
         turn_every=play.turn_grid_s or 0.0,
     )
-    name = BenchmarkName.parse(asked.benchmark)
-    told: dict[str, bool] = {}
+    name = BenchmarkName.parse(settings.benchmark)
+    visibility: dict[str, bool] = {}
     if sees.tasks and name.is_metaworld:
-        told["reveal_tasks"] = True
-    if not sees.rewards and PROCEDURES[_procedure(name, asked)].hides_rewards:
-        told["hide_rewards"] = True
+        visibility["reveal_tasks"] = True
+    if not sees.rewards and PROCEDURES[_procedure(name, settings)].hides_rewards:
+        visibility["hide_rewards"] = True
     if not sees.success_ends:
-        told["hide_success_ends"] = True
-    return asked.model_copy(update=told)
+        visibility["hide_success_ends"] = True
+    return settings.model_copy(update=visibility)
 
 
 def _procedure(name: BenchmarkName, settings: Settings) -> str:
@@ -217,11 +219,11 @@ def _procedure(name: BenchmarkName, settings: Settings) -> str:
 
 def _modules_files(plan: Plan) -> Iterator[Path]:
     for name in foreign_suite(plan.to_json()):
-        found = _MODULE.fullmatch(name)
+        match = _MODULE.fullmatch(name)
         spec = None
-        if found:
+        if match:
             with suppress(ValueError):  # the program itself
-                spec = find_spec(found[1])
+                spec = find_spec(match[1])
         if spec is None:
             continue
         for folder in spec.submodule_search_locations or ():

@@ -99,8 +99,8 @@ class Secrets:
         """The key that checks signatures, 32 bytes."""
         return self._signing.public_key().public_bytes_raw()
 
-    def _derived(self, words: str) -> bytes:
-        return hmac.digest(self._master, words.encode(), hashlib.sha256)
+    def _derived(self, label: str) -> bytes:
+        return hmac.digest(self._master, label.encode(), hashlib.sha256)
 
 
 def _pem(key: Ed25519PrivateKey) -> bytes:

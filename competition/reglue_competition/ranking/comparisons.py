@@ -26,7 +26,7 @@ _MOST_LINES = 2  # for each comparison that is still wanted; beyond it the file 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedDifference:
-    """How one play lies above another, on the cells of both; see `Difference`."""
+    """The difference of two runs on the cells that both played; see `Difference`."""
 
     difference: float
     interval95: Interval | None
@@ -49,7 +49,7 @@ class Comparisons:
     """
 
     def __init__(self, file: Path | None = None) -> None:
-        """With a `file`, comparisons are kept there too, for the next process."""
+        """With a `file`, comparisons are also stored there, for the next process."""
         self._file = None if file is None else ComparisonsFile(file)
         self._units: dict[Play, Units | None] = {}
         self._differences: dict[Pair, PairedDifference | None] = (
@@ -59,12 +59,12 @@ class Comparisons:
 
     def retain(self, entries: Sequence[ScoredSubmission]) -> None:
         """Drop everything that does not belong to these submissions."""
-        kept = {entry.submission for entry in entries}
-        self._units = {play: each for play, each in self._units.items() if play[0] in kept}
+        current = {entry.submission for entry in entries}
+        self._units = {play: each for play, each in self._units.items() if play[0] in current}
         self._differences = {
             pair: each
             for pair, each in self._differences.items()
-            if pair[0][0] in kept and pair[1][0] in kept
+            if pair[0][0] in current and pair[1][0] in current
         }
 
     def save(self) -> None:
@@ -87,9 +87,9 @@ class Comparisons:
             difference, error = _unpaired(
                 one.score(place, benchmark), other.score(place, benchmark)
             )
-            if (found := self._paired_difference(one, other, place)) is not None:
-                difference, error = found.difference, _standard_error(found, error)
-                pairs, unlike = pairs + found.pairs, unlike + found.unlike
+            if (paired := self._paired_difference(one, other, place)) is not None:
+                difference, error = paired.difference, _standard_error(paired, error)
+                pairs, unlike = pairs + paired.pairs, unlike + paired.unlike
             share = benchmark.weight / total
             mean += share * difference
             known = None if known is None or error is None else known
@@ -141,17 +141,17 @@ class ComparisonsFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lines = 0  # of the file; 0: it is not there, or to be written anew
-        self._is_told = False
+        self._has_warned = False
 
     def read(self) -> dict[Pair, PairedDifference | None]:
         """The comparisons that this version of Reglue saved before."""
         try:
             head, *lines = self._path.read_text(encoding="utf-8").splitlines()
-            found = dict(map(_read, lines)) if head == _head() else {}
+            pairs = dict(map(_read, lines)) if head == _head() else {}
         except (OSError, ValueError, TypeError):  # not there, or cut off by a crash
             return {}
-        self._lines = len(found)
-        return found
+        self._lines = len(pairs)
+        return pairs
 
     def add(self, new: PairedDifferences, of: PairedDifferences) -> None:
         """Append `new`; if most of the file is not in `of`, all that is needed, write it anew."""
@@ -167,9 +167,9 @@ class ComparisonsFile:
                 self._lines += len(new)
         except OSError as error:
             self._lines = 0
-            if not self._is_told:
+            if not self._has_warned:
                 log.warning("comparisons of teams are not kept for the next start: %s", error)
-            self._is_told = True
+            self._has_warned = True
 
 
 def _key(entry: ScoredSubmission, place: int, result: Result) -> Play:
@@ -179,35 +179,35 @@ def _key(entry: ScoredSubmission, place: int, result: Result) -> Play:
 
 def _compare(one: Units, other: Units) -> PairedDifference | None:
     try:
-        found = compare_units(one, other)
+        difference = compare_units(one, other)
     except UsageError:  # such as returns of episodes that were not played to their end
         return None
-    if not found.same_plan:  # goals and cells of their own
+    if not difference.same_plan:  # goals and cells of their own
         return None
     return PairedDifference(
-        difference=found.difference,
-        interval95=found.interval95,
-        p_value=found.p_value,
-        pairs=found.pairs,
-        unlike=found.unlike,
+        difference=difference.difference,
+        interval95=difference.interval95,
+        p_value=difference.p_value,
+        pairs=difference.pairs,
+        unlike=difference.unlike,
     )
 
 
-def _standard_error(found: PairedDifference, unpaired: float | None) -> float | None:
+def _standard_error(difference: PairedDifference, unpaired: float | None) -> float | None:
     """The standard error that gives the difference its p-value under a normal distribution.
 
     Cells that all differ alike are judged by the sign test (Dixon & Mood 1946, Journal of the
     American Statistical Association 41:557). Where they are too few, that of the unpaired scores.
     """
-    if not found.unlike:
+    if not difference.unlike:
         return 0.0
-    if found.p_value is None and found.unlike == found.pairs >= _LEAST_SIGNS:
-        return abs(found.difference / _normal_quantile(2.0 ** (1 - found.pairs)))
-    if found.p_value is None or found.interval95 is None:
+    if difference.p_value is None and difference.unlike == difference.pairs >= _LEAST_SIGNS:
+        return abs(difference.difference / _normal_quantile(2.0 ** (1 - difference.pairs)))
+    if difference.p_value is None or difference.interval95 is None:
         return unpaired
-    if found.difference == 0 or found.p_value >= 1:
-        return (found.interval95[1] - found.interval95[0]) / 2 / Z95
-    return abs(found.difference / _normal_quantile(found.p_value))
+    if difference.difference == 0 or difference.p_value >= 1:
+        return (difference.interval95[1] - difference.interval95[0]) / 2 / Z95
+    return abs(difference.difference / _normal_quantile(difference.p_value))
 
 
 def _unpaired(
@@ -229,7 +229,7 @@ def _unpaired(
 
 
 def _p_value(difference: float, error: float) -> float | None:
-    """Two-sided; None where nothing differs."""
+    """Two-sided; None if nothing differs."""
     if error == 0:
         return None
     from scipy.special import ndtr
@@ -251,21 +251,21 @@ def _head() -> str:
     return json.dumps({"comparisons": _FORMAT, "reglue": version("reglue")})
 
 
-def _lines(found: PairedDifferences) -> str:
+def _lines(differences: PairedDifferences) -> str:
     lines = []
-    for pair, each in found.items():
-        kept = None
+    for pair, each in differences.items():
+        fields = None
         if each is not None:
-            kept = [each.difference, each.interval95, each.p_value, each.pairs, each.unlike]
-        lines.append(json.dumps([*pair, kept]) + "\n")
+            fields = [each.difference, each.interval95, each.p_value, each.pairs, each.unlike]
+        lines.append(json.dumps([*pair, fields]) + "\n")
     return "".join(lines)
 
 
 def _read(line: str) -> tuple[Pair, PairedDifference | None]:
-    one, other, kept = json.loads(line)
-    if kept is None:
+    one, other, fields = json.loads(line)
+    if fields is None:
         return (tuple(one), tuple(other)), None
-    difference, interval, p_value, pairs, unlike = kept
+    difference, interval, p_value, pairs, unlike = fields
     return (tuple(one), tuple(other)), PairedDifference(
         difference=difference,
         interval95=None if interval is None else tuple(interval),

@@ -18,13 +18,12 @@ LEVEL = 0.05
 
 RULE = (
     "A team's rank is one more than the number of teams that are significantly better, so teams "
-    "that cannot be told apart share a rank; within it they stand by score. No team ranks above "
-    "one with a higher score. Whether one team is significantly better than another depends on "
-    "these two alone, whoever else takes part: p < 0.05, from the cells that both played, where "
-    "an episode that was not played to its end counts as the worst. Where each played cells of "
-    "its own, it is from their scores' intervals. Where a team's best submission counts, its p is "
-    "first multiplied by the number of the team's scored submissions, as the best of many tries "
-    "is partly luck."
+    "that cannot be told apart share a rank; within it they are sorted by score. No team ranks "
+    "above one with a higher score. Whether one team is significantly better than another depends "
+    "only on these two: p < 0.05, from the cells that both played, where an episode that was not "
+    "played to its end counts as the worst. If each team played its own cells, p follows from the "
+    "intervals of their scores. If a team's best submission counts, its p is first multiplied by "
+    "the number of the team's scored submissions, as the best of many tries is partly luck."
 )
 """How ranks are made, as the page explains it."""
 

@@ -44,14 +44,14 @@ class ScoredSubmission:
 
     @property
     def is_ranked(self) -> bool:
-        """Not if it is partial without a fault of its own, or knew what others were not told."""
+        """Whether it is ranked: not if it is partial through no fault of its own, or knew more."""
         plays = self.results.values()
         is_whole = self.has_failed or all(each.complete for each in plays)
         is_privileged = not all(self.may_know.issuperset(each.privileged) for each in plays)
         return bool(plays) and is_whole and not is_privileged
 
     def score(self, place: int, benchmark: Benchmark) -> tuple[float | None, Interval | None]:
-        """On one benchmark; None if nobody can say what its missing episodes are worth."""
+        """The score on one benchmark; None if the value of missing episodes is unknown."""
         if (result := self.results.get(place)) is not None:
             return result.score.value, result.interval95
         return NOTHING_PLAYED if benchmark.is_rate and self.has_failed else (None, None)
@@ -70,7 +70,7 @@ def weighted_mean(scores: Sequence[Spread], weights: Sequence[float]) -> Spread:
 
     The variance is recovered from each interval, on either side by itself (MOVER, Zou, Huang &
     Zhang 2009, Computational Statistics & Data Analysis 53:1080). Of one benchmark it is that
-    benchmark's interval. None where a score has none.
+    benchmark's interval. None if a score has none.
     """
     total = math.fsum(weights)
     mean = math.fsum(w * score for (score, _), w in zip(scores, weights, strict=True)) / total
@@ -88,19 +88,19 @@ def choose_submissions(
     benchmarks: Sequence[Benchmark],
     choose: Literal["best", "last"],
 ) -> list[ScoredSubmission]:
-    """One entry of each team: its best, the earliest of equals, or its last."""
-    found: dict[str, ScoredSubmission] = {}
+    """One entry for each team: its best (the earliest of equals), or its last."""
+    best: dict[str, ScoredSubmission] = {}
     tries = Counter[str]()
     for entry in sorted(entries, key=lambda each: each.order):
         if not entry.is_ranked:
             continue
         tries[entry.team] += 1
-        rival = found.get(entry.team)
+        rival = best.get(entry.team)
         if rival is None or choose == "last" or _above(entry, rival, benchmarks):
-            found[entry.team] = entry
+            best[entry.team] = entry
     if choose == "last":
-        return list(found.values())
-    return [replace(entry, tries=tries[team]) for team, entry in found.items()]
+        return list(best.values())
+    return [replace(entry, tries=tries[team]) for team, entry in best.items()]
 
 
 def _above(

@@ -70,7 +70,7 @@ def leaderboard(
     *,
     comparisons: Comparisons | None = None,
 ) -> Leaderboard:
-    """Each team's best or last submission that was scored, by `ranks.RULE`.
+    """Rank each team's best or last scored submission, by `ranks.RULE`.
 
     Args:
         definition: The competition's.
@@ -83,11 +83,11 @@ def leaderboard(
     of_phase = store.submissions(phase=phase.name, statuses=SCORED)
     submissions = {each.id: each for each in of_phase}
     results = _results(store, phase, submissions, runs_folder)
-    asked = definition.phase(phase.name).benchmarks
-    measures = [_measure(place, results) for place in range(len(asked))]
+    entered = definition.phase(phase.name).benchmarks
+    measures = [_measure(place, results) for place in range(len(entered))]
     benchmarks = [
         Benchmark(each.benchmark, each.weight, measure is None or measure.is_rate)
-        for each, measure in zip(asked, measures, strict=True)
+        for each, measure in zip(entered, measures, strict=True)
     ]
     may_know = frozenset(["tasks"] if definition.agents_see.tasks else [])
     entries = [

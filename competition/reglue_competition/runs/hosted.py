@@ -32,7 +32,7 @@ class Hosted:
 
     @property
     def reconnect_window_s(self) -> float:
-        """How long an agent whose connection broke may take to come back."""
+        """The time that an agent has to reconnect after its connection broke, seconds."""
         return max(self.definition.play.reconnect_window_s, _LEAST_WINDOW_S)
 
     def benchmarks(self, phase: str) -> list[PlannedBenchmark]:

@@ -30,9 +30,9 @@ class _Plain(logging.Formatter):
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
         context = _context(record, self._whose)
-        words = " ".join(f"{name}={value}" for name, value in context.items())
+        fields = " ".join(f"{name}={value}" for name, value in context.items())
         line = super().formatMessage(record)
-        return f"{line} ({words})" if words else line
+        return f"{line} ({fields})" if fields else line
 
 
 class _Json(logging.Formatter):
@@ -54,5 +54,5 @@ class _Json(logging.Formatter):
 
 
 def _context(record: logging.LogRecord, whose: Mapping[str, str]) -> dict[str, str]:
-    found = {name: getattr(record, name, whose.get(name, "")) for name in WHOSE}
-    return {name: str(value) for name, value in found.items() if value}
+    fields = {name: getattr(record, name, whose.get(name, "")) for name in WHOSE}
+    return {name: str(value) for name, value in fields.items() if value}

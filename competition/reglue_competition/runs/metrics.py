@@ -62,6 +62,6 @@ class Metrics:
 
     def count(self, unfinished: Iterable[Submission]) -> None:
         """Set what is counted anew each time."""
-        found = Counter(each.status for each in unfinished)
+        by_status = Counter(each.status for each in unfinished)
         for status in UNFINISHED:
-            self._submissions.labels(status).set(found[status])
+            self._submissions.labels(status).set(by_status[status])

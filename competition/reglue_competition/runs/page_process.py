@@ -24,7 +24,7 @@ class PageProcess:
     """Starts it at once, and again whenever it ends."""
 
     def __init__(self, folder: CompetitionFolder, listen: str) -> None:
-        """It listens at `listen`, `host:port`: with TLS unless that is on this machine alone."""
+        """Listen at `listen`, `host:port`; with TLS unless only this machine can reach it."""
         self._command = [
             *(sys.executable, "-P", "-m", "reglue_competition.page", str(folder.path)),
             *("--listen", listen),

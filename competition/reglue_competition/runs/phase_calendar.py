@@ -56,8 +56,10 @@ class Calendar:
         hosted = self._hosted
         try:
             benchmarks, published = hosted.benchmarks(phase.name), hosted.commitment(phase.name)
-            asked = hosted.definition.phase(phase.name)
-            check_admitted(self._store, asked, benchmarks, published, folder=hosted.folder.path)
+            definition = hosted.definition.phase(phase.name)
+            check_admitted(
+                self._store, definition, benchmarks, published, folder=hosted.folder.path
+            )
             self._store.open_phase(phase.name, published)
         except UsageError as error:
             self._not_before = time.monotonic() + _AGAIN_S

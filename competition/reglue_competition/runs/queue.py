@@ -51,7 +51,7 @@ _FAREWELLS = {
     "failed": "the submission has failed, {}",
     "cancelled": "the submission was cancelled: {}",
     # Without its detail, which is the organiser's: it may name files, and hidden tasks.
-    "broken": "the submission broke by a failure of ours, not of your agent; the organiser knows, "
+    "broken": "the submission broke by our own failure, not your agent's; the organiser knows, "
     "and can have it played again",
 }
 
@@ -66,7 +66,7 @@ class _Playing:
     news: deque[News] = field(default_factory=deque)  # that is not taken down yet
     failures: int = 0  # of ours, one after another, over it
     is_silent: bool = False  # its process has ended, and all that it said is in `news`
-    done: dict[int, int] = field(default_factory=dict)  # by benchmark, as told last
+    done: dict[int, int] = field(default_factory=dict)  # by benchmark, as last reported
     progress: Progress | None = None  # that is not stored yet
     stored_at: float = 0.0  # monotonic seconds, as all here
     cancelled_at: float | None = None
@@ -129,7 +129,7 @@ class Queue:
                 self._guarded(self._follow_or_break, playing)
             if starts:
                 self._guarded(self._calendar.keep, self._clock())
-            self._guarded(self._tell_untold)
+            self._guarded(self._send_pending)
             self._guarded(self._look_at_the_store, starts)
         except StoreFailed as error:  # the rest would wait for it in vain, one after another
             self._metrics.store_failures.inc()
@@ -152,7 +152,7 @@ class Queue:
         end_together((each.process for each in playing), within_s=within_s)
 
     def _guarded(self, work: Callable[..., None], *args: object) -> None:
-        """Do it; a failure of ours there stops nothing else. Raises StoreFailed."""
+        """Call it; if it fails, everything else continues. Raises StoreFailed."""
         try:
             work(*args)
         except StoreFailed:
@@ -170,7 +170,7 @@ class Queue:
             elif submission.id not in self._playing and starts:
                 if self._entries.has_left(submission.id):
                     self._give_up(submission)
-                elif self._entries.is_here(submission.id):
+                elif self._entries.is_connected(submission.id):
                     if submission.status == "waiting":
                         if self._calendar.has_begun(submission, now):
                             waiting.append(submission)
@@ -183,7 +183,7 @@ class Queue:
         self._give_places(waiting, count)
 
     def _perhaps_untold(self) -> dict[str, Submission]:
-        """What has just ended: a server that was killed then may have told no agent.
+        """Submissions that have just ended: a server killed then may not have informed the agent.
 
         Without its farewell an agent joins again, and would enter another submission.
         """
@@ -196,7 +196,7 @@ class Queue:
             if (each.team, each.name) not in goes_on
         }
 
-    def _tell_untold(self) -> None:
+    def _send_pending(self) -> None:
         """Tell those that are here, or have come back."""
         for submission in [*self._untold.values()]:
             farewell = _FAREWELLS[submission.status].format(submission.detail)
@@ -206,7 +206,7 @@ class Queue:
                 del self._untold[submission.id]
 
     def _give_places(self, waiting: list[Submission], playing: Counter[str]) -> None:
-        """To teams that play least first, and to who has waited longest."""
+        """Give free places to teams that play least, then to those that waited longest."""
         free = self._hosted.definition.play.places - playing.total()
         while waiting and free > 0:
             chosen = min(waiting, key=lambda each: (playing[each.team], each.queued_at, each.id))
@@ -216,7 +216,7 @@ class Queue:
                 free -= 1
 
     def _give_up(self, submission: Submission) -> None:
-        """Its agent does not come back."""
+        """End a submission whose agent does not come back."""
         window_s = self._hosted.reconnect_window_s
         if submission.status == "playing":
             self._start(submission, lost=f"the agent did not come back within {window_s:g} s")
@@ -258,7 +258,7 @@ class Queue:
             playing.process.end(0.0)  # whatever an environment is doing
 
     def _follow_or_break(self, playing: _Playing) -> None:
-        """As `_follow`; a failure of ours that comes again and again breaks the submission."""
+        """Call `_follow`; break the submission if our own failure repeats."""
         try:
             self._follow(playing)
             playing.failures = 0
@@ -323,7 +323,7 @@ class Queue:
         self._let_go(playing)
 
     def _let_go(self, playing: _Playing) -> None:
-        """Its process ends, with a farewell unless its agent has another, or waits for one."""
+        """End its process, with a farewell unless its agent has another or waits for one."""
         playing.ended_at = time.monotonic()
         playing.process.let_go("" if playing.has_failed else playing.farewell)
         del self._playing[playing.submission.id]
@@ -341,7 +341,7 @@ class Queue:
                     self._gateway.end(of, playing.farewell, has_failed=has_failed)
 
     def _died(self, playing: _Playing) -> None:
-        """Its process has ended without a word."""
+        """Handle a process that ended without a message."""
         submission = playing.submission
         if playing.cancelled_at is not None:
             self._store.set_status(submission.id, "cancelled", _CANCELLED, _PLAYING)
@@ -351,7 +351,7 @@ class Queue:
         self._let_go(playing)
 
     def _failed(self, submission: Submission, why: str) -> None:
-        """Try it again later, or not any more: then its agent is told."""
+        """Try it again later; after too many tries inform its agent."""
         tries = self._tries[submission.id] + 1
         self._metrics.restarts.inc()
         if tries < _MOST_TRIES:
@@ -377,7 +377,7 @@ class Queue:
             return
         self._conclude(submission, status, why)
         self._untold[submission.id] = ended
-        self._tell_untold()
+        self._send_pending()
 
     def _cancel(self, submission: Submission) -> None:
         playing = self._playing.get(submission.id)
@@ -399,6 +399,6 @@ class Queue:
         self._log(submission, f"is {status}{': ' if detail else ''}{detail}")
         return _FAREWELLS.get(status, "").format(detail)
 
-    def _log(self, submission: Submission, words: str, level: int = logging.INFO) -> None:
+    def _log(self, submission: Submission, message: str, level: int = logging.INFO) -> None:
         about = {"team": submission.team, "submission": submission.id}
-        log.log(level, "submission %r %s", submission.name, words, extra=about)
+        log.log(level, "submission %r %s", submission.name, message, extra=about)

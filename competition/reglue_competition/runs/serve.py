@@ -36,7 +36,7 @@ _DRAINING = "the server is being stopped, and comes back soon: try again later"
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Where a server listens, each `host:port`."""
+    """The addresses at which a server listens, each `host:port`."""
 
     agents: str
     metrics: str | None = None  # without it there are none
@@ -75,17 +75,17 @@ def serve(
         )
         closing.callback(gateway.close)
         queue = Queue(store, hosted, gateway=gateway, entries=entries, metrics=metrics)
-        shown = None if page is None else page()
-        if shown is not None:
-            closing.callback(shown.close)
+        page_process = None if page is None else page()
+        if page_process is not None:
+            closing.callback(page_process.close)
         stop = closing.enter_context(_stopped_by_signals())
         say(f"agents join at {gateway.address}")
         try:
             while not stop.is_set():
                 expiry.look()
                 queue.tick()
-                if shown is not None:
-                    shown.keep()
+                if page_process is not None:
+                    page_process.keep()
                 queue.wait(_LOOK_S)
             _drain(queue, gateway, drain_timeout_s)
         finally:
@@ -151,12 +151,12 @@ def _stopped_by_signals() -> Iterator[threading.Event]:
     stop = threading.Event()
     before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)}
 
-    def heard(number: int, _: FrameType | None) -> None:
+    def on_signal(number: int, _: FrameType | None) -> None:
         stop.set()
         signal.signal(number, before[signal.Signals(number)])
 
     for each in before:
-        signal.signal(each, heard)
+        signal.signal(each, on_signal)
     try:
         yield stop
     finally:

@@ -35,7 +35,7 @@ class StoreEntries:
         self._definition = definition
         self._clock = clock
         self._lock = threading.Lock()
-        self._here: dict[str, bool] = {}  # by submission; False: it has left
+        self._connected: dict[str, bool] = {}  # by submission; False: it has left
         self._rounds: dict[str, datetime] = {}  # when they begin, by submission
         # Submissions that ended, by team and name, and until when, in monotonic seconds.
         self._farewells: dict[tuple[str, str], tuple[str, float]] = {}
@@ -66,40 +66,42 @@ class StoreEntries:
     def came(self, entry: str) -> None:
         """Remember that its agent is connected."""
         with self._lock:
-            self._here[entry] = True
+            self._connected[entry] = True
 
     def left(self, entry: str) -> None:
         """Remember that its agent has left for good."""
         with self._lock:
-            self._here[entry] = False
+            self._connected[entry] = False
 
-    def is_here(self, submission: str) -> bool:
+    def is_connected(self, submission: str) -> bool:
         """Whether its agent waits, or plays, or may come back to this server."""
-        return self._here.get(submission, False)
+        return self._connected.get(submission, False)
 
     def has_left(self, submission: str) -> bool:
         """Whether its agent was here and will not come back."""
-        return not self._here.get(submission, True)
+        return not self._connected.get(submission, True)
 
     def forget(self, submission: str) -> None:
         """Forget a submission that has ended."""
         with self._lock:
-            self._here.pop(submission, None)
+            self._connected.pop(submission, None)
             self._rounds.pop(submission, None)
-            kept = {key: each for key, each in self._farewells.items() if each[0] != submission}
-            self._farewells = kept
+            remaining = {
+                key: each for key, each in self._farewells.items() if each[0] != submission
+            }
+            self._farewells = remaining
 
     def _enter(self, token: str, name: str, caller: Caller) -> str:
         team = ""
         try:
             bearer = self._store.bearer(token)
             if isinstance(bearer, Organiser):
-                words = "this token is the organiser's: agents join with their team's"
-                raise EntryRefused(words, kind="token")
+                reason = "this token is the organiser's: agents join with their team's"
+                raise EntryRefused(reason, kind="token")
             team = bearer.name
             if self._definition.client_certificates and caller.certified != team:
-                words = "this token is of another team than the certificate that was shown"
-                raise EntryRefused(words, kind="token", team=team)
+                reason = "this token is of another team than the certificate that was shown"
+                raise EntryRefused(reason, kind="token", team=team)
             submission, until = self._farewells.get((team, name.strip()), ("", 0.0))
             if submission and time.monotonic() < until:
                 return submission
@@ -110,8 +112,8 @@ class StoreEntries:
             raise EntryRefused(str(refused), team=team) from refused
         except StoreFailed as failed:
             log.error("an agent could not enter: %s", failed, extra={"team": team})
-            words = "our own failure: the competition's database is away; try again later"
-            raise EntryRefused(words, kind="later", team=team) from failed
+            reason = "our own failure: the competition's database is away; try again later"
+            raise EntryRefused(reason, kind="later", team=team) from failed
         begins = self._definition.round_of(entered.phase, entered.queued_at)
         if begins is not None and entered.status == "waiting":
             with self._lock:

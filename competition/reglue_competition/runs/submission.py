@@ -55,14 +55,14 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Nobody wants the submission any more: the process stops playing, and says how it ended."""
+    """The submission is cancelled: the process stops playing, and reports how it ended."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class LetGo:
-    """How it ended is stored: the process may leave.
+    """The submission's end is stored: the process may leave.
 
     Without words the agent waits to be given a place again.
     """
@@ -83,7 +83,7 @@ class Listening:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run has come."""
+    """The progress of a run."""
 
     index: int  # of the benchmark
     done: int
@@ -115,7 +115,7 @@ class RunEnded:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How the submission ended; `waiting`: it has not yet."""
+    """The submission's end; `waiting` means that it has not ended."""
 
     status: Literal["finished", "failed", "cancelled", "broken", "waiting"]
     detail: str = ""
@@ -170,7 +170,7 @@ class SubmissionProcess(Child[FromSubmission]):
         self._send(Cancel(why))
 
     def let_go(self, farewell: str) -> None:
-        """After its `Ended` was stored: it says this to the agent, and leaves.
+        """Send the agent this farewell, and let the process leave, once `Ended` is stored.
 
         Without words it leaves, and the agent waits to be given a place again.
         """

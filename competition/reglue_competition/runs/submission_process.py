@@ -80,7 +80,7 @@ AGENT, ENVIRONMENT = "agent", "environment"
 
 
 def owner_of(status: str) -> str:
-    """Whose fault a status is: the agent's, the environment's, or nobody's."""
+    """The party at fault for a status: the agent, the environment, or nobody."""
     owner = status.partition("_")[0]
     return owner if owner in (AGENT, ENVIRONMENT) else ""
 
@@ -120,7 +120,7 @@ class _Parent(Parent[ToSubmission]):
             super().take(message)
 
     def signature(self, digest: bytes) -> bytes:
-        """Of the competition: its key stays with the server. Raises ParentGone."""
+        """The competition's signature: its key stays with the server. Raises ParentGone."""
         self.send(Digest(digest))
         answer = self.receive(_ANSWER_S)
         if not isinstance(answer, Signature):
@@ -296,8 +296,8 @@ def _begun_or_continued(folder: Path, request: Request) -> Ledger:
 
 def _fault_of(ledger: Ledger) -> Ending | None:
     """The agent's fault that ended this run for good."""
-    kept = ledger.about.get(ENDED_EARLY)
-    ending = Ending.model_validate_json(kept) if kept else None
+    ended_early = ledger.about.get(ENDED_EARLY)
+    ending = Ending.model_validate_json(ended_early) if ended_early else None
     return ending if ending is not None and owner_of(ending.status) == AGENT else None
 
 
@@ -311,8 +311,8 @@ def _failed_environment(result: Result) -> bool:
 
 
 def _environment_faults(result: Result) -> str:
-    found = [each for each in result.faults if each.status == EnvironmentFault.status]
-    return "; ".join(f"{each.count} episodes: {each.detail}" for each in found)
+    faults = [each for each in result.faults if each.status == EnvironmentFault.status]
+    return "; ".join(f"{each.count} episodes: {each.detail}" for each in faults)
 
 
 class _Progress(NullObserver):
@@ -345,7 +345,7 @@ class _Progress(NullObserver):
         assert self._tally is not None
         self._sent_at = time.monotonic()
         tally = self._tally
-        with contextlib.suppress(ParentGone):  # the run is about to hear of it
+        with contextlib.suppress(ParentGone):  # the run is about to notice it
             self._parent.send(Progress(self._index, tally.done, tally.total, tally.counted_in))
 
 

@@ -26,8 +26,8 @@ def named(request: FamilyRequest) -> SuiteName:
         raise UsageError(f"got {request.rest!r}, wanted the number of maps")
     # 32 bytes of the phase; without a secret, as in a rehearsal, everybody's.
     key = request.key or bytes(32)
-    drawn = np.random.Generator(np.random.Philox(key=int.from_bytes(key[:16], "big")))
-    treasures = drawn.integers(SIZE, size=(int(request.rest), 2)).tolist()
+    places = np.random.Generator(np.random.Philox(key=int.from_bytes(key[:16], "big")))
+    treasures = places.integers(SIZE, size=(int(request.rest), 2)).tolist()
     return SuiteName(f"{__name__}:Maps", {"treasures": treasures, **request.arguments})
 
 
@@ -75,17 +75,17 @@ class World:
         self._place = [min(max(at + by, 0), SIZE - 1) for at, by in moved]
         self._steps += 1
         self._nearer = before - self._distance()
-        found = self._place == self._treasure
+        is_found = self._place == self._treasure
         return Step(
-            reward=0.0 if found else -1.0,
+            reward=0.0 if is_found else -1.0,
             observation=self._seen(),
-            terminated=found,
-            truncated=not found and self._steps == HORIZON,
-            success=found,
+            terminated=is_found,
+            truncated=not is_found and self._steps == HORIZON,
+            success=is_found,
         )
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is nothing to close."""
 
     def _distance(self) -> int:
         pairs = zip(self._place, self._treasure, strict=True)

@@ -21,7 +21,7 @@ MOST_NAME = 64  # characters of a team's name
 _PREFIX = "reglue_"  # by which a token that was published is found
 _TOKEN_BYTES = 32
 
-_OWN_TOKEN = re.compile(r"[A-Za-z0-9_-]{48,256}")  # 192 bits, as hexadecimal digits
+_NEW_TOKEN = re.compile(r"[A-Za-z0-9_-]{48,256}")  # 192 bits, as hexadecimal digits
 _LEAST_DISTINCT = 8  # characters; 48 random digits have fewer once in 10^13 times
 
 
@@ -40,7 +40,7 @@ class Access(Events):
         none, and for a token that is weak, another's, or no longer valid.
         """
         name = _normalise_name(name)
-        _check_own_token(token, expires_at)
+        _check_new_token(token, expires_at)
 
         def add(transaction: Transaction) -> Team:
             if _has_token(transaction, name, token):
@@ -90,7 +90,7 @@ class Access(Events):
         UsageError if it is weak, another's, or no longer valid.
         """
         made = new_token() if token is None else token
-        _check_own_token(made, expires_at)
+        _check_new_token(made, expires_at)
 
         def add(transaction: Transaction) -> None:
             if not _has_token(transaction, None if team is None else team.name, made):
@@ -199,8 +199,8 @@ def _has_token(transaction: Transaction, name: str | None, token: str) -> bool:
     return True
 
 
-def _check_own_token(token: str, expires_at: datetime | None) -> None:
-    if not _OWN_TOKEN.fullmatch(token) or len(set(token)) < _LEAST_DISTINCT:
+def _check_new_token(token: str, expires_at: datetime | None) -> None:
+    if not _NEW_TOKEN.fullmatch(token) or len(set(token)) < _LEAST_DISTINCT:
         raise BadArgument(
             f"got a token of {len(token)} characters, wanted 48 or more random ones, such as "
             "`openssl rand -hex 24` draws: letters, digits, - and _"
@@ -221,20 +221,25 @@ def _check_valid(token: Token, now: datetime) -> None:
 
 def _team(connection: sa.Connection, name: str) -> Team:
     row = connection.execute(sa.select(schema.teams).where(schema.teams.c.name == name))
-    if (found := row.mappings().first()) is None:
+    if (team := row.mappings().first()) is None:
         raise UnknownName("team", name, connection.scalars(sa.select(schema.teams.c.name)))
-    return Team(**found)
+    return Team(**team)
 
 
 def _normalise_name(name: str) -> str:
-    found = unicodedata.normalize("NFC", name).strip()
-    if not found or found != printable(found) or len(found.splitlines()) > 1 or "\t" in found:
+    normalised = unicodedata.normalize("NFC", name).strip()
+    if (
+        not normalised
+        or normalised != printable(normalised)
+        or len(normalised.splitlines()) > 1
+        or "\t" in normalised
+    ):
         raise BadArgument(f"got the team's name {brief(name)}, wanted printable characters")
-    if len(found) > MOST_NAME:
+    if len(normalised) > MOST_NAME:
         raise BadArgument(
-            f"got a team's name of {len(found)} characters, wanted {MOST_NAME} or fewer"
+            f"got a team's name of {len(normalised)} characters, wanted {MOST_NAME} or fewer"
         )
-    return found
+    return normalised
 
 
 def _sha256(token: str) -> str:

@@ -33,21 +33,21 @@ class Appeals(Events):
 
         def file(transaction: Transaction) -> None:
             columns = schema.submissions.c
-            own = sa.select(columns.status).where(
+            status_query = sa.select(columns.status).where(
                 columns.id == submission_id, columns.team_id == team.id
             )
-            status = transaction.connection.scalar(own)
+            status = transaction.connection.scalar(status_query)
             if status is None:
                 raise UsageError(f"{team.name} has no submission {submission_id}")
             if status in UNFINISHED:
                 raise UsageError(f"the submission is {status}: appeal once it has ended")
-            found = _appeals(transaction.connection, team=team.name)
-            if any(each.submission == submission_id and each.is_open for each in found):
+            appeals = _appeals(transaction.connection, team=team.name)
+            if any(each.submission == submission_id and each.is_open for each in appeals):
                 raise UsageError(
                     "there is an appeal against this submission already: wait for its answer"
                 )
             since = transaction.at - timedelta(days=1)
-            if sum(each.at > since for each in found) >= MOST_A_DAY:
+            if sum(each.at > since for each in appeals) >= MOST_A_DAY:
                 raise UsageError(f"got {MOST_A_DAY} appeals within a day: try again tomorrow")
             transaction.note(FILED, team=team.name, submission=submission_id, text=text)
 
@@ -58,10 +58,10 @@ class Appeals(Events):
         text = _normalise_text(text)
 
         def answer(transaction: Transaction) -> None:
-            found = {each.id: each for each in _appeals(transaction.connection)}
-            if appeal not in found:
-                raise UnknownName("appeal", str(appeal), map(str, found))
-            of = found[appeal]
+            appeals = {each.id: each for each in _appeals(transaction.connection)}
+            if appeal not in appeals:
+                raise UnknownName("appeal", str(appeal), map(str, appeals))
+            of = appeals[appeal]
             if not of.is_open:
                 raise UsageError(f"appeal {appeal} was answered already")
             transaction.note(
@@ -90,11 +90,11 @@ def _appeals(
 
 def _pair_answers(rows: Sequence[sa.RowMapping]) -> list[Appeal]:
     answers = {row["detail"]["appeal"]: row for row in rows if row["kind"] == ANSWERED}
-    found = []
+    appeals = []
     for row in rows:
         if row["kind"] == FILED:
             answer = answers.get(row["id"])
-            found.append(
+            appeals.append(
                 Appeal(
                     id=row["id"],
                     at=row["at"],
@@ -105,14 +105,15 @@ def _pair_answers(rows: Sequence[sa.RowMapping]) -> list[Appeal]:
                     answered_at=answer["at"] if answer else None,
                 )
             )
-    return found
+    return appeals
 
 
 def _normalise_text(text: str) -> str:
     """Plain text of at most so many characters. Raises BadArgument."""
-    found = printable(text.replace("\r\n", "\n")).strip()
-    if not 0 < len(found) <= MOST_TEXT:
+    normalised = printable(text.replace("\r\n", "\n")).strip()
+    if not 0 < len(normalised) <= MOST_TEXT:
         raise BadArgument(
-            f"got a text of {len(found):,} characters, wanted 1 to {MOST_TEXT:,} printable ones"
+            f"got a text of {len(normalised):,} characters, wanted 1 to {MOST_TEXT:,} "
+            "printable ones"
         )
-    return found
+    return normalised

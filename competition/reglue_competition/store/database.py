@@ -112,9 +112,9 @@ class Database:
             def all_of_it(connection: sa.Connection) -> T:
                 if in_doubt and _is_noted(connection, operation):
                     return in_doubt[-1]
-                found = work(Transaction(connection, operation, self._clock()))
-                in_doubt.append(found)
-                return found
+                value = work(Transaction(connection, operation, self._clock()))
+                in_doubt.append(value)
+                return value
 
             return self._once(all_of_it, {"writes": True})
 
@@ -123,9 +123,9 @@ class Database:
     def _once(self, work: Callable[[sa.Connection], T], options: Mapping[str, Any]) -> T:
         connection: sa.Connection
         with self._engine.connect().execution_options(**options) as connection:
-            found = work(connection)
+            value = work(connection)
             connection.commit()
-            return found
+            return value
 
     def _retry(self, once: Callable[[], T]) -> T:
         deadline = time.monotonic() + self._patience_s
@@ -142,15 +142,15 @@ class Database:
             pause = min(2 * pause, longest)
 
     def _failed(self, error: Exception) -> StoreFailed:
-        words = sqlite_text(getattr(error, "orig", None) or error)
+        cause = sqlite_text(getattr(error, "orig", None) or error)
         public = self._url.render_as_string(hide_password=True)
         if _passes(error):
             return StoreFailed(
-                f"{public}: the database did not answer within {self._patience_s:g} s: {words}; "
+                f"{public}: the database did not answer within {self._patience_s:g} s: {cause}; "
                 "what was committed is kept"
             )
         return StoreFailed(
-            f"{public}: the database refused: {words}; what was committed is kept: make room, or "
+            f"{public}: the database refused: {cause}; what was committed is kept: make room, or "
             "repair it, and try again"
         )
 
@@ -166,12 +166,12 @@ def _parse_url(url: str) -> sa.URL:
     if (path := url.removeprefix(_SQLITE)) not in ("", url):  # any path: `?` and `%` are its own
         return sa.URL.create("sqlite", database=path)
     try:
-        found = sa.make_url(url)
+        parsed = sa.make_url(url)
     except sa.exc.ArgumentError as error:
         raise UsageError(f"got a database's URL that cannot be read, {wanted}") from error
-    public = found.render_as_string(hide_password=True)
-    if found.drivername in ("postgresql", "postgresql+psycopg"):
-        return found.set(drivername="postgresql+psycopg")
+    public = parsed.render_as_string(hide_password=True)
+    if parsed.drivername in ("postgresql", "postgresql+psycopg"):
+        return parsed.set(drivername="postgresql+psycopg")
     raise UsageError(f"got the database {public}, {wanted}")
 
 
@@ -184,12 +184,12 @@ def _create(file: Path) -> None:
 
 def _engine(url: sa.URL, patience_s: float) -> sa.Engine:
     if url.drivername == "sqlite":
-        own: dict[str, Any] = {"creator": lambda: _sqlite(str(url.database), patience_s)}
+        options: dict[str, Any] = {"creator": lambda: _sqlite(str(url.database), patience_s)}
     else:
         # Also of a database that was made without an encoding, whose text would be bytes.
-        own = {"connect_args": {"client_encoding": "utf8", **_limits(patience_s)}}
+        options = {"connect_args": {"client_encoding": "utf8", **_limits(patience_s)}}
     made = sa.create_engine(
-        url, poolclass=sa.QueuePool, pool_timeout=patience_s, hide_parameters=True, **own
+        url, poolclass=sa.QueuePool, pool_timeout=patience_s, hide_parameters=True, **options
     )
     sa.event.listen(made, "begin", _begin)
     return made
@@ -197,12 +197,12 @@ def _engine(url: sa.URL, patience_s: float) -> sa.Engine:
 
 def _sqlite(file: str, patience_s: float) -> sqlite3.Connection:
     uri = f"{Path(file).absolute().as_uri()}?mode=rw"  # a file that is gone is not made anew
-    found = sqlite3.connect(
+    connection = sqlite3.connect(
         uri, uri=True, timeout=patience_s, check_same_thread=False, isolation_level=None
     )
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-        found.execute(f"PRAGMA {pragma}")
-    return found
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
 
 
 def _limits(patience_s: float) -> dict[str, Any]:
@@ -223,13 +223,13 @@ def _limits(patience_s: float) -> dict[str, Any]:
 
 def _begin(connection: sa.Connection) -> None:
     writes = bool(connection.get_execution_options().get("writes"))
-    if words := _BEGINS.get((connection.dialect.name, writes)):
-        connection.exec_driver_sql(words)
+    if statement := _BEGINS.get((connection.dialect.name, writes)):
+        connection.exec_driver_sql(statement)
 
 
 def _is_noted(connection: sa.Connection, operation: str) -> bool:
-    found = sa.select(events.c.id).where(events.c.operation == operation)
-    return connection.execute(found.limit(1)).first() is not None
+    query = sa.select(events.c.id).where(events.c.operation == operation)
+    return connection.execute(query.limit(1)).first() is not None
 
 
 def _passes(error: Exception) -> bool:

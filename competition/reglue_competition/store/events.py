@@ -63,15 +63,15 @@ class Events:
 
         Ids grow in the order of commits: a reader that goes on from the last one misses none.
         """
-        found = sa.select(schema.events).where(schema.events.c.id > after)
+        query = sa.select(schema.events).where(schema.events.c.id > after)
         if team is not None:
-            found = found.where(schema.events.c.team == team)
-        rows = self._rows(found.order_by(schema.events.c.id).limit(limit))
+            query = query.where(schema.events.c.team == team)
+        rows = self._rows(query.order_by(schema.events.c.id).limit(limit))
         names = Event.__dataclass_fields__
         return [Event(**{name: row[name] for name in names}) for row in rows]
 
     def newest_event(self, kind: str) -> datetime | None:
-        """When an event of that kind happened last; None if never."""
+        """The date of the newest event of that kind; None if there is none."""
         columns = schema.events.c
         newest = (
             sa.select(columns.at).where(columns.kind == kind).order_by(columns.id.desc()).limit(1)
@@ -87,9 +87,9 @@ class Events:
     def events_of(self, *kinds: str, phase: str) -> list[Event]:
         """The events of these kinds about a phase, in their order."""
         columns = schema.events.c
-        found = sa.select(schema.events).where(columns.kind.in_(kinds)).order_by(columns.id)
+        query = sa.select(schema.events).where(columns.kind.in_(kinds)).order_by(columns.id)
         names = Event.__dataclass_fields__
-        every = [Event(**{name: row[name] for name in names}) for row in self._rows(found)]
+        every = [Event(**{name: row[name] for name in names}) for row in self._rows(query)]
         return [each for each in every if each.detail.get("phase") == phase]
 
     def _rows(self, query: sa.Select[Any]) -> list[sa.RowMapping]:

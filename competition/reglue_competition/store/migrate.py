@@ -66,8 +66,8 @@ def _revision(connection: sa.Connection) -> str | None:
     """The revision in Alembic's table; None for a database without tables."""
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
-    found: str | None = connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
-    return found
+    revision: str | None = connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
+    return revision
 
 
 def _revisions() -> set[str]:

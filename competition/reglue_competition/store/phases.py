@@ -42,10 +42,10 @@ class Phases(Events):
 
     def definition(self) -> Definition:
         """The competition file that is in force. Raises UsageError before the first one."""
-        found = self._database.read(_definition)
-        if found is None:
+        definition = self._database.read(_definition)
+        if definition is None:
             raise UsageError("the store holds no competition file yet")
-        return found
+        return definition
 
     def phases(self) -> list[Phase]:
         """All phases, in the order of their dates."""
@@ -132,8 +132,8 @@ class Phases(Events):
 
 
 def _definition(connection: sa.Connection) -> Definition | None:
-    found = connection.scalar(sa.select(schema.competition.c.definition))
-    return None if found is None else Definition.model_validate_json(found)
+    text = connection.scalar(sa.select(schema.competition.c.definition))
+    return None if text is None else Definition.model_validate_json(text)
 
 
 def _write(
@@ -168,10 +168,10 @@ def _phases(connection: sa.Connection) -> list[Phase]:
 
 
 def _phase(connection: sa.Connection, name: str) -> Phase:
-    found = {phase.name: phase for phase in _phases(connection)}
-    if name not in found:
-        raise UnknownName("phase", name, found)
-    return found[name]
+    phases = {phase.name: phase for phase in _phases(connection)}
+    if name not in phases:
+        raise UnknownName("phase", name, phases)
+    return phases[name]
 
 
 def _check_may_open(transaction: Transaction, phase: Phase) -> None:

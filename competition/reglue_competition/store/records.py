@@ -16,7 +16,7 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 
 UNFINISHED: tuple[Status, ...] = ("waiting", "playing")
 FREE: tuple[Status, ...] = ("broken", "withdrawn")
-"""Those that count against no quota: the team withdrew it, or it broke by a failure of ours."""
+"""Those that count against no quota: the team withdrew it, or it broke by our own failure."""
 FINAL: tuple[Status, ...] = tuple(status for status in STATUSES if status not in UNFINISHED)
 
 
@@ -81,7 +81,7 @@ class Submission:
     ended_at: datetime | None
     cancel_asked: bool
     draw: int  # which goals and cells it plays: 0 those of its phase, else some of its own
-    progress: Mapping[str, Any]  # as the queue last told it
+    progress: Mapping[str, Any]  # as the queue last reported it
 
     @property
     def folder(self) -> str:
@@ -101,7 +101,7 @@ class Run:
     score: float | None = None
     low: float | None = None  # of its interval
     high: float | None = None
-    result: str = ""  # result.json; empty where it was not asked for
+    result: str = ""  # result.json; empty if it was not asked for
     transcript_sha256: str | None = None
 
 

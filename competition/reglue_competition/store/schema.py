@@ -24,8 +24,8 @@ class Utc(sa.TypeDecorator[datetime]):
         """Out of it."""
         if value is None:
             return None
-        found: datetime = value.replace(tzinfo=value.tzinfo or UTC)
-        return found.astimezone(UTC)
+        date: datetime = value.replace(tzinfo=value.tzinfo or UTC)
+        return date.astimezone(UTC)
 
 
 def _one_of(column: str, values: tuple[str, ...]) -> sa.CheckConstraint:
@@ -74,7 +74,7 @@ phases = sa.Table(
 
 
 def _only(name: str, *columns: sa.Column[Any], where: sa.ColumnElement[bool]) -> None:
-    """At most one row of those for which `where` holds."""
+    """An index that allows at most one row for which `where` holds."""
     sa.Index(name, *columns, unique=True, sqlite_where=where, postgresql_where=where)
 
 
@@ -140,7 +140,7 @@ events = sa.Table(  # triggers refuse to change or delete a row
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("at", Utc, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),
-    # Names, not keys: what happened can be told of anything.
+    # Names, not keys: an event may be about anything.
     sa.Column("team", sa.Text),
     sa.Column("submission", sa.Text),
     sa.Column("run", sa.Integer),

@@ -119,20 +119,20 @@ class Submissions(Events):
         detail = printable(detail)[:MOST_DETAIL]
 
         def change(transaction: Transaction) -> bool:
-            found = _known(transaction.connection, submission_id)
-            if found.status not in from_statuses:
+            submission = _known(transaction.connection, submission_id)
+            if submission.status not in from_statuses:
                 return False
             values: dict[str, Any] = {"status": status, "detail": detail, "ended_at": None}
-            if status == "playing" and found.started_at is None:
+            if status == "playing" and submission.started_at is None:
                 values["started_at"] = transaction.at
             if status in FINAL:
                 values["ended_at"] = transaction.at
-            _update(transaction, found, values)
+            _update(transaction, submission, values)
             transaction.note(
                 f"submission {status}",
-                team=found.team,
+                team=submission.team,
                 submission=submission_id,
-                before=found.status,
+                before=submission.status,
                 detail=detail,
             )
             return True
@@ -153,15 +153,15 @@ class Submissions(Events):
         """Ask the queue to cancel a submission. Raises UsageError if it has ended."""
 
         def ask(transaction: Transaction) -> None:
-            found = _known(transaction.connection, submission_id)
-            if found.status in FINAL:
+            submission = _known(transaction.connection, submission_id)
+            if submission.status in FINAL:
                 raise UsageError(
-                    f"submission {submission_id} is {found.status}: only one that waits or plays "
-                    "can be cancelled"
+                    f"submission {submission_id} is {submission.status}: only one that waits or "
+                    "plays can be cancelled"
                 )
-            if not found.cancel_asked:
-                _update(transaction, found, {"cancel_asked": True})
-                transaction.note("cancel asked", team=found.team, submission=submission_id)
+            if not submission.cancel_asked:
+                _update(transaction, submission, {"cancel_asked": True})
+                transaction.note("cancel asked", team=submission.team, submission=submission_id)
 
         self._database.write(ask)
 
@@ -176,33 +176,33 @@ class Submissions(Events):
 
         def ask(transaction: Transaction) -> None:
             to, columns = transaction.connection, schema.submissions.c
-            found = _known(to, submission_id)
-            if found.status not in _REPLAYED:
+            submission = _known(to, submission_id)
+            if submission.status not in _REPLAYED:
                 raise UsageError(
-                    f"submission {submission_id} is {found.status}; wanted one that is "
+                    f"submission {submission_id} is {submission.status}; wanted one that is "
                     f"{', '.join(_REPLAYED)}: a score that stands is not played again"
                 )
-            same = (schema.teams.c.name == found.team, columns.name == found.name)
+            same = (schema.teams.c.name == submission.team, columns.name == submission.name)
             if to.execute(_SUBMISSIONS.where(*same, columns.status.in_(UNFINISHED))).first():
                 raise UsageError(
-                    f"submission {submission_id}: the team has another {found.name!r} in the "
+                    f"submission {submission_id}: the team has another {submission.name!r} in the "
                     "queue; cancel that first"
                 )
-            _check_may_play_again(to, found)
+            _check_may_play_again(to, submission)
             values: dict[str, Any] = {"status": "waiting", "detail": "", "ended_at": None}
-            draw, of_run = found.draw, schema.runs.c.submission_id == found.id
-            if found.status == "broken" and EnvironmentFault.status in to.scalars(
+            draw, of_run = submission.draw, schema.runs.c.submission_id == submission.id
+            if submission.status == "broken" and EnvironmentFault.status in to.scalars(
                 sa.select(schema.runs.c.status).where(of_run)
             ):
                 draw += 1
                 values["progress"] = {}
                 to.execute(sa.delete(schema.runs).where(of_run))
-            _update(transaction, found, values | {"cancel_asked": False, "draw": draw})
+            _update(transaction, submission, values | {"cancel_asked": False, "draw": draw})
             transaction.note(
                 "replay asked",
-                team=found.team,
+                team=submission.team,
                 submission=submission_id,
-                before=found.status,
+                before=submission.status,
                 draw=draw,
             )
 
@@ -215,13 +215,13 @@ class Submissions(Events):
 
         def record(transaction: Transaction) -> None:
             to, columns = transaction.connection, schema.runs.c
-            found = _known(to, key)
+            submission = _known(to, key)
             of_run = (columns.submission_id == key, columns.index == run.index)
             to.execute(sa.delete(schema.runs).where(*of_run))
             to.execute(sa.insert(schema.runs).values(values))
             transaction.note(
                 "run recorded",
-                team=found.team,
+                team=submission.team,
                 submission=key,
                 run=run.index,
                 status=run.status,
@@ -279,8 +279,8 @@ def _known(connection: sa.Connection, submission_id: str) -> Submission:
     return _submission(row)
 
 
-def _update(transaction: Transaction, found: Submission, values: Mapping[str, Any]) -> None:
-    change = sa.update(schema.submissions).where(schema.submissions.c.id == found.id)
+def _update(transaction: Transaction, submission: Submission, values: Mapping[str, Any]) -> None:
+    change = sa.update(schema.submissions).where(schema.submissions.c.id == submission.id)
     transaction.connection.execute(change.values(values))
 
 
@@ -331,35 +331,35 @@ def _check_quotas(
         most = phase[key]
         count = connection.scalar(counted.where(only)) or 0
         if most is not None and count >= most:
-            words = (
+            message = (
                 f"phase {phase['name']} allows a team {most} submissions {what}; {team.name} has "
             )
             if key == "at_once":
                 names = connection.scalars(counted.where(only).with_only_columns(columns.name))
                 listed = ", ".join(map(repr, names))
                 raise EntryRefused(
-                    f"{words}{listed}: wait until one has ended, or join by its name to go on "
+                    f"{message}{listed}: wait until one has ended, or join by its name to go on "
                     "with it"
                 )
-            raise EntryRefused(f"{words}{count}")
+            raise EntryRefused(f"{message}{count}")
 
 
-def _check_may_play_again(connection: sa.Connection, found: Submission) -> None:
+def _check_may_play_again(connection: sa.Connection, submission: Submission) -> None:
     """Raise UsageError if a replay would use revealed cells or exceed a quota."""
-    columns, of_phase = schema.submissions.c, schema.phases.c.name == found.phase
+    columns, of_phase = schema.submissions.c, schema.phases.c.name == submission.phase
     phase = connection.execute(sa.select(schema.phases).where(of_phase)).mappings().one()
     if phase["revealed_at"] is not None:
         raise UsageError(
-            f"submission {found.id} cannot be played again: phase {found.phase} was revealed at "
-            f"{_minute(phase['revealed_at'])}, so that everybody knows its goals"
+            f"submission {submission.id} cannot be played again: phase {submission.phase} was "
+            f"revealed at {_minute(phase['revealed_at'])}, so that everybody knows its goals"
         )
     counted = sa.select(sa.func.count()).join_from(schema.submissions, schema.teams)
-    counted = counted.where(schema.teams.c.name == found.team, columns.phase_id == phase["id"])
+    counted = counted.where(schema.teams.c.name == submission.team, columns.phase_id == phase["id"])
     count = connection.scalar(counted.where(columns.status.not_in(FREE))) or 0
-    if found.status in FREE and phase["in_all"] is not None and count >= phase["in_all"]:
+    if submission.status in FREE and phase["in_all"] is not None and count >= phase["in_all"]:
         raise UsageError(
-            f"submission {found.id} cannot be played again: {found.team} has entered {count} "
-            f"since, and phase {found.phase} allows {phase['in_all']}"
+            f"submission {submission.id} cannot be played again: {submission.team} has "
+            f"entered {count} since, and phase {submission.phase} allows {phase['in_all']}"
         )
 
 
@@ -368,11 +368,11 @@ def _minute(date: datetime) -> str:
 
 
 def _checked_name(name: str) -> str:
-    found = name.strip()
-    if not found or found != printable(found) or len(found.splitlines()) > 1:
+    normalised = name.strip()
+    if not normalised or normalised != printable(normalised) or len(normalised.splitlines()) > 1:
         raise BadArgument(f"got the agent's name {brief(name)}, wanted letters that can be seen")
-    if len(found) > MOST_NAME:
+    if len(normalised) > MOST_NAME:
         raise BadArgument(
-            f"got an agent's name of {len(found)} characters, wanted {MOST_NAME} or fewer"
+            f"got an agent's name of {len(normalised)} characters, wanted {MOST_NAME} or fewer"
         )
-    return found
+    return normalised

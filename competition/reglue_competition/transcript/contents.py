@@ -42,7 +42,7 @@ class _Content(BaseModel):
     )
 
     def to_json(self) -> bytes:
-        """As it stands in a record."""
+        """The JSON that a record holds."""
         return self.model_dump_json(by_alias=True).encode()
 
 
@@ -59,7 +59,7 @@ class Header(_Content):
     public_key: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]  # of who signed
     benchmark: _Name  # as `reglue bench` takes it
     plan: str  # the plan's JSON, as text
-    cell_key: _Key  # draws cells' seeds; empty where these follow from the plan's
+    cell_key: _Key  # draws cells' seeds; empty if these follow from the plan's
     start_key: _Key  # draws the agent's seeds
     spec: str  # TaskSpec of `spec.proto`, hexadecimal
     code: _Key  # SHA-256 of its environments' files; empty if all are Reglue's
@@ -81,7 +81,7 @@ class PlannedCell(_Content):
 
 
 class EpisodeJson(_Content):
-    """One episode, but for its actions and rewards."""
+    """An episode without its actions and rewards."""
 
     unit: _Count  # of the plan, from 0
     attempt: _Count = Field(alias="try")  # how often the unit was played before
@@ -100,7 +100,7 @@ class EpisodeJson(_Content):
 
     @property
     def row(self) -> Row:
-        """As a ledger has it."""
+        """The episode as a row of a ledger."""
         return Row(**{name: getattr(self, name) for name in Row.__slots__})
 
 
@@ -113,14 +113,14 @@ class Score(_Content):
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One episode."""
+    """An episode."""
 
     facts: EpisodeJson
     actions: bytes  # as on the wire, step by step; empty: not kept
     rewards: npt.NDArray[np.float64] | None  # (steps,); None: not kept
 
     def to_bytes(self) -> bytes:
-        """As it stands in a record."""
+        """The bytes that a record holds."""
         text = self.facts.to_json()
         rewards = b"" if self.rewards is None else self.rewards.astype("<f8").tobytes()
         return b"".join((_LENGTH.pack(len(text)), text, self.actions, rewards))

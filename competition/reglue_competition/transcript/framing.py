@@ -49,7 +49,7 @@ def most_unpacked(kind: int, number: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a record stands, for messages and to read it again."""
+    """The position of a record, for messages and for reading it again."""
 
     number: int  # from 0, the header's
     offset: int  # of its first byte in the file
@@ -61,7 +61,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record, as it was read."""
+    """A record that was read."""
 
     place: Place
     kind: Kind
@@ -103,7 +103,7 @@ class RecordReader:
         self._bytes = file.seek(0, os.SEEK_END)
 
     def records(self) -> Iterator[Record]:
-        """Every record, up to the score."""
+        """All records up to the score."""
         self._file.seek(0)
         if (magic := self._file.read(len(MAGIC))) != MAGIC:
             wanted = f"wanted {MAGIC.hex()}, as transcripts of this version"

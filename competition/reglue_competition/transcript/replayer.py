@@ -94,7 +94,7 @@ class Replayer:
             return Checked(title, is_played=True, difference=str(error))
 
     def _check(self, episode: Episode) -> bool:
-        """Whether it was played. Raises NotVerified or EnvironmentFault where it differs."""
+        """Whether it was played. Raises NotVerified or EnvironmentFault if it differs."""
         facts, is_ok = episode.facts, episode.facts.status == "ok"
         recorded = self._recorded(episode)
         if facts.success and not is_ok:
@@ -146,15 +146,15 @@ def read_plan(header: Header) -> Plan:
 
 def check_size(plan: Plan, episodes: int) -> None:
     """Raise NotVerified for a plan of many more episodes than recorded: it would fill memory."""
-    own = {*PROCEDURES[plan.procedure].settings.model_fields, *TrainingSettings.model_fields}
-    of_procedure = ((name, n) for name, n in plan.parameters.items() if name in own)
-    given = {name: n for name, n in of_procedure if type(n) is int}
-    counts = [max(n, 1) for name, n in given.items() if name not in _NO_EPISODES]
+    names = {*PROCEDURES[plan.procedure].settings.model_fields, *TrainingSettings.model_fields}
+    of_procedure = ((name, n) for name, n in plan.parameters.items() if name in names)
+    counts_by_name = {name: n for name, n in of_procedure if type(n) is int}
+    counts = [max(n, 1) for name, n in counts_by_name.items() if name not in _NO_EPISODES]
     planned = math.prod(counts) * len(plan.variants)
     planned += (
-        given.get("train_steps", 0)
-        // max(given.get("eval_every", 1), 1)
-        * max(given.get("eval_episodes", 0), 0)
+        counts_by_name.get("train_steps", 0)
+        // max(counts_by_name.get("eval_every", 1), 1)
+        * max(counts_by_name.get("eval_episodes", 0), 0)
     )
     if plan.order_key:  # by which every variant is drawn
         planned = max(planned, len(plan.variants) * max(plan.variants.values()))
@@ -209,14 +209,14 @@ def replayed_by(
 
 
 def _begin(parent: int) -> None:
-    """In a process: Ctrl-C ends it, and so does its parent's end."""
+    """Prepare a process that ends on Ctrl-C, and when its parent ends."""
     die_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @cache
 def _opened(path: Path, folder: Path) -> tuple[Replayer, RecordReader]:
-    """Of this process, which plays for one transcript."""
+    """This process's environment, which replays one transcript."""
     reader = RecordReader(path.open("rb"))
     first = next(reader.records())
     header = read_content(Header, first.content, first.place)

@@ -65,11 +65,11 @@ class Transcript:
         return len(self._offsets)
 
     def __iter__(self) -> Iterator[Episode]:
-        """Every episode, read again one by one."""
+        """All episodes, read again one by one."""
         return map(self.episode, range(len(self)))
 
     def place(self, number: int) -> Place:
-        """Where episode `number` stands, from 0."""
+        """The position of episode `number`, from 0."""
         return Place(number + 1, self._offsets[number])
 
     def episode(self, number: int) -> Episode:
@@ -81,23 +81,25 @@ class Transcript:
         return (episode.facts.row for episode in self)
 
     def rewards(self, unit: int, attempt: int) -> npt.NDArray[np.float64]:
-        """Every reward of a unit, step by step over its episodes, shape (steps,)."""
+        """The rewards of a unit, step by step over its episodes, shape (steps,)."""
         parts: list[npt.NDArray[np.float64]] = [np.zeros(0)]
         for number in range(bisect_left(self._units, unit), bisect_left(self._units, unit + 1)):
-            found = self.episode(number).rewards
-            parts += [] if found is None else [found]
+            rewards = self.episode(number).rewards
+            parts += [] if rewards is None else [rewards]
         return np.concatenate(parts)
 
     def check_signature(self, public_key: bytes | None = None) -> None:
         """Raise NotVerified unless this key, or else the header's, signed the last chain."""
-        own = bytes.fromhex(self.header.public_key)
-        if public_key not in (None, own):
-            raise NotVerified(f"got a transcript signed by {own.hex()}, wanted {public_key.hex()}")
+        public = bytes.fromhex(self.header.public_key)
+        if public_key not in (None, public):
+            raise NotVerified(
+                f"got a transcript signed by {public.hex()}, wanted {public_key.hex()}"
+            )
         try:
-            Ed25519PublicKey.from_public_bytes(own).verify(self._signature, self._chain)
+            Ed25519PublicKey.from_public_bytes(public).verify(self._signature, self._chain)
         except (InvalidSignature, ValueError) as error:
             raise NotVerified(
-                f"the signature is not {own.hex()}'s: the file was changed after it was signed"
+                f"the signature is not {public.hex()}'s: the file was changed after it was signed"
             ) from error
 
     def _read(self) -> None:

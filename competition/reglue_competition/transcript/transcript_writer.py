@@ -76,8 +76,8 @@ class _ForTeams(LedgerReader):
         """The run's settings, and how it ended early."""
         kinds = (MACHINE, ENVIRONMENTS, EVENT)
         about = {name: text for name, text in super().about.items() if not name.startswith(kinds)}
-        if kept := about.get(ENDED_EARLY):
-            ending = Ending.model_validate_json(kept)
+        if ended_early := about.get(ENDED_EARLY):
+            ending = Ending.model_validate_json(ended_early)
             if not is_agents_fault(ending.status):
                 ending = ending.model_copy(update={"what": ""})
             about[ENDED_EARLY] = ending.model_dump_json()
@@ -127,7 +127,7 @@ def _header(ledger: LedgerReader, run: RunIdentity) -> Header:
 
 
 def _episodes(ledger: LedgerReader) -> Iterator[Episode]:
-    """Every episode of the last tries, in the order of units and cells."""
+    """All episodes of the last tries, in the order of units and cells."""
     about = ledger.about
     planned = PlannedCells(
         Plan.from_json(about["plan"]), cell_key_of(about), bytes.fromhex(about["secret"])

@@ -81,7 +81,7 @@ def verify(
         workers: processes that play; 0: this one.
         episodes: how many to play, drawn at random; by default all.
         trust_code: run environments that are not Reglue's.
-        watcher: told of the progress.
+        watcher: receives the progress.
 
     Returns:
         The verdict, also on a file that is damaged.
@@ -167,8 +167,8 @@ def _check_score(transcript: Transcript, plan: Plan) -> None:
     )
     # What the run's folder says beside its rows.
     beside = {name: getattr(stated, name) for name in ("ended_early", "recorded", "repeats")}
-    found = result_of(played).model_copy(update=beside)
-    if lines := list(islice(_differences(_json(stated), _json(found)), _MOST_DIFFERENCES)):
+    result = result_of(played).model_copy(update=beside)
+    if lines := list(islice(_differences(_json(stated), _json(result)), _MOST_DIFFERENCES)):
         raise NotVerified(f"the score is not that of its episodes: {'; '.join(lines)}")
 
 
@@ -244,14 +244,14 @@ def _with(verdict: Verdict, checked: Checked) -> Verdict:
 
 
 def _json(result: Result) -> Mapping[str, Any]:
-    """Its fields, and those of its score, by their names."""
-    found: dict[str, Any] = json.loads(result.model_dump_json(by_alias=True))
-    score = found.pop("score")
-    return found | {f"score.{name}": value for name, value in score.items()}
+    """The fields of a result and of its score, by name."""
+    fields: dict[str, Any] = json.loads(result.model_dump_json(by_alias=True))
+    score = fields.pop("score")
+    return fields | {f"score.{name}": value for name, value in score.items()}
 
 
-def _differences(stated: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
-    for name, value in found.items():
+def _differences(stated: Mapping[str, Any], recomputed: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in recomputed.items():
         if stated.get(name) != value:
             yield f"{name}: got {_short(stated.get(name))}, wanted {_short(value)}"
 

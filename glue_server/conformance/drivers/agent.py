@@ -25,7 +25,7 @@ class AgentDriver(Driver):
         self.turns = Turns(PLAIN)
 
     def begin(self, spec: TaskSpec) -> None:
-        """Send agent_init, then ask for the spec that the agent was told."""
+        """Send agent_init, then ask the agent for the spec that it received."""
         self.turns = Turns(spec)
         self.ask(AgentInit(spec))
         got, wanted = self.hear("spec")

@@ -13,7 +13,7 @@ from reglue.errors import AgentFault, EnvironmentFault, Refused, ReglueError, Se
 from reglue.v1 import agent_pb2, environment_pb2, session_pb2
 from reglue.wire.agent import decode_call
 from reglue.wire.environment import decode_environment_call
-from reglue.wire.session import MOST_WORDS, decode_fault, decode_refusal, told
+from reglue.wire.session import MOST_WORDS, decode_fault, decode_refusal, received_text
 
 CASES: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[1] / "printable_words.json").read_text("utf-8")
@@ -57,10 +57,10 @@ def test_no_terminal_obeys_what_an_error_repeats(error: Callable[[str], ReglueEr
 @pytest.mark.parametrize("case", CASES, ids=[case["what"] for case in CASES])
 def test_words_are_cut_and_lose_what_terminals_obey(case: dict[str, Any]) -> None:
     words, shown = case["told"] * case.get("times", 1), case["shown"] * case.get("shown_times", 1)
-    assert told(words) == shown
+    assert received_text(words) == shown
     if "times" not in case:
         assert str(SessionLost(words)) == shown
 
 
 def test_half_a_character_is_left_out() -> None:
-    assert told("a\ud800b") == "ab"
+    assert received_text("a\ud800b") == "ab"

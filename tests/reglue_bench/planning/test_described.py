@@ -26,13 +26,13 @@ LISTS = {
 CONTINUING = "access-control"
 EPISODIC = [name for name in EXAMPLES if name != CONTINUING]
 GYMNASIUM = ["Reglue/Arcade-v0", "Reglue/Point2D-v0", "FetchReach-v4", "Ant-v5", "FrozenLake-v1"]
-PLAYED = [name for name in PROCEDURES.own if name != TRAINING]
+PLAYED = [name for name in PROCEDURES.built_in if name != TRAINING]
 
 NAMES = [
     *(LISTS.get(name, name) for name in catalogue()),
     *(
         f"{procedure}:{name}"
-        for procedure in PROCEDURES.own
+        for procedure in PROCEDURES.built_in
         if procedure != TRAINING
         for name in EPISODIC
     ),

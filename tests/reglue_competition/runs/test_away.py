@@ -166,7 +166,7 @@ def test_a_full_disk_breaks_a_submission_and_its_replay_finishes_it(
         with joined(where, Seeded()) as agent:
             server.runs_until(is_broken, "the disk is full", 3 * PATIENCE_S)
             farewell = agent.result(PATIENCE_S)
-        assert "by a failure of ours" in farewell
+        assert "by our own failure" in farewell
         assert str(tmp_path) not in farewell  # the detail is the organiser's
         submission = server.submission("ours")
         assert f"{tmp_path}" in submission.detail
@@ -174,7 +174,7 @@ def test_a_full_disk_breaks_a_submission_and_its_replay_finishes_it(
         assert server.store.runs() == []
         server.store.ask_replay(submission.id)
         with joined(where, Seeded()):  # before the queue has seen the last process end
-            until(lambda: server.entries.is_here(submission.id), "it waits")
+            until(lambda: server.entries.is_connected(submission.id), "it waits")
             server.runs_until_status("finished", "ours")
         check_rows(server, tmp_path, "ours")
 

@@ -142,7 +142,7 @@ def test_an_agent_that_leaves_before_its_turn_has_withdrawn(tmp_path: Path) -> N
         with joined_process(where, "Seeded") as agent:
             until(lambda: server.store.submissions() != [], "it is entered")
             submission = server.submission("ours")
-            until(lambda: server.entries.is_here(submission.id), "it waits")
+            until(lambda: server.entries.is_connected(submission.id), "it waits")
             agent.send_signal(signal.SIGINT)
             until(lambda: server.entries.has_left(submission.id), "it has left")
         server.runs_until_status("withdrawn", "ours")
@@ -231,7 +231,7 @@ def test_what_never_plays_breaks_after_three_tries(
         server.runs_until_status("broken", "ours")
         assert "cannot be made" in server.submission("ours").detail
         server.runs_until(agent.done, "it is told")
-        assert "by a failure of ours" in agent.result()
+        assert "by our own failure" in agent.result()
 
 
 def test_an_agent_that_joins_as_its_submission_breaks_enters_no_other(
@@ -283,7 +283,7 @@ def test_news_that_cannot_be_stored_break_one_submission(tmp_path: Path) -> None
                 server.runs_until_status("finished", "ours")
                 server.runs_until_status("broken", "poisoned")
             server.runs_until(agent.done, "it is told")
-            assert "by a failure of ours" in agent.result()
+            assert "by our own failure" in agent.result()
         assert "no such row" in server.submission("poisoned").detail
         assert server.metrics.registry.get_sample_value("reglue_store_failures_total") == 0
 
@@ -311,7 +311,7 @@ def test_an_agent_that_was_away_when_its_submission_broke_is_told(
         with joined_process(ours, "Seeded") as agent:
             until(lambda: server.store.submissions() != [], "it is entered")
             submission = server.submission("ours")
-            until(lambda: server.entries.is_here(submission.id), "it waits")
+            until(lambda: server.entries.is_connected(submission.id), "it waits")
             there = server.folder(submission)
             there.parent.mkdir()
             there.write_text("no folder")
@@ -320,7 +320,7 @@ def test_an_agent_that_was_away_when_its_submission_broke_is_told(
             server.runs_until_status("broken", "ours")
         with joined(ours, Seeded()) as back:
             server.runs_until(back.done, "it is told")
-            assert "by a failure of ours" in back.result()
+            assert "by our own failure" in back.result()
         assert len(server.store.submissions()) == 1
 
 

@@ -94,7 +94,9 @@ def comes(server: Hosting, *teams: str) -> None:
 
     def here() -> bool:
         entered = [each for team in teams for each in server.store.submissions(team=team)]
-        return len(entered) == len(teams) and all(server.entries.is_here(e.id) for e in entered)
+        return len(entered) == len(teams) and all(
+            server.entries.is_connected(e.id) for e in entered
+        )
 
     until(here, "they wait")
 

@@ -126,8 +126,8 @@ class ModelAgent(Agent):
 
     def _normalized(self, observation: Any) -> Any:
         find = getattr(self.model, "get_vec_normalize_env", None)
-        found = self._kept or (find() if find else None)
-        return found.normalize_obs(observation) if found else observation
+        statistics = self._kept or (find() if find else None)
+        return statistics.normalize_obs(observation) if statistics else observation
 
     def _of(self, slots: npt.NDArray[np.uint32]) -> tuple[Array, ...] | None:
         """The states of some slots; None before the first answer, and of models without."""
@@ -145,22 +145,22 @@ class ModelAgent(Agent):
                 np.zeros(_with_rows(state.shape, self._axis, self._slots), state.dtype)
                 for state in states
             )
-        for kept, state in zip(self._states, states, strict=True):
-            np.moveaxis(kept, self._axis, 0)[slots] = np.moveaxis(state, self._axis, 0)
+        for stored, state in zip(self._states, states, strict=True):
+            np.moveaxis(stored, self._axis, 0)[slots] = np.moveaxis(state, self._axis, 0)
 
 
 def _check_observations(space: Any, spec: TaskSpec) -> None:
     """Orders of axes may differ, as of pictures; sizes may not."""
-    shown = {tensor.name: tensor for tensor in spec.observations}
+    tensors = {tensor.name: tensor for tensor in spec.observations}
     wanted = getattr(space, "spaces", None)
     if isinstance(wanted, Mapping):
-        if missing := wanted.keys() - shown.keys():
+        if missing := wanted.keys() - tensors.keys():
             raise NotAnAgent(
                 f"observation: got a model that sees {sorted(missing)}, wanted one that sees "
-                f"{sorted(shown)}"
+                f"{sorted(tensors)}"
             )
-        pairs = [(wanted[name], tensor) for name, tensor in shown.items() if name in wanted]
-    elif len(shown) == 1:
+        pairs = [(wanted[name], tensor) for name, tensor in tensors.items() if name in wanted]
+    elif len(tensors) == 1:
         pairs = [(space, spec.observations[0])]
     else:
         pairs = []

@@ -54,7 +54,7 @@ class Agent:
 
     `self.spec` is the TaskSpec, `self.phase` the Phase of the present turn and
     `self.budget` the time that remains; they are set before the routine that needs them.
-    `self.seen_goals` holds what `get_goal` gives, where the task shows goals.
+    If the task shows goals, `self.seen_goals` holds those that `get_goal` returns.
     """
 
     spec: TaskSpec
@@ -90,8 +90,8 @@ class Agent:
         UsageError if the task shows none, or the slot has had no observation yet.
         """
         if self.seen_goals is None:
-            shown = [tensor.name for tensor in self.spec.observations]
-            raise UsageError(f"got a task that shows {shown}, wanted a tensor called desired_goal")
+            names = [tensor.name for tensor in self.spec.observations]
+            raise UsageError(f"got a task that shows {names}, wanted a tensor called desired_goal")
         return self.seen_goals.of(slot)
 
     def check_task(self, spec: TaskSpec) -> None:
@@ -255,7 +255,7 @@ def play(agent: Agent, call: Call) -> Reply | None:
         case AgentInit(spec):
             agent.check_task(spec)
             agent.spec = spec
-            agent.seen_goals = shown_goals(spec)
+            agent.seen_goals = visible_goals(spec)
             agent.agent_init(spec)
         case Freeze():
             agent.agent_freeze()
@@ -281,11 +281,11 @@ def _own(turn: Turn) -> Turn:
 
 
 def _copied(turn: Turn) -> Turn:
-    own = {}
+    observations = {}
     for name, rows in turn.observations.items():
-        own[name] = rows if rows.flags.writeable else rows.copy()
+        observations[name] = rows if rows.flags.writeable else rows.copy()
     rewards = turn.rewards if turn.rewards.flags.writeable else turn.rewards.copy()
-    return Turn(turn.phase, turn.ends, turn.steps, turn.starts, rewards, own)
+    return Turn(turn.phase, turn.ends, turn.steps, turn.starts, rewards, observations)
 
 
 def _actions(spec: TaskSpec, answer: Any, rows: int) -> Actions:
@@ -329,20 +329,20 @@ def _cast(tensor: TensorSpec, value: npt.ArrayLike, rows: int) -> npt.NDArray[An
     ):
         return value.copy()
     try:
-        given = np.asarray(value)
+        array = np.asarray(value)
     except ValueError as error:  # rows of different lengths
         raise NotAnAgent(f"action {tensor.name!r}: {error}") from None
-    if given.shape != wanted:
-        if not _is_same_order(given.shape, wanted):
+    if array.shape != wanted:
+        if not _is_same_order(array.shape, wanted):
             raise NotAnAgent(
-                f"action {tensor.name!r}: got shape {given.shape}, wanted {wanted}: one row for "
+                f"action {tensor.name!r}: got shape {array.shape}, wanted {wanted}: one row for "
                 "each slot"
             )
-        given = given.reshape(wanted)
-    cast = same_numbers(given, tensor.numpy_dtype)
+        array = array.reshape(wanted)
+    cast = same_numbers(array, tensor.numpy_dtype)
     if cast is None:
-        raise NotAnAgent(f"action {tensor.name!r}: got {given}, wanted numbers of {tensor.dtype}")
-    return cast.copy() if cast is given else cast
+        raise NotAnAgent(f"action {tensor.name!r}: got {array}, wanted numbers of {tensor.dtype}")
+    return cast.copy() if cast is array else cast
 
 
 def _is_same_order(got: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
@@ -377,7 +377,7 @@ class Goals:
         return {name: rows[slot].copy() for name, rows in self._rows.items()}
 
 
-def shown_goals(spec: TaskSpec) -> Goals | None:
+def visible_goals(spec: TaskSpec) -> Goals | None:
     """The goal tensors that will be seen; None if the task shows none."""
     tensors = [tensor for tensor in spec.observations if _is_goal(tensor.name)]
     return Goals(tensors, spec.slots) if tensors else None

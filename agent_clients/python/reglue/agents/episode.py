@@ -28,7 +28,7 @@ class AgentEpisode(ABC):
 
     @abstractmethod
     def step(self, reward: float, observation: Any) -> Any:
-        """Choose the next action. `reward` is of the one before; NaN where it is withheld."""
+        """Choose the next action. `reward` is of the one before; NaN if it is withheld."""
 
     def end(  # noqa: B027 - most do nothing then
         self, reward: float, observation: Any, kind: EndKind
@@ -91,12 +91,12 @@ class EpisodeAgent(Agent, ABC):
 
     @cached_property
     def _episodes(self) -> dict[int, AgentEpisode]:
-        """By slot."""
+        """The episodes by slot."""
         return {}
 
 
 def _rows(observations: Arrays, count: int) -> Iterator[Any]:
-    """Each episode's observation."""
+    """The observation of each episode."""
     if len(observations) == 1:
         return iter(next(iter(observations.values())))
     return ({name: rows[i] for name, rows in observations.items()} for i in range(count))

@@ -150,13 +150,13 @@ class MetaWorldAgent(Agent):
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """Rewards and the two kinds of end, (S,) each, of the actions before."""
         size, ends = len(self._live), turn.ends
-        told = np.concatenate([ends.slots, turn.steps.slots])
+        rewarded = np.concatenate([ends.slots, turn.steps.slots])
         rewards = np.zeros(size)
-        rewards[told] = turn.rewards
+        rewards[rewarded] = turn.rewards
         rewards[ends.slots[ends.kinds == EndKind.VOID]] = 0.0
         terminated = _mask(size, ends.slots[ends.kinds == EndKind.TERMINATED])
         truncated = _mask(size, ends.slots[ends.kinds != EndKind.TERMINATED])
-        return rewards, terminated, truncated | (self._live & ~_mask(size, told))
+        return rewards, terminated, truncated | (self._live & ~_mask(size, rewarded))
 
     def _array(self, method: str, answer: Any) -> Array:
         """Actions, (S, *shape). Raises NotAnAgent."""

@@ -26,7 +26,7 @@ _KNOWN_FLAGS = np.uint8(ActionFlag.DEFAULTED | ActionFlag.CLIPPED)
 
 
 class ConformanceAgent(Agent):
-    """Makes every action from all that its slot was told."""
+    """Computes each action from everything that its slot has received."""
 
     partial_turns = True
 
@@ -98,7 +98,7 @@ class ConformanceAgent(Agent):
         self._commands.count("cleanup")
 
     def turn(self, turn: Turn) -> Actions | Chosen:
-        """As the routines do, unless a command says otherwise."""
+        """Do what the routines do, unless a command says otherwise."""
         if self._must_fail:
             raise ToldToFail
         answer = super().turn(turn)
@@ -112,8 +112,8 @@ class ConformanceAgent(Agent):
     ) -> npt.NDArray[np.uint32]:
         """Let each slot take in its row; returns their memories."""
         head = np.tile(np.array([kind, self.phase], np.uint8), (len(slots), 1))
-        shown = tensor_bytes(self.spec.observations, observations, len(slots))
-        self._memory[slots] = fold(self._memory[slots], head, *marks, *shown)
+        content = tensor_bytes(self.spec.observations, observations, len(slots))
+        self._memory[slots] = fold(self._memory[slots], head, *marks, *content)
         return self._memory[slots]
 
     def _take_byte(self, byte: int) -> None:

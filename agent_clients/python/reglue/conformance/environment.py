@@ -76,19 +76,19 @@ class ConformanceEnvironment(Environment):
         for slot in slots.tolist():
             episode = self._on(slot, "env_step")
             self._episodes[slot] = replace(episode, steps=episode.steps + 1)
-        shown = self._move(slots.tolist(), tensor_bytes(self.spec.actions, actions, len(slots)))
+        values = self._move(slots.tolist(), tensor_bytes(self.spec.actions, actions, len(slots)))
         episodes = [self._episodes[slot] for slot in slots.tolist()]
         is_last = np.array([each.steps == each.length for each in episodes])
         times_out = np.array([each.times_out for each in episodes])
-        is_solved = shown["/success"] & np.array([each.is_judged for each in episodes])
+        is_solved = values["/success"] & np.array([each.is_judged for each in episodes])
         for slot in slots[is_last | is_solved].tolist():
             del self._episodes[slot]
         return Earned(
-            shown["/reward"],
-            shown,
+            values["/reward"],
+            values,
             terminated=is_last & ~times_out | is_solved,
             truncated=is_last & times_out,
-            success=shown["/success"],
+            success=values["/success"],
         )
 
     def env_get_state(self, slot: int) -> bytes:
@@ -138,7 +138,7 @@ class ConformanceEnvironment(Environment):
         self._episodes = {}
 
     def play(self, play: Play) -> Played:
-        """As the routines do, unless a slot must fail."""
+        """Do what the routines do, unless a slot must fail."""
         played = super().play(play)
         failing = self._failing
         if failing is None or failing not in {*play.slots.tolist(), *play.starts}:
@@ -185,7 +185,7 @@ class _Episode:
 
     @staticmethod
     def of(cell: Cell) -> _Episode:
-        """Before its first observation."""
+        """An episode before its first observation."""
         name = cell.task.encode() + cell.variant.to_bytes(4, "little") + bytes([cell.phase])
         steps = cell.steps.to_bytes(8, "little")
         numbers = cell.seed.to_bytes(8, "little") + cell.repeat.to_bytes(8, "little")
@@ -206,7 +206,7 @@ class _Episode:
         return _Episode(*_STATE.unpack(state)[1:])
 
     def to_bytes(self) -> bytes:
-        """All of it."""
+        """The whole episode, encoded."""
         numbers = (self.memory, self.rng, self.steps, self.length)
         return _STATE.pack(b"state", *numbers, self.times_out, self.is_judged)
 

@@ -69,7 +69,7 @@ class ConformanceExperiment:
             return f"environment fault {fault}"
 
     def _carry_out(self, instruction: str) -> str:
-        """Carry it out; returns what was seen, in words."""
+        """Carry it out, and return its observable results as text."""
         rl, (routine, _, text) = self._rl, instruction.partition(" ")
         match routine:
             case "agent_message":

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from reglue.spec import Array, Arrays, Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
 
-Words: TypeAlias = npt.NDArray[np.uint32]
+Uint32s: TypeAlias = npt.NDArray[np.uint32]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 START = 0x811C9DC5
@@ -27,7 +27,7 @@ _STRIDE = np.uint32(2654435769)
 _CHUNK = 4096  # bytes, or elements, of a row at once: what a processor's cache holds
 
 
-def fold(memory: Words, *blocks: Bytes) -> Words:
+def fold(memory: Uint32s, *blocks: Bytes) -> Uint32s:
     """`memory` when each slot has taken in its row of each block, shape (rows, bytes).
 
     Byte by byte it is `memory * 16777619 + byte`.
@@ -43,7 +43,7 @@ def fold(memory: Words, *blocks: Bytes) -> Words:
     return memory
 
 
-def draw(memory: Words, numbers: Words) -> Words:
+def draw(memory: Uint32s, numbers: Uint32s) -> Uint32s:
     """The draws of these numbers, shape (rows, numbers): MurmurHash3's finalizer of 32 bits
     (Appleby, public domain) over steps of the golden ratio.
     """
@@ -56,7 +56,7 @@ def draw(memory: Words, numbers: Words) -> Words:
     return z
 
 
-def elements(memory: Words, tensors: Sequence[TensorSpec]) -> dict[str, Array]:
+def elements(memory: Uint32s, tensors: Sequence[TensorSpec]) -> dict[str, Array]:
     """What each slot's memory makes of `tensors`: name -> (rows, *shape)."""
     made, first = {}, 0
     for tensor in tensors:
@@ -87,7 +87,7 @@ def number_bytes(numbers: npt.ArrayLike, dtype: str) -> Bytes:
     return np.frombuffer(column.tobytes(), np.uint8).reshape(len(column), column.itemsize)
 
 
-def _values(tensor: TensorSpec, part: Words, low: Words, high: Words) -> Array:
+def _values(tensor: TensorSpec, part: Uint32s, low: Uint32s, high: Uint32s) -> Array:
     """The elements `part`, of two draws each, before they are cast; shape (rows, elements)."""
     match tensor.domain:
         case MultiBinary():
@@ -106,11 +106,11 @@ def _values(tensor: TensorSpec, part: Words, low: Words, high: Words) -> Array:
             return low - 2.0**31 + (high % 2**21) / 2.0**21
 
 
-def _wide(low: Words, high: Words) -> npt.NDArray[np.uint64]:
+def _wide(low: Uint32s, high: Uint32s) -> npt.NDArray[np.uint64]:
     return low + (high.astype(np.uint64) << np.uint64(32))
 
 
-def _between(least: Array, most: Array, low: Words) -> Array:
+def _between(least: Array, most: Array, low: Uint32s) -> Array:
     return least + (most - least) * ((low % 257) / 256.0)
 
 

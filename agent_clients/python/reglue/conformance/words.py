@@ -1,4 +1,4 @@
-"""What conformance programs report and are told, as words."""
+"""The text form of what conformance programs report and receive."""
 
 from __future__ import annotations
 
@@ -167,5 +167,5 @@ def _numbers(kind: Callable[[str], _Number], words: str) -> tuple[_Number, ...]:
 
 
 def _real(number: float) -> str:
-    """As every language reads it: `Infinity`, not `inf`."""
+    """A number in every language's notation: `Infinity`, not `inf`."""
     return repr(float(number)).replace("inf", "Infinity")

@@ -247,7 +247,7 @@ class Worlds(Environment):
         """As `play`, into the arrays of `answer`; returns it with the faults.
 
         Args:
-            rows: Where the answer's rows stand in those arrays, steps first; by default in order.
+            rows: The answer's rows in those arrays, steps first; by default in order.
                 Their rewards and flags are zeros. Rows of slots that failed become zeros.
         """
         faults: dict[int, str] = {}

@@ -30,7 +30,7 @@ def conforming_spec(spec: object) -> TaskSpec:
 
 
 def conforming_step(step: object) -> Step:
-    """One world's step, whose reward is finite; the observation is checked elsewhere."""
+    """Check one world's step: its reward is finite. The observation is checked elsewhere."""
     if not isinstance(step, Step):
         raise NotAnEnvironment(
             f"step() returned {step!r}, wanted "
@@ -52,7 +52,7 @@ def conforming_step(step: object) -> Step:
 
 
 def conforming_reward(reward: object) -> float:
-    """One finite number; an array of one number is one."""
+    """The reward as a float; an array of one number is one."""
     if isinstance(reward, float):  # also NumPy's
         number = float(reward)
     else:
@@ -113,7 +113,7 @@ def conforming_names(observation: object, spec: TaskSpec) -> Mapping[str, Any]:
 
 
 def conforming_row(observation: object, tensor: TensorSpec, spec: TaskSpec) -> Array:
-    """One tensor of one world's observation, `shape`; it may be the world's own array."""
+    """One tensor of one world's observation, `shape`; may be the world's own array."""
     if type(observation) is dict:  # the common case, in one check
         value = observation.get(tensor.name)
         if (
@@ -128,7 +128,7 @@ def conforming_row(observation: object, tensor: TensorSpec, spec: TaskSpec) -> A
 def conforming_rows(
     named: Mapping[str, Any], tensor: TensorSpec, rows: tuple[int, ...] = ()
 ) -> Array:
-    """One tensor of an observation, (*rows, *shape); it may be the environment's own array."""
+    """One tensor of an observation, (*rows, *shape); may be the environment's own array."""
     what, shape = f"observation {tensor.name!r}", (*rows, *tensor.shape)
     value = conforming_array(what, named[tensor.name], tensor.numpy_dtype)
     if value.shape != shape:
@@ -183,9 +183,9 @@ class DomainCheck:
             observations: Arrays, (rows, *shape); a row for each slot, or more with `rows`.
             slots: The slots of the rows.
             failed: Slots whose rows are not checked.
-            rows: Which rows they are, where the arrays have others, too.
+            rows: The rows to look at, if the arrays have others too.
         """
-        found: dict[int, str] = {}
+        by_slot: dict[int, str] = {}
         self.outside_last = 0
         for tensor, (low, high) in self._limits:
             seen = observations[tensor.name]
@@ -196,8 +196,8 @@ class DomainCheck:
             # fmin and fmax replace NaN by the bound, so `inside` then differs from `seen`.
             inside = np.fmin(np.fmax(seen, low), high)
             if inside.tobytes() != seen.tobytes():
-                self._look(tensor, seen, slots, failed, found)
-        return found
+                self._look(tensor, seen, slots, failed, by_slot)
+        return by_slot
 
     def _look(
         self,
@@ -205,7 +205,7 @@ class DomainCheck:
         rows: Array,
         slots: Sequence[int],
         failed: Container[int],
-        found: dict[int, str],
+        by_slot: dict[int, str],
     ) -> None:
         assert tensor.limits is not None, "nothing is outside"
         within = (rows >= tensor.limits[0]) & (rows <= tensor.limits[1])
@@ -213,7 +213,7 @@ class DomainCheck:
             if (slot := slots[row]) in failed:
                 continue
             if not isinstance(tensor.domain, Box):
-                found.setdefault(slot, _outside(tensor, rows[row], within[row]))
+                by_slot.setdefault(slot, _outside(tensor, rows[row], within[row]))
                 continue
             self.outside_last += 1
             self.outside[tensor.name] += 1

@@ -107,7 +107,7 @@ class Suite(Protocol):
 
     @property
     def spec(self) -> TaskSpec:
-        """The same for all tasks; with one slot."""
+        """The spec: the same for all tasks, with one slot."""
 
     @property
     def variants(self) -> Mapping[str, int]:

@@ -36,7 +36,7 @@ class Constant(Agent):
         self.action = action
 
     def agent_init(self, spec: TaskSpec) -> None:
-        """Raises NotAnAgent if `action` is none of the task's."""
+        """Raises NotAnAgent if the task has no such action."""
         for tensor in spec.actions:
             if not _is_action(tensor, np.asarray(self.action)):
                 raise NotAnAgent(

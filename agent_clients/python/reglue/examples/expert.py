@@ -109,8 +109,8 @@ def policies() -> Mapping[str, Any]:
                 module = importlib.import_module(f"{_PACKAGE}.policies")
     except ModuleNotFoundError as error:
         raise MissingExtra("the example agent `expert`", "metaworld", "Meta-World") from error
-    found: Mapping[str, Any] = module.ENV_POLICY_MAP
-    return found
+    by_task: Mapping[str, Any] = module.ENV_POLICY_MAP
+    return by_task
 
 
 @contextmanager

@@ -93,7 +93,7 @@ class _Episode(AgentEpisode):
             self._learn(reward)
 
     def _learn_before(self, reward: float, observation: npt.NDArray[Any]) -> None:
-        """Learn from a reward and an observation from which the episode goes on."""
+        """Learn from a reward and the observation that followed it."""
         best = max(self._table.values(_state(observation)))
         self._learn(reward + self._table.spec.discount * best)
 

@@ -25,13 +25,13 @@ class GlueEnv(gymnasium.Env[Any, Any]):
     while the agent trains and a failed episode where it is judged. A seed in the first `reset` is
     the training seed of episodes that are played here; later, and at a glue, `reset(seed=…)` seeds
     `np_random` alone. `info` has the `phase` and the `start_seed` of an episode that begins,
-    `clipped` where the last action lay out of its bounds, `void` where the environment failed,
-    `cut_off` where the glue ended the episode for another one, and at an end `is_success`, where a
+    `clipped` if the last action lay out of its bounds, `void` if the environment failed,
+    `cut_off` if the glue ended the episode for another one, and at an end `is_success`, where a
     benchmark that is judged by success is played here.
 
     A copy, by pickle too, begins anew with the same arguments; a session cannot be copied.
 
-    Raises TrainingOver where the glue judges what follows: see `evaluate`.
+    Raises TrainingOver if the glue judges what follows: see `evaluate`.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class GlueEnv(gymnasium.Env[Any, Any]):
                 observations, `(rows, *shape)` or a dict of these, that returns actions.
 
         Returns:
-            Why the session ended, or None where training goes on: `reset()` then.
+            Why the session ended, or None if training goes on: `reset()` then.
 
         Raises:
             OutOfOrder: The glue judges nothing now.
@@ -168,5 +168,5 @@ def _batch_of_one(action: Any) -> Any:
 
 def _info(result: TurnResult) -> dict[str, bool]:
     """The flags that are set."""
-    words = ("clipped", "defaulted", "void", "cut_off")
-    return {word: True for word in words if getattr(result, word) is not None}
+    keys = ("clipped", "defaulted", "void", "cut_off")
+    return {word: True for word in keys if getattr(result, word) is not None}

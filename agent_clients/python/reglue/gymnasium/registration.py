@@ -44,6 +44,6 @@ def _names() -> Iterable[str]:
     """The names of benchmarks; none without the extra `server`."""
     for entry in entry_points(group="reglue.training", name="names"):
         with contextlib.suppress(ImportError):
-            found: Iterable[str] = entry.load()()
-            return found
+            names: Iterable[str] = entry.load()()
+            return names
     return ()

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue.agents.adaptation import ModelAgent, agent_of
-from reglue.agents.agent import Agent, play, shown_goals
+from reglue.agents.agent import Agent, play, visible_goals
 from reglue.errors import OutOfOrder, SessionLost, TrainingOver
 from reglue.messages.agent import (
     UNLIMITED,
@@ -66,7 +66,7 @@ class LocalGlue(Protocol):
     """Plays a benchmark's episodes in this process; what it offers besides its calls."""
 
     def choose(self, seed: int | None) -> None:
-        """Before the first episode: set the training seed, unless it is None."""
+        """Set the training seed before the first episode, unless it is None."""
 
     def succeeded(self) -> bool | None:
         """Whether the episode that ended last succeeded; None if success is not judged."""
@@ -117,7 +117,7 @@ class SteppedSession:
     # Steps and starts.
 
     def choose(self, seed: int | None) -> None:
-        """Before the first episode: set the training seed, if this process plays the episodes."""
+        """Set the training seed before the first episode, if this process plays the episodes."""
         if self._local is not None:
             self._local.choose(seed)
 
@@ -153,9 +153,9 @@ class SteppedSession:
 
     def renew(self, mask: Mask) -> None:
         """Abandon the episodes in play in the slots of `mask`; then starts wait there."""
-        gone = mask & self.acts
-        if gone.any():
-            self._exchange(None, ~gone, gone)
+        abandoned = mask & self.acts
+        if abandoned.any():
+            self._exchange(None, ~abandoned, abandoned)
 
     def show(self, mask: Mask) -> None:
         """Note that the program has seen the starts in the slots of `mask`, and acts there next."""
@@ -241,15 +241,17 @@ class SteppedSession:
 
     # Turns.
 
-    def _exchange(self, arrays: Arrays | None, held: Mask, gone: Mask | None = None) -> TurnResult:
+    def _exchange(
+        self, arrays: Arrays | None, held: Mask, abandoned: Mask | None = None
+    ) -> TurnResult:
         """Answer the last call, and receive the next turn. Without `arrays` actions are zeros.
 
         If no turn comes, all episodes are cut off.
         """
         if self._turn is not None:
-            self._reply = self._answer(arrays, held, gone)
+            self._reply = self._answer(arrays, held, abandoned)
         turn = self._next_turn()
-        result = self._cut_off() if turn is None else self._read_turn(turn, held, gone)
+        result = self._cut_off() if turn is None else self._read_turn(turn, held, abandoned)
         self._turn, self.is_plain = turn, result.is_plain
         if turn is not None and not result.is_plain:
             self._action_slots = turn.steps.slots
@@ -257,7 +259,7 @@ class SteppedSession:
                 self._action_slots = np.concatenate([turn.steps.slots, turn.starts.slots])
         return result
 
-    def _answer(self, arrays: Arrays | None, held: Mask, gone: Mask | None) -> Actions:
+    def _answer(self, arrays: Arrays | None, held: Mask, abandoned: Mask | None) -> Actions:
         slots_to_act = self._action_slots
         if self.is_plain and arrays is not None:
             return Actions(arrays)
@@ -271,19 +273,21 @@ class SteppedSession:
             rows = {name: values[slots_to_act] for name, values in arrays.items()}
         return Actions(
             rows,
-            abandon=() if gone is None else tuple(slots_to_act[gone[slots_to_act]].tolist()),
+            abandon=()
+            if abandoned is None
+            else tuple(slots_to_act[abandoned[slots_to_act]].tolist()),
             held=tuple(slots_to_act[held[slots_to_act]].tolist()) if 1 in held.tobytes() else (),
         )
 
-    def _read_turn(self, turn: Turn, held: Mask, gone: Mask | None) -> TurnResult:
+    def _read_turn(self, turn: Turn, held: Mask, abandoned: Mask | None) -> TurnResult:
         """The results of `turn`; the last answer held the slots of `held` and abandoned those of
-        `gone`.
+        `abandoned`.
         """
         slots, self.phase = self.spec.slots, turn.phase
         is_whole = turn.steps.slots.tobytes() == self._everyone
         if not is_whole or len(turn.ends) or len(turn.starts) or 1 in held.tobytes():
             return self._read_turn_in_parts(
-                turn, held, np.zeros(slots, np.bool_) if gone is None else gone
+                turn, held, np.zeros(slots, np.bool_) if abandoned is None else abandoned
             )
         if not self.is_plain:
             self.untouched[:] = False
@@ -291,7 +295,7 @@ class SteppedSession:
         result = TurnResult(turn.rewards.copy(), terminated, truncated, self._nobody, is_plain=True)
         return _flagged(result, turn.steps.flags) if any(turn.steps.flags.tobytes()) else result
 
-    def _read_turn_in_parts(self, turn: Turn, held: Mask, gone: Mask) -> TurnResult:
+    def _read_turn_in_parts(self, turn: Turn, held: Mask, abandoned: Mask) -> TurnResult:
         """The results of a turn with ends, starts or held slots, or without some slots."""
         slots, ended = self.spec.slots, len(turn.ends)
         ends, steps, starts = turn.ends.slots, turn.steps.slots, turn.starts.slots
@@ -301,11 +305,11 @@ class SteppedSession:
         started = np.zeros(slots, np.bool_)
         started[starts] = True
         started &= ~held
-        cut_off = started & self.acts & ~gone & (kinds == 0)
+        cut_off = started & self.acts & ~abandoned & (kinds == 0)
         self._keep_finals(cut_off)
         for name, rows in self._finals.items():
             rows[ends] = turn.observations[name][:ended]
-        self.acts &= ~((kinds > 0) | started | gone)
+        self.acts &= ~((kinds > 0) | started | abandoned)
         self.untouched &= self.acts & held
         self._keep_starts(turn, started)
         result = TurnResult(
@@ -409,7 +413,7 @@ class SteppedSession:
 def _player(policy: object, spec: TaskSpec) -> Agent:
     """The agent that plays as `policy`; it keeps what it has learned. Raises NotAnAgent."""
     agent = agent_of(policy)
-    agent.spec, agent.seen_goals = spec, shown_goals(spec)
+    agent.spec, agent.seen_goals = spec, visible_goals(spec)
     if isinstance(agent, ModelAgent):  # makes room for the states of episodes
         agent.agent_init(spec)
     return agent

@@ -86,7 +86,7 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
 
     @property
     def start_seeds(self) -> npt.NDArray[np.uint64]:
-        """For each slot the seed of the agent's own random numbers in its last start, (S,)."""
+        """The seed of the agent's random numbers in each slot's last start, (S,)."""
         return self._session.start_seeds.copy()
 
     def evaluate(self, policy: object) -> str | None:
@@ -168,8 +168,8 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         if 1 in over.tobytes():
             for slot in over.nonzero()[0].tolist():
                 final = value_of(self.task_spec.observations, self._session.finals(slot))
-                words = {word: True for word in _WORDS if _has(result, word, slot)}
-                infos = self._add_info(infos, {"final_obs": final, "final_info": words}, slot)
+                flags = {word: True for word in _WORDS if _has(result, word, slot)}
+                infos = self._add_info(infos, {"final_obs": final, "final_info": flags}, slot)
             self._session.look_ahead()
         return self._session.waits.copy(), infos
 
@@ -207,8 +207,8 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
                 f"got reset_mask {mask}, wanted a NumPy array of bool, shape ({self.num_envs},), "
                 "with one or more True"
             )
-        found: Mask = mask
-        return found
+        checked: Mask = mask
+        return checked
 
     def _seed(self, seed: int | list[int | None] | None) -> int | None:
         """The first of several. Raises BadArgument."""
@@ -224,7 +224,7 @@ def _has(result: TurnResult, word: str, slot: int) -> bool:
     return mask is not None and bool(mask[slot])
 
 
-def _add(infos: dict[str, Any], result: TurnResult, words: tuple[str, ...]) -> None:
-    for word in words:
+def _add(infos: dict[str, Any], result: TurnResult, keys: tuple[str, ...]) -> None:
+    for word in keys:
         if (mask := getattr(result, word)) is not None:
             infos |= {word: mask, f"_{word}": mask.copy()}

@@ -87,7 +87,7 @@ class Turn:
     ends: Ends
     steps: Steps
     starts: Starts
-    rewards: npt.NDArray[np.float64]  # (E + P,), NaN where the spec withholds them
+    rewards: npt.NDArray[np.float64]  # (E + P,), NaN if the spec withholds them
     observations: Arrays  # name -> (E + P + N, *shape)
 
 
@@ -102,7 +102,7 @@ class Actions:
 
 @dataclass(frozen=True, slots=True)
 class AgentHello:
-    """Who the agent is and what it can do."""
+    """The agent's name and capabilities."""
 
     agent: str
     sdk: str

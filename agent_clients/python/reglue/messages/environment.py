@@ -23,7 +23,7 @@ Flags: TypeAlias = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentHello:
-    """Who the environment is."""
+    """The environment's name and capabilities."""
 
     environment: str
     sdk: str

@@ -30,7 +30,7 @@ Rewards: TypeAlias = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ExperimentHello:
-    """Who the program is."""
+    """The program's name."""
 
     experiment: str
     sdk: str

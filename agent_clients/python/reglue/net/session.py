@@ -20,7 +20,7 @@ from reglue.errors import (
     SessionLost,
     SpecError,
     UsageError,
-    in_words,
+    error_text,
     printable,
     raise_interrupt,
 )
@@ -285,7 +285,7 @@ class Session(GlueSession):
                 raise_interrupt(error)
                 self.has_failed = True
                 log.exception("the peer failed")  # first: the program that started us reads it now
-                what = printable(in_words(error))
+                what = printable(error_text(error))
                 self._leave(self._role.encode(seq, Fault(what)), FAREWELL_S)
                 raise
             self._answered = seq

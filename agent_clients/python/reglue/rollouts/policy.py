@@ -48,7 +48,7 @@ class CheckedPolicy:
         self._names: set[str] | None = None  # of the first answer's arrays
 
     def __call__(self, observation: Any) -> Answer:
-        """Call the policy. The arrays are its own where no cast is needed."""
+        """Call the policy. Arrays that need no cast are returned without a copy."""
         actions, more = _parts(self._function(observation))
         if self._is_composite:  # a Dict or a Tuple, which the environment itself checks
             arrays = named(actions, "action")

@@ -77,8 +77,8 @@ class Rollout(Mapping[str, Array]):
         return len(self.arrays)
 
     def __repr__(self) -> str:
-        shown = (f"{name}: {each.dtype} {each.shape}" for name, each in self.arrays.items())
-        return f"Rollout({', '.join(shown)})"
+        parts = (f"{name}: {each.dtype} {each.shape}" for name, each in self.arrays.items())
+        return f"Rollout({', '.join(parts)})"
 
     def with_arrays(self, **arrays: npt.ArrayLike) -> Rollout:
         """A rollout that has these arrays as well: what you computed from it, such as advantages.

@@ -78,7 +78,7 @@ def collect_steps(
 
 
 def _number_of_epochs(n: int, overlap: int, num_envs: int, budget: int | None) -> int | None:
-    """How many fit in the budget. Raises BadArgument if none does."""
+    """The number of epochs that fit in the budget. Raises BadArgument if none does."""
     if budget is None:
         return None
     budget = integer("budget", budget, 0)

@@ -157,13 +157,13 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:
 
 
 def _mode(env: Any) -> str:
-    """Its autoreset mode. Raises NotAnEnvironment if it says none."""
-    said = env.metadata.get("autoreset_mode")
-    mode = getattr(said, "value", said)
+    """The vector environment's autoreset mode. Raises NotAnEnvironment if it declares none."""
+    declared = env.metadata.get("autoreset_mode")
+    mode = getattr(declared, "value", declared)
     if mode not in {NEXT_STEP, SAME_STEP, DISABLED}:
         raise NotAnEnvironment(
-            f"got {said!r} as metadata['autoreset_mode'] of {type(env).__name__}, wanted one of "
-            "gymnasium.vector.AutoresetMode, as it says where the last observation of an episode is"
+            f"got {declared!r} as metadata['autoreset_mode'] of {type(env).__name__}, wanted one "
+            "of gymnasium.vector.AutoresetMode, which says where an episode's last observation is"
         )
     return str(mode)
 

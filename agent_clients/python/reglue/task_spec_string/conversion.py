@@ -174,7 +174,7 @@ def _kind(tensor: TensorSpec) -> str:
 
 
 def _ranges(runs: Iterable[Iterator[_Run]]) -> tuple[Range, ...]:
-    """All ranges, equal neighbours as one; those without a lower bound one by one."""
+    """All ranges, with equal neighbours joined; those without a lower bound one by one."""
     ranges: list[Range] = []
     together = itertools.chain.from_iterable(runs)
     for (low, high), equal in itertools.groupby(together, key=lambda run: run[:2]):

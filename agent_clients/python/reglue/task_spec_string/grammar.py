@@ -21,7 +21,7 @@
     sign     = "+" | "-" ;
 
 Words and numbers end at ASCII's white space or at a parenthesis, which needs none beside it.
-Upper and lower case are the same in what stands in quotes, except in the version's name; a
+Words in quotes are case-insensitive, except the version's name; a
 problem type is passed on as it is written. A string of another version is UnknownVersion, whatever
 follows; all else that is not of this form is SpecError, which says where. Reading takes time in
 proportion to the string's length, and a range that is repeated a billion times is one Range.

@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _join(options)
     except (UsageError, Refused) as error:
         if error.__cause__ is not None and isinstance(error, CannotLoad):
-            traceback.print_exception(error.__cause__)  # the author's own mistake, where it is
+            traceback.print_exception(error.__cause__)  # the author's own mistake: show where it is
         print(f"reglue join: {error.with_flags()}", file=sys.stderr)
         return 2
     except ReglueError as error:

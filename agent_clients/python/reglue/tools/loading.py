@@ -231,8 +231,8 @@ def _make_importable(folder: Path) -> None:
 
 
 def _find(module: ModuleType, attribute: str) -> Callable[..., Any]:
-    found = getattr(module, attribute, None)
-    if not callable(found):
+    target = getattr(module, attribute, None)
+    if not callable(target):
         names = [
             name
             for name, value in vars(module).items()
@@ -242,7 +242,7 @@ def _find(module: ModuleType, attribute: str) -> Callable[..., Any]:
         raise CannotLoad(
             f"there is no class or function {attribute} in {where}; {suggestion(attribute, names)}"
         )
-    make: Callable[..., Any] = found
+    make: Callable[..., Any] = target
     return make
 
 

@@ -145,12 +145,12 @@ def _encode_budget(message: pb.Budget, budget: Budget) -> None:
 def _decode_budget(message: pb.AgentCall) -> Budget:
     if not message.HasField("budget"):
         return UNLIMITED
-    given = message.budget
+    budget = message.budget
     return Budget(
-        given.step_us if given.HasField("step_us") else None,
-        given.bank_us if given.HasField("bank_us") else None,
-        given.adapt_us if given.HasField("adapt_us") else None,
-        given.run_us if given.HasField("run_us") else None,
+        budget.step_us if budget.HasField("step_us") else None,
+        budget.bank_us if budget.HasField("bank_us") else None,
+        budget.adapt_us if budget.HasField("adapt_us") else None,
+        budget.run_us if budget.HasField("run_us") else None,
     )
 
 

@@ -28,7 +28,7 @@ from reglue.messages.environment import (
 from reglue.spec import TaskSpec
 from reglue.v1 import environment_pb2 as pb
 from reglue.wire.fields import Codec, FieldTable
-from reglue.wire.session import SESSION_CODECS, told
+from reglue.wire.session import SESSION_CODECS, received_text
 from reglue.wire.specs import decode_spec, encode_spec
 from reglue.wire.tensors import (
     REWARDS,
@@ -229,14 +229,14 @@ def decode_played(message: pb.Played, play: Play, spec: TaskSpec) -> Played:
     )
 
 
-def _faults(found: Sequence[pb.SlotFault], play: Play) -> dict[int, str]:
+def _faults(faults_sent: Sequence[pb.SlotFault], play: Play) -> dict[int, str]:
     """What went wrong, by slot."""
-    asked = {*play.slots.tolist(), *play.starts}
-    if len(found) > len(asked):
-        got = f"{len(found)} faults"
-        raise BadReply("WRONG_SIZE", got=got, wanted=f"at most {len(asked)}, one a slot")
-    faults = {fault.slot: told(fault.what) for fault in found}
-    if not asked.issuperset(faults):
+    expected = {*play.slots.tolist(), *play.starts}
+    if len(faults_sent) > len(expected):
+        got = f"{len(faults_sent)} faults"
+        raise BadReply("WRONG_SIZE", got=got, wanted=f"at most {len(expected)}, one a slot")
+    faults = {fault.slot: received_text(fault.what) for fault in faults_sent}
+    if not expected.issuperset(faults):
         raise BadReply(
             "OUT_OF_DOMAIN", got=f"faults of slots {brief([*faults])}", wanted="slots asked"
         )

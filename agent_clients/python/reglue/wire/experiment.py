@@ -105,7 +105,7 @@ def _decode_tasks(message: pb.Tasks) -> Tasks:
 
 
 def _starts_of(message: type, kind: type) -> Codec:
-    """Of a call with slots, other numbers and perhaps a goal."""
+    """The codec of a call with slots, other numbers and perhaps a goal."""
     names = [name for name in message.DESCRIPTOR.fields_by_name if name != "goal"]  # type: ignore[attr-defined]
 
     def encode(call: Any) -> Any:
@@ -117,8 +117,8 @@ def _starts_of(message: type, kind: type) -> Codec:
 
     def decode(read: Any) -> Any:
         goal = Goal(read.goal.task, read.goal.variant) if read.HasField("goal") else None
-        found = {name: getattr(read, name) for name in names}
-        return kind(**(found | {"slots": tuple(read.slots)}), goal=goal)
+        fields = {name: getattr(read, name) for name in names}
+        return kind(**(fields | {"slots": tuple(read.slots)}), goal=goal)
 
     return Codec(encode, decode)
 
@@ -266,20 +266,20 @@ def _encode_rows(message: Any, value: Any, spec: TaskSpec | None) -> None:
 def _decode_rows(part: Any, kind: type, spec: TaskSpec, *, acts: bool = True) -> Any:
     """A value of that kind. Raises BadReply. Unless it `acts`, it has no actions."""
     slots = _slots(part, spec)
-    rows, found = len(slots), list[Any]()  # in the order of the value's fields
+    rows, values = len(slots), list[Any]()  # in the order of the value's fields
     for field in _ROWS[kind][1]:
         match field:
             case "rewards":
-                found.append(decode_array(REWARDS, part.rewards, rows))
+                values.append(decode_array(REWARDS, part.rewards, rows))
             case "observations":
-                found.append(decode_arrays(spec.observations, part.observations, rows))
+                values.append(decode_arrays(spec.observations, part.observations, rows))
             case "actions":
-                found.append(decode_arrays(spec.actions, part.actions, rows) if acts else {})
+                values.append(decode_arrays(spec.actions, part.actions, rows) if acts else {})
             case "flags":
-                found += _read_flags(part.flags, rows)
+                values += _read_flags(part.flags, rows)
             case "truncated":
-                found.append(part.truncated)
-    return kind(slots, *found)
+                values.append(part.truncated)
+    return kind(slots, *values)
 
 
 def encode_failure(seq: int, error: ReglueError) -> pb.ExperimentReply:
@@ -344,7 +344,7 @@ def _slots(named: _Named, spec: TaskSpec | None) -> tuple[int, ...]:
 
 
 def _check_count(count: int, spec: TaskSpec | None) -> None:
-    """Of the slots of a message, before they are copied."""
+    """Check the number of a message's slots, before they are copied."""
     most = _BEFORE_INIT if spec is None else spec.slots
     if count > most:
         raise BadReply("OUT_OF_DOMAIN", got=f"{count} slots", wanted=f"at most {most}, each once")

@@ -36,7 +36,7 @@ _SEQ = 8  # the tag of field 1, a varint: the number of every call and reply
 
 @lru_cache(2)  # a call's, and that of the answer to it
 def numbered(seq: int) -> bytes:
-    """How a message with this number begins."""
+    """The first bytes of a message with this number."""
     head = bytearray((_SEQ,))
     while seq > 127:
         head.append(seq & 127 | 128)

@@ -24,11 +24,11 @@ def encode_refusal(refusal: Refusal) -> pb.Refusal:
 def decode_refusal(message: pb.Refusal) -> Refusal:
     """The refusal of a message.
 
-    A later minor version may have more codes: the words still say it all.
+    A later minor version may have more codes: the text still explains the refusal.
     """
     number = message.code if message.code in pb.RefusalCode.values() else 0
     code = pb.RefusalCode.Name(number).removeprefix("REFUSAL_CODE_")
-    return Refusal(message.of_seq, code, told(message.got), told(message.wanted))
+    return Refusal(message.of_seq, code, received_text(message.got), received_text(message.wanted))
 
 
 def encode_fault(fault: Fault) -> pb.Fault:
@@ -38,12 +38,12 @@ def encode_fault(fault: Fault) -> pb.Fault:
 
 def decode_fault(message: pb.Fault) -> Fault:
     """The fault of a message."""
-    return Fault(told(message.what))
+    return Fault(received_text(message.what))
 
 
-def told(words: str) -> str:
+def received_text(text: str) -> str:
     """A peer's words as they may be printed: cut to MOST_WORDS, then `printable`."""
-    return printable(words[:MOST_WORDS])
+    return printable(text[:MOST_WORDS])
 
 
 SESSION_CODECS = {
@@ -51,7 +51,7 @@ SESSION_CODECS = {
     Fault: Codec(encode_fault, decode_fault),
     Farewell: Codec(
         lambda farewell: pb.Farewell(reason=farewell.reason),
-        lambda message: Farewell(told(message.reason)),
+        lambda message: Farewell(received_text(message.reason)),
     ),
 }
 """The kinds of all roles that hold a peer's words."""

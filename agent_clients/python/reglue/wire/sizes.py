@@ -1,4 +1,4 @@
-"""How large the messages of a task are, and so how many slots fit."""
+"""Computes the size of a task's messages, and so how many slots fit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ROW_BYTES = 64  # of a row, besides its tensors
 
 
 def most_slots(spec: TaskSpec, max_message_bytes: int = HUB_MESSAGE_BYTES) -> int:
-    """With how many slots the fullest turn and answer fit into a message."""
+    """The most slots whose largest turn and answer fit into a message."""
     seen = _ROW_BYTES + sum(tensor.row_bytes for tensor in spec.observations)
     done = _ROW_BYTES + sum(tensor.row_bytes for tensor in spec.actions)
     return max_message_bytes // max(2 * seen, done)  # a slot's end, and its next start

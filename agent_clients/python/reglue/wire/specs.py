@@ -40,7 +40,7 @@ def encode_spec(spec: TaskSpec) -> pb.TaskSpec:
 
 
 def decode_spec(message: pb.TaskSpec) -> TaskSpec:
-    """The spec of a message. Raises SpecError where it contradicts itself."""
+    """The spec of a message. Raises SpecError if it contradicts itself."""
     return TaskSpec(
         observations=_decode_tensors("observations", message.observations),
         actions=_decode_tensors("actions", message.actions),

@@ -24,7 +24,7 @@ _REMEMBERED = 16  # most steps have the flags of an earlier one: none
 
 
 def encode_arrays(tensors: Sequence[TensorSpec], arrays: Arrays) -> list[bytes]:
-    """One entry a tensor, in the spec's order; shapes are not looked at."""
+    """Encode one entry a tensor, in the spec's order, without checking shapes."""
     entries = []
     for tensor in tensors:  # here and below: a comprehension of one takes twice as long
         rows = arrays[tensor.name]
@@ -35,7 +35,7 @@ def encode_arrays(tensors: Sequence[TensorSpec], arrays: Arrays) -> list[bytes]:
 
 
 def encode_array(tensor: TensorSpec, rows: Array) -> bytes:
-    """Its rows, one after another."""
+    """Encode the rows, one after another."""
     if rows.dtype != tensor.wire_dtype:
         rows = rows.astype(tensor.wire_dtype)
     return rows.tobytes()
@@ -70,7 +70,7 @@ def encode_flags(
     truncated: npt.NDArray[np.bool_],
     success: npt.NDArray[np.bool_],
 ) -> bytes:
-    """One byte a row, of columns (rows,)."""
+    """Encode columns (rows,) as one byte a row."""
     return _joined(terminated.tobytes(), truncated.tobytes(), success.tobytes())
 
 

@@ -27,7 +27,7 @@ class ShardActor:
         self._process = Child(module, Codec[Any](), silence_s=None)
 
     def is_there(self) -> bool:
-        """Once it has been made."""
+        """Return once the actor exists."""
         return True
 
     def receive(self) -> bytes:
@@ -45,7 +45,7 @@ class ShardActor:
             self._process.socket.sendall(data)
 
     def death(self, within_s: float) -> str:
-        """How the process ended, in words, after `receive` returned nothing."""
+        """A text that says how the process ended, after `receive` returned nothing."""
         return self._process.death(within_s)
 
     def leave(self, within_s: float) -> None:

@@ -97,7 +97,7 @@ class RayPlayers(Players[M]):
 
     @property
     def most(self) -> int:
-        """As many as were asked for, or the cluster's cores."""
+        """The requested number of processes, or the cluster's cores."""
         return self._processes or self._cores
 
     def open(self) -> None:
@@ -168,8 +168,8 @@ class _Actor(Channel[M]):
     """A process on a node: Ray's process passes on what it sends."""
 
     def death(self, within_s: float) -> str:
-        """What ends without a word of Ray's process ends with that."""
+        """Something that ends without a message from Ray's process ends with that process."""
         return "the connection to the Ray cluster is lost"
 
     def end(self, within_s: float) -> None:
-        """Nothing to wait for: Ray's process sees to it."""
+        """Do nothing: Ray's process ends it."""

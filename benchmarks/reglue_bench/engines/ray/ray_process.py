@@ -79,7 +79,7 @@ class _Relay:
         self._down = threading.Thread(target=self._pass_down, daemon=True)
 
     def run(self) -> None:
-        """From the actor's beginning to its end."""
+        """Make the actor, and relay messages until it ends."""
         try:
             make = self._ray.remote(num_cpus=self._cores, max_concurrency=3)(ShardActor)
             self._actor = make.options(scheduling_strategy="SPREAD").remote(
@@ -135,7 +135,7 @@ def _print_to(log: str) -> None:
 
 
 def _death(error: Exception) -> str:
-    """How an actor was lost: of Ray's words the reason, which comes after its ids."""
+    """A text that says how an actor was lost: Ray's reason, without its ids."""
     match type(error).__name__:
         case "ActorUnavailableError":
             return "its node is lost, or Ray cannot reach it any more"
@@ -146,7 +146,7 @@ def _death(error: Exception) -> str:
 
 
 def _summary(error: Exception) -> str:
-    """Its first sentence, of a traceback the last: Ray's errors go on for pages."""
+    """The error's first sentence, or a traceback's last: Ray's errors fill pages."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or ["no words"]
     return f"{type(error).__name__}: {lines[-1 if 'Traceback' in str(error) else 0].rstrip('.')}"
 

@@ -15,17 +15,17 @@ _as_text = json.JSONEncoder(default=bytes.hex, check_circular=False).encode
 
 
 def of_blob(blob: bytes) -> bytes:
-    """Of actions or rewards, as they are stored; nothing has an empty one."""
+    """The digest of stored actions or rewards; empty for none."""
     return hashlib.blake2b(blob, digest_size=_BYTES).digest() if blob else b""
 
 
 def of_row(*values: object) -> bytes:
-    """Of a row of numbers and text."""
+    """The digest of a row of numbers and text."""
     return of_rows([values])
 
 
 def of_rows(rows: Iterable[Iterable[object]]) -> bytes:
-    """Of rows in their order: numbers, text, and digests of blobs."""
+    """The digest of rows in their order: numbers, text, and digests of blobs."""
     digest = hashlib.blake2b(digest_size=_BYTES)
     for row in rows:
         digest.update(_as_text([*row]).encode())
@@ -33,5 +33,5 @@ def of_rows(rows: Iterable[Iterable[object]]) -> bytes:
 
 
 def of_facts(facts: Mapping[str, str]) -> str:
-    """Of what a run was begun with, hexadecimal."""
+    """The digest, hexadecimal, of the facts with which a run began."""
     return of_rows(sorted(facts.items(), key=str)).hex()

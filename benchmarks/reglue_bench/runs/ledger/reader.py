@@ -52,7 +52,7 @@ EVENT = "event: "
 """
 
 ENDED_EARLY = "ended early"
-"""Entry of `about`: why the last session left something to play; empty where it did not end so."""
+"""Entry of `about`: why the last session left something to play; empty if it did not end so."""
 
 REPEATS = "repeats"
 """Entry of `about`: what came of playing an episode again, as JSON."""
@@ -170,7 +170,7 @@ class LedgerReader:
     def begun(self) -> dict[int, int]:
         """The units that are in play, or were when their session was killed, and which try of each.
 
-        A process that is killed within a tenth of a second of a unit's beginning leaves no word.
+        A process that is killed within 0.1 s of a unit's beginning leaves no record of it.
         """
         with self._reading() as connection:
             rows = connection.execute(sa.select(tables.begun)).all()
@@ -180,7 +180,7 @@ class LedgerReader:
         return {row.unit: row.attempt for row in rows}
 
     def actions(self, unit: int, attempt: int, k: int) -> bytes:
-        """Every action of an episode, as on the wire. Raises KeyError if it was not played."""
+        """All actions of an episode, encoded. Raises KeyError if it was not played."""
         with self._reading() as connection:
             blobs = _blobs(connection, tables.actions, unit, attempt, k)
         if k not in blobs:
@@ -188,7 +188,7 @@ class LedgerReader:
         return self._unpacked(*blobs[k], f"the actions of episode {k} of unit {unit}")
 
     def rewards(self, unit: int, attempt: int, k: int | None = None) -> npt.NDArray[np.float64]:
-        """Every kept reward of a try, step by step over its episodes, or of episode k: (steps,)."""
+        """The stored rewards, step by step, of a try's episodes, or of its episode k: (steps,)."""
         with self._reading() as connection:
             blobs = _blobs(connection, tables.rewards, unit, attempt, k)
         parts = [
@@ -209,7 +209,7 @@ class LedgerReader:
 
     @contextmanager
     def _connected(self) -> Iterator[sa.Connection]:
-        """One transaction, which sees one moment.
+        """A connection with one transaction, which reads one state of the database.
 
         Where the writer was killed and the folder cannot be written to, that of a copy.
         """
@@ -249,7 +249,7 @@ def check_holds_run(connection: sa.Connection, folder: Path) -> None:
         raise UsageError(
             f"{folder} holds no run: it was interrupted before it began (begin it again, by "
             f"`reglue bench … --out {folder}`), or {LEDGER} was copied without {LEDGER}-wal, which "
-            "holds what a run that goes on, or was killed, wrote last (copy both)"
+            "holds the last writes of a run in progress, or of a killed one (copy both)"
         )
     if entries.get("format") != str(FORMAT):
         raise UsageError(
@@ -264,7 +264,7 @@ def facts(connection: sa.Connection, folder: Path) -> dict[str, str]:
     entries = {row.name: row.value for row in connection.execute(sa.select(tables.about))}
     digest = entries.pop(DIGEST, None)
     if digest != digests.of_facts(entries):
-        raise damaged(folder, "what the run was begun with (its plan, settings, agent) has changed")
+        raise damaged(folder, "the run's recorded plan, settings or agent have changed")
     return entries
 
 

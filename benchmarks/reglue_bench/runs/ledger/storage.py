@@ -30,7 +30,7 @@ DISK = {
     sqlite3.SQLITE_PERM,
 }
 CANNOT_SHARE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
-"""What a reader is told where it may not make the files that readers and the writer share."""
+"""The error if a reader cannot create the files that readers and the writer share."""
 
 
 def opened(folder: Path, *, mode: str, file: str = LEDGER, synchronous: str = "FULL") -> sa.Engine:

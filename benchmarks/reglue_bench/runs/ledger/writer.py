@@ -302,12 +302,12 @@ class _Written:
         }
 
     def add(self, each: Try) -> None:
-        """All of a try, and the digest of it."""
+        """Add all episodes of a try, and their digest."""
         ordered = sorted(each.outcomes, key=lambda outcome: outcome.order.k)
         self._end(each, [self._add(each, outcome) for outcome in ordered])
 
     def add_many(self, each: Try, connection: sa.Connection) -> None:
-        """The same, inserting some rows at a time: any number takes the same memory."""
+        """Add rows, a few at a time, so that any number takes the same memory."""
         self._end(each, self._inserted(each, connection))
 
     def insert(self, connection: sa.Connection) -> None:

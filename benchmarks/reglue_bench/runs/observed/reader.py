@@ -82,7 +82,7 @@ class ObservedReader:
             raise damaged(self._path, f"its TaskSpec cannot be read: {error}") from error
 
     def paired(self, rows: Iterable[AnyRow]) -> Iterator[tuple[AnyRow, ObservedEpisode | None]]:
-        """Each of the ledger's rows, in their order, with what was observed in it; None: lost.
+        """The ledger's rows in their order, each with its recorded episode; None: it is lost.
 
         An episode that ended before its first step has nothing to record.
         """
@@ -92,13 +92,13 @@ class ObservedReader:
                     yield row, episode
 
     def observations(self, episode: ObservedEpisode) -> Iterator[bytes]:
-        """Its `steps + 1` observations as on the wire, in parts of whole ones."""
+        """The `steps + 1` observations, encoded, in parts that hold whole observations."""
         for place in range(episode.parts - 1):
             yield self._part(episode, place)
         yield self._last(episode)[0]
 
     def rewards_and_actions(self, episode: ObservedEpisode) -> tuple[bytes, bytes]:
-        """Of every step, as on the wire; rewards are little-endian float64."""
+        """Rewards (little-endian float64) and actions (encoded) of every step."""
         return self._last(episode)[1:]
 
     def _last(self, episode: ObservedEpisode) -> tuple[bytes, bytes, bytes]:
@@ -133,7 +133,7 @@ class ObservedReader:
 
 
 def counted(ledger: LedgerReader) -> tuple[int, int]:
-    """How many episodes with steps are in the file of a run, and how many are lost to it.
+    """The number of recorded episodes with steps, and the number of lost ones.
 
     Of a file that is not there or cannot be read, all are.
     """

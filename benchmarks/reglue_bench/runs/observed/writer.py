@@ -48,7 +48,7 @@ class ObservedWriter:
         folder = ledger.folder
         self._path = folder / OBSERVED
         self._lost: set[int] = set()  # numbers of episodes of which a part is lost
-        self.failure: str | None = None  # the first one, in words
+        self.failure: str | None = None  # the text of the first one
         about = {
             "format": FORMAT,
             "plan": plan_sha256.encode(),
@@ -65,7 +65,7 @@ class ObservedWriter:
         self._numbers = count(first)
 
     def next_number(self) -> int:
-        """Of an episode that begins; no other of the file has it."""
+        """The number of an episode that begins; it is unique in the file."""
         return next(self._numbers)
 
     def write(self, parts: Sequence[tuple[int, int, bytes]], tries: Sequence[Try]) -> None:
@@ -132,7 +132,7 @@ class ObservedWriter:
 
 
 def _number(outcome: Outcome) -> int | None:
-    """Of an episode with steps."""
+    """The number of an episode with steps."""
     return outcome.observed.number if outcome.observed is not None and outcome.steps else None
 
 

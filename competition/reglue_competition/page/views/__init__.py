@@ -1,1 +1,1 @@
-"""What a page shows: a snapshot in plain words and numbers, as far as its reader may see it."""
+"""What a page shows: the part of a snapshot that its reader may see, as text and numbers."""

@@ -54,14 +54,14 @@ def bar(score: float | None, interval: Interval | None, ends: Interval) -> Bar |
 def learning_curves(score: PerformanceScore) -> list[Curve]:
     """Curves of returns, and of episode lengths where they vary."""
     what = "return" if score.counted_in == "episodes" else "reward per step"
-    found = [_learning(score, lambda run: run.line, "Learning curve", what)]
+    curves = [_learning(score, lambda run: run.line, "Learning curve", what)]
     if any(len(set(run.episode_steps)) > 1 for run in score.completed):
-        found.append(
+        curves.append(
             _learning(
                 score, lambda run: run.episode_steps, "Steps per episode", "steps per episode"
             )
         )
-    return [each for each in found if each is not None]
+    return [each for each in curves if each is not None]
 
 
 def success_curve(result: Result, rows: Sequence[EpisodeRow]) -> Curve | None:
@@ -176,8 +176,8 @@ def _ticks(low: float, high: float) -> list[float]:
 
 def _tick(amount: float, step: float) -> str:
     digits = max(0, 1 - math.floor(math.log10(step))) if step < 10 else 0
-    shown = f"{amount:z,.{digits}f}" if abs(amount) < 1e7 else f"{amount:.3g}"
-    trimmed = shown.rstrip("0").rstrip(".") if "." in shown else shown
+    digits_text = f"{amount:z,.{digits}f}" if abs(amount) < 1e7 else f"{amount:.3g}"
+    trimmed = digits_text.rstrip("0").rstrip(".") if "." in digits_text else digits_text
     return (trimmed if float(amount) else "0").replace("-", "−")
 
 

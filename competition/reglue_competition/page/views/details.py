@@ -21,7 +21,7 @@ from reglue_competition.store import Run, Submission
 MOST_EPISODES = 1000
 """Of a benchmark, that a page lists."""
 
-_KEPT = 50  # details of runs, which take a ledger to read
+_MOST_CACHED = 50  # details of runs, which take a ledger to read
 
 _JUDGED = ("evaluate", "evaluate_before")
 
@@ -32,7 +32,7 @@ class Details:
     def __init__(self, runs: Path) -> None:
         """`runs` is the competition's folder of runs."""
         self._runs = runs
-        self._found: OrderedDict[tuple[str, int, int], Detail] = OrderedDict()
+        self._cache: OrderedDict[tuple[str, int, int], Detail] = OrderedDict()
         self._lock = Lock()
 
     def of(self, submission: Submission, run: Run, sees: Visibility) -> Detail:
@@ -41,14 +41,14 @@ class Details:
             return Detail()
         key = (submission.id, run.index, hash(run.result))
         with self._lock:
-            found = self._found.get(key)
-        if found is None:
-            found = detail(run, self._runs / submission.folder / str(run.index))
+            cached = self._cache.get(key)
+        if cached is None:
+            cached = detail(run, self._runs / submission.folder / str(run.index))
             with self._lock:
-                self._found[key] = found
-                while len(self._found) > _KEPT:
-                    self._found.popitem(last=False)
-        return visible_part(found, sees)
+                self._cache[key] = cached
+                while len(self._cache) > _MOST_CACHED:
+                    self._cache.popitem(last=False)
+        return visible_part(cached, sees)
 
 
 def visible_part(whole: Detail, sees: Visibility) -> Detail:
@@ -68,14 +68,14 @@ def detail(run: Run, folder: Path) -> Detail:
         return Detail("run", _runs(score), learning_curves(score))
     rows = list(Episodes(folder)) if (folder / LEDGER).is_file() else []
     judged = [row for row in rows if row.phase in _JUDGED]
-    shown = judged[:MOST_EPISODES]
+    first = judged[:MOST_EPISODES]
     curve = success_curve(result, rows) if result.measure.is_rate else None
     reports_success = isinstance(score, SuccessScore) or score.success is not None
     return Detail(
         tasks=_tasks(result, judged),
         curves=[curve] if curve else (),
         curves_tell=bool(result.parameters.get("hide_success_ends")),
-        episodes=[_episode(row, reports_success=reports_success) for row in shown],
+        episodes=[_episode(row, reports_success=reports_success) for row in first],
         more=max(0, len(judged) - MOST_EPISODES),
     )
 
@@ -102,7 +102,7 @@ def _tasks(result: Result, judged: Sequence[EpisodeRow]) -> list[TaskView]:
 
 
 def _faults(result: Result, judged: Sequence[EpisodeRow]) -> Mapping[str, int]:
-    """By task, the number of judged episodes that ended by a fault or were not played."""
+    """The number of failed or missing evaluation episodes of each task."""
     ended = Counter(row.task for row in judged if row.phase == "evaluate" and row.status == "ok")
     planned = {task: sum(of.values()) for task, of in result.coverage.episodes_planned.items()}
     return {task: max(0, of - ended[task]) for task, of in planned.items()}
@@ -126,7 +126,7 @@ def _runs(score: PerformanceScore) -> list[TaskView]:
 
 
 def _episode(row: EpisodeRow, *, reports_success: bool) -> EpisodeView:
-    """Of an environment that does not report success, nobody knows whether it succeeded."""
+    """An episode's view. The outcome names success only if the environment reports it."""
     how = "success" if row.success else "failure"
     ended = STATUSES[how] if reports_success else "played to its end"
     outcome = ended if row.status == "ok" else STATUSES.get(row.status, row.status)

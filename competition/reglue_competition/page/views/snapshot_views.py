@@ -66,17 +66,17 @@ def benchmark_names(definition: Definition, phase: PhaseDefinition) -> list[str]
 
 def board(snapshot: Snapshot, phase: Phase) -> Board:
     """A phase's leaderboard."""
-    found = snapshot.boards.get(phase.name)
+    leaderboard = snapshot.boards.get(phase.name)
     names = benchmark_names(snapshot.definition, snapshot.definition.phase(phase.name))
-    rows = found.rows if found else ()
-    measures = found.measures if found else [None] * len(names)
+    rows = leaderboard.rows if leaderboard else ()
+    measures = leaderboard.measures if leaderboard else [None] * len(names)
     plays = snapshot.of_phase(phase.name, "playing")
     waits = snapshot.of_phase(phase.name, "waiting")
     spreads = ((row.score, row.interval95) for row in rows)
     low, high = scale(spreads, is_rate=wording.are_rates(measures))
     return Board(
         phase=phase_view(snapshot, phase),
-        places=[_place(row, rows, found, (low, high)) for row in rows] if found else (),
+        places=[_place(row, rows, leaderboard, (low, high)) for row in rows] if leaderboard else (),
         benchmarks=names,
         scale=(wording.total(low, measures), wording.total(high, measures)),
         verdict=_verdict(rows),
@@ -159,12 +159,16 @@ def submission_view(
     phase = snapshot.definition.phase(submission.phase)
     names = benchmark_names(snapshot.definition, phase)
     is_owners = reader != "public"
-    shown: tuple[str, ...] = (*SCORED, "playing") if is_owners else SCORED
-    by_place = {run.index: run for run in runs if submission.status in shown}
-    is_told = reader == "organiser" or (is_owners and submission.status != "broken")
-    found = snapshot.boards.get(submission.phase)
-    row = next((r for r in found.rows if r.submission.id == submission.id), None) if found else None
-    measures = found.measures if found else ()
+    visible: tuple[str, ...] = (*SCORED, "playing") if is_owners else SCORED
+    by_place = {run.index: run for run in runs if submission.status in visible}
+    sees_detail = reader == "organiser" or (is_owners and submission.status != "broken")
+    leaderboard = snapshot.boards.get(submission.phase)
+    row = (
+        next((r for r in leaderboard.rows if r.submission.id == submission.id), None)
+        if leaderboard
+        else None
+    )
+    measures = leaderboard.measures if leaderboard else ()
     times = (
         ("entered", submission.queued_at),
         ("began", submission.started_at),
@@ -177,12 +181,12 @@ def submission_view(
         phase=submission.phase,
         status=submission.status,
         meaning=wording.MEANINGS[submission.status],
-        detail=submission.detail if is_told else "",
+        detail=submission.detail if sees_detail else "",
         times=[(what, wording.minute(at)) for what, at in times if at],
         playing=playing(submission, snapshot) if submission.status in UNFINISHED else None,
         score=wording.total(row.score, measures) if row else "",
         interval=wording.totals(row.interval95, measures) if row else "",
-        rank=_rank(row, found.rows) if row and found else "",
+        rank=_rank(row, leaderboard.rows) if row and leaderboard else "",
         benchmarks=[
             _benchmark(name, by_place.get(place), more.get(place, More()), is_owners=is_owners)
             for place, name in enumerate(names)
@@ -244,19 +248,21 @@ def health(snapshot: Snapshot, store: Store, folder: Path) -> Sequence[tuple[str
     ]
 
 
-def _place(row: Row, rows: Sequence[Row], found: Leaderboard, scale: tuple[float, float]) -> Place:
+def _place(
+    row: Row, rows: Sequence[Row], leaderboard: Leaderboard, scale: tuple[float, float]
+) -> Place:
     faults = sum(row.faults.values())
     return Place(
         rank="–" if row.rank is None else str(row.rank),
         is_shared=_is_shared(row, rows),
         team=row.team,
         submission=row.submission.id,
-        score=wording.total(row.score, found.measures),
-        interval=wording.totals(row.interval95, found.measures),
+        score=wording.total(row.score, leaderboard.measures),
+        interval=wording.totals(row.interval95, leaderboard.measures),
         bar=bar(row.score, row.interval95, scale),
         scores=[
             wording.amount(run.score, measure)
-            for run, measure in zip(row.runs, found.measures, strict=True)
+            for run, measure in zip(row.runs, leaderboard.measures, strict=True)
         ],
         faults=count(faults) if faults else "",
         has_failed=row.submission.status == "failed",

@@ -116,7 +116,7 @@ class TaskView:
     interval: str
     bar: Bar | None
     of: str  # what the score is a mean of
-    before: str  # success before adapting; empty where that was not judged
+    before: str  # success before adapting; empty if that was not judged
     faults: str  # episodes that ended by a fault, or were not played; empty: not known
 
 

@@ -1,4 +1,4 @@
-"""Dates, statuses, scores and time limits in words."""
+"""Texts for dates, statuses, scores and time limits."""
 
 from __future__ import annotations
 
@@ -86,14 +86,14 @@ def tries(episodes: int) -> list[tuple[str, str]]:
 
 
 def limits(play: PlayLimits) -> Sequence[tuple[str, str, str]]:
-    """Each limit, its size, and what happens there."""
+    """Each limit, its value, and the consequence of reaching it."""
     late = (
         "the environment gets a default action for that turn, and play goes on"
         if play.late == "default action"
         else "the agent has failed: what it did not play counts as failure"
     )
     failed = "the agent has failed: what it did not play counts as failure"
-    found = [
+    rows = [
         ("a turn", _duration(play.step_s), "time beyond it is taken from the bank"),
         ("the bank, in each run", _duration(play.bank_s), f"once it is empty, {late}"),
         ("init and the first turn", _duration(play.first_step_s), failed),
@@ -102,12 +102,12 @@ def limits(play: PlayLimits) -> Sequence[tuple[str, str, str]]:
     ]
     if play.round_every_s is not None:
         every = _duration(play.round_every_s)
-        found.insert(0, ("rounds", f"every {every}", "what was entered before one plays in it"))
+        rows.insert(0, ("rounds", f"every {every}", "what was entered before one plays in it"))
     run = "by its episodes" if play.run_s is None else _duration(play.run_s)
-    found.insert(2, ("a run, in all", run, failed))
+    rows.insert(2, ("a run, in all", run, failed))
     if play.turn_grid_s is not None:
-        found.append(("answers", f"every {play.turn_grid_s:g} s", "so that timing reveals nothing"))
-    return found
+        rows.append(("answers", f"every {play.turn_grid_s:g} s", "so that timing reveals nothing"))
+    return rows
 
 
 def _duration(seconds: float) -> str:
