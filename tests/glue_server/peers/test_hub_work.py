@@ -14,6 +14,7 @@ import pytest
 from reglue.experiments.experiment import Experiment
 from tests.glue_server.hubs import Start, a_hub, corridor
 from tests.glue_server.playing import Follower
+from tests.waiting import PATIENCE_S
 
 Called: TypeAlias = Callable[[str], int]
 NET = "reglue.net.unix_socket"
@@ -27,6 +28,9 @@ WAITS = FINDS = True
 def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[Called]:
     """How often the run's thread has called a function of C; it sleeps where it waits."""
     monkeypatch.setattr(f"{SPIN}._cores", lambda: 1)
+    for module in ("glue_server.peers.hub", "glue_server.rpc.connection"):
+        # A program that is slow here is not looked for: that would be one more call.
+        monkeypatch.setattr(f"{module}._LOOK_S", PATIENCE_S)
     found: Counter[tuple[int, str]] = Counter()
 
     def count(_: FrameType, event: str, what: Any) -> None:
