@@ -46,7 +46,9 @@ rights. `remote`: it connected by itself, so its host decides. Else a sandbox.
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", ser_json_inf_nan="null", defer_build=True
+    )
 
 
 class AgentIdentity(_Record):

@@ -10,7 +10,9 @@ from reglue_bench.statistics import Interval, Intervals
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", ser_json_inf_nan="null", defer_build=True
+    )
 
 
 class Rates(_Record):
