@@ -18,11 +18,11 @@ import pytest
 from reglue.errors import UsageError
 
 MODULES = (
-    "env_adapters.curricula.test_schedule_file",
-    "reglue.task_spec_string.test_grammar",
-    "reglue_bench.bakeoff.test_file",
-    "reglue_bench.planning.test_file",
-    "reglue_competition.definition.test_definition_file",
+    "tests.env_adapters.curricula.test_schedule_file",
+    "tests.reglue.task_spec_string.test_grammar",
+    "tests.reglue_bench.bakeoff.test_file",
+    "tests.reglue_bench.planning.test_file",
+    "tests.reglue_competition.definition.test_definition_file",
 )
 
 
@@ -86,5 +86,5 @@ class WrongFiles:
 
 if __name__ == "__main__":
     for module in MODULES:
-        importlib.import_module(f"tests.{module}").WRONG.rewrite()
+        importlib.import_module(module).WRONG.rewrite()
     importlib.import_module("tests.reglue_bench.cli.test_wrong_uses").rewrite()

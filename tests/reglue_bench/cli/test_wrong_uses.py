@@ -139,7 +139,8 @@ def run(command: str, folder: Path) -> tuple[int, str]:
 
 
 def message(stderr: str) -> str:
-    """The message without the usage that some commands print first, nor the box around it."""
+    """The message without colours, the usage that some commands print first and the box around."""
+    stderr = re.sub(r"\x1b\[[\d;]*m", "", stderr)
     if "╭" in stderr:
         box = stderr.partition("╮\n")[2].partition("╰")[0]
         return " ".join(box.replace("│", " ").split())

@@ -29,6 +29,7 @@ from reglue_bench.settings import read_settings
 from reglue_bench.statistics import wilson
 from reglue_bench.terminal.summary import notes, print_summary
 from reglue_bench.terminal.tally import tally_of
+from tests.errors import raises
 from tests.reglue_bench.toys import Interrupts, rows
 
 NAME = "evaluate:gymnasium:CartPole-v1"
@@ -207,7 +208,7 @@ def test_two_runs_are_paired_by_the_seeds_that_both_played() -> None:
 
 
 def test_runs_without_a_seed_in_common_are_not_compared() -> None:
-    with pytest.raises(UsageError, match="no seed of CartPole-v1 in common"):
+    with raises(UsageError, "seed", "CartPole-v1"):
         compare(played(), played(seed=8))
 
 
@@ -235,12 +236,12 @@ def test_keyed_seeds_fit_into_31_bits() -> None:
 
 
 def test_a_seed_that_no_environment_takes_is_refused() -> None:
-    with pytest.raises(UsageError, match="wanted a seed below 2147483641"):
+    with raises(UsageError, f"seed={2**31 - 7}", "8 episodes", settings={"seed"}):
         played(seed=2**31 - 7)
 
 
 def test_a_continuing_task_is_refused() -> None:
-    with pytest.raises(UsageError, match="continuing task"):
+    with raises(UsageError, "evaluate:access-control", "steps=N"):
         make_plan(read_settings(benchmark="evaluate:access-control"))
 
 

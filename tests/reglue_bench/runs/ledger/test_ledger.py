@@ -21,6 +21,7 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.ledger import EVENT, Ledger, Totals, Try, tables
 from reglue_bench.runs.ledger.reader import FORMAT
+from tests.errors import raises
 from tests.reglue_bench.ledgers import change_fact
 
 
@@ -95,7 +96,7 @@ def test_rows_that_are_read_some_at_a_time_are_all_there(tmp_path: Path, cells: 
 
 
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:
-    with Ledger.create(tmp_path, {}), pytest.raises(RunBusy, match="another process"):
+    with Ledger.create(tmp_path, {}), raises(RunBusy, tmp_path):
         Ledger(tmp_path)
 
 
@@ -117,7 +118,7 @@ def test_a_closed_ledger_is_one_file_however_it_was_read(tmp_path: Path) -> None
 def test_a_folder_that_holds_a_run_is_not_begun_again(tmp_path: Path) -> None:
     with Ledger.create(tmp_path, {"plan": "first"}):
         pass
-    with pytest.raises(RunExists, match="resume"):
+    with raises(RunExists, tmp_path, settings={"resume"}):
         Ledger.create(tmp_path, {"plan": "second"})
     with Ledger(tmp_path) as ledger:
         assert ledger.about["plan"] == "first"
@@ -149,7 +150,7 @@ def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
 def test_a_ledger_of_another_format_is_refused(tmp_path: Path) -> None:
     Ledger.create(tmp_path, {}).close()
     change_fact(tmp_path, "format", "2")
-    with pytest.raises(UsageError, match="format 2, wanted 7"):
+    with raises(UsageError, tmp_path, "format 2", 7):
         Ledger(tmp_path)
 
 
@@ -165,7 +166,7 @@ def test_other_fields_are_another_format() -> None:
 def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:
     (tmp_path / LEDGER).write_bytes(b"not a database" * 100)
     for opened in (Ledger, Ledger.check_vacant):
-        with pytest.raises(RunDamaged, match="not a ledger"):
+        with raises(RunDamaged, tmp_path / LEDGER):
             opened(tmp_path)
     assert (tmp_path / LEDGER).read_bytes().startswith(b"not a database")
 
@@ -182,7 +183,7 @@ def test_a_full_disk_is_told_and_what_was_committed_stays(tmp_path: Path) -> Non
         record(ledger, outcome(0))
         full = "pragma max_page_count = 1"  # SQLite takes it for the pages that there are
         sa.event.listen(ledger._engine, "begin", lambda each: each.exec_driver_sql(full))
-        with pytest.raises(StorageFailed, match=r"cannot be used: .*full.*--resume"):
+        with raises(StorageFailed, "full", "--resume"):
             record(ledger, *(outcome(1, k) for k in range(10_000)))
     with Ledger(tmp_path) as ledger:
         assert next(ledger.rows()).unit == 0
@@ -193,7 +194,7 @@ def test_a_run_that_a_full_disk_keeps_from_beginning_leaves_nothing(tmp_path: Pa
     before, most = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, most))
     try:
-        with pytest.raises(StorageFailed, match=r"no run was begun, .*: .*; make room"):
+        with raises(StorageFailed, tmp_path / "run"):
             Ledger.create(tmp_path / "run", {})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (before, most))
