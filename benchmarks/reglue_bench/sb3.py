@@ -191,7 +191,7 @@ def _by_our_names(arguments: dict[str, Any]) -> dict[str, Any]:
     for theirs in _OURS.keys() & arguments.keys():
         ours = _OURS[theirs]
         if arguments.get(ours) is not None:
-            raise BadArgument(f"got {theirs} and {ours}, which are one: omit {theirs}")
+            raise BadArgument(f"got {theirs} and {ours}, which mean the same: omit {theirs}")
         arguments[ours] = arguments.pop(theirs)
     if arguments["benchmark"] is None:
         raise BadArgument("no benchmark: give its name, such as evaluate:gymnasium:CartPole-v1")

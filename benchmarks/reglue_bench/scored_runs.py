@@ -54,7 +54,7 @@ def _write_dataset(folder: Path, result: Result, say: Callable[[str], None]) -> 
     is_interrupted = ended is not None and ended.status == "interrupted"
     if is_interrupted or interruptible(lambda: write_recorded(folder, say)):
         say(
-            f"no dataset was written; `reglue dataset export {folder} PATH` writes one of what was "
+            f"no dataset was written; `reglue dataset export {folder} PATH` writes what was "
             "recorded"
         )
 

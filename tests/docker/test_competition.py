@@ -110,7 +110,7 @@ def test_every_transcript_is_verified(docker: Docker, played: Played) -> None:
     every = f'for file in {FOLDER}/transcripts/*; do reglue verify "$file" {flags}; done'
     told = docker.compose(*on_server("sh", "-euc", every))
     assert told.count("15 of 15 episodes replayed exactly") == len(LANGUAGES)
-    assert told.count("STANDS, but who signed it is not known: ") == len(LANGUAGES)
+    assert told.count("STANDS, but its signer is unknown: ") == len(LANGUAGES)
     assert "DOES NOT STAND" not in told
 
 

@@ -53,7 +53,7 @@ def test_every_agent_plays_the_whole_plan(played: Played) -> None:
     assert all(result["complete"] and not result["faults"] for result in results.values())
     assert len({result["plan_sha256"] for result in results.values()}) == 1
     assert all(result["agent"]["isolation"] == "remote" for result in results.values())
-    assert "the environment ML1:reach-v3 has come" in played.log
+    assert "the environment ML1:reach-v3 has connected" in played.log
     rates = {name: result["score"]["mean_success_rate"] for name, result in results.items()}
     assert rates["python"] == max(rates.values()) > rates["typescript"]
 

@@ -149,8 +149,8 @@ def _check_known(source: Source, tasks: Sequence[str]) -> None:
     """Raise UsageError if the dataset does not support the filters."""
     if not source.has_organiser:
         raise UsageError(
-            f"{source.name} was written without the organiser's fields, so nobody knows its tasks "
-            "and successes; export it from its run"
+            f"{source.name} was written without the organiser's fields, so its tasks "
+            "and successes are unknown; export it from its run"
         )
     if tasks:
         known = {each.organiser["task"] for each in source if each.organiser}

@@ -77,7 +77,7 @@ def report(
     runs = [run for folder in runs for run in runs_in(folder)]
     once = list({folder.resolve(): folder for folder in reversed(runs)}.values())[::-1]
     if len(once) < len(runs):
-        say("a run that is given twice is drawn once")
+        say("a folder was given twice: its run is drawn once")
     runs = once
     results = [read_run(folder) for folder in runs]
     for run, result in zip(runs, results, strict=True):

@@ -89,7 +89,7 @@ class RunEpisode(Episode):
         try:
             return {at[name]: array for name, array in unpacked(rows, tensors).items()}
         except ValueError as error:
-            raise self._damaged(f"{len(rows)} bytes are no whole rows") from error
+            raise self._damaged(f"{len(rows)} bytes are not whole rows") from error
 
     def _damaged(self, what: str) -> RunDamaged:
         row = self.row

@@ -173,7 +173,7 @@ class AgentPool:
                 self._host = self._make_host()
             self._waiting = self._wait_for(self._host)
         except UsageError as error:  # it started before, so the settings are right
-            raise AgentDisconnected(f"the agent cannot be started anew: {error}") from error
+            raise AgentDisconnected(f"the agent cannot be restarted: {error}") from error
 
     def _wait_for(self, host: AgentPeer) -> AgentPort:
         began = time.perf_counter()

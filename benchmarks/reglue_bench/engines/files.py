@@ -72,7 +72,7 @@ def check_facts(wanted: Mapping[str, str], settings: Settings, plan: Plan) -> No
     ]
     if lines:
         raise UsageError(
-            f"rows would depend on where they are played; {'; '.join(lines)}: install the same "
+            f"the episodes would depend on the node; {'; '.join(lines)}: install the same "
             "versions, and have the same files, on each node"
         )
 

@@ -149,7 +149,7 @@ class RunServer:
             options = ListenOptions(timeout_s=self._settings.connect_timeout)
             self._host = ServedEnvironment(options, announce=self._say, server=server)
         port = self._host.port()
-        self._announce(f"the environment {port.hello.environment} has come")
+        self._announce(f"the environment {port.hello.environment} has connected")
         return EnvironmentCalls(
             port, timeout_s=self._settings.environment_timeout, most_late=_MOST_LATE
         )

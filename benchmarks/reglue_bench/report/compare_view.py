@@ -49,7 +49,7 @@ def _measure(runs: Sequence[NamedRun]) -> Measure:
             raise UsageError(
                 f"{name} on {run.benchmark} is judged by its {run.measure.name}, and "
                 f"{runs[0][0]} on {first.benchmark} by its {first.measure.name}: "
-                "compare it in a report of its own"
+                "compare it in a separate report"
             )
     return first.measure
 

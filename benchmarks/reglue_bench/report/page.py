@@ -52,7 +52,7 @@ class Page:
         except OSError as error:
             raise UsageError(
                 f"{path} cannot be written: {error.strerror}; the runs are kept, and "
-                "`reglue report` draws it of their folders"
+                "`reglue report` draws it from their folders"
             ) from error
         return path
 

@@ -355,7 +355,7 @@ class Session:
         if why and not self._losses_reported:
             self._losses_reported = True
             self._watcher.say(
-                f"episodes are lost to the dataset, and the run goes on without them: {why}"
+                f"episodes are lost to the dataset, and the run continues without them: {why}"
             )
 
     def _totals(self) -> Totals:

@@ -141,7 +141,7 @@ def _print(verdict: Verdict, revealed: PhaseReveal | None) -> None:
         return
     if revealed is not None:
         say("its plan is what was committed to")
-    whose = "" if verdict.key_known else ", but who signed it is not known"
+    whose = "" if verdict.key_known else ", but its signer is unknown"
     say(f"STANDS{whose}: {verdict.result}")
 
 

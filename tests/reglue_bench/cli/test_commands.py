@@ -355,5 +355,5 @@ def test_a_run_that_is_named_twice_is_drawn_once(say: Say, tmp_path: Path) -> No
     done = say("report", "run", str(tmp_path / "run"), folder=tmp_path)
     assert done.returncode == 0, done.stderr
     said, page = done.stdout.splitlines()
-    assert said == "a run that is given twice is drawn once"
+    assert said == "a folder was given twice: its run is drawn once"
     assert "Compared with" not in (tmp_path / page).read_text()

@@ -192,7 +192,7 @@ def test_agents_that_learn_alike_lead_together(tmp_path: Path) -> None:
 
 
 def test_a_report_is_of_learning_or_of_judging(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="in a report of its own"):
+    with pytest.raises(UsageError, match="in a separate report"):
         read(tmp_path, learned(), make_result())
 
 

@@ -68,7 +68,7 @@ def test_without_a_key_the_signer_is_not_known(say: Say, played: Played, tmp_pat
     told = say("verify", str(path), "--workers", "0").stdout.splitlines()
     assert told[0].startswith("team Mine")
     assert "not known" in told[1]
-    assert told[-1].startswith("STANDS, but who signed it is not known: ")
+    assert told[-1].startswith("STANDS, but its signer is unknown: ")
     assert say("verify", str(path), "--workers", "0", "--key", played.key).returncode == 1
 
 

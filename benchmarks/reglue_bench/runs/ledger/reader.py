@@ -249,7 +249,7 @@ def check_holds_run(connection: sa.Connection, folder: Path) -> None:
         raise UsageError(
             f"{folder} holds no run: it was interrupted before it began (begin it again, by "
             f"`reglue bench … --out {folder}`), or {LEDGER} was copied without {LEDGER}-wal, which "
-            "holds what a run that goes on, or was killed, wrote last (copy both)"
+            "holds the last writes of a run in progress, or of a killed one (copy both)"
         )
     if entries.get("format") != str(FORMAT):
         raise UsageError(
@@ -264,7 +264,7 @@ def facts(connection: sa.Connection, folder: Path) -> dict[str, str]:
     entries = {row.name: row.value for row in connection.execute(sa.select(tables.about))}
     digest = entries.pop(DIGEST, None)
     if digest != digests.of_facts(entries):
-        raise damaged(folder, "what the run was begun with (its plan, settings, agent) has changed")
+        raise damaged(folder, "what the run began with (its plan, settings or agent) has changed")
     return entries
 
 
