@@ -1,7 +1,7 @@
 """The glue: joins an agent and environments, in one process or many.
 
-Read in this order: `agent` and `environment` (the two sides, wherever they are), `episodes` (the
-loop that plays a benchmark's episodes in all slots), `routines` (RL-Glue's own), `rpc` (both over
+Read in this order: `agent` and `environment` (the two sides, local or remote), `episodes` (the loop
+that plays a benchmark's episodes in all slots), `routines` (those of RL-Glue), `rpc` (both over
 gRPC and Unix sockets), `peers` (a hub that matches who joins), `commands`. `processes` has what
 starts, isolates and ends processes. Each imports only those before it.
 """

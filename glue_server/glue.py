@@ -42,29 +42,41 @@ _LOG = "agent.log"
 
 
 class Glue(Routines):
-    """Joins an agent and an environment; a context manager that lets both go.
+    """Joins an agent and an environment. A context manager that closes both.
 
     with Glue(environment="mountain-car", agent="sarsa.py:Sarsa") as rl:
         rl.init()
         rl.episode(10_000)
         print(rl.num_steps(), rl.return_())
 
-    `environment` is a name (see env_adapters.suites), a suite of worlds, a
-    `reglue.Environment`, or a class of `gymnasium.Env` or an object (which plays in one slot);
-    it is played in this process. With `workers`, the slots are shared out among so many
-    processes, at most one a slot: then it must be a name, and `init` says what cannot be built.
-    `agent` is an object, played in this process, or a name as for `reglue join`, which is
-    started as a process of its own.
-    `task` and `variant` say what of the environment is played: its first by default.
-    Either may be an address, `host:port`: the glue listens there, and a peer that shows
-    `token` may join. The `…_args` are keywords for what is named. `secret` keys the seeds
-    of episodes and of agents, which else follow from `seed`: give one (16 characters or more)
-    to agents of others. Under a secret the agent's seeds are each glue's own.
-    Peers of this host come over a Unix socket; see GlueServer for `transport`.
+    Args:
+        environment: A name (see env_adapters.suites), a suite of worlds, a `reglue.Environment`,
+            or a class or an object of `gymnasium.Env` (an object plays in one slot). It plays in
+            this process. Or an address.
+        agent: An object, which plays in this process; a name as for `reglue join`, which is
+            started in a separate process; or an address.
+        slots: The number of episodes at once.
+        workers: Share the slots among this many processes, at most one for each slot. The
+            environment must then be a name, and `init` raises an error if it cannot be built.
+        seed: The seed of episodes and of the agent's start seeds.
+        task: The task to play; by default the environment's first.
+        variant: The variant of the task.
+        environment_args: Keywords for an environment that is named or a class.
+        agent_args: Keywords for an agent that is named.
+        agent_log: The file for the output of a started agent. Its fault quotes the last lines.
+        token: What a peer at an address must show to join.
+        secret: Keys all seeds, which otherwise follow from `seed` alone: give one of 16
+            characters or more for strangers' agents. With a secret each glue draws its own start
+            seeds for the agent.
+        connect_timeout_s: How long to wait for a peer to join.
+        transport: How peers connect, see GlueServer. Peers on this host use a Unix socket.
+        timeouts: How long calls may take.
+        announce: Receives a line for people that says how a peer joins; by default stderr.
 
-    Entering raises UsageError for what cannot be made, and AgentFault or EnvironmentFault
-    for a peer that does not join. What a started agent prints goes to the file `agent_log`, if
-    one is given; its fault quotes the last lines.
+    At an address, `host:port`, the glue listens for a peer.
+
+    Entering raises UsageError for a peer that cannot be made, and AgentFault or EnvironmentFault
+    for one that does not join.
     """
 
     def __init__(  # noqa: PLR0913 - all that a program may say of its peers
@@ -122,7 +134,7 @@ class Glue(Routines):
         self.close()
 
     def close(self) -> None:
-        """Let both go, and end what was started. Ctrl-C waits until that is done."""
+        """Close both sides, and end started processes. Ctrl-C waits until that is done."""
         with uninterrupted(then_raise=False):
             self._machine = None
             self._closing.close()
@@ -154,19 +166,19 @@ class Glue(Routines):
             return ObjectPeer(self._agent)
         if is_address(self._agent):
             _check_no_args("agent", self._agent_args)
-            return ServedAgent(self._door(self._agent), announce=self._announce)
+            return ServedAgent(self._listen_options(self._agent), announce=self._announce)
         folder = self._closing.enter_context(tempfile.TemporaryDirectory(prefix="reglue-"))
         log_file = Path(folder, _LOG) if self._agent_log is None else Path(self._agent_log)
         command = join_command(self._agent, as_arguments(self._agent_args))
         program = Program(command, log_file, str(Path.cwd()), is_ours=True)
-        return ServedAgent(self._door(), program)
+        return ServedAgent(self._listen_options(), program)
 
     def _environment_port(self) -> EnvironmentPort:
         named, arguments = self._environment, self._environment_args
         if isinstance(named, str) and is_address(named):
             _check_no_args("environment", arguments)
             self._check_no_workers("an environment that dials in")
-            host = ServedEnvironment(self._door(named), announce=self._announce)
+            host = ServedEnvironment(self._listen_options(named), announce=self._announce)
             self._closing.callback(lambda: host.close(self._farewell))
             return host.port()
         port: EnvironmentPort
@@ -185,7 +197,7 @@ class Glue(Routines):
                 f"workers: got {self._workers} for {what}, wanted an environment's name"
             )
 
-    def _door(self, address: str = "127.0.0.1:0") -> ListenOptions:
+    def _listen_options(self, address: str = "127.0.0.1:0") -> ListenOptions:
         return ListenOptions(
             address,
             token=self._token,
@@ -195,12 +207,12 @@ class Glue(Routines):
 
 
 def is_address(name: str) -> bool:
-    """Whether a peer's name is where it dials in: `host:port`."""
+    """Whether a name is an address, `host:port`, at which a peer connects."""
     return re.fullmatch(r"[^\s/]+:[0-9]{1,5}", name) is not None
 
 
 def _local(environment: object, arguments: Mapping[str, Any]) -> tuple[Environment, str]:
-    """An environment to be played in this process, and what it is called."""
+    """An environment for this process, and its name."""
     if isinstance(environment, str):
         return Worlds(suite_name(environment, arguments).build()), environment
     if not isinstance(environment, type):

@@ -1,9 +1,9 @@
 """Benchmarks: plans, procedures, ledgers, scores and reports.
 
-Read in this order: `plans` (which episodes), `procedures` (how they are played), `planning` (from a
-name or file to a plan), `engines` (where it is played), `runs` (one run and its ledger), `results`
-and `measures` (its score and comparisons), `plots`, `renderers`, `terminal` and `report` (what
-people see), `cli`. Each imports only those before it.
+Read in this order: `plans` (which episodes), `procedures` (how they are played), `planning` (makes
+a plan from a name or file), `engines` (the processes that play it), `runs` (one run and its
+ledger), `results` and `measures` (its score and comparisons), `plots`, `renderers`, `terminal` and
+`report` (what people see), `cli`. Each imports only those before it.
 
 from reglue_bench import evaluate
 print(evaluate("MT10", agent="expert", seed=42).mean_success_rate)

@@ -68,12 +68,12 @@ def evaluate(
             agent `"wait"`: `watcher.say` says how.
         agent: An object in this process: a `reglue.Agent`, a function of a batch of observations
             (see `reglue.Policy`), a model of Stable-Baselines3, or one with Meta-World's methods.
-            It is not timed out. Or a name as on the command line (`"expert"`, `"file.py:Class"`),
-            which is started as a process of its own.
-        out: The run's folder; without one its ledger is deleted with the result.
+            It has no time limit. Or a name as on the command line (`"expert"`, `"file.py:Class"`),
+            which is started in a separate process.
+        out: The run's folder; without it, the ledger is deleted with the result.
         resume: Continue the run in `out`.
-        raise_faults: Raise if the agent or the environment failed in an episode, when all is
-            played and scored. False returns the result, whose text names the faults.
+        raise_faults: Raise if the agent or the environment failed in an episode, after
+            everything is played and scored. False returns the result, whose text names the faults.
         watcher: Receives the progress of the run.
         options: The flags of `reglue bench` with underscores, see Settings.
 

@@ -32,9 +32,9 @@ class Evaluator:
             train(agent)
             print(evaluator(agent).mean_success_rate)
 
-    Its environments are made once, and their simulators and starts are kept. The rows are
+    It makes its environments once, and reuses their simulators and starts. The rows are
     those of `evaluate`. The agent stays where it is: nothing of it is copied, pickled
-    or forked, so that its networks stay on their device. For one thread.
+    or forked, so its networks stay on their device. Use it in one thread.
     """
 
     def __init__(self, benchmark: object, **options: Unpack[Options]) -> None:

@@ -1,6 +1,6 @@
 """A benchmark's training goals, played in this process for a program that steps them.
 
-The entry points of the group `reglue.training`, by which the SDK's Gymnasium view finds them.
+The SDK's Gymnasium view finds it by the entry points of the group `reglue.training`.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ def calls(
     render_mode: str | None = None,
     **options: Any,
 ) -> LocalTraining:
-    """Play a benchmark's training episodes, without end.
+    """Play a benchmark's training episodes without end.
 
     Args:
         benchmark: A benchmark, or an environment by its name.
-        slots: How many episodes are played at once; by default one for each task.
+        slots: The number of episodes at once; by default one for each task.
         workers: Processes; by default one for each core for Meta-World in several slots, else 0.
         raise_faults: Raise EnvironmentFault if an environment fails; else its episode is void.
         render_mode: "rgb_array" for environments that can be drawn, in this process.
@@ -99,7 +99,7 @@ def names() -> list[str]:
 class LocalTraining:
     """Training episodes, as a glue in this process plays them for a program.
 
-    `calls` yields what a glue would ask an agent that trains, and is sent the agent's replies.
+    `calls` is a generator: it yields the calls to a training agent, and receives the replies.
     """
 
     def __init__(
@@ -117,10 +117,10 @@ class LocalTraining:
         self._environment = environment
         self._stream = stream
         self._first = 0  # the number of each slot's first episode
-        self._copied = ""  # what makes two environments copies, once it is chosen
+        self._copied = ""  # equal texts mark copies of an environment; set once the seed is chosen
         self._raise_faults = raise_faults
         self._worlds = worlds
-        self._is_rendered = False  # somebody looks
+        self._is_rendered = False  # the program asked for a picture
         self._last: dict[int, Picture | None] = {}  # of the slots' last episodes
         self._has_succeeded = False  # the episode that ended last
 

@@ -31,7 +31,7 @@ from reglue_bench.settings import Settings
 from reglue_bench.terminal.summary import blame, not_repeatable
 
 STALE = (
-    "the agent reads observations that are no longer its own: it plays otherwise where they are "
+    "the agent reads observations that are no longer its own: it plays differently if they are "
     "overwritten; copy what it keeps"
 )
 

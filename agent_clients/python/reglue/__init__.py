@@ -15,7 +15,7 @@ Read in this order: `agents`, `environments` and `experiments` (what you write, 
 are carried out), `messages` (the calls), `wire` (their encoding), `net` (sessions over gRPC and
 Unix sockets), `gymnasium` and `rollouts` (for training loops).
 
-What an extra brings is here too, and is loaded when it is first used: `reglue.evaluate`,
+Names that need an extra are loaded at their first use: `reglue.evaluate`,
 `reglue.Evaluator`, `reglue.Result` and `reglue.Glue` (`server`); `reglue.make` and
 `reglue.make_vec` (`gymnasium`).
 """

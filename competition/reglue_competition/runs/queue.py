@@ -201,7 +201,8 @@ class Queue:
         for submission in [*self._untold.values()]:
             farewell = _FAREWELLS[submission.status].format(submission.detail)
             has_failed = submission.status == "failed"
-            if self._gateway.end(submission.id, farewell, has_failed=has_failed):
+            is_told = self._gateway.end(submission.id, farewell, has_failed=has_failed)
+            if is_told or not self._entries.awaits(submission.id, _MARGIN_S):
                 self._entries.forget(submission.id)
                 del self._untold[submission.id]
 

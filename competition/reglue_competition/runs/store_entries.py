@@ -48,6 +48,13 @@ class StoreEntries:
         with self._lock:
             self._farewells |= {(each.team, each.name): (each.id, until) for each in ended}
 
+    def awaits(self, submission: str, margin_s: float) -> bool:
+        """Whether its agent may still come back for its farewell, or has for less than `margin_s`
+        seconds been too late for it.
+        """
+        since = time.monotonic() - margin_s
+        return any(each == submission and since < until for each, until in self._farewells.values())
+
     def enter(self, token: str, name: str, caller: Caller) -> str:
         """The id of the submission of that name, of the token's team. Raises EntryRefused."""
         try:

@@ -171,6 +171,17 @@ def test_a_cancelled_submission_says_so_whether_it_waits_or_plays(tmp_path: Path
         assert server.store.runs() == []
 
 
+def test_an_agent_that_never_comes_back_is_not_awaited_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue, "_MARGIN_S", 0.0)
+    with hosting(tmp_path, play={"reconnect_window_s": 0.0}) as server:
+        submission = server.entries.enter(server.team("ours").token, "mine", Caller("127.0.0.1:1"))
+        server.store.ask_cancel(submission)
+        server.runs_until_status("cancelled", "ours")
+        server.runs_until(lambda: not server.queue._untold, "nothing is left to tell")
+
+
 class Unhurried(Seeded):
     """Takes 0.05 s for each step until it is hurried."""
 
@@ -239,7 +250,8 @@ def test_an_agent_that_joins_as_its_submission_breaks_enters_no_other(
 ) -> None:
     """One whose run died joins again, at whatever moment: it hears that the submission broke."""
     monkeypatch.setattr(queue, "_PAUSES_S", (0.0, 0.0))
-    with hosting(tmp_path) as server, ExitStack() as agents:
+    play = {"reconnect_window_s": PATIENCE_S}
+    with hosting(tmp_path, play=play) as server, ExitStack() as agents:
         where, came = server.team("ours"), threading.Event()
         of_store, of_entries = server.store.set_status, server.entries.enter
         submission = of_entries(where.token, "mine", Caller("127.0.0.1:1"))
@@ -265,7 +277,7 @@ def test_an_agent_that_joins_as_its_submission_breaks_enters_no_other(
         monkeypatch.setattr(server.entries, "enter", enter)
         monkeypatch.setattr(server.store, "set_status", set_status)
         server.runs_until(lambda: told != [] and told[0].done(), "it is told")
-        assert "by a failure of ours" in told[0].result()
+        assert "by our own failure" in told[0].result()
         assert [each.id for each in server.store.submissions()] == [submission]
 
 

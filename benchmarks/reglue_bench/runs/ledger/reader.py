@@ -264,7 +264,7 @@ def facts(connection: sa.Connection, folder: Path) -> dict[str, str]:
     entries = {row.name: row.value for row in connection.execute(sa.select(tables.about))}
     digest = entries.pop(DIGEST, None)
     if digest != digests.of_facts(entries):
-        raise damaged(folder, "the run's recorded plan, settings or agent have changed")
+        raise damaged(folder, "what the run began with (its plan, settings or agent) has changed")
     return entries
 
 
