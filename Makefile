@@ -20,7 +20,7 @@ export PATH := $(CURDIR)/build/julia/bin:$(PATH)
 .DELETE_ON_ERROR:
 .PHONY: help help-all setup demo docs reference picture chaos cheats test test-python fuzz test-clients test-containers check conformance coverage speed scaling format proto \
 	proto-image constraints clean clients cpp onnxruntime sanitize tidy c julia typescript tools docker \
-	check-style check-types check-layers check-proto check-stubs check-clients check-containers
+	check-style check-types check-layers check-proto check-stubs check-tests check-containers
 
 FIRST := setup demo test check docs format conformance speed chaos clean help-all
 help: ## list the targets that people need most
@@ -170,7 +170,11 @@ scaling: .venv-speed/is-installed ## measure a run's coordinator, and 1 to 8 Ray
 	.venv-speed/bin/python -m speed.scaling $(FLAGS)
 
 check: check-style check-layers check-proto check-stubs tools docker ## what CI runs
-	$(MAKE) -j check-types docs test-python check-clients check-containers
+	$(MAKE) -j check-types docs check-tests check-containers
+
+# After the Python tests: beside them, compilers would slow down tests that wait for processes.
+check-tests: test-python
+	$(MAKE) -j 1 test-clients
 
 # What packages bring, before tests run beside one another: two that install would get in each other's way.
 tools: .venv/dev-is-installed $(TYPESCRIPT)/node_modules/is-installed
@@ -184,11 +188,11 @@ tools: .venv/dev-is-installed $(TYPESCRIPT)/node_modules/is-installed
 	.ci/julia build/julia
 	.ci/onnxruntime $(BIN)/python build/onnxruntime
 
-# Beside the Python tests, as all of them wait now and then: what these print comes at their end.
-LOGS := build
-check-clients: reference # docs makes it, too
-check-clients check-containers: check-%:
-	@mkdir -p $(LOGS); $(MAKE) -j 1 test-$* >$(LOGS)/$*.log 2>&1; code=$$?; cat $(LOGS)/$*.log; exit $$code
+# Beside the others, as it waits mostly for disk and network: its output comes at its end.
+CONTAINERS_LOG := build/containers.log
+check-containers:
+	@mkdir -p $(dir $(CONTAINERS_LOG)); $(MAKE) test-containers >$(CONTAINERS_LOG) 2>&1; code=$$?; \
+		cat $(CONTAINERS_LOG); exit $$code
 
 check-style: .venv/dev-is-installed
 	$(BIN)/ruff format --check .

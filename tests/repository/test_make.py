@@ -44,7 +44,7 @@ def folders(arguments: list[str]) -> list[str]:
 
 def test_make_check_leaves_out_no_test(tmp_path: Path) -> None:
     # make runs its own recursive lines also in a dry run.
-    runs = runs_of_pytest("check", f"LOGS={tmp_path}")
+    runs = runs_of_pytest("check", f"CONTAINERS_LOG={tmp_path / 'containers.log'}")
     options = {each for arguments in runs for each in arguments if each.startswith("-")}
     assert options == {"-n", "--dist", "--durations", "--ignore"}
     (others,) = (arguments for arguments in runs if not folders(arguments))

@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -200,13 +201,12 @@ def test_who_vanishes_while_waiting_is_forgotten(
     with (
         a_hub(reconnect_window_s=0.2, transport=offered) as (server, said),
         proxy_to(server, role) as way,
+        ExitStack() as closing,
     ):
         if role == "experiment":
-            gone: Any = Experiment(
-                way.address, server.tokens["experiment"], name="ghost", timeout_s=0.1
-            )
-            with pytest.raises(SessionLost):
-                gone.init()
+            program = Experiment(way.address, server.tokens[role], name="ghost")
+            closing.callback(program.close)
+            gone = closing.enter_context(ThreadPoolExecutor(1)).submit(program.init)
         else:
             peer = Follower() if role == "agent" else corridor()
             gone = start(peer, way.address, server.tokens[role], name="ghost")
@@ -218,11 +218,8 @@ def test_who_vanishes_while_waiting_is_forgotten(
         with Experiment(server.address, server.tokens["experiment"], name="alive") as rl:
             rl.init()
             assert rl.episode()
-        if role == "experiment":
-            gone.close()
-        else:
-            with pytest.raises(SessionLost):
-                gone.result(PATIENCE_S)
+        with pytest.raises(SessionLost):
+            gone.result(PATIENCE_S)
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
