@@ -104,7 +104,7 @@ cpp: ## build the C++ client
 	cmake --build build/cpp
 
 SANITIZED := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-# Compiled many at a time: gRPC's headers take longer than the sources. Builds by GCC compile each of the library by itself.
+# Compiled many at a time: gRPC's headers take longer than the sources. GCC compiles each file of the library on its own; only the tests are joined.
 CLANG := CC=clang CXX=clang++ $(CMAKE) -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16 -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-g1 -DCMAKE_CXX_FLAGS_DEBUG=-g1
 sanitize: .venv/dev-is-installed ## test the C and C++ clients by clang under ASan, UBSan and TSan, in debug builds
 	.ci/cpp
@@ -170,7 +170,7 @@ scaling: .venv-speed/is-installed ## measure a run's coordinator, and 1 to 8 Ray
 	.venv-speed/bin/python -m speed.scaling $(FLAGS)
 
 check: check-style check-layers check-proto check-stubs tools docker ## what CI runs
-	$(MAKE) -j check-types docs check-tests check-containers
+	$(MAKE) -j 3 check-tests check-containers check-types docs
 
 # After the Python tests: beside them, compilers would slow down tests that wait for processes.
 check-tests: test-python

@@ -57,7 +57,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture
 def own_stop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Play that is stopped is this test's alone."""
+    """A stop of this test is not one of the whole process."""
     from glue_server.processes import interrupts
 
     monkeypatch.setattr(interrupts, "_stop", interrupts._Stop())

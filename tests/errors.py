@@ -31,7 +31,10 @@ def raises(kind: type[E], *named: object, **facts: object) -> Iterator[pytest.Ex
 
 def assert_named(named: Iterable[object], message: str) -> None:
     """Each of these stands in the message, as a word of its own."""
-    missing = [
-        each for each in named if not re.search(rf"(?<!\w){re.escape(str(each))}(?!\w)", message)
-    ]
+    missing = [each for each in named if not re.search(_word(each), message)]
     assert not missing, f"got {message}, wanted it to name {missing}"
+
+
+def _word(each: object) -> str:
+    before = r"[\w.-]" if isinstance(each, int) else r"\w"  # not the 0 of -0.5
+    return rf"(?<!{before}){re.escape(str(each))}(?!\w|\.\d)"

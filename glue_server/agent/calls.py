@@ -158,7 +158,7 @@ class AgentCalls:
     def receive_turn(self) -> Reply | None:
         """The answer to the oldest call, a turn; None where it is late and a default is played.
 
-        Raises AgentTimeout, too, of an agent that owes MOST_OWED answers.
+        Raises AgentTimeout, too, if the agent is MOST_OWED answers behind.
         """
         try:
             return self.receive()
@@ -167,7 +167,7 @@ class AgentCalls:
                 raise
             if self._port.owed >= MOST_OWED:
                 raise AgentTimeout(
-                    f"the agent owes the answers to {self._port.owed} turns by now; {late}"
+                    f"the agent is {self._port.owed} answers behind; {late}"
                 ) from late
         while self._port.is_away:  # one default is played, however long it is away
             sleep(_LOOK_S)

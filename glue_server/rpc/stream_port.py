@@ -314,7 +314,7 @@ class EnvironmentCodec:
         return reply
 
     def _checked(self, played: Played, play: Play) -> Played:
-        """With what lies outside its domain: a client of another language does not look."""
+        """Add faults and a count of what lies outside its domain: not every client checks."""
         slots, domains = [*play.slots.tolist(), *play.starts], self._domains
         mistakes = domains.mistakes(played.observations, slots, played.faults)
         if not (mistakes or domains.outside_last):

@@ -109,7 +109,7 @@ def test_an_action_that_is_none_of_the_tasks_is_refused_and_changes_nothing(
     player, actions = world(name), random_actions(name, 20)
     player.start(cell_of(name))
     before = player.get_state()
-    with raises(BadArgument, "action"):
+    with raises(BadArgument, "action", "wanted 0 to"):
         player.step({} if action is None else {"action": action})
     assert player.get_state() == before
     play(player, actions)

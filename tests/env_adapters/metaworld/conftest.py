@@ -18,7 +18,7 @@ Plain: TypeAlias = Any  # a metaworld environment
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of a task follow one another: many are shorter than MuJoCo compiles their task."""
+    """Tests of a task follow one another: many take less time than MuJoCo needs to compile it."""
     places = [n for n, item in enumerate(items) if item.path.parent == Path(__file__).parent]
     ordered = sorted((items[n] for n in places), key=_task)
     for place, item in zip(places, ordered, strict=True):

@@ -153,7 +153,7 @@ def test_an_observation_is_copied_at_most_five_times(monkeypatch: pytest.MonkeyP
     try:
         for _ in range(3):  # the messages' layout and the socket's buffer are made
             kept = way.step(Copies())
-        monkeypatch.setattr("reglue.wire.agent.encode_call", unused)
+        monkeypatch.setattr("reglue.wire.layout.encode_call", unused)
         monkeypatch.setattr(agent_pb2.AgentCall, "FromString", unused, raising=False)
         copies = Copies()
         seen = way.step(copies)

@@ -193,9 +193,11 @@ class DomainCheck:
                 seen = seen.take(rows, 0)
             if len(low) > (count := len(seen)):
                 low, high = low[:count], high[:count]  # noqa: PLW2901 - no call, as each turn asks
-            # fmin and fmax replace NaN by the bound, so `inside` then differs from `seen`.
-            inside = np.fmin(np.fmax(seen, low), high)
-            if inside.tobytes() != seen.tobytes():
+            if seen.size <= _FEW_TO_CLIP:  # NaN differs from what fmin and fmax make of it
+                is_inside = np.fmin(np.fmax(seen, low), high).tobytes() == seen.tobytes()
+            else:
+                is_inside = b"\0" not in ((seen >= low) & (seen <= high)).tobytes()
+            if not is_inside:
                 self._look(tensor, seen, slots, failed, by_slot)
         return by_slot
 
@@ -223,6 +225,7 @@ class DomainCheck:
                 log.warning("%s, and passed it on; so far %d of these", what, count)
 
 
+_FEW_TO_CLIP = 1024  # numbers; up to as many, clipping them takes less time than comparing them
 _FEW = 2**16  # numbers; up to as many, comparing arrays of equal shape is quicker than broadcasting
 
 

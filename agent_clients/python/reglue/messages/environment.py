@@ -74,7 +74,7 @@ class Played:
     faults: Mapping[int, str] = field(default_factory=dict)  # slot -> what failed
     illegal: Set[int] = frozenset()  # slots of `faults` where the action was none: the agent's
     crashed: Set[int] = frozenset()  # those that failed again, by the same actions: the glue's word
-    outside: int = 0  # observations outside of their Box; the glue counts those of a wire
+    outside: int = 0  # observations outside of their Box; the glue counts them if it connects
     is_fresh: bool = False  # the glue owns the arrays and may keep them
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Whether a process spins before it sleeps, and waits for a light peer."""
+"""Decides whether a process that waits for a fast peer spins before it sleeps."""
 
 from __future__ import annotations
 

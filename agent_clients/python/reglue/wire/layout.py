@@ -2,9 +2,9 @@
 
 A step's message has the same bytes as the one before, except for its number and the rows of its
 arrays. A Layout knows where those are, so that such a message is read and written without
-protobuf, at a fifth of the price. All other messages go through protobuf, and so do the first two
-of a kind: a Layout is made of the second. So are the turns of an agent, the Plays of an environment
-and their answers, and the steps of a benchmark program.
+protobuf, at a fifth of the price. Layouts serve the turns of an agent, the Plays of an environment
+and their answers, and the answers to steps of a benchmark program. All other messages go through
+protobuf, and so do the first two of a kind: a Layout is made of the second.
 """
 
 from __future__ import annotations
