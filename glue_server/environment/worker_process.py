@@ -217,10 +217,11 @@ class WorkerProcess:
 
     def __init__(self, suite: SuiteName, log_file: Path | None, *, timeout_s: float) -> None:
         self._silence = Silence(timeout_s)
+        self._answers_within_s = min(timeout_s, MOST_S)
         self._child = Child(
             "glue_server.environment.worker",
             _FROM_WORKER,
-            silence_s=min(timeout_s, MOST_S),
+            silence_s=self._answers_within_s,
             log_file=log_file,
             prints_to_stderr=True,
         )
@@ -298,7 +299,7 @@ class WorkerProcess:
     def ask(self, call: EnvironmentCall) -> EnvironmentReply:
         """Have a routine of one slot carried out. Raises EOFError or OSError: it is gone."""
         self._child.send(Routine(encode_environment_call(0, call, None).SerializeToString()))
-        answer = self._child.receive()
+        answer = self._child.receive(self._answers_within_s)
         if not isinstance(answer, RoutineReply):
             raise unexpected(answer)
         message = pb.EnvironmentReply.FromString(answer.reply)

@@ -48,10 +48,10 @@ def uninterrupted(*, then_raise: bool = True) -> Iterator[None]:
 def interruptible(function: Callable[[], None]) -> bool:
     """Call `function`, and let Ctrl-C or `stop_play` end it alone; whether they did.
 
-    The main thread calls it within `uninterrupted`. What comes after the first Ctrl-C that ended it
-    is forgotten: there is no line at which a second one could do harm. One that `function`
-    swallowed is raised again by the next, or by a wait. An error that Ctrl-C led to counts as
-    Ctrl-C: raised within a lock's own lines, it ends as their error.
+    The main thread calls it within `uninterrupted`, or ignores SIGINT. What comes after the
+    first Ctrl-C that ended it is forgotten: there is no line at which a second one could do harm.
+    One that `function` swallowed is raised again by the next, or by a wait. An error that Ctrl-C
+    led to counts as Ctrl-C: raised within a lock's own lines, it ends as their error.
     """
     before = _here.may_stop
     try:
@@ -183,7 +183,9 @@ def _holding_signals(*, then_raise: bool) -> Iterator[None]:
         finally:
             _stop.holds_signals = False
             is_left = _stop.by_signal and not _stop.has_ended
-            _stop.begin()
+            # Forgotten without a call: a signal would be raised at it, before all is.
+            _stop.by_signal = _stop.has_ended = False
+            _stop.closed_by = math.inf
     if is_left and then_raise:
         raise KeyboardInterrupt
 

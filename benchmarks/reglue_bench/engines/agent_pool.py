@@ -46,8 +46,8 @@ class AgentPool:
     """The agents of one session (see procedures.Agents), and the environment that they share.
 
     `admit` receives each agent's name, and raises an error for one that must not play. `check`
-    gets the first agent and its task, and raises for one that cannot play. An environment that is
-    `lent` is not closed.
+    gets the first agent and its task, and raises for one that cannot play. An `environment` that
+    is given is not closed.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class AgentPool:
     def emptied(self) -> EnvironmentCalls:
         """The environment, with no episode in any slot, to be played without an agent.
 
-        One that is not lent has worlds that have played nothing. Raises EnvironmentFault.
+        One that the pool made itself has worlds that have played nothing. Raises EnvironmentFault.
         """
         assert self._environment is not None, "open() comes first"
         if self._owns:

@@ -182,8 +182,7 @@ class _Player:
     def _send_steps(self) -> None:
         """Report the number of steps now and then: an episode may take long."""
         with suppress(OSError, ParentGone):
-            while not is_stopping():
-                time.sleep(_STEPS_S)
+            while time.sleep(_STEPS_S) or not is_stopping():
                 self._parent.send(StillPlaying(self._spent))
                 self._send_logs()
 

@@ -23,3 +23,7 @@ def test_a_hub_without_tls_does_not_load_cryptography(module: str) -> None:
 def test_a_worker_loads_neither_the_glue_nor_grpc() -> None:
     heavy = {"asyncio", "glue_server.glue", "grpc", "importlib.metadata", "pydantic", "typer"}
     assert not loaded_by("glue_server.environment.worker") & heavy
+
+
+def test_the_package_by_itself_loads_no_grpc() -> None:
+    assert "grpc" not in loaded_by("glue_server")

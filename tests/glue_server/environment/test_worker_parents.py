@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -94,11 +93,3 @@ def test_workers_do_not_hear_the_terminals_ctrl_c(host: subprocess.Popen[str]) -
     workers = host.stdout.readline().split()
     os.killpg(host.pid, signal.SIGINT)
     assert host.stdout.readline().split() == [*workers, *["ok"] * len(cells())]
-
-
-@pytest.mark.parametrize("module", ["glue_server", "glue_server.environment.worker"])
-def test_a_process_that_plays_without_peers_does_not_load_grpc(module: str) -> None:
-    code = [sys.executable, "-c", f"import sys, {module}; print(*sys.modules)"]
-    loaded = subprocess.run(code, capture_output=True, text=True, check=True).stdout.split()
-    assert module in loaded
-    assert "grpc" not in loaded

@@ -199,9 +199,9 @@ def test_who_vanishes_while_waiting_is_forgotten(
     """Those who come afterwards find no Unix socket where their ticket says, and use gRPC."""
     offered: Transport = "auto" if transport == "unix" else "grpc"
     with (
+        ExitStack() as closing,
         a_hub(reconnect_window_s=0.2, transport=offered) as (server, said),
         proxy_to(server, role) as way,
-        ExitStack() as closing,
     ):
         if role == "experiment":
             program = Experiment(way.address, server.tokens[role], name="ghost")

@@ -288,6 +288,8 @@ def test_an_interrupt_at_any_moment_ends_what_may_be_interrupted_and_nothing_els
                 counts["begun"] += 1
                 with uninterrupted():
                     counts["committed"] += 1
+        if not counts["rounds"]:
+            os.kill(os.getpid(), signal.SIGINT)
 
     def press_often() -> None:
         while counts["rounds"] < 300:
@@ -300,11 +302,12 @@ def test_an_interrupt_at_any_moment_ends_what_may_be_interrupted_and_nothing_els
             threads.submit(press_often)
             while counts["rounds"] < 300:
                 with uninterrupted(then_raise=False):
-                    interruptible(play)
+                    counts["ended"] += interruptible(play)
                     counts["rounds"] += 1
     finally:
         signal.signal(signal.SIGINT, before)
     assert counts["begun"] == counts["committed"]
+    assert counts["ended"] > 0
     assert not is_stopping()
     assert hurried(LONG_S) == LONG_S
 

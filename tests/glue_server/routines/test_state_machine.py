@@ -83,9 +83,7 @@ def test_an_unknown_task_or_variant_is_refused_with_the_run_going_on(
     task: str, variant: int, got: str
 ) -> None:
     bench = started()
-    refused(
-        bench, lambda: bench.machine.run(RLInit(1, 0, task, variant)), OutOfDomain, task or variant
-    )
+    refused(bench, lambda: bench.machine.run(RLInit(1, 0, task, variant)), OutOfDomain, got)
     bench.step()
 
 

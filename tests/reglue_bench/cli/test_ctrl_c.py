@@ -68,7 +68,6 @@ def test_an_environment_of_this_process_that_hangs_is_ended_by_the_second_ctrl_c
     with commanded(words) as command:
         command.wait_for("0 of 30 episodes are done")
         until(lambda: not fuse.stat().st_size, "it hangs")
-        time.sleep(0.3)  # into the hanging
         command.process.send_signal(signal.SIGINT)
         if how == "catch":
             until(fuse.with_suffix(".caught").exists, "it caught the first one")

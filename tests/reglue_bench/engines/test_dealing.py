@@ -44,7 +44,7 @@ def engine(players: Players[FromShard], folder: Path) -> DealingEngine:
 
 
 class Hanging(LocalPlayers):
-    """Stopped processes, with the last of which play ends; notes how long each may take to end."""
+    """Stopped processes; play ends as they are waited for. Notes how long each may take to end."""
 
     def __init__(self, processes: int) -> None:
         super().__init__(processes)
@@ -53,8 +53,6 @@ class Hanging(LocalPlayers):
     def begin(self, number: int) -> Child[FromShard]:
         process = Stopped(self.given)
         halt(process.pid)
-        if number == self.most:
-            stop_play()
         return process
 
 
@@ -64,6 +62,10 @@ class Stopped(Child[FromShard]):
     def __init__(self, given: list[float]) -> None:
         super().__init__(SHARD_PROCESS, FROM_SHARD)
         self._given = given
+
+    def fileno(self) -> int:
+        stop_play()
+        return super().fileno()
 
     def end(self, within_s: float) -> None:
         self._given.append(within_s)
