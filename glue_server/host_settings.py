@@ -65,7 +65,7 @@ def limit(text: str) -> Any:
 class SettingsGroup(BaseModel):
     """Settings that belong together; a program's are several groups."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class ListenSettings(SettingsGroup):

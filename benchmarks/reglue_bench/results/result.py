@@ -46,9 +46,7 @@ rights. `remote`: it connected by itself, so its host decides. Else a sandbox.
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", ser_json_inf_nan="null", defer_build=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
 
 
 class AgentIdentity(_Record):

@@ -10,9 +10,7 @@ from reglue_bench.statistics import Interval, Intervals
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", ser_json_inf_nan="null", defer_build=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
 
 
 class Rates(_Record):

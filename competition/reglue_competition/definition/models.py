@@ -45,7 +45,7 @@ Text = Annotated[str, Field(max_length=MOST_TEXT)]
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class Bars(_Table):
