@@ -148,11 +148,14 @@ def _repeatable(first: _RehearsedRun, again: _RehearsedRun, settings: Settings) 
     differ = _differing(first, again)
     if not differ:
         same = "a second run gave the same episodes to the bit"
-        blames = [blame(each) for each in first.result.repeats if each.repeatable is False]
-        if not blames:
+        doubted = [each for each in first.result.repeats if not each.repeatable]
+        if not any(each.repeatable is False for each in doubted):
             return [Check(True, same), *remarks]
-        other = "one that is resumed, or has other slots, is"
-        return [Check(None, f"{same}; {other} {each}") for each in blames]
+        other = f"{same}; one that is resumed, or has other slots, is "
+        return [
+            Check(None, (other if each.repeatable is False else "") + blame(each))
+            for each in doubted
+        ]
     what = "a second run gave other episodes"
     repeats = {each.who: each for each in first.result.repeats}
     environment, agent = repeats.get("environment"), repeats.get("agent")
@@ -184,10 +187,11 @@ def _differing(first: _RehearsedRun, again: _RehearsedRun) -> list[Row | None]:
     ]
 
 
-def _bits(run: _RehearsedRun, row: Row) -> tuple[bytes, bytes]:
-    """The actions and rewards of an episode."""
+def _bits(run: _RehearsedRun, row: Row) -> tuple[object, ...]:
+    """The actions and rewards of an episode, if they are kept, and what became of it."""
     place = (row.unit, row.attempt, row.k)
-    return run.ledger.actions(*place), run.ledger.rewards(*place).tobytes()
+    arrays = (run.ledger.actions(*place), run.ledger.rewards(*place).tobytes())
+    return (*arrays, row.return_, row.steps, row.success, row.status)
 
 
 def _repeated(ledger: LedgerReader, row: Row, settings: Settings) -> Repeat | None:

@@ -182,9 +182,11 @@ class _Player:
     def _send_steps(self) -> None:
         """Report the number of steps now and then: an episode may take long."""
         with suppress(OSError, ParentGone):
-            while time.sleep(_STEPS_S) or not is_stopping():
+            time.sleep(_STEPS_S)
+            while not is_stopping():
                 self._parent.send(StillPlaying(self._spent))
                 self._send_logs()
+                time.sleep(_STEPS_S)
 
     def _send_logs(self) -> None:
         """Send the new text of log files, if the run's folder is on another machine."""

@@ -5,7 +5,7 @@
     num_episodes = 20              # the procedure's flags of `reglue bench`, and `slots`
     seed = 3                       # of all randomness
     split = "test"                 # which of the variants below are played
-    horizon = 200                  # steps to truncation, at most the environment's own
+    horizon = 200                  # steps to truncation, at most the environment's limit if any
     sees = ["observation"]         # tensors that agents see (default: all)
     fit = "pad"                    # how tensors that differ between tasks are combined; or superset
 

@@ -129,8 +129,8 @@ class Queue:
                 self._guarded(self._follow_or_break, playing)
             if starts:
                 self._guarded(self._calendar.keep, self._clock())
-            self._guarded(self._send_pending)
             self._guarded(self._look_at_the_store, starts)
+            self._guarded(self._send_pending)
         except StoreFailed as error:  # the rest would wait for it in vain, one after another
             self._metrics.store_failures.inc()
             log.error("the database is away, and is tried again: %s", error)
@@ -164,6 +164,8 @@ class Queue:
         waiting, count, now = [], Counter[str](), self._clock()
         unfinished = self._store.submissions(statuses=UNFINISHED)
         for submission in unfinished:
+            if self._untold.pop(submission.id, None) is not None:  # it is played again
+                self._entries.drop_farewell(submission.id)
             count[submission.team] += submission.status == "playing"
             if submission.cancel_asked:
                 self._cancel(submission)
@@ -373,7 +375,9 @@ class Queue:
         """
         ended = replace(submission, status=status, detail=why)
         self._entries.expect([ended], time.monotonic() + self._hosted.reconnect_window_s)
-        if not self._store.set_status(submission.id, status, why):  # it has ended meanwhile
+        is_ours = self._store.set_status(submission.id, status, why)
+        # It may have ended so by a try before this one, whose answer was lost.
+        if not is_ours and self._store.submission(submission.id).status != status:
             self._entries.forget(submission.id)
             return
         self._conclude(submission, status, why)

@@ -93,6 +93,11 @@ class StoreEntries:
         with self._lock:
             self._connected.pop(submission, None)
             self._rounds.pop(submission, None)
+        self.drop_farewell(submission)
+
+    def drop_farewell(self, submission: str) -> None:
+        """Expect its agent no more for its farewell alone."""
+        with self._lock:
             remaining = {
                 key: each for key, each in self._farewells.items() if each[0] != submission
             }

@@ -56,6 +56,7 @@ class _Session:
     certified: str  # the name in the certificate that its agent showed
     gone_at: float  # monotonic seconds: it is given up then, unless a stream comes before
     stream: WaitingStream | None = None
+    is_new: bool = True  # no stream has come yet
     ticket: lobby_pb2.Ticket | None = None  # of the run's process, once it was asked
     verdict: End | None = None  # how its streams end from now on
     asking: threading.Lock = field(default_factory=threading.Lock)
@@ -65,6 +66,11 @@ class _Session:
         self.verdict = verdict
         if self.stream is not None:
             self.stream.end(verdict)
+
+    @property
+    def will_hear(self) -> bool:
+        """Whether its agent is connected, or about to be. One whose stream broke may join anew."""
+        return self.verdict is None and (self.stream is not None or self.is_new)
 
     @property
     def is_kept(self) -> bool:
@@ -127,12 +133,12 @@ class AgentGateway(Listener):
         """Say farewell to the entry's agent, also if it comes back within its window.
 
         One that `has_failed` is refused with those words, so that its program ends with an error.
-        Returns whether its ticket is good, so that it hears that; else it joins anew.
+        Returns whether it will hear that; else it may join anew.
         """
         with self._lock:
             link = self._links.pop(entry, None)
             session = self._of_entry.pop(entry, None)
-            will_hear = session is not None and session.verdict is None
+            will_hear = session is not None and session.will_hear
             if session is not None:
                 refusal = Denied(grpc.StatusCode.INVALID_ARGUMENT, why)
                 session.end(refusal if has_failed else why)
@@ -270,7 +276,7 @@ class AgentGateway(Listener):
             if session.stream is not None:
                 words = "another stream of this session has taken over"
                 session.stream.end(Denied(grpc.StatusCode.CANCELLED, words))
-            session.stream, session.gone_at = stream, math.inf
+            session.stream, session.is_new, session.gone_at = stream, False, math.inf
             if session.verdict is not None:
                 stream.end(session.verdict)
             elif (link := self._links.get(session.entry)) is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
 
@@ -206,7 +206,7 @@ def test_who_vanishes_while_waiting_is_forgotten(
         if role == "experiment":
             program = Experiment(way.address, server.tokens[role], name="ghost")
             closing.callback(program.close)
-            gone = closing.enter_context(ThreadPoolExecutor(1)).submit(program.init)
+            gone: Future[Any] = closing.enter_context(ThreadPoolExecutor(1)).submit(program.init)
         else:
             peer = Follower() if role == "agent" else corridor()
             gone = start(peer, way.address, server.tokens[role], name="ghost")

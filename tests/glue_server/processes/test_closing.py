@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from env_adapters import SuiteName
-from glue_server.environment import workers
+from glue_server.environment import worker_pool
 from glue_server.peers import hosts
 from glue_server.peers.hosts import ListenOptions, Program, ServedAgent
 from glue_server.processes.interrupts import uninterrupted
@@ -74,7 +74,7 @@ def test_a_part_that_would_take_long_is_cut_off_in_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for module, limit in [
-        (workers, "_LEAVE_S"),
+        (worker_pool, "_LEAVE_S"),
         (hosts, "_LEAVE_S"),
         (server, "_GRACE_S"),
         (handlers, "MESSAGE_S"),

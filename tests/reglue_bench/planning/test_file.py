@@ -253,6 +253,16 @@ def test_a_bad_argument_stays_one_where_a_file_holds_it() -> None:
         read_settings(benchmark="MT10", num_episodes=0)
 
 
+def test_an_environment_that_gymnasium_lacks_is_unknown(tmp_path: Path) -> None:
+    """Not on the page: what else is suggested depends on what has been registered."""
+    (tmp_path / "suite.py").write_text(SUITE)
+    (tmp_path / "mine.toml").write_text(FILE.replace("MountainCar-v0", "MountainCaar-v0", 1))
+    with pytest.raises(UsageError) as error:
+        WRONG.read(tmp_path / "mine.toml")
+    for part in ("tasks.slow", "'MountainCaar-v0'", "MountainCar-v0", "gymnasium:my_module:"):
+        assert part in str(error.value)
+
+
 THREE = """\
 procedure = "evaluate"
 num_episodes = 3

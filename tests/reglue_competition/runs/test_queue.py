@@ -171,6 +171,19 @@ def test_a_cancelled_submission_says_so_whether_it_waits_or_plays(tmp_path: Path
         assert server.store.runs() == []
 
 
+def test_one_that_is_played_again_has_no_farewell_from_before(tmp_path: Path) -> None:
+    with hosting(tmp_path, play={"reconnect_window_s": PATIENCE_S}) as server:
+        where = server.team("ours")
+        submission = server.entries.enter(where.token, "mine", Caller("127.0.0.1:1"))
+        server.store.ask_cancel(submission)
+        server.runs_until_status("cancelled", "ours")
+        server.store.ask_replay(submission)
+        with joined(where, Seeded(), name="mine") as agent:
+            server.runs_until(agent.done, "it has played")
+            assert agent.result() == "the submission is finished, thank you"
+        assert [each.id for each in server.store.submissions()] == [submission]
+
+
 def test_an_agent_that_never_comes_back_is_not_awaited_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
