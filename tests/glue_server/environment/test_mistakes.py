@@ -56,7 +56,7 @@ LIES: Mapping[str, tuple[Callable[[Played], Any], list[str]]] = {
     ),
     "no arrays": (
         lambda good: replace(good, observations={"observation": [[0, 0]] * 2}),  # type: ignore[dict-item]
-        ["observation"],
+        ["observation", "an array"],
     ),
     "another name": (
         lambda good: replace(good, observations={"sight": np.zeros((2, 2))}),
@@ -218,7 +218,7 @@ def test_a_message_that_is_answered_by_a_number_is_a_fault() -> None:
 
 WHOLE = TaskSpec((TensorSpec("seen", "int8", (2,)),), SPEC.actions)
 REAL = TaskSpec((TensorSpec("seen", "float32", (2,)),), SPEC.actions)
-BENT: list[tuple[TaskSpec, Any, list[str]]] = [
+BENT: list[tuple[TaskSpec, Any, list[object]]] = [
     (WHOLE, [1.7, 0], ["int8"]),
     (WHOLE, [np.nan, 0], ["int8"]),
     (WHOLE, [300, 0], ["int8"]),
@@ -226,7 +226,7 @@ BENT: list[tuple[TaskSpec, Any, list[str]]] = [
     (REAL, [None, 0], ["dtype object", "float32"]),
     (REAL, ["3", "4"], ["float32"]),
     (REAL, [[1], [1, 2]], ["float32"]),
-    (REAL, [1.0], ["shape"]),
+    (REAL, [1.0], ["shape", 1, 2]),
 ]
 
 
@@ -275,7 +275,7 @@ def fault_of(environment: Environment, *, steps: bool = False) -> str:
 
 @pytest.mark.parametrize(("spec", "row", "named"), BENT)
 def test_an_observation_that_a_cast_would_bend_is_a_fault(
-    spec: TaskSpec, row: Any, named: list[str]
+    spec: TaskSpec, row: Any, named: list[object]
 ) -> None:
     for environment in (Worlds(Showing(spec, {"seen": row})), ShowingHall(spec, row)):
         said = fault_of(environment)

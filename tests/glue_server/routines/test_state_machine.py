@@ -60,7 +60,9 @@ def test_a_number_of_slots_that_cannot_be_is_refused(slots: int) -> None:
 @pytest.mark.parametrize("seed", [-1, 2**63])
 def test_a_seed_that_no_cell_carries_is_refused(seed: int) -> None:
     bench = begun()
-    refused(bench, lambda: bench.machine.run(RLInit(1, seed)), OutOfDomain, f"seed {seed}")
+    refused(
+        bench, lambda: bench.machine.run(RLInit(1, seed)), OutOfDomain, f"seed {seed}", "0 to 2"
+    )
 
 
 def test_more_slots_than_the_agent_plays_are_refused_with_the_run_going_on() -> None:

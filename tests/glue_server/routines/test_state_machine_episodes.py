@@ -65,10 +65,10 @@ def test_slots_of_an_episode_end_one_by_one() -> None:
     assert bench.counts() == [(1.0, 2, 2), (0.75, 3, 1)]
 
 
-@pytest.mark.parametrize("steps", [0, -1])
-def test_an_episode_of_a_continuing_task_needs_a_limit(steps: int) -> None:
+@pytest.mark.parametrize(("steps", "wanted"), [(0, "max_steps of 1"), (-1, "an integer")])
+def test_an_episode_of_a_continuing_task_needs_a_limit(steps: int, wanted: str) -> None:
     bench = begun(lab=Lab(replace(SPEC, continuing=True)))
-    refused(bench, lambda: bench.episode(steps), OutOfDomain, "max_steps")
+    refused(bench, lambda: bench.episode(steps), OutOfDomain, wanted)
 
 
 def test_success_at_any_step_is_the_episodes() -> None:
