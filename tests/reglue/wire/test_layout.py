@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from reglue.messages.agent import (
     NO_ENDS,
     NO_STARTS,
+    Actions,
     Budget,
     Numbered,
     Phase,
@@ -23,7 +24,7 @@ from reglue.messages.environment import Play, Played
 from reglue.messages.experiment import RLStep, Stepped
 from reglue.spec import TaskSpec, TensorSpec
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2
-from reglue.wire.agent import decode_call, encode_call
+from reglue.wire.agent import decode_call, encode_call, encode_reply
 from reglue.wire.environment import (
     decode_environment_call,
     encode_environment_call,
@@ -35,6 +36,7 @@ from reglue.wire.layout import (
     decode_repeated_play,
     decode_repeated_stepped,
     decode_repeated_turn,
+    encode_repeated_actions,
     encode_repeated_played,
     encode_repeated_step,
     encode_repeated_turn,
@@ -142,6 +144,15 @@ def test_groups_that_take_turns_have_a_layout_each(groups: int) -> None:
             see_turn(decode_call(message, spec), message, spec, read)
         else:
             assert bits(call) == bits(Numbered(sent + 1, turn, Budget()))
+
+
+@given(st.data(), task_specs())
+def test_actions_are_written_as_protobuf_writes_them(data: st.DataObject, spec: TaskSpec) -> None:
+    repeats = Repeats()
+    for rows in data.draw(st.lists(st.integers(1, 2), min_size=4, max_size=8)):
+        reply, seq = Actions(data.draw(arrays_of(spec.actions, rows))), data.draw(UINT64)
+        written = encode_repeated_actions(seq, reply, spec, repeats)
+        assert written == encode_reply(seq, reply, spec).SerializeToString()
 
 
 @given(st.data(), task_specs())

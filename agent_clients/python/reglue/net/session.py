@@ -36,12 +36,13 @@ from reglue.net.streams import Route, Stream
 from reglue.process_tuning import keep_blocks_for
 from reglue.spec import TaskSpec
 from reglue.v1 import agent_pb2, environment_pb2, lobby_pb2
-from reglue.wire.agent import decode_call, encode_reply
+from reglue.wire.agent import decode_call
 from reglue.wire.environment import decode_environment_call
 from reglue.wire.layout import (
     Repeats,
     decode_repeated_play,
     decode_repeated_turn,
+    encode_repeated_actions,
     encode_repeated_played,
     numbered,
     see_play,
@@ -332,7 +333,7 @@ class AgentRole:
         self.name = name
         self._agent = agent
         self._spec: TaskSpec | None = None
-        self._turns = Repeats()
+        self._turns, self._actions = Repeats(), Repeats()
 
     def hello(self, ticket: lobby_pb2.Ticket, answered: int) -> Any:
         """What the agent says of itself."""
@@ -353,7 +354,7 @@ class AgentRole:
         numbered = decode_call(message, self._spec)
         if isinstance(numbered.call, AgentInit):
             self._spec = numbered.call.spec
-            self._turns = Repeats()
+            self._turns, self._actions = Repeats(), Repeats()
             keep_blocks_for(self._spec)
         elif self._spec is not None:
             see_turn(numbered, message, self._spec, self._turns)
@@ -371,7 +372,7 @@ class AgentRole:
 
     def encode(self, seq: int, reply: Any) -> bytes:
         """An AgentReply."""
-        return encode_reply(seq, reply, self._spec).SerializeToString()
+        return encode_repeated_actions(seq, reply, self._spec, self._actions)
 
 
 class EnvironmentRole:

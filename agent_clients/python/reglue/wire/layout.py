@@ -2,9 +2,9 @@
 
 A step's message has the same bytes as the one before, except for its number and the rows of its
 arrays. A Layout knows where those are, so that such a message is read and written without
-protobuf, at a fifth of the price. Layouts serve the turns of an agent, the Plays of an environment
-and their answers, and the answers to steps of a benchmark program. All other messages go through
-protobuf, and so do the first two of a kind: a Layout is made of the second.
+protobuf, at a fifth of the price. Layouts serve the turns of an agent and their answers, the Plays
+of an environment and theirs, and the answers to steps of a benchmark program. All other messages go
+through protobuf, and so do the first two of a kind: a Layout is made of the second.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from reglue.messages.agent import NO_ENDS, NO_STARTS, Budget, Numbered, Phase, Turn
+from reglue.messages.agent import NO_ENDS, NO_STARTS, Actions, Budget, Numbered, Phase, Reply, Turn
 from reglue.messages.environment import EnvironmentCall, EnvironmentReply, Play, Played
 from reglue.messages.experiment import Answer, ExperimentCall, RLStep, Stepped
 from reglue.spec import Array, TaskSpec, TensorSpec
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2
-from reglue.wire.agent import encode_call, withheld
+from reglue.wire.agent import encode_call, encode_reply, withheld
 from reglue.wire.environment import encode_environment_reply
 from reglue.wire.experiment import encode_experiment_call
 from reglue.wire.tensors import REWARDS, decode_flags, encode_flags
@@ -176,6 +176,25 @@ def encode_repeated_turn(call: Numbered, spec: TaskSpec | None, repeats: Repeats
     message = encode_call(call, spec)
     written = message.SerializeToString()
     repeats.see(kind, None, message, message.turn, _tensors(turn.phase, spec), len(turn.steps))
+    return written
+
+
+def encode_repeated_actions(
+    seq: int, reply: Reply, spec: TaskSpec | None, repeats: Repeats
+) -> bytes:
+    """The bytes of a reply, which may be like those in `repeats`."""
+    if type(reply) is not Actions or reply.abandon or reply.held or spec is None:
+        return encode_reply(seq, reply, spec).SerializeToString()
+    rows = len(next(iter(reply.arrays.values())))
+    if (layout := repeats.layout(rows)) is not None:
+        arrays = [reply.arrays[tensor.name] for tensor in spec.actions]
+        if (written := layout.write(seq, arrays)) is not None:
+            return written
+    message = encode_reply(seq, reply, spec)
+    written = message.SerializeToString()
+    sizes = tuple(map(len, message.actions.actions))
+    if sizes == tuple(rows * tensor.row_bytes for tensor in spec.actions):
+        repeats.see(rows, None, message, message.actions, spec.actions, rows)
     return written
 
 
