@@ -4,9 +4,8 @@ Importing this loads neither metaworld nor MuJoCo; what needs them loads them, a
 raises reglue.errors.MissingExtra where they are not installed.
 """
 
-from env_adapters.metaworld.goal_draws import Goal, draw_goals
 from env_adapters.metaworld.metaworld_suite import MetaWorld
-from env_adapters.metaworld.task_sets import Stream, TaskSet, catalogue, task_set
+from env_adapters.metaworld.task_sets import Goal, Stream, TaskSet, catalogue, draw_goals, task_set
 from reglue.agents.metaworld import ALL_TASKS
 
 __all__ = [

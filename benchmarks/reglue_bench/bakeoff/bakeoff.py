@@ -17,6 +17,7 @@ from reglue.errors import EnvironmentFault, PlanDiffers, RunExists, UsageError, 
 from reglue_bench.bakeoff.file import Entrant
 from reglue_bench.engines.environments import cores
 from reglue_bench.engines.server import RunServer, listen
+from reglue_bench.evaluation import carry_out, conclude
 from reglue_bench.planning.declared import Declared, check_declared
 from reglue_bench.planning.names import BenchmarkName
 from reglue_bench.planning.resolve import Declare, make_plan
@@ -31,7 +32,6 @@ from reglue_bench.runs.observer import Observer
 from reglue_bench.runs.players import environment_players, players_of
 from reglue_bench.runs.run import Request, begin, check_same
 from reglue_bench.runs.session import left_to_play
-from reglue_bench.scored_runs import carry_out, conclude
 from reglue_bench.settings import LOCAL, Settings
 
 if TYPE_CHECKING:

@@ -16,7 +16,11 @@ import hashlib
 import hmac
 import json
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
 
 PUBLIC = "public"
 """In place of the commitment to a key of cells that follows from the seed."""
@@ -72,6 +76,19 @@ def run_secret(seed: int, secret: str | None = None) -> bytes:
     if secret is not None:
         return _master(secret)
     return hashlib.sha256(f"reglue run secret {seed}".encode()).digest()
+
+
+def shuffled(numbers: Iterable[int], key: bytes, label: str = "unit") -> npt.NDArray[np.int64]:
+    """The places of different numbers, in an order that only the key's holder knows.
+
+    The order of two numbers does not depend on the others. Another `label` gives another order.
+    """
+
+    def digest_of(number: int) -> int:
+        digest = hmac.digest(key, f"reglue {label} {number}".encode(), hashlib.sha256)
+        return int.from_bytes(digest[:8], "big")
+
+    return np.argsort(np.fromiter(map(digest_of, numbers), np.uint64), kind="stable")
 
 
 def _master(secret: str) -> bytes:

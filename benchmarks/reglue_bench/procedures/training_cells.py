@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from reglue_bench.plans.keys import shuffled
 from reglue_bench.plans.plan import PlanCell
-from reglue_bench.procedures.queues import shuffled
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from reglue.errors import (
     RunBusy,
     RunExists,
 )
+from reglue_bench.evaluation import carry_out, conclude
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.results.result import Result
@@ -38,7 +39,6 @@ from reglue_bench.runs.ledger import ENDED_EARLY, Ledger
 from reglue_bench.runs.notes import Ending
 from reglue_bench.runs.observer import NullObserver, RunStarted
 from reglue_bench.runs.run import Request, begin, check_same
-from reglue_bench.scored_runs import carry_out, conclude
 from reglue_bench.settings import Settings
 from reglue_bench.terminal.tally import Tally, tally_of
 from reglue_competition.runs.logs import log_to_stderr

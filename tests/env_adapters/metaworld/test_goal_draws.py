@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from env_adapters.metaworld import ALL_TASKS, draw_goals, task_set
-from env_adapters.metaworld import goal_draws as goals
+from env_adapters.metaworld import ALL_TASKS, draw_goals, task_set, task_sets
 from env_adapters.metaworld.library import metaworld
 from reglue.errors import UsageError
 
@@ -34,7 +33,7 @@ def test_goals_drawn_without_physics_are_those_of_resets(
     task: str, five_goals: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn = draw_goals(task_set(f"MT1:{task}"), 11)
-    monkeypatch.setattr(goals, "is_verified", lambda: False)
+    monkeypatch.setattr(task_sets, "is_verified", lambda: False)
     assert bits(drawn) == bits(draw_goals(task_set(f"MT1:{task}"), 11))
 
 
@@ -47,7 +46,7 @@ def test_mt1_has_the_goals_of_mt1() -> None:
 def five_goals(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five goals a task, on both sides, where fifty would only take time."""
     monkeypatch.setattr(metaworld(), "_N_GOALS", 5)
-    monkeypatch.setattr(goals, "VARIANTS", 5)
+    monkeypatch.setattr(task_sets, "VARIANTS", 5)
 
 
 def test_mt10_has_the_goals_of_mt10(five_goals: None) -> None:

@@ -30,11 +30,11 @@ def count(model, data, nstep=1):
     step(model, data, nstep=nstep)
 mujoco.mj_step = count
 
-from env_adapters.metaworld import MetaWorld, draw_goals, goal_draws, task_set
+from env_adapters.metaworld import MetaWorld, draw_goals, task_set, task_sets
 from reglue.messages.agent import Phase
 from reglue.environments.world import Cell
 
-goal_draws.VARIANTS = 5  # drawing fifty goals by resets takes minutes
+task_sets.VARIANTS = 5  # drawing fifty goals by resets takes minutes
 bits = hashlib.sha256()
 for name in ("MT10", "MT25", "MT50"):
     bits.update(repr(task_set(name).tasks).encode())

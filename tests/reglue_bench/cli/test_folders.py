@@ -16,11 +16,11 @@ import sqlalchemy as sa
 from reglue.errors import StorageFailed, UsageError
 from reglue_bench.cli.bench import main as bench
 from reglue_bench.cli.report import main as report
+from reglue_bench.evaluation import conclude
 from reglue_bench.results.read_run import read_run
 from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.ledger import Ledger, LedgerReader, Totals, Try, storage
 from reglue_bench.runs.run import Request, begin
-from reglue_bench.scored_runs import conclude
 from reglue_bench.settings import Settings
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.runs.ledger.test_ledger import outcome

@@ -18,14 +18,13 @@ import pytest
 
 from glue_server.episodes import observed as packing
 from reglue_bench.datasets import folder, recording, run_source
-from reglue_bench.evaluation import start
+from reglue_bench.evaluation import carry_out, start
 from reglue_bench.runs import recorder
 from reglue_bench.runs.ledger import Ledger, writer
 from reglue_bench.runs.observed import reader, storage
 from reglue_bench.runs.observed import writer as observed_writer
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request
-from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import Settings
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.datasets.recordings import arrays, dataset_of, organiser

@@ -15,14 +15,13 @@ import sqlalchemy as sa
 from minari import MinariDataset
 
 from reglue.errors import PlanDiffers, RunBusy, RunDamaged
-from reglue_bench.evaluation import evaluate, resume, start
+from reglue_bench.evaluation import carry_out, evaluate, resume, start
 from reglue_bench.results.read_run import read_run
 from reglue_bench.run_folder import OBSERVED
 from reglue_bench.runs.ledger import Ledger, digests
 from reglue_bench.runs.observed import ObservedReader, ObservedWriter, writer
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request
-from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import Settings
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.datasets.recordings import arrays, dataset_of, organiser, record

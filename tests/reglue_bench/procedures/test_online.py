@@ -14,7 +14,7 @@ from env_adapters import Cell, SuiteName
 from glue_server import EpisodeRunner, LocalPort, Order, Outcome, Timeouts
 from reglue import Phase
 from reglue_bench import evaluate
-from reglue_bench.evaluation import start
+from reglue_bench.evaluation import carry_out, start
 from reglue_bench.plans.keys import run_secret
 from reglue_bench.procedures import Online, procedure_of
 from reglue_bench.results.result import Result
@@ -22,7 +22,6 @@ from reglue_bench.results.scores import LearningRun, PerformanceScore
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request, check_same
-from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import Settings
 from tests.glue_server.playing import local
 from tests.reglue_bench.agents import Learner, Seeded

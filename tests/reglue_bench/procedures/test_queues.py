@@ -8,7 +8,7 @@ from glue_server import Order, Outcome
 from reglue_bench.plans.keys import Submission
 from reglue_bench.plans.plan import PlanCell
 from reglue_bench.procedures import Todo
-from reglue_bench.procedures.queues import ByTask, Queue, Shuffled
+from reglue_bench.procedures.multi_task import ByTask, Queue, Shuffled
 from tests.reglue_bench.toys import corridor_plan
 
 CELL = PlanCell(0, "a", 0, 0, "evaluate")

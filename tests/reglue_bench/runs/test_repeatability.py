@@ -13,13 +13,12 @@ import pytest
 from reglue import Agent, Ends, Starts, Steps, TaskSpec
 from reglue.spec import Arrays
 from reglue_bench import Evaluator, evaluate, read_result
-from reglue_bench.evaluation import start
+from reglue_bench.evaluation import carry_out, start
 from reglue_bench.plans.plan import Plan
 from reglue_bench.report.page import draw_report
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request
-from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import Settings
 from reglue_bench.terminal.summary import notes
 from tests.reglue_bench.agents import Seeded

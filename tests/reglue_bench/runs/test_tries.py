@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from glue_server import Order, Outcome
-from reglue_bench.evaluation import evaluate
+from reglue_bench.evaluation import carry_out, evaluate
 from reglue_bench.runs.ledger import Begun, Ledger, LedgerReader, Totals, Try
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import MOST_TRIES, Request, Retry, begin
-from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import Settings
 from tests.glue_server.playing import cell
 from tests.programs import program

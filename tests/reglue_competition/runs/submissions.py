@@ -18,11 +18,11 @@ from env_adapters import Cell
 from reglue import Agent, connect
 from reglue.net.join_string import JoinString
 from reglue.spec import Arrays
+from reglue_bench.evaluation import carry_out
 from reglue_bench.planning.resolve import make_plan
 from reglue_bench.results.read_run import read_run
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request, begin
-from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import Settings
 from reglue_competition.runs.submission import (
     Benchmark,

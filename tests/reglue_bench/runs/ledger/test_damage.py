@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from reglue.errors import ReglueError, RunDamaged
+from reglue_bench.evaluation import carry_out
 from reglue_bench.plans.plan import Plan
 from reglue_bench.results.read_run import read_run
 from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.ledger import Ledger, LedgerReader
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request, check_same
-from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import Settings
 from tests.reglue_bench.agents import Learner, Seeded
 from tests.reglue_bench.toys import corridor_plan, online_plan, play

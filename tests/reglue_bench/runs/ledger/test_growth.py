@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from glue_server import Outcome
+from reglue_bench.evaluation import carry_out
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import Todo, Todos, procedure_of
-from reglue_bench.procedures.queues import ByTask, Queue, Shuffled
+from reglue_bench.procedures.multi_task import ByTask, Queue, Shuffled
 from reglue_bench.runs.ledger import Ledger, Totals, Try
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request, begin
-from reglue_bench.scored_runs import carry_out
 from reglue_bench.settings import Settings
 from tests.reglue_bench.toys import corridor_plan
 
