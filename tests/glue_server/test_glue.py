@@ -221,7 +221,7 @@ def test_a_state_goes_on_in_a_slot_of_another_worker() -> None:
 def test_what_workers_cannot_build_is_said_by_init() -> None:
     with (
         Glue(environment="tests.worlds:Unbuildable", agent=Drifter(), workers=1) as rl,
-        pytest.raises(UsageError, match="OSError: the plans are lost"),
+        raises(UsageError, "tests.worlds:Unbuildable", "OSError: the plans are lost"),
     ):
         rl.init()
 

@@ -20,6 +20,7 @@ from reglue.messages.agent import Actions, AgentInit, Freeze, Numbered, TextMess
 from reglue.net.grpc_settings import grpc
 from reglue.v1 import agent_pb2 as pb
 from reglue.wire.agent import encode_call
+from tests.errors import raises
 from tests.glue_server.rpc.peers import seated
 from tests.reglue.connecting import PATIENCE_S, Start, Still
 
@@ -67,7 +68,7 @@ def test_what_the_agent_raises_is_raised_as_it_is(
     port.send(AgentInit(SPEC))
     port.receive(PATIENCE_S)
     port.send(Freeze())
-    with pytest.raises(AgentFault, match=type(error).__name__):
+    with raises(AgentFault, type(error).__name__):
         port.receive(PATIENCE_S)
     port.close("goodbye")
     assert agent.exception(PATIENCE_S) is error

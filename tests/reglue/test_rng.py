@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reglue.errors import UsageError
+from reglue.errors import BadArgument
 from reglue.rng import Rng
+from tests.errors import raises
 
 WORDS = 2**64
 VECTORS: dict[str, Any] = json.loads(
@@ -170,20 +171,20 @@ def test_positions_have_the_bytes_of_the_vectors(vector: dict[str, Any]) -> None
 
 @pytest.mark.parametrize("size", [0, 23, 25])
 def test_bytes_of_another_length_are_refused(size: int) -> None:
-    with pytest.raises(UsageError, match=f"got {size} bytes, wanted the 24 of an Rng"):
+    with raises(BadArgument, f"{size} bytes", 24):
         Rng.from_bytes(bytes(size))
 
 
 @pytest.mark.parametrize("number", [-1, WORDS])
 @pytest.mark.parametrize("what", ["seed", "episode", "drawn"])
 def test_numbers_beyond_64_bits_are_refused(what: str, number: int) -> None:
-    with pytest.raises(UsageError, match=f"got {what} {number}, wanted 0 to"):
+    with raises(BadArgument, f"{what} {number}", "0 to 2**64 - 1"):
         Rng(**{"seed": 0} | {what: number})
 
 
 @pytest.mark.parametrize("n", [0, -1, WORDS + 1])
 def test_an_n_that_no_word_reaches_is_refused_and_draws_nothing(n: int) -> None:
     rng = Rng(3, 4)
-    with pytest.raises(UsageError, match=f"got n {n}, wanted 1 to"):
+    with raises(BadArgument, f"n {n}", "1 to 2**64"):
         rng.below(n)
     assert position(rng) == (3, 4, 0)

@@ -11,6 +11,7 @@ import pytest
 
 import reglue
 from reglue.tools.extras import EXTRAS, GROUP
+from tests.errors import raises
 
 if TYPE_CHECKING:  # mypy refuses an ignore that it does not need: so it sees the signatures
     reglue.evaluate("MT10", agent="random", num_epsodes=3)  # type: ignore[call-arg]
@@ -42,7 +43,7 @@ def test_every_entry_point_of_the_group_is_known() -> None:
 
 
 def test_an_unknown_name_is_no_attribute() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'evaluat'"):
+    with raises(AttributeError, "'reglue'", "'evaluat'"):
         _ = getattr(reglue, "evaluat")  # noqa: B009 - mypy refuses the attribute
 
 

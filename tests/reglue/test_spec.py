@@ -9,6 +9,7 @@ import pytest
 
 from reglue import Box, MultiDiscrete, TensorSpec
 from reglue.errors import SpecError
+from tests.errors import raises
 
 
 @pytest.mark.parametrize(
@@ -16,11 +17,11 @@ from reglue.errors import SpecError
     [
         (Box(0, 1), "low 0"),  # type: ignore[arg-type]
         (Box((), 1.0), "high 1.0"),  # type: ignore[arg-type]
-        (Box(np.zeros(2), np.ones(2)), r"low array\(\[0., 0.\]\)"),  # type: ignore[arg-type]
+        (Box(np.zeros(2), np.ones(2)), "low array([0., 0.])"),  # type: ignore[arg-type]
         (Box(None), "low None"),  # type: ignore[arg-type]
         (MultiDiscrete(5), "n 5"),  # type: ignore[arg-type]
     ],
 )
 def test_bounds_that_are_no_tuple_are_named(domain: Any, got: str) -> None:
-    with pytest.raises(SpecError, match=rf"^place: got {got}, wanted a tuple of numbers"):
+    with raises(SpecError, "place", got, (0,)):
         TensorSpec("place", "int64", (2,), domain)

@@ -96,7 +96,7 @@ def test_an_answer_that_cannot_be_looked_at_is_a_fault() -> None:
     lie = Liar(lambda good: replace(good, observations=None))  # type: ignore[arg-type]
     pool = pool_over(lie, slots=1)
     exchange(pool, starts=[0])
-    with pytest.raises(EnvironmentFault, match="AttributeError"):
+    with raises(EnvironmentFault, "AttributeError"):
         exchange(pool, steps=[0])
 
 

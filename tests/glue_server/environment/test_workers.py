@@ -21,6 +21,7 @@ from glue_server.agent.calls import AgentCalls
 from reglue import Phase
 from reglue.errors import EnvironmentFault
 from reglue.messages.environment import GetState, Snapshot
+from tests.errors import raises
 from tests.glue_server.playing import (
     SOLVED,
     Follower,
@@ -263,7 +264,7 @@ def test_a_suite_that_can_be_built_no_more_is_the_environments_fault(
     (once := tmp_path / "once").touch()
     pool, port = make_pool("Once", permit=str(once), slots=1, workers=1)
     kill(port.processes[0])
-    with pytest.raises(EnvironmentFault, match=r"cannot be replaced: .* the permit is used up"):
+    with raises(EnvironmentFault, "worker", "OSError: the permit is used up"):
         played(Follower(), pool, [cell()])
 
 
@@ -346,7 +347,7 @@ def test_workers_that_never_come_up_are_the_environments_fault(
     make_pool: MakePool, tmp_path: Path
 ) -> None:
     (fuse := tmp_path / "fuse").write_bytes(bytes(99))
-    with pytest.raises(EnvironmentFault, match="died before it had built its suite"):
+    with raises(EnvironmentFault, "worker", "suite"):
         make_pool("Frail", workers=1, fuse=str(fuse))
     assert fuse.stat().st_size == 99 - 3
 

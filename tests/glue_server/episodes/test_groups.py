@@ -11,6 +11,7 @@ from env_adapters import SuiteName
 from glue_server import Outcome
 from reglue import Phase
 from reglue.errors import AgentFault
+from tests.errors import raises
 from tests.glue_server.playing import (
     SOLVED,
     Follower,
@@ -125,7 +126,7 @@ def test_when_the_agent_is_lost_all_episodes_are_and_the_pool_is_of_use() -> Non
     try:
         glue, _ = glue_of(Lost(still), pool)
         rows: list[Outcome] = []
-        with pytest.raises(AgentFault, match="gone"):
+        with raises(AgentFault, "OSError: gone"):
             keep_all(glue.play(in_turn([cell(variant=2)] * 9), Phase.EVALUATE), rows)
         assert [row.status for row in rows] == ["agent_error"] * 4
         alone = played(Follower(), corridor_pool(1), cells())

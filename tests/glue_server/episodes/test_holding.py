@@ -10,8 +10,9 @@ import pytest
 
 from glue_server import Glue, Outcome
 from reglue import Phase
-from reglue.errors import BadReply
+from reglue.errors import BadAgentReply
 from reglue.messages.agent import Actions
+from tests.errors import raises
 from tests.glue_server.playing import (
     Follower,
     Scripted,
@@ -142,5 +143,5 @@ def test_a_program_that_calls_the_routines_has_an_action_for_each_slot() -> None
     agent = Scripted(lambda turn: Actions({"action": np.zeros(2, np.int64)}, held=(1,)))
     with Glue(environment="gridworld", agent=agent, slots=2) as rl:
         rl.init()
-        with pytest.raises(BadReply, match="a program calls the routines of this run"):
+        with raises(BadAgentReply, "program", code="OUT_OF_DOMAIN", got="held slots"):
             rl.start()

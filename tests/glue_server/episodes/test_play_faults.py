@@ -14,6 +14,7 @@ from reglue import Agent, EndKind, Phase, Step
 from reglue.errors import AgentFault, AgentTimeout
 from reglue.messages.agent import UNLIMITED, Actions, Budget, Reply, RoutineDone, Turn
 from reglue.spec import Arrays
+from tests.errors import raises
 from tests.glue_server.playing import (
     PATIENT,
     Follower,
@@ -144,7 +145,7 @@ def test_episodes_in_play_end_as_the_agents_fault_before_it_is_raised() -> None:
     rows = [next(play_on), next(play_on)]
     assert [(row.status, row.steps) for row in rows] == [("agent_error", 1)] * 2
     assert rows[0].detail == "ZeroDivisionError: no slope"
-    with pytest.raises(AgentFault, match="ZeroDivisionError: no slope"):
+    with raises(AgentFault, "ZeroDivisionError: no slope"):
         next(play_on)
 
 
@@ -161,7 +162,7 @@ def test_an_environment_that_fails_meanwhile_changes_nothing(turns: int) -> None
             return super().turn(turn)
 
     glue, _ = glue_of(Falling(still), local(Faulty(faults=["raises"]), 2))
-    with pytest.raises(AgentFault, match="ZeroDivisionError: no slope"):
+    with raises(AgentFault, "ZeroDivisionError: no slope"):
         list(glue.play(in_turn([cell()] * 8), Phase.EVALUATE))
 
 
@@ -176,7 +177,7 @@ def test_rows_say_how_the_agent_was_lost() -> None:
         ("agent_timeout", 0),
         ("agent_timeout", 1),
     ]
-    with pytest.raises(AgentTimeout, match="too slow"):
+    with raises(AgentTimeout, "too slow"):
         next(play_on)
 
 

@@ -25,6 +25,7 @@ from reglue.errors import ReglueError, SessionLost, Unreachable, UsageError, Wro
 from reglue.examples.random_agent import RandomAgent
 from reglue.experiments.experiment import Experiment
 from reglue.net.grpc_settings import grpc
+from tests.errors import raises
 from tests.glue_server.hubs import PATIENCE_S, TOKENS
 from tests.glue_server.rpc.peers import RawAgent
 from tests.leftovers import child_processes, has_ended, nothing_left
@@ -236,7 +237,7 @@ def test_ports_are_read() -> None:
 
 @pytest.mark.parametrize("text", ["4097", "4099-4097", "0-5", "4097-70000", "a-b", "-1-5"])
 def test_ports_that_make_no_sense_are_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="wanted FIRST-LAST"):
+    with raises(UsageError, f"run_ports={text}", "FIRST-LAST"):
         read_ports(text)
 
 

@@ -20,6 +20,7 @@ from glue_server.processes.needed_paths import needed_paths
 from glue_server.processes.program import agent_environment
 from glue_server.processes.sandbox import Bubblewrap, Launch
 from reglue.errors import UsageError
+from tests.errors import raises
 from tests.ordinary_user import ROOT, UID, as_ordinary_user
 
 pytestmark = pytest.mark.sandbox
@@ -155,7 +156,7 @@ def test_who_started_by_root_could_not_read_its_program_is_told(place: Path) -> 
     script.parent.chmod(0o700)
     launch = Launch([sys.executable, str(script)], {"PATH": os.environ["PATH"]}, "/")
     with (
-        pytest.raises(UsageError, match=f"other users may not read {script.parent}: open it"),
+        raises(UsageError, script, f"read {script.parent}", "chmod o+rX"),
         Bubblewrap().enclosed(launch),
     ):
         pass

@@ -36,6 +36,7 @@ from reglue.messages.agent import AgentInit, Phase
 from reglue.messages.environment import EnvironmentInit, Play
 from reglue.spec import TaskSpec
 from reglue.tools.loading import load
+from tests.errors import raises
 from tests.waiting import PATIENCE_S, until
 from tests.worlds import Corridor, Walk
 
@@ -68,7 +69,7 @@ def test_the_handler_that_was_there_is_back_afterwards() -> None:
 
 
 def test_an_error_of_the_lines_is_not_hidden() -> None:
-    with pytest.raises(ValueError, match="mine"), uninterrupted():
+    with raises(ValueError, "mine"), uninterrupted():
         raise ValueError("mine")
 
 
@@ -104,7 +105,7 @@ def test_an_error_beside_an_interrupt_is_told() -> None:
             press()
         raise ValueError("mine")
 
-    with pytest.raises(ValueError, match="mine"), uninterrupted():
+    with raises(ValueError, "mine"), uninterrupted():
         interruptible(work)
 
 

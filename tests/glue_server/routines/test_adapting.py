@@ -9,6 +9,7 @@ import pytest
 
 from reglue import Phase
 from reglue.errors import AgentFault, NotSupported, OutOfOrder
+from tests.errors import raises
 from tests.glue_server.routines.lab import Bench, Lab, Learner, begun, phases_of, refused, seen
 
 
@@ -147,5 +148,5 @@ def test_an_agent_that_fails_to_adapt_is_lost(routine: str) -> None:
     bench = learning()
     bench.episode()
     bench.actor.broken = routine
-    with pytest.raises(AgentFault, match=f"{routine} is broken"):
+    with raises(AgentFault, f"{routine} is broken"):
         getattr(bench, routine)()

@@ -26,6 +26,7 @@ from reglue.errors import AgentTimeout
 from reglue.messages.agent import ActionFlag
 from reglue.net.join_string import Transport
 from reglue.v1 import agent_pb2 as pb
+from tests.errors import raises
 from tests.glue_server.playing import cell, corridor_pool, in_turn
 from tests.glue_server.rpc.conftest import Dial
 from tests.glue_server.rpc.peers import PATIENCE_S, RawAgent, seated
@@ -228,7 +229,7 @@ def test_an_agent_that_says_nothing_is_lost_after_eight_turns(
         glue.init()
         threads.submit(agent.act, np.float32(0.5).tobytes())  # the first turn
         played: list[Outcome] = []
-        with pytest.raises(AgentTimeout, match="8 answers behind"):
+        with raises(AgentTimeout, "8 answers"):
             played.extend(glue.play(in_turn([cell(variant=2)]), Phase.TRAIN))
     assert MOST_OWED == 8
 
@@ -239,7 +240,7 @@ def test_a_late_turn_ends_the_play_unless_defaults_are_allowed(
     agent = dial()
     with ThreadPoolExecutor(1) as threads:
         threads.submit(lambda: (agent.done(), agent.act(np.float32(0.5).tobytes())))
-        with pytest.raises(AgentTimeout, match="did not answer within"):
+        with raises(AgentTimeout, "0.05 s"):
             walk(seated(server), Timeouts(PATIENCE_S, 0.05))
 
 

@@ -15,9 +15,10 @@ from glue_server.rpc import GlueServer, grpc_streams, handlers
 from glue_server.rpc import server as server_module
 from glue_server.rpc.admission import Lobby
 from reglue import connect
-from reglue.errors import UsageError
+from reglue.errors import BadArgument, UsageError
 from reglue.net.grpc_settings import grpc
 from reglue.v1 import agent_pb2_grpc
+from tests.errors import raises
 from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.conftest import Dial, Join
 from tests.glue_server.rpc.peers import PATIENCE_S, ask
@@ -50,12 +51,12 @@ def test_port_0_becomes_the_port_that_was_bound(host: str) -> None:
 )
 def test_an_address_that_is_none_is_refused(listen: str) -> None:
     """grpc itself takes port 65536 for port 0."""
-    with pytest.raises(UsageError, match="wanted host:port"):
+    with raises(BadArgument, f"address {listen!r}", "host:port"):
         GlueServer(listen)
 
 
 def test_a_port_that_is_taken_is_refused(server: GlueServer) -> None:
-    with pytest.raises(UsageError, match="is the port taken"):
+    with raises(UsageError, server.address):
         GlueServer(server.address).close()
 
 
@@ -293,7 +294,7 @@ def test_our_own_failure_is_logged_with_its_lines_and_a_peer_that_leaves_is_not(
 
 
 def test_large_joins_are_refused(channel: grpc.Channel, server: GlueServer) -> None:
-    with pytest.raises(grpc.RpcError, match="at most 65536") as error:
+    with pytest.raises(grpc.RpcError, match="65536") as error:
         ask(channel, token=server.token, name="x" * 100_000)
     assert error.value.code() is grpc.StatusCode.INVALID_ARGUMENT
 

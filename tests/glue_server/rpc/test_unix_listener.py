@@ -16,13 +16,14 @@ from glue_server.processes.interrupts import interruptible
 from glue_server.rpc import GlueServer, unix_listener
 from glue_server.rpc.session import NO_TICKET
 from reglue import Phase, Worlds, connect
-from reglue.errors import AgentDisconnected, AgentTimeout
+from reglue.errors import AgentDisconnected, AgentFault, AgentTimeout, Refused
 from reglue.messages.agent import AgentInit, Freeze, RoutineDone, TextMessage
 from reglue.net.glue_socket import HELLO_BYTES
 from reglue.net.grpc_settings import grpc
 from reglue.net.lobby import hello_proof, unix_socket_proof
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import environment_pb2, lobby_pb2, session_pb2
+from tests.errors import raises
 from tests.glue_server.playing import PATIENT, SOLVED, Follower, cells, corridor_pool, in_turn
 from tests.glue_server.rpc.peers import PATIENCE_S, RawUnixSocket, frame, seated, ticket_of
 from tests.leftovers import nothing_left
@@ -140,7 +141,7 @@ def test_so_many_may_say_nothing_at_a_time(
 
 
 def test_nobody_comes_over_grpc_where_the_unix_socket_is_all(server: GlueServer) -> None:
-    with pytest.raises(Exception, match="over its Unix socket alone"):
+    with raises(Refused, "Unix socket"):
         connect(Follower(), server.address, server.token, transport="grpc", connect_timeout_s=1.0)
 
 
@@ -255,10 +256,10 @@ def test_the_descriptor_is_readable_when_an_answer_or_a_loss_waits(transport: An
             assert port.filenos() == (number,)
         port.send(TextMessage("fail"))
         assert readable(number, PATIENCE_S)
-        with pytest.raises(Exception, match="told to"):
+        with raises(AgentFault, "RuntimeError: told to"):
             port.receive(PATIENCE_S)
         port.close("enough")
-        with pytest.raises(RuntimeError, match="told to"):
+        with raises(RuntimeError, "told to"):
             left.result(PATIENCE_S)
 
 

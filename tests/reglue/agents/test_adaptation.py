@@ -13,6 +13,7 @@ from reglue import Policy
 from reglue.agents.adaptation import ModelAgent, agent_of
 from reglue.errors import NotAnAgent
 from reglue.tools.loading import agent_name
+from tests.errors import raises
 
 
 class Model:
@@ -93,6 +94,8 @@ def test_a_model_is_called_by_its_class(agent: object) -> None:
     assert agent_name(agent) == "Model"
 
 
-def test_what_plays_nothing_is_refused_with_the_ways() -> None:
-    with pytest.raises(NotAnAgent, match=r"int is no agent.*a function.*predict"):
-        agent_of(3)
+@pytest.mark.parametrize("candidate", [3, "agent"])
+def test_what_plays_nothing_is_refused_with_the_ways(candidate: object) -> None:
+    ways = ("reglue.Agent", "function", "predict()", "eval_action()", "reset()")
+    with raises(NotAnAgent, type(candidate).__name__, *ways):
+        agent_of(candidate)

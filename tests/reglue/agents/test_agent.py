@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from reglue.agents.agent import Agent, Policy, play
 from reglue.errors import UsageError
@@ -21,6 +20,7 @@ from reglue.messages.agent import (
     Turn,
 )
 from reglue.spec import TaskSpec, TensorSpec
+from tests.errors import raises
 
 ACTION = TensorSpec("action", "float32", (1,))
 STATE = TensorSpec("observation", "float64", (3,))
@@ -108,15 +108,15 @@ def test_goals_are_known_by_the_end_of_their_names_and_may_have_parts() -> None:
 
 
 def test_a_task_that_shows_no_goal_is_said_to() -> None:
-    with pytest.raises(UsageError, match=r"shows \['observation'\], wanted a tensor called"):
+    with raises(UsageError, ["observation"], "desired_goal"):
         reader(STATE).get_goal(0)
 
 
 def test_a_slot_without_a_goal_yet_is_refused() -> None:
     agent = reader(STATE, GOAL)
-    with pytest.raises(UsageError, match="nothing was seen in slot 1 yet"):
+    with raises(UsageError, "slot 1", "agent_start"):
         agent.get_goal(1)
-    with pytest.raises(UsageError, match="got slot 3, wanted 0 to 2"):
+    with raises(UsageError, "slot 3", "0 to 2"):
         agent.get_goal(3)
 
 
@@ -124,7 +124,7 @@ def test_a_new_task_forgets_the_goals_of_the_last_one() -> None:
     agent = reader(STATE, GOAL)
     play(agent, turn([[1, 1]], starts=starting(0)))
     play(agent, AgentInit(TaskSpec(observations=(STATE, GOAL), actions=(ACTION,), slots=1)))
-    with pytest.raises(UsageError, match="nothing was seen"):
+    with raises(UsageError, "slot 0", "agent_start"):
         agent.get_goal(0)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from reglue.agents.agent import play
 from reglue.agents.episode import AgentEpisode, EpisodeAgent
@@ -22,6 +21,7 @@ from reglue.messages.agent import (
     Turn,
 )
 from reglue.spec import TaskSpec, TensorSpec
+from tests.errors import raises
 
 PLACE, GOAL = TensorSpec("place", "float64", (2,)), TensorSpec("goal", "float64", ())
 PUSH, TURN = TensorSpec("push", "float64", ()), TensorSpec("turn", "float64", (2,))
@@ -108,5 +108,5 @@ def test_an_agent_without_episodes_is_refused_where_it_is_made() -> None:
     class Nothing(EpisodeAgent):
         pass
 
-    with pytest.raises(TypeError, match="new_episode"):
+    with raises(TypeError, "new_episode"):
         Nothing()  # type: ignore[abstract]

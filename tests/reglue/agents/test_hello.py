@@ -7,6 +7,7 @@ import pytest
 from reglue import Agent
 from reglue.agents.agent import check_agent, hello
 from reglue.errors import NotAnAgent
+from tests.errors import raises
 
 
 def test_a_long_name_is_cut_to_what_the_contract_allows() -> None:
@@ -45,7 +46,7 @@ def test_hello_tells_what_the_agent_can_do() -> None:
 def test_a_method_that_is_missing_is_named(missing: str) -> None:
     other = {"agent_start", "agent_step"} - {missing}
     made = type("Half", (Agent,), {name: lambda *_: [] for name in other})
-    with pytest.raises(NotAnAgent, match=rf"Half lacks {missing}\(\)"):
+    with raises(NotAnAgent, "Half", f"lacks {missing}()"):
         check_agent(made())
 
 

@@ -16,8 +16,9 @@ from reglue.environments.validation import (
     conforming_step,
 )
 from reglue.environments.world import Step
-from reglue.errors import NotAnEnvironment
+from reglue.errors import NotAnEnvironment, brief
 from reglue.spec import Box, Discrete, Domain, MultiBinary, MultiDiscrete
+from tests.errors import raises
 
 TRUE = [True, 1, 1.0, np.True_, np.float32(1), np.array(1.0), np.array([True]), np.uint8(1)]
 FALSE = [False, 0, -0.0, np.False_, np.array(0), np.array([[0]])]
@@ -31,7 +32,7 @@ def test_a_flag_is_a_boolean_or_its_number(flag: Any) -> None:
 
 @pytest.mark.parametrize("flag", NO_FLAGS, ids=repr)
 def test_anything_else_is_no_flag(flag: Any) -> None:
-    with pytest.raises(NotAnEnvironment, match=r"^done: got .*, wanted True or False"):
+    with raises(NotAnEnvironment, "done", "True or False"):
         conforming_flag("done", flag)
 
 
@@ -50,29 +51,27 @@ def test_an_integer_is_a_reward(reward: Any) -> None:
 @pytest.mark.parametrize(
     ("reward", "got"),
     [
-        (np.array([1.0, 2.0]), r"an array of shape \(2,\)"),
-        (np.array([]), r"an array of shape \(0,\)"),
+        (np.array([1.0, 2.0]), "shape (2,)"),
+        (np.array([]), "shape (0,)"),
         ("1.5", "'1.5'"),
         (None, "None"),
-        (1 + 2j, r"\(1\+2j\)"),
-        ([1, [2, 3]], r"\[1, \[2, 3\]\]"),
-        (10**400, r"1000.*"),
+        (1 + 2j, "(1+2j)"),
+        ([1, [2, 3]], "[1, [2, 3]]"),
+        (10**400, brief(10**400)),
         (np.nan, "nan"),
-        (np.float32(-np.inf), r"np.float32\(-inf\)"),
-        (np.array([np.nan]), r"array\(\[nan\]\)"),
+        (np.float32(-np.inf), "np.float32(-inf)"),
+        (np.array([np.nan]), "array([nan])"),
     ],
 )
 def test_anything_else_is_no_reward(reward: Any, got: str) -> None:
-    with pytest.raises(
-        NotAnEnvironment, match=rf"^reward: got {got}, wanted (one|a finite) number"
-    ):
+    with raises(NotAnEnvironment, "reward", got, "number"):
         conforming_reward(reward)
 
 
 @pytest.mark.parametrize("field", ["terminated", "truncated", "success"])
 def test_each_flag_of_a_step_is_checked(field: str) -> None:
     flags: dict[str, Any] = dict.fromkeys(("terminated", "truncated", "success"), np.False_)
-    with pytest.raises(NotAnEnvironment, match=f"^{field}: got nan"):
+    with raises(NotAnEnvironment, field, "nan", "True or False"):
         conforming_step(Step(reward=1.0, observation={}, **{**flags, field: np.nan}))
     good = conforming_step(Step(reward=1, observation={}, **{**flags, field: np.array([1.0])}))
     assert (good.terminated, good.truncated, good.success).count(True) == 1

@@ -19,6 +19,7 @@ from reglue.spec import (
     MultiDiscrete,
     TensorSpec,
 )
+from tests.errors import raises
 from tests.reglue.examples.lessons import MOVE, begin, walk
 
 # Choosing
@@ -85,5 +86,5 @@ def test_the_constant_agent_plays_its_action_in_every_slot(
     ],
 )
 def test_the_constant_agent_refuses_what_is_no_action(tensor: TensorSpec, action: Any) -> None:
-    with pytest.raises(NotAnAgent, match=f"got action=.*, wanted {tensor.name} of shape"):
+    with raises(NotAnAgent, f"action={action}", tensor.name, tensor.shape, tensor.dtype):
         begin(Constant(action), walk(tensor))

@@ -15,6 +15,7 @@ from reglue.spec import (
     Box,
     TensorSpec,
 )
+from tests.errors import raises
 from tests.reglue.examples.lessons import begin, everything, turn, walk
 
 
@@ -94,7 +95,7 @@ def test_other_tasks_have_no_average_reward(more: dict[str, Any]) -> None:
 
 def test_sarsa_without_bounds_says_how_to_give_them() -> None:
     pole = TensorSpec("observation", "float32", (2,), Box((-4.8, -np.inf), (4.8, np.inf)))
-    with pytest.raises(NotAnAgent, match=r"give bounds=\[\[low, high\], …\]"):
+    with raises(NotAnAgent, "observation", "-inf to inf", "bounds=[[low, high], …]"):
         begin(Sarsa(), walk(observation=pole))
     agent = begin(Sarsa(bounds=[[-4.8, 4.8], [-3, 3]]), walk(observation=pole))
     assert turn(agent, starts={0: [0.1, 99.0]})[0] in {0, 1, 2}

@@ -11,6 +11,7 @@ from reglue.spec import (
     MultiDiscrete,
     TensorSpec,
 )
+from tests.errors import raises
 from tests.reglue.examples.lessons import begin, turn, walk
 
 
@@ -42,11 +43,11 @@ def test_values_begin_where_they_are_told() -> None:
     ],
 )
 def test_q_learning_refuses_what_is_not_a_number(observation: TensorSpec) -> None:
-    with pytest.raises(NotAnAgent, match=r"one discrete observation; .* seen"):
+    with raises(NotAnAgent, "TabularQ", "observation", f"seen {observation.domain}"):
         begin(TabularQ(), walk(observation=observation))
 
 
 def test_q_learning_refuses_a_task_that_never_ends_nor_discounts() -> None:
-    with pytest.raises(NotAnAgent, match="needs episodes that end, or a discount below 1"):
+    with raises(NotAnAgent, "TabularQ", "discount", 1, "Sarsa"):
         begin(TabularQ(), walk(continuing=True))
     begin(TabularQ(), walk(continuing=True, discount=0.9))

@@ -239,10 +239,8 @@ def test_gymnasium_makes_them_by_their_ids() -> None:
 
 @pytest.mark.parametrize("given", ["reglue/MT1:reach-v3", "reglue/MT1-reach-v3"])
 def test_an_id_of_gymnasiums_is_no_name(given: str) -> None:
-    with pytest.raises(BadArgument) as refused:
+    with raises(BadArgument, "'MT1:reach-v3'", "'reglue/MT1-reach-v3'"):
         make(given)
-    assert "'MT1:reach-v3'" in str(refused.value)
-    assert "'reglue/MT1-reach-v3'" in str(refused.value)
 
 
 def test_the_root_package_has_both_names() -> None:
@@ -310,7 +308,7 @@ def test_a_space_that_is_refused_is_all_that_is_said(tmp_path: Path) -> None:
         "    observation_space = gymnasium.spaces.Sequence(gymnasium.spaces.Discrete(2))\n"
         "    action_space = gymnasium.spaces.Discrete(2)\n"
     )
-    with pytest.raises(BadArgument, match="has no tensor") as refused:
+    with raises(BadArgument, "observation space Sequence", "MultiDiscrete") as refused:
         make(f"{tmp_path}/growing.py:Growing")
     assert refused.value.__context__ is None
 
@@ -381,7 +379,7 @@ def test_a_glue_that_is_gone_is_told() -> None:
         played.server.close()
         with pytest.raises(SessionLost):
             env.step(0), env.step(0)
-        with pytest.raises(SessionLost, match="the session is over"):
+        with pytest.raises(SessionLost, match="session is over"):
             env.step(0)
 
 
@@ -395,7 +393,7 @@ def test_the_glues_farewell_in_mid_training_is_told() -> None:
         for _ in range(4):
             *_, truncated, _ = env.step(1)
         assert truncated
-        with pytest.raises(SessionLost, match="that is all"):
+        with raises(SessionLost, "that is all"):
             env.reset()
 
 
@@ -403,7 +401,7 @@ def test_an_environment_that_cannot_begin_is_told() -> None:
     for raise_faults in (True, False):
         with (
             closing(make(f"{__file__}:Stillborn", raise_faults=raise_faults)) as env,
-            pytest.raises(EnvironmentFault, match="no power"),
+            raises(EnvironmentFault, "no power"),
         ):
             env.reset()
 
@@ -430,17 +428,17 @@ def test_what_the_environment_raised_is_raised(workers: int) -> None:
     with closing(make(f"{__file__}:Breaks", workers=workers)) as env:
         env.reset()
         env.step(0), env.step(0)
-        with pytest.raises(EnvironmentFault, match="ZeroDivisionError: my physics") as raised:
+        with raises(EnvironmentFault, "ZeroDivisionError: my physics") as raised:
             env.step(0)
         assert "in step" in raised.value.__notes__[0]
-        with pytest.raises(SessionLost, match="my physics"):
+        with raises(SessionLost, "my physics"):
             env.step(0)
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 def test_a_vector_raises_it_too(mode: AutoresetMode) -> None:
     """So nobody collects episodes that end where the environment failed."""
-    raised = pytest.raises(EnvironmentFault, match="my physics")
+    raised = raises(EnvironmentFault, "my physics")
     with closing(make_vec(f"{__file__}:Breaks", num_envs=2, autoreset_mode=mode)) as envs, raised:
         collect_episodes(envs, lambda seen: np.zeros(2, np.int64), 4)
 
@@ -463,7 +461,7 @@ def test_a_policy_may_play_all_that_is_judged() -> None:
 
     with glue(judged) as played, joined(played) as env:
         env.policy = lambda seen: np.ones(len(seen), np.int64)
-        with pytest.raises(TrainingOver, match="that is all"):
+        with raises(TrainingOver, "that is all"):
             env.reset()
         with pytest.raises(OutOfOrder):
             make(WALK).evaluate(lambda seen: 0)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import errno
 import ipaddress
+import os
 import traceback
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,6 +25,7 @@ from reglue.net.join_string import (
     split_der,
     to_pem,
 )
+from tests.errors import raises
 
 # Of a certificate that was made for this test: EC P-256, self-signed, valid to 2126.
 CA = base64.b64decode(
@@ -240,17 +243,17 @@ def test_several_certificates_stand_one_after_another() -> None:
 def test_what_is_no_certificate_is_told(source: bytes, tmp_path: Path) -> None:
     file = tmp_path / "ca.pem"
     file.write_bytes(source)
-    with pytest.raises(UsageError, match=r"ca.pem is no certificate"):
+    with raises(UsageError, file, "PEM", "DER"):
         read_authority(file)
 
 
 def test_broken_pem_is_told() -> None:
-    with pytest.raises(UsageError, match="broken PEM"):
+    with pytest.raises(UsageError, match="broken"):
         read_authority(b"-----BEGIN CERTIFICATE-----\nA\n-----END CERTIFICATE-----\n")
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"nothing.pem cannot be read: No such file"):
+    with raises(UsageError, tmp_path / "nothing.pem", os.strerror(errno.ENOENT)):
         read_authority(tmp_path / "nothing.pem")
 
 

@@ -20,6 +20,7 @@ from reglue.errors import BadArgument, BadReply
 from reglue.examples.random_agent import RandomAgent
 from reglue.messages.agent import AgentInit, RoutineDone, TextMessage
 from reglue.net.join_string import Transport
+from tests.errors import raises
 from tests.glue_server.hubs import a_hub
 from tests.glue_server.playing import PATIENT, cell, corridor_pool, in_turn
 from tests.glue_server.rpc.proxies import TRANSPORTS, cut_off, proxy_to
@@ -146,7 +147,7 @@ def test_what_is_no_level_or_no_switch_is_refused(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, wanted: str
 ) -> None:
     monkeypatch.setenv(name, value)
-    with pytest.raises(BadArgument, match=f"got {name}={value}, wanted {wanted}"):
+    with raises(BadArgument, f"{name}={value}", wanted):
         connect(Still(), "127.0.0.1:1", "T")
 
 

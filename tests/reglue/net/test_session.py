@@ -24,6 +24,7 @@ from reglue.messages.agent import (
 )
 from reglue.net.join_string import join_string
 from reglue.net.session import AgentRole, Session
+from tests.errors import raises
 from tests.glue_server.rpc.peers import seated
 from tests.reglue.connecting import PATIENCE_S
 
@@ -65,7 +66,7 @@ def test_a_program_takes_calls_and_sends_replies_in_its_own_time(
         assert isinstance(reply, Actions)
         assert reply.arrays["action"].tolist() == [7]
         port.close("enough")
-        with pytest.raises(StopIteration, match="enough"):
+        with raises(StopIteration, value="enough"):
             calls.send(RoutineDone())
 
 
@@ -77,7 +78,7 @@ def test_a_program_that_leaves_early_says_so(server: GlueServer, session: Sessio
         port.send(AgentInit(SPEC))
         first.result(PATIENCE_S)
         leaving = pool.submit(calls.close)
-        with pytest.raises(AgentFault, match="the program has left"):
+        with pytest.raises(AgentFault, match="program has left"):
             port.receive(PATIENCE_S)
         port.close("goodbye")
         leaving.result(PATIENCE_S)

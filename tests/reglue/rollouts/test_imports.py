@@ -10,6 +10,7 @@ import pytest
 
 from reglue.errors import MissingExtra
 from reglue.rollouts import collect_steps
+from tests.errors import raises
 
 
 def test_importing_rollouts_loads_numpy_alone() -> None:
@@ -20,5 +21,5 @@ def test_importing_rollouts_loads_numpy_alone() -> None:
 
 def test_a_missing_gymnasium_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gymnasium", None)
-    with pytest.raises(MissingExtra, match=r"needs gymnasium: pip install 'reglue\[gymnasium\]'"):
+    with raises(MissingExtra, "reglue.rollouts", "reglue[gymnasium]", name="gymnasium"):
         collect_steps(object(), lambda seen: np.zeros(1), 2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -133,32 +132,34 @@ def test_a_number_is_written_with_the_digits_that_it_needs(number: str, written:
 
 
 @pytest.mark.parametrize(
-    ("sections", "message"),
+    ("sections", "named"),
     [
-        ("INTS (5 1)", "got a range from 5 to 1, wanted its minimum first"),
-        ("INTS (0.5 5.7)", "got '0.5', wanted an integer"),  # C: 0 to 5
-        ("INTS (0 5x)", "got '5x'"),
-        ("INTS (0 010)", "without leading zeros"),  # C: 8
-        ("INTS (0 0x10)", "got '0x10'"),  # C: 16
-        ("INTS (0 4294967297)", "got '4294967297', wanted a number of 32 bits"),  # C: 1
-        ("INTS (1000000000000 0 1)", "wanted a number of 32 bits"),  # C: 3567587328 of them
-        ("INTS (-1 0 1)", "got a range -1 times"),  # C: 4294967295 of them
-        ("INTS words (0 1)", "got 'words', wanted DOUBLES"),
-        ("INTSX (0 1)", "got 'INTSX'"),
-        ("INTS (0 1) INTS (0 2)", "got 'INTS', wanted DOUBLES or CHARCOUNT or ACTIONS"),
-        ("DOUBLES (2.5 0 1)", "got '2.5', wanted an integer"),
-        ("DOUBLES (0 1) 5", "got '5', wanted INTS or CHARCOUNT or ACTIONS"),
-        ("DOUBLES (0 0x1p3)", "got '0x1p3'"),
-        ("DOUBLES (-inf 0)", "got '-inf', wanted a number or NEGINF or UNSPEC"),
-        ("DOUBLES (-nan 0)", "got '-nan'"),
-        ("DOUBLES (UNSPECIFIED 1)", "got 'UNSPECIFIED'"),
-        ("CHARCOUNT", "got 'ACTIONS', wanted an integer"),
-        ("CHARCOUNT 4x", "got '4x'"),
-        ("CHARCOUNT 010", "without leading zeros"),
+        ("INTS (5 1)", ["5 to 1", "minimum"]),
+        ("INTS (0.5 5.7)", ["'0.5'", "integer"]),  # C: 0 to 5
+        ("INTS (0 5x)", ["'5x'"]),
+        ("INTS (0 010)", ["'010'", "zeros"]),  # C: 8
+        ("INTS (0 0x10)", ["'0x10'"]),  # C: 16
+        ("INTS (0 4294967297)", ["'4294967297'", "32 bits"]),  # C: 1
+        ("INTS (1000000000000 0 1)", ["'1000000000000'", "32 bits"]),  # C: 3567587328 of them
+        ("INTS (-1 0 1)", ["-1 times", "1 to 2147483647"]),  # C: 4294967295 of them
+        ("INTS words (0 1)", ["'words'", "DOUBLES"]),
+        ("INTSX (0 1)", ["'INTSX'"]),
+        ("INTS (0 1) INTS (0 2)", ["'INTS'", "DOUBLES or CHARCOUNT or ACTIONS"]),
+        ("DOUBLES (2.5 0 1)", ["'2.5'", "integer"]),
+        ("DOUBLES (0 1) 5", ["'5'", "INTS or CHARCOUNT or ACTIONS"]),
+        ("DOUBLES (0 0x1p3)", ["'0x1p3'"]),
+        ("DOUBLES (-inf 0)", ["'-inf'", "number or NEGINF or UNSPEC"]),
+        ("DOUBLES (-nan 0)", ["'-nan'"]),
+        ("DOUBLES (UNSPECIFIED 1)", ["'UNSPECIFIED'"]),
+        ("CHARCOUNT", ["'ACTIONS'", "integer"]),
+        ("CHARCOUNT 4x", ["'4x'"]),
+        ("CHARCOUNT 010", ["'010'", "zeros"]),
     ],
 )
-def test_what_the_c_parser_reads_as_something_else_is_refused(sections: str, message: str) -> None:
-    with pytest.raises(SpecError, match=re.escape(message)):
+def test_what_the_c_parser_reads_as_something_else_is_refused(
+    sections: str, named: list[str]
+) -> None:
+    with raises(SpecError, *named):
         parse_task_spec(with_observations(sections))
 
 

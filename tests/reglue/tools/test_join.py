@@ -16,6 +16,7 @@ from glue_server.rpc import GlueServer
 from glue_server.rpc.gateways.entries import EntryRefused
 from reglue import Phase
 from reglue.errors import AgentFault
+from tests.errors import raises
 from tests.glue_server.playing import PATIENT, cell, corridor_pool, in_turn
 from tests.glue_server.rpc.entries import TOKEN, KnownEntries, gateway
 from tests.reglue.joining import Join, left, play, seated
@@ -91,7 +92,7 @@ def test_an_agent_that_raises_is_exit_code_1_with_its_traceback(
     port = seated(server)
     glue = EpisodeRunner(port, corridor_pool(), timeouts=PATIENT)
     glue.init()
-    with pytest.raises(AgentFault, match="ZeroDivisionError"):
+    with raises(AgentFault, "ZeroDivisionError"):
         list(glue.play(in_turn([cell(variant=2)]), Phase.EVALUATE))
     port.close("goodbye")
     code, words = left(process)

@@ -230,7 +230,7 @@ def test_an_unknown_argument_names_those_that_there_are(write: Write) -> None:
 
 def test_a_constructors_own_type_error_is_not_taken_for_a_wrong_argument(write: Write) -> None:
     path = write("mine.py", "class Mine:\n    def __init__(self):\n        len(3)\n")
-    with pytest.raises(TypeError, match="has no len"):
+    with raises(TypeError, "len()"):
         load(f"{path}:Mine")
 
 

@@ -22,6 +22,7 @@ from reglue.wire.agent import decode_call, decode_reply
 from reglue.wire.environment import decode_environment_call, decode_environment_reply
 from reglue.wire.experiment import decode_answer, decode_experiment_call
 from reglue.wire.specs import decode_spec
+from tests.errors import raises
 
 SPEC = TaskSpec((TensorSpec("seen", "float32", (2,)),), (TensorSpec("done", "int8"),), slots=3)
 PLAY = Play(
@@ -145,7 +146,7 @@ def test_a_message_of_too_many_is_refused_before_it_is_copied(kind: str) -> None
 
 @pytest.mark.parametrize("shape", [(2,) * 64, (MOST_ELEMENTS + 1,), (0, 2**63)], ids=str)
 def test_a_row_is_never_larger_than_a_message(shape: tuple[int, ...]) -> None:
-    with pytest.raises(SpecError, match="got shape"):
+    with raises(SpecError, "seen", "shape"):
         TensorSpec("seen", "int8", shape)
 
 

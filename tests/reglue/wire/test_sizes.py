@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from reglue import TaskSpec, TensorSpec
 from reglue.errors import UsageError
 from reglue.wire.sizes import HUB_MESSAGE_BYTES, check_size, most_slots
+from tests.errors import raises
 
 ACTION = (TensorSpec("action", "uint8", (1,)),)
 
@@ -16,11 +15,11 @@ def test_as_many_slots_as_fit_pass_and_one_more_is_told_how_many() -> None:
     most = most_slots(spec)
     assert most == 4  # a turn has two observations of a slot that ends and starts
     check_size(spec.with_slots(most), HUB_MESSAGE_BYTES)
-    with pytest.raises(UsageError, match="got 5 slots, wanted at most 4"):
+    with raises(UsageError, "5 slots", "at most 4"):
         check_size(spec.with_slots(most + 1), HUB_MESSAGE_BYTES)
 
 
 def test_a_task_of_which_not_one_slot_fits_is_told_so() -> None:
     spec = TaskSpec((TensorSpec("image", "uint8", (2**26,)),), ACTION)
-    with pytest.raises(UsageError, match="smaller observations"):
+    with raises(UsageError, "1 slots", "observations", "actions"):
         check_size(spec, HUB_MESSAGE_BYTES)

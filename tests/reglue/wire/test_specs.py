@@ -13,6 +13,7 @@ from reglue.net.grpc_settings import HUB_MESSAGE_BYTES
 from reglue.spec import MOST_ELEMENTS, TaskSpec
 from reglue.v1 import spec_pb2 as pb
 from reglue.wire.specs import decode_spec, spec_from_bytes, spec_to_bytes
+from tests.errors import raises
 from tests.reglue.wire.strategies import task_specs
 
 
@@ -33,7 +34,7 @@ def test_a_spec_is_the_same_after_its_journey(spec: TaskSpec) -> None:
 
 @pytest.mark.parametrize("dtype", [0, 12, 99])
 def test_an_unknown_dtype_is_refused(dtype: int) -> None:
-    with pytest.raises(SpecError, match=f"seen: got dtype {dtype}"):
+    with raises(SpecError, "seen", f"dtype {dtype}", "'uint8'"):
         decode_spec(message(dtype=dtype))
 
 
@@ -83,15 +84,23 @@ def test_a_spec_that_contradicts_itself_is_refused(
 
 
 @pytest.mark.parametrize(
-    "shape",
-    [[2**31, 2**31], [2**32 - 1] * 3, [MOST_ELEMENTS + 1], [2**31] * 3 + [0], [1] * 64],
+    ("shape", "at_most"),
+    [
+        ([2**31, 2**31], MOST_ELEMENTS),
+        ([2**32 - 1] * 3, MOST_ELEMENTS),
+        ([MOST_ELEMENTS + 1], MOST_ELEMENTS),
+        ([2**31] * 3 + [0], MOST_ELEMENTS),
+        ([1] * 64, 63),
+    ],
     ids=str,
 )
-def test_a_huge_shape_is_refused_before_anything_is_allocated(shape: list[int]) -> None:
+def test_a_huge_shape_is_refused_before_anything_is_allocated(
+    shape: list[int], at_most: int
+) -> None:
     claim = message(shape=shape)
     tracemalloc.start()
     try:
-        with pytest.raises(SpecError, match="seen: got shape"):
+        with raises(SpecError, "seen", "shape", at_most):
             decode_spec(claim)
         assert tracemalloc.get_traced_memory()[1] < 100_000
     finally:
@@ -103,5 +112,5 @@ def test_a_tensor_may_be_as_large_as_a_message_of_the_hub() -> None:
 
 
 def test_bytes_that_are_no_message_are_refused() -> None:
-    with pytest.raises(SpecError, match="no TaskSpec"):
+    with raises(SpecError, "TaskSpec"):
         spec_from_bytes(b"\xff\xff\xff")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
+import os
 import socket
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +15,7 @@ from cryptography import x509
 from glue_server.rpc.tls.authority import own_certificate, private_authority
 from glue_server.rpc.tls.server_certificate import ServerTls
 from reglue.errors import UsageError
+from tests.errors import raises
 from tests.glue_server.rpc.certificates import DAY, Certificate, certificate, new_key, written
 
 # A private authority.
@@ -65,7 +68,7 @@ def test_the_key_is_not_shown_where_the_rest_is() -> None:
 
 
 def test_a_host_that_is_not_ascii_is_refused() -> None:
-    with pytest.raises(UsageError, match="punycode"):
+    with raises(UsageError, "größe.example.org", "punycode"):
         private_authority("größe.example.org:80")
 
 
@@ -152,12 +155,12 @@ def test_a_file_that_is_missing_is_named(
 ) -> None:
     files = written(tmp_path, certificate=server.pem, key=server.key_pem(), ca=root.pem)
     files[missing].unlink()
-    with pytest.raises(UsageError, match=rf"{missing}.pem cannot be read: No such file"):
+    with raises(UsageError, files[missing], os.strerror(errno.ENOENT)):
         own_certificate(files["certificate"], files["key"], files["ca"])
 
 
 def test_a_folder_is_no_file(server: Certificate, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be read: Is a directory"):
+    with raises(UsageError, tmp_path, os.strerror(errno.EISDIR)):
         own_certificate(tmp_path, tmp_path)
 
 
