@@ -52,7 +52,11 @@ CAR = "gymnasium:MountainCar-v0"
             [CAR, "gymnasium:CartPole-v1"],
         ),
         ([[5, 1]], "schedule[0]", [5, "`env`"]),
-        ([["gymnasium:NoSuch-v0", 1]], "schedule[0]", ["'NoSuch-v0'", "CartPole-v1"]),
+        (
+            [["gymnasium:NoSuch-v0", 1]],
+            "schedule[0]",
+            ["'NoSuch-v0'", "gymnasium:my_module:NoSuch-v0"],
+        ),
         ([["nope", 1]], "schedule[0]", ["'nope'", "MT10"]),
         ([["none.json", 1]], "schedule[0]", ["none.json", os.strerror(errno.ENOENT)]),
         ([[{"env": CAR, "kwarg": {}}, 1]], "schedule[0].kwarg", ["'kwarg'", "kwargs"]),
