@@ -10,6 +10,7 @@ import pytest
 
 from env_adapters.arcade import GAMES, Arcade, NoWindow
 from reglue.errors import BadArgument
+from tests.errors import raises
 
 pygame = pytest.importorskip("pygame")
 
@@ -110,5 +111,5 @@ def test_where_no_window_can_be_there_is_one_warning(
 
 @pytest.mark.parametrize("headless", [0, None, "no"])
 def test_headless_is_true_or_false(headless: Any) -> None:
-    with pytest.raises(BadArgument, match="got headless"):
+    with raises(BadArgument, f"headless {headless!r}"):
         Arcade("pong", headless=headless)

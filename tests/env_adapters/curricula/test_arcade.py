@@ -12,8 +12,9 @@ import pytest
 
 from env_adapters.arcade import make_config
 from env_adapters.curricula import NamedEnv, get_first_frames, make_curriculum
-from reglue.errors import UsageError
+from env_adapters.environment_configs.values import ConfigError
 from tests.env_adapters.curricula.scripted import by_episodes
+from tests.errors import raises
 
 PLACE = (slice(30, 40), slice(20, 30))  # where pong shows its background
 
@@ -103,29 +104,33 @@ def test_steps_divide_among_workers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("schedule", "words"),
+    ("schedule", "options", "path", "named"),
     [
-        ([["pogn", 1]], r"schedule\[0\]: there is no environment 'pogn'; did you mean pong"),
+        ([["pogn", 1]], {}, "schedule[0]", ["environment 'pogn'", "pong"]),
+        ([[{"env": "arcade:pogn"}, 1]], {}, "schedule[0]", ["game 'pogn'", "pong"]),
         (
-            [[{"env": "arcade:pogn"}, 1]],
-            r"schedule\[0\]: there is no game 'pogn'; did you mean pong",
+            [[{"env": "pong", "ball_setings": {}}, 1]],
+            {},
+            "schedule[0].ball_setings",
+            ["'ball_setings'", "ball_settings"],
         ),
-        ([[{"env": "pong", "ball_setings": {}}, 1]], "'ball_setings'; did you mean ball_settings"),
         (
             [[{"env": "pong", "ball_settings": {"sped": 1}}, 1]],
-            "ball_settings 'sped'; did you mean",
+            {},
+            "schedule[0].ball_settings.sped",
+            ["'sped'", "speed"],
         ),
         (
             [[{"pool": ["pong", {"env": "pong", "ball_settings": 3}]}, 1]],
-            r"schedule\[0\].pool\[1\]",
+            {},
+            "schedule[0].pool[1].ball_settings",
+            [3, "table"],
         ),
+        ([["pong", 1]], {"headles": True}, "schedule[0]", ["'headles'", "headless"]),
     ],
 )
-def test_a_game_that_cannot_be_is_refused_with_its_place(schedule: Any, words: str) -> None:
-    with pytest.raises(UsageError, match=words):
-        by_episodes(schedule)
-
-
-def test_keywords_that_there_are_not_are_refused() -> None:
-    with pytest.raises(UsageError, match="headles"):
-        by_episodes([["pong", 1]], headles=True)
+def test_a_game_or_keyword_that_cannot_be_is_refused_with_its_place(
+    schedule: Any, options: dict[str, Any], path: str, named: list[Any]
+) -> None:
+    with raises(ConfigError, *named, path=path):
+        by_episodes(schedule, **options)

@@ -11,8 +11,10 @@ from gymnasium.utils.env_checker import check_env
 
 from env_adapters.curricula import NamedEnv, make_curriculum
 from env_adapters.curricula.curriculum import Timeline
-from reglue.errors import UsageError
+from env_adapters.environment_configs.values import ConfigError
+from reglue.errors import BadArgument, UsageError
 from tests.env_adapters.curricula.scripted import Scripted, by_episodes, episodes, named
+from tests.errors import raises
 
 
 def names(env: Any, count: int) -> list[Any]:
@@ -160,13 +162,13 @@ def test_a_pools_actions_are_those_of_all_in_it() -> None:
 def test_a_negative_action_is_refused() -> None:
     env, _ = by_episodes([[named("A", actions=6), 1], [named("B", actions=4), 1]])
     env.reset()
-    with pytest.raises(UsageError, match="got action -1, wanted 0 to 5"):
+    with raises(BadArgument, "action", -1, "0 to 5"):
         env.step(-1)
 
 
 def test_observations_that_differ_are_padded_or_refused() -> None:
     schedule = [[named("A", width=3), 1], [named("B", width=5), 1]]
-    with pytest.raises(UsageError, match=r'schedule\[1\]: got the observations .* fit="pad"'):
+    with raises(ConfigError, "observations", 'fit="pad"', path="schedule[1]"):
         by_episodes(schedule)
     env, _ = by_episodes(schedule, fit="pad")
     assert env.observation_space.shape == (5,)
@@ -231,14 +233,13 @@ def test_names() -> None:
 def test_an_environment_without_a_name_has_none() -> None:
     env, _ = by_episodes([[Scripted(0, 3), 1]])
     env.reset()
-    with pytest.raises(AttributeError, match="name"):
-        _ = env.name
+    assert not hasattr(env, "name")
 
 
 def test_before_the_first_reset_nothing_is_on() -> None:
     env, _ = by_episodes([[named("A"), 1]])
     for use in (lambda: env.step(0), lambda: env.name, env.render):
-        with pytest.raises(UsageError, match="call reset first"):
+        with raises(UsageError, "reset"):
             use()
 
 

@@ -13,11 +13,12 @@ import gymnasium
 import pytest
 
 from env_adapters.curricula import Curriculum
+from env_adapters.environment_configs.values import ConfigError
 from env_adapters.suites import suite_name
 from reglue import Phase
 from reglue.environments.world import Cell
-from reglue.errors import UsageError
 from tests.env_adapters.curricula.scripted import Scripted, by_episodes
+from tests.errors import raises
 
 ID = "Counted-v0"
 
@@ -75,7 +76,7 @@ def test_each_is_made_once_to_look_at_and_closed(tally: Tally) -> None:
 
 
 def test_what_is_refused_leaves_nothing_open(tally: Tally) -> None:
-    with pytest.raises(UsageError, match="got the observations"):
+    with raises(ConfigError, "observations", "(3,)", "(2,)", path="schedule[2]"):
         by_episodes([[counted(1), 1], [counted(2), 1], [Scripted(0, 2, width=3), 1]])
     assert tally.open == []
 

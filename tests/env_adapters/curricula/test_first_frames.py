@@ -10,8 +10,9 @@ import pytest
 from imageio.v3 import imread
 
 from env_adapters.curricula import get_first_frames
-from reglue.errors import UsageError
+from reglue.errors import BadArgument
 from tests.env_adapters.curricula.scripted import Frames, Scripted
+from tests.errors import raises
 
 
 def reds(sheet: Any) -> list[list[int]]:
@@ -44,7 +45,7 @@ def test_a_path_gets_a_picture(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("episodes", "rows"), [(0, 1), (1, 0), (-1, 1)])
 def test_there_must_be_some(episodes: int, rows: int) -> None:
-    with pytest.raises(UsageError, match="wanted at least one of each"):
+    with raises(BadArgument, f"{episodes} episodes", f"{rows} rows"):
         get_first_frames(Frames(), episodes, rows)
 
 
@@ -53,7 +54,7 @@ def test_frames_of_two_sizes_are_refused() -> None:
         def _seen(self) -> Any:
             return super()._seen()[: 84 + self.episode]
 
-    with pytest.raises(UsageError, match="wanted one size"):
+    with raises(BadArgument, (84, 84, 3), (85, 84, 3)):
         get_first_frames(Growing(size=(90, 84)), 2)
 
 
@@ -63,7 +64,7 @@ def test_what_is_no_picture_is_rendered_or_refused() -> None:
             return np.full((4, 5, 3), 7, np.uint8)
 
     assert get_first_frames(Drawn(0, 2), 2).shape == (4, 10, 3)
-    with pytest.raises(UsageError, match='render_mode="rgb_array"'):
+    with raises(BadArgument, 'render_mode="rgb_array"'):
         get_first_frames(Undrawn(0, 2), 1)
 
 

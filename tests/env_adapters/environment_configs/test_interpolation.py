@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from env_adapters.environment_configs import check_interpolation, interpolate
-from reglue.errors import UsageError
+from env_adapters.environment_configs.values import ConfigError
+from tests.errors import raises
 
 ALPHAS = [0.0, 0.25, 0.5, 0.75, 1.0]
 
@@ -56,26 +57,25 @@ def test_the_parameters_of_a_distribution_are_interpolated() -> None:
     assert interpolate(one, other, 0.25) == wanted
 
 
+UNIFORM = {"distribution": "uniform", "low": 0, "high": 1}
+
+
 @pytest.mark.parametrize(
-    ("one", "other", "words"),
+    ("one", "other", "path", "named"),
     [
-        ({"a": {"b": 1}}, {"a": {"b": "full"}}, r"a\.b: got 1 and 'full', wanted two finite"),
-        ([1, 2], [1], r"got \[1, 2\] and \[1\], wanted two lists of one length"),
-        ({"a": [1, {"b": 2}]}, {"a": [1, {}]}, r"a\[1\]\.b: the second config lacks it"),
-        ({"a": 1}, {"a": {"distribution": "uniform", "low": 0, "high": 1}}, "a: got 1 and"),
-        (
-            {"distribution": "uniform", "low": 0, "high": 1},
-            {"distribution": "normal", "mean": 0, "std": 1},
-            "the config: got the distributions uniform and normal",
-        ),
-        ({"a": {"b": 2}}, {"a": 5}, "a: got a table and 5"),
-        (1.0, float("nan"), "wanted two finite numbers"),
-        (0, float("inf"), "wanted two finite numbers"),
-        (-1e308, 1e308, "wanted two finite numbers"),
+        ({"a": {"b": 1}}, {"a": {"b": "full"}}, "a.b", [1, "'full'", "two finite numbers"]),
+        ([1, 2], [1], "", [[1, 2], [1], "two lists"]),
+        ({"a": [1, {"b": 2}]}, {"a": [1, {}]}, "a[1].b", ["second config"]),
+        ({"a": 1}, {"a": UNIFORM}, "a", [1, UNIFORM, "two distributions"]),
+        (UNIFORM, {"distribution": "normal", "mean": 0, "std": 1}, "", ["uniform", "normal"]),
+        ({"a": {"b": 2}}, {"a": 5}, "a", ["table", 5, "two tables"]),
+        (1.0, float("nan"), "", [1.0, "nan", "two finite numbers"]),
+        (0, float("inf"), "", [0, "inf", "two finite numbers"]),
+        (-1e308, 1e308, "", [-1e308, 1e308, "two finite numbers"]),
     ],
 )
-def test_where_there_is_nothing_between(one: Any, other: Any, words: str) -> None:
-    with pytest.raises(UsageError, match=words):
+def test_where_there_is_nothing_between(one: Any, other: Any, path: str, named: list[Any]) -> None:
+    with raises(ConfigError, *named, path=path):
         check_interpolation(one, other)
 
 
@@ -86,5 +86,5 @@ def test_both_names_of_the_normal_distribution_are_one_kind() -> None:
         check_interpolation(first, second)
         between = interpolate(first, second, 0.5)
         assert between == {**first, "mean": 2.0, "std": 2.0}
-    with pytest.raises(UsageError, match="gaussian and uniform"):
-        check_interpolation(one, {"distribution": "uniform", "low": 0, "high": 1})
+    with raises(ConfigError, "gaussian", "uniform", path=""):
+        check_interpolation(one, UNIFORM)
