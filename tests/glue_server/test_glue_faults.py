@@ -86,12 +86,12 @@ def test_nobody_who_comes_is_the_peers_fault() -> None:
         raises(AgentDisconnected, "agent", "0.1 s"),
         Glue(environment=Lab(), agent="127.0.0.1:0", **silent),
     ):
-        pytest.fail("it opened")
+        pass
     with (
         raises(EnvironmentFault, "environment", "0.1 s"),
         Glue(environment="127.0.0.1:0", agent=Actor(), **silent),
     ):
-        pytest.fail("it opened")
+        pass
 
 
 def test_a_glue_that_is_not_entered_says_how() -> None:
