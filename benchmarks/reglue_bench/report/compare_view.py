@@ -47,9 +47,8 @@ def _measure(runs: Sequence[NamedRun]) -> Measure:
     for name, run in runs[1:]:
         if run.measure != first.measure:
             raise UsageError(
-                f"{name} on {run.benchmark} is judged by its {run.measure.name}, and "
-                f"{runs[0][0]} on {first.benchmark} by its {first.measure.name}: "
-                "compare it in a separate report"
+                f"{name} on {run.benchmark} is judged by its {run.measure.name}, and {runs[0][0]} "
+                f"on {first.benchmark} by its {first.measure.name}: compare it in a separate report"
             )
     return first.measure
 
