@@ -18,7 +18,7 @@ from reglue_bench.results.result import Measure, Result
 from reglue_bench.results.scores import SuccessScore
 
 
-def comparison_view(runs: Sequence[NamedRun], *, seed: int) -> ComparisonView:
+def comparison_view(runs: Sequence[NamedRun]) -> ComparisonView:
     """Compare every run with the first. Raises UsageError if their measures differ."""
     measure, results = _measure(runs), [run for _, run in runs]
     renderer = renderer_of(results[0])
@@ -36,7 +36,7 @@ def comparison_view(runs: Sequence[NamedRun], *, seed: int) -> ComparisonView:
         notes=_notes(runs, differences, measure),
         differences=differences,
     )
-    combined = renderer.beside(view, runs, alike, seed)
+    combined = renderer.beside(view, runs, alike)
     trained = training_plots([runs[place] for place in alike], prefix="compare")
     return replace(combined, plots=[*combined.plots, *trained])
 
