@@ -201,9 +201,8 @@ def check_admitted(
             why = f"it was refused {when}"
     name = phase.name
     raise UsageError(
-        f"phase {name} is not opened: {why}. `reglue competition admit {folder} {name}` "
-        "checks its tasks; "
-        f"`reglue competition open {folder} {name} --not-admitted` opens it anyway"
+        f"phase {name} is not opened: {why}. `reglue competition admit {folder} {name}` checks its "
+        f"tasks; `reglue competition open {folder} {name} --not-admitted` opens it anyway"
     )
 
 

@@ -349,9 +349,8 @@ def _check_no_sandbox(settings: Settings) -> None:
         return
     raise UsageError(
         f"{setting('agent', AGENT_WAIT)}: got {setting('sandbox', sandbox)}, wanted none: a "
-        "sandbox "
-        "holds a program that is started here, and this agent is started elsewhere; its host must "
-        "isolate it"
+        "sandbox holds a program that is started here, and this agent is started elsewhere; its "
+        "host must isolate it"
     )
 
 

@@ -20,6 +20,7 @@ from reglue_bench.results.result import Result
 from reglue_bench.statistics import FloatArray, Inference, Interval, of_mean
 
 RESAMPLES = 10_000
+BOOTSTRAP_SEED = 0  # of reports: the same runs give the same report
 THRESHOLDS = 51
 LEAST_SEEDS = 5  # of fewer there is no interval
 LEAST_GOALS = 5  # of a task; of fewer, rates of drawn goals are unlike those of others

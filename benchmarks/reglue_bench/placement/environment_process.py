@@ -73,8 +73,7 @@ def check_reached(address: str) -> None:
         raise UsageError(
             f"the run cannot be reached at {address} from here ({error}): give "
             f"{setting('listen', '0.0.0.0:PORT')} and {setting('advertise', 'HOST:PORT')}, with a "
-            "HOST that each node of the cluster "
-            "reaches"
+            "HOST that each node of the cluster reaches"
         ) from error
 
 

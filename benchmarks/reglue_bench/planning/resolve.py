@@ -210,14 +210,12 @@ def _hidden(settings: Settings, procedure: type[Procedure]) -> dict[str, Paramet
     if settings.hide_rewards and not procedure.hides_rewards:
         raise UsageError(
             f"got {setting('hide_rewards')} for {settings.benchmark}, whose agents learn from "
-            "rewards "
-            "while they are judged: omit it"
+            "rewards while they are judged: omit it"
         )
     if settings.hide_rewards and settings.recurrent_info:
         raise UsageError(
             f"got {setting('hide_rewards')} and {setting('recurrent_info')}, which shows rewards "
-            "in "
-            "observations: give one of them"
+            "in observations: give one of them"
         )
     return {name: True for name in HiddenSettings.model_fields if getattr(settings, name)}
 

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from reglue_bench.formatting import percent
 from reglue_bench.measures.compare import over_pairs
 from reglue_bench.measures.training_seeds import (
+    BOOTSTRAP_SEED,
     LEAST_SEEDS,
     TrainingSeeds,
     compare_agents,
@@ -35,16 +36,16 @@ def _over_seeds(measure: Measure) -> Measure:
     )
 
 
-def with_training_seeds(
-    view: ComparisonView, runs: Sequence[NamedRun], *, seed: int
-) -> ComparisonView:
-    """A comparison of runs, with one of the agents that have several; drawn from `seed`."""
+def with_training_seeds(view: ComparisonView, runs: Sequence[NamedRun]) -> ComparisonView:
+    """A comparison of runs, with one of the agents that have several."""
     groups = groups_of(runs)
     if not groups:
         return view
     thresholds, of = thresholds_of(list(groups.values())), _over_seeds(runs[0][1].measure)
     agents = {
-        name: over_training_seeds(group, rng=np.random.default_rng(seed), thresholds=thresholds)
+        name: over_training_seeds(
+            group, rng=np.random.default_rng(BOOTSTRAP_SEED), thresholds=thresholds
+        )
         for name, group in groups.items()
     }
     pairs = over_pairs(list(groups.values()), compare_agents)

@@ -137,9 +137,8 @@ def _amount(measure: str) -> Callable[[float], str]:
 def _summary(name: str, lines: Lines, measure: str) -> str:
     amount, mean = _amount(measure), lines.mean
     return (
-        f"{name}, {measure}, {plural(len(lines.whole), 'training seed')}: "
-        f"{amount(float(mean[0]))} at {lines.at(0)}, "
-        f"{amount(float(mean[-1]))} at {lines.at(len(lines.ends) - 1)}."
+        f"{name}, {measure}, {plural(len(lines.whole), 'training seed')}: {amount(float(mean[0]))} "
+        f"at {lines.at(0)}, {amount(float(mean[-1]))} at {lines.at(len(lines.ends) - 1)}."
     )
 
 

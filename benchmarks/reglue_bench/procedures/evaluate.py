@@ -43,8 +43,7 @@ class Evaluate(MultiTask):
         if last >= _SEEDS and settings.secret is None:
             raise UsageError(
                 f"got {setting('seed', settings.seed)} and {episodes} episodes, whose last is "
-                "reset with "
-                f"seed {last}; wanted a seed below {_SEEDS - episodes + 1}"
+                f"reset with seed {last}; wanted a seed below {_SEEDS - episodes + 1}"
             )
         return super().parameters(with_defaults, variants)
 

@@ -83,8 +83,7 @@ class MetaLearning(Procedure):
         if settings.slots not in (None, batch):
             raise UsageError(
                 f"got {setting('slots', settings.slots)}: a meta-learner plays a slot for each "
-                "trial of its "
-                f"meta-batch; give {setting('meta_batch_size', settings.slots)}"
+                f"trial of its meta-batch; give {setting('meta_batch_size', settings.slots)}"
             )
         return batch
 

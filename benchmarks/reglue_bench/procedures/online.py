@@ -90,8 +90,7 @@ class Online(Procedure):
         if settings.slots not in (None, 1):
             raise UsageError(
                 f"got {setting('slots', settings.slots)}: an agent that learns online plays one "
-                "episode "
-                "after another; omit it"
+                "episode after another; omit it"
             )
         return 1
 

@@ -169,9 +169,7 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
     return learning_plots([PlottedScore("", _score(result), colour(0))], prefix=prefix)
 
 
-def _beside(
-    view: ComparisonView, runs: Sequence[NamedRun], alike: Sequence[int], _seed: int
-) -> ComparisonView:
+def _beside(view: ComparisonView, runs: Sequence[NamedRun], alike: Sequence[int]) -> ComparisonView:
     from reglue_bench.plots.figures import colour
     from reglue_bench.plots.learning import PlottedScore, learning_plots
 

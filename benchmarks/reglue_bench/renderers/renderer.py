@@ -41,8 +41,8 @@ class Renderer:
     facts: Callable[[Result], Sentences]  # how much was played
     counts: Callable[[Result], Mapping[str, int]]  # of what was played to its end, keys of STATUSES
     plots: Callable[[Result, str], list[Plot]]  # the second argument begins their ids
-    beside: Callable[[ComparisonView, Sequence[NamedRun], Sequence[int], int], ComparisonView]
-    """A comparison with its plots: of runs, the places of those that compare, and a seed."""
+    beside: Callable[[ComparisonView, Sequence[NamedRun], Sequence[int]], ComparisonView]
+    """A comparison with its plots: of runs, and the places of those that compare."""
     played: Callable[[Result], str] = lambda _result: ""  # how many of the planned, if not all
     beware: Callable[[str, Result], list[str]]  # what a comparison says of a single run
     reading: Path

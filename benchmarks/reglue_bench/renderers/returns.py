@@ -84,12 +84,12 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
 
 
 def _beside(
-    view: ComparisonView, runs: Sequence[NamedRun], _alike: Sequence[int], seed: int
+    view: ComparisonView, runs: Sequence[NamedRun], _alike: Sequence[int]
 ) -> ComparisonView:
     from reglue_bench.plots.seeds_view import with_training_seeds
     from reglue_bench.plots.tasks import per_task
 
-    combined = with_training_seeds(view, runs, seed=seed)
+    combined = with_training_seeds(view, runs)
     tasks = per_task(runs, plot_id="compare-tasks", caption=PER_TASK)
     return replace(combined, plots=[*combined.plots, tasks])
 

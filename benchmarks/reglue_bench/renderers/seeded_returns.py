@@ -121,7 +121,7 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
 
 
 def _beside(
-    view: ComparisonView, runs: Sequence[NamedRun], _alike: Sequence[int], seed: int
+    view: ComparisonView, runs: Sequence[NamedRun], _alike: Sequence[int]
 ) -> ComparisonView:
     from reglue_bench.plots.returns import returns
     from reglue_bench.plots.seeds_view import with_training_seeds
@@ -132,7 +132,7 @@ def _beside(
         plots.append(returns(runs, plot_id="compare-returns"))
     if not has_strips or len(runs[0][1].returns_per_task) > 1:  # strips have the means too
         plots.append(per_task(runs, plot_id="compare-tasks", caption=PER_TASK))
-    combined = with_training_seeds(view, runs, seed=seed)
+    combined = with_training_seeds(view, runs)
     return replace(combined, plots=[*combined.plots, *plots])
 
 

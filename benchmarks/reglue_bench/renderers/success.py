@@ -141,14 +141,14 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
 
 
 def _beside(
-    view: ComparisonView, runs: Sequence[NamedRun], _alike: Sequence[int], seed: int
+    view: ComparisonView, runs: Sequence[NamedRun], _alike: Sequence[int]
 ) -> ComparisonView:
     from reglue_bench.plots.goal_map import difference_map
     from reglue_bench.plots.seeds_view import with_training_seeds
     from reglue_bench.plots.tasks import per_task
 
     maps = [difference_map(runs, place) for place in range(1, len(runs))]
-    combined = with_training_seeds(view, runs, seed=seed)
+    combined = with_training_seeds(view, runs)
     return replace(
         combined,
         plots=[*combined.plots, per_task(runs, plot_id="compare-tasks", caption=_PER_TASK)],

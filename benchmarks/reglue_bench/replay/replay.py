@@ -91,8 +91,7 @@ class Replay:
         )
         return EnvironmentFault(
             f"not replayed: step {step} of {self._recorded.row.steps}: got {got}, recorded was "
-            f"{wanted}. The environment has changed since, or is not deterministic "
-            f"({changes})"
+            f"{wanted}. The environment has changed since, or is not deterministic ({changes})"
         )
 
     def _actions(self) -> Arrays:

@@ -18,7 +18,7 @@ from reglue_bench.results.result import Measure, Result
 from reglue_bench.results.scores import SuccessScore
 
 
-def comparison_view(runs: Sequence[NamedRun], *, seed: int) -> ComparisonView:
+def comparison_view(runs: Sequence[NamedRun]) -> ComparisonView:
     """Compare every run with the first. Raises UsageError if their measures differ."""
     measure, results = _measure(runs), [run for _, run in runs]
     renderer = renderer_of(results[0])
@@ -36,7 +36,7 @@ def comparison_view(runs: Sequence[NamedRun], *, seed: int) -> ComparisonView:
         notes=_notes(runs, differences, measure),
         differences=differences,
     )
-    combined = renderer.beside(view, runs, alike, seed)
+    combined = renderer.beside(view, runs, alike)
     trained = training_plots([runs[place] for place in alike], prefix="compare")
     return replace(combined, plots=[*combined.plots, *trained])
 
@@ -47,9 +47,8 @@ def _measure(runs: Sequence[NamedRun]) -> Measure:
     for name, run in runs[1:]:
         if run.measure != first.measure:
             raise UsageError(
-                f"{name} on {run.benchmark} is judged by its {run.measure.name}, and "
-                f"{runs[0][0]} on {first.benchmark} by its {first.measure.name}: "
-                "compare it in a separate report"
+                f"{name} on {run.benchmark} is judged by its {run.measure.name}, and {runs[0][0]} "
+                f"on {first.benchmark} by its {first.measure.name}: compare it in a separate report"
             )
     return first.measure
 

@@ -21,6 +21,7 @@ from plotly.offline import get_plotlyjs
 from pydantic_core import to_json
 
 from reglue.errors import UsageError
+from reglue_bench.measures.training_seeds import BOOTSTRAP_SEED
 from reglue_bench.plots.views import ComparisonView, Frame
 from reglue_bench.renderers import Renderer, renderer_of
 from reglue_bench.report.compare_view import comparison_view
@@ -75,12 +76,11 @@ class Page:
 def draw_report(
     results: Sequence[tuple[str, Result]],
     *,
-    seed: int = 0,
     frames: Sequence[Sequence[Frame]] = (),
 ) -> Page:
     """The report of `results`, (name, result) each; several are compared with the first.
 
-    `seed` is that of the bootstrap. `frames` are each run's first pictures (`first_frames`), or
+    `frames` are each run's first pictures (`first_frames`), or
     none at all. Raises UsageError if there is no result, or where runs are judged by
     different scores.
     """
@@ -89,7 +89,7 @@ def draw_report(
     frames = frames or [()] * len(results)
     names = _distinct([_name(name, result, alone=len(results) == 1) for name, result in results])
     runs = [(name, result) for name, (_, result) in zip(names, results, strict=True)]
-    comparison = comparison_view(runs, seed=seed) if len(runs) > 1 else None
+    comparison = comparison_view(runs) if len(runs) > 1 else None
     plotly, script = get_plotlyjs(), (FOLDER / "page.js").read_text(encoding="utf-8")
     first = results[0][1]
     html = (
@@ -103,7 +103,7 @@ def draw_report(
             ],
             comparison=comparison,
             measure=first.measure,
-            reading=Markup(_reading(renderer_of(first), comparison, seed)),
+            reading=Markup(_reading(renderer_of(first), comparison)),
             style=Markup((FOLDER / "style.css").read_text(encoding="utf-8")),
             plotly_gzip=_packed(plotly),
             script=Markup(script),
@@ -113,10 +113,12 @@ def draw_report(
     return Page(html, names, comparison)
 
 
-def _reading(renderer: Renderer, comparison: ComparisonView | None, seed: int) -> str:
+def _reading(renderer: Renderer, comparison: ComparisonView | None) -> str:
     source = renderer.reading.read_text(encoding="utf-8")
     return (
-        _environment().from_string(source).render(comparison=comparison, seed=seed, method=METHOD)
+        _environment()
+        .from_string(source)
+        .render(comparison=comparison, seed=BOOTSTRAP_SEED, method=METHOD)
     )
 
 

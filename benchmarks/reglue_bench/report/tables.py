@@ -14,7 +14,7 @@ from io import StringIO
 import numpy as np
 
 from reglue_bench.formatting import count, percent, percents, value, values
-from reglue_bench.measures.training_seeds import over_training_seeds
+from reglue_bench.measures.training_seeds import BOOTSTRAP_SEED, over_training_seeds
 from reglue_bench.plots.agents import groups_of
 from reglue_bench.plots.curves import Lines
 from reglue_bench.plots.training import CURVES, MEASURES, lines_by_agent, table_steps
@@ -53,15 +53,12 @@ class CurveRow:
     high: float | None
 
 
-def score_rows(runs: Sequence[NamedRun], *, seed: int = 0) -> list[ScoreRow]:
-    """A row for each agent that has several training seeds, then one for each other run.
-
-    `seed` is that of the bootstrap.
-    """
+def score_rows(runs: Sequence[NamedRun]) -> list[ScoreRow]:
+    """A row for each agent that has several training seeds, then one for each other run."""
     groups = groups_of(runs)
     rows = []
     for name, group in groups.items():
-        scores = over_training_seeds(group, rng=np.random.default_rng(seed))
+        scores = over_training_seeds(group, rng=np.random.default_rng(BOOTSTRAP_SEED))
         about = (name, group[0].title, group[0].measure.name, len(group))
         ends = (*_ends(scores.mean_interval95), scores.iqm, *_ends(scores.iqm_interval95))
         rows.append(ScoreRow(*about, scores.mean, *ends))
@@ -94,10 +91,10 @@ def as_csv(rows: Sequence[ScoreRow] | Sequence[CurveRow]) -> str:
     return text.getvalue()
 
 
-def as_latex(runs: Sequence[NamedRun], *, seed: int = 0) -> str:
+def as_latex(runs: Sequence[NamedRun]) -> str:
     """The scores as a `tabular`, and a second one of the curve over training steps, if any."""
     measure = runs[0][1].measure
-    return "\n".join([*_scores(score_rows(runs, seed=seed), measure), *_curve(runs, measure)])
+    return "\n".join([*_scores(score_rows(runs), measure), *_curve(runs, measure)])
 
 
 def escaped_latex(text: str) -> str:

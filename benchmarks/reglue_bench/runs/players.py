@@ -66,8 +66,7 @@ def environment_players(
     if request.environment is not None:
         raise UsageError(
             f"got {setting('environments', where)}, wanted {LOCAL}: the environment is an object "
-            "of this "
-            "process; omit it"
+            "of this process; omit it"
         )
     return RayPlayers(
         where,

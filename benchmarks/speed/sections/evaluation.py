@@ -32,9 +32,8 @@ _ABOUT = (
     "to the score is the time of the evaluation alone. The floor: the same episodes' mj_step and "
     "mj_forward and the experts' get_action, a process a core, summed and divided by the cores; "
     "beside it the steps of our worlds in place of the physics, episode by episode: without glue, "
-    "messages and starts. "
-    "Cold: REGLUE_CACHE_DIR is an empty folder. "
-    "Theirs draws goals with replacement, so that success rates differ by chance."
+    "messages and starts. Cold: REGLUE_CACHE_DIR is an empty folder. Theirs draws goals with "
+    "replacement, so that success rates differ by chance."
 )
 
 

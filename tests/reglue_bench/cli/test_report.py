@@ -55,7 +55,7 @@ def test_runs_are_compared_as_on_the_page(
 ) -> None:
     runs = [play(tmp_path / name, corridor_plan(), Seeded(), label=name) for name in ("one", "two")]
     found = printed(capfd, *(str(tmp_path / name) for name in ("one", "two")))
-    view = comparison_view([(each.agent.label, each) for each in runs], seed=0)
+    view = comparison_view([(each.agent.label, each) for each in runs])
     [pair] = found["comparisons"]
     assert (pair["run"], pair["reference"]) == ("two", "one")
     assert (pair["difference"], pair["pairs"]) == (0.0, view.differences[1, 0].pairs)

@@ -33,7 +33,7 @@ def test_runs_are_compared_with_the_first(tmp_path: Path) -> None:
 
 
 def test_the_first_run_has_no_difference_to_itself() -> None:
-    first, second, _ = comparison_view([(r.agent.label, r) for r in three()], seed=0).rows
+    first, second, _ = comparison_view([(r.agent.label, r) for r in three()]).rows
     assert (first.difference, first.p_value) == ("", "")
     assert second.difference.startswith("+")
 
@@ -69,7 +69,7 @@ def test_agents_are_judged_over_their_training_seeds() -> None:
         for label, rate in (("sac", 0.3), ("mtmhsac", 0.8))
         for seed in range(5)
     ]
-    view = comparison_view([(f"{place}", run) for place, run in enumerate(runs)], seed=0)
+    view = comparison_view([(f"{place}", run) for place, run in enumerate(runs)])
     assert view.seeds_verdict == "mtmhsac has the highest success: better than sac (p < 0.001)."
     assert not view.verdict  # no training seed is ranked
 
@@ -112,8 +112,7 @@ def test_a_partial_run_is_compared_and_not_ranked() -> None:
 def test_an_interval_that_leaves_0_out_says_why_its_pair_is_not_told_apart() -> None:
     rates = {"a": 0.80, "b": 0.86, "c": 0.83, "d": 0.83, "e": 0.83}
     view = comparison_view(
-        [(n, make_result(Play(label=n, rate=r, tasks=["t"], goals=200))) for n, r in rates.items()],
-        seed=0,
+        [(n, make_result(Play(label=n, rate=r, tasks=["t"], goals=200))) for n, r in rates.items()]
     )
     told = []
     for row in view.rows[1:]:
@@ -127,7 +126,7 @@ def test_an_interval_that_leaves_0_out_says_why_its_pair_is_not_told_apart() -> 
 
 def verdicts(*results: Result) -> list[str]:
     """Who is the best, and what to beware of, of runs called by their labels."""
-    view = comparison_view([(result.agent.label, result) for result in results], seed=0)
+    view = comparison_view([(result.agent.label, result) for result in results])
     return [view.verdict, *view.notes]
 
 
