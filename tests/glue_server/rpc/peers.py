@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import Any
+
+import pytest
 
 from glue_server.agent.port import AgentPort
 from glue_server.rpc import GlueServer
@@ -13,6 +16,7 @@ from reglue.net.grpc_settings import grpc
 from reglue.net.lobby import hello_proof
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import agent_pb2_grpc, lobby_pb2, lobby_pb2_grpc, session_pb2
+from tests.errors import assert_named
 
 PATIENCE_S = 20.0
 
@@ -41,6 +45,16 @@ def seated(server: GlueServer) -> AgentPort:
 def refusal(error: grpc.RpcError) -> tuple[str, str]:
     """Its code's name and its words."""
     return error.code().name, error.details() or ""
+
+
+@contextmanager
+def denied(code: str, *named: object) -> Iterator[None]:
+    """The block ends with this code, and details that name these."""
+    with pytest.raises(grpc.RpcError) as error:
+        yield
+    got, details = refusal(error.value)
+    assert got == code, details
+    assert_named(named, details)
 
 
 class RawAgent:

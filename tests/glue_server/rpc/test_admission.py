@@ -21,7 +21,7 @@ from reglue.v1 import environment_pb2, environment_pb2_grpc, lobby_pb2, session_
 from tests.errors import raises
 from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.conftest import Dial, Join
-from tests.glue_server.rpc.peers import PATIENCE_S, ask, refusal
+from tests.glue_server.rpc.peers import PATIENCE_S, ask, denied
 from tests.waiting import until
 
 
@@ -38,30 +38,27 @@ def test_no_two_tickets_are_alike(server: GlueServer, channel: grpc.Channel) -> 
 
 
 @pytest.mark.parametrize(
-    ("request_", "code", "words"),
+    ("request_", "code", "named"),
     [
-        ({"token": "guess"}, "UNAUTHENTICATED", "wrong token"),
-        ({"token": ""}, "UNAUTHENTICATED", "no token was given"),
-        ({"token": "größe"}, "UNAUTHENTICATED", "wrong token"),
-        ({"major": 2}, "FAILED_PRECONDITION", "got protocol version 2, wanted 1"),
-        ({"major": 0}, "FAILED_PRECONDITION", "got protocol version 0, wanted 1"),
+        ({"token": "guess"}, "UNAUTHENTICATED", ["wrong token"]),
+        ({"token": ""}, "UNAUTHENTICATED", ["no token"]),
+        ({"token": "größe"}, "UNAUTHENTICATED", ["wrong token"]),
+        ({"major": 2}, "FAILED_PRECONDITION", ["version 2", 1]),
+        ({"major": 0}, "FAILED_PRECONDITION", ["version 0", 1]),
         (
             {"role": lobby_pb2.ROLE_ENVIRONMENT},
             "INVALID_ARGUMENT",
-            "got an environment, wanted an agent",
+            ["environment", "agent"],
         ),
-        ({"role": lobby_pb2.ROLE_UNSPECIFIED}, "INVALID_ARGUMENT", "got role 0, wanted an agent"),
-        ({"role": 99}, "INVALID_ARGUMENT", "got role 99, wanted an agent"),
+        ({"role": lobby_pb2.ROLE_UNSPECIFIED}, "INVALID_ARGUMENT", ["role 0", "agent"]),
+        ({"role": 99}, "INVALID_ARGUMENT", ["role 99", "agent"]),
     ],
 )
 def test_who_may_not_come_in_is_told_why(
-    server: GlueServer, channel: grpc.Channel, request_: dict[str, Any], code: str, words: str
+    server: GlueServer, channel: grpc.Channel, request_: dict[str, Any], code: str, named: list[Any]
 ) -> None:
-    with pytest.raises(grpc.RpcError) as error:
+    with denied(code, *named):
         ask(channel, **{"token": server.token} | request_)
-    got, why = refusal(error.value)
-    assert got == code
-    assert words in why
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -73,9 +70,8 @@ def test_a_token_opens_its_own_role_alone(role: str) -> None:
         number = lobby_pb2.Role.Value(f"ROLE_{role.upper()}")
         assert ask(channel, role=number, token=server.tokens[role]).session
         for other in set(ROLES) - {role}:
-            with pytest.raises(grpc.RpcError) as error:
+            with denied("UNAUTHENTICATED", "token"):
                 ask(channel, role=number, token=server.tokens[other])
-            assert "wrong token" in str(error.value.details())
 
 
 def test_a_server_of_several_roles_takes_a_token_for_each() -> None:
@@ -84,9 +80,8 @@ def test_a_server_of_several_roles_takes_a_token_for_each() -> None:
 
 
 def test_a_wrong_role_without_the_token_learns_of_the_token_only(channel: grpc.Channel) -> None:
-    with pytest.raises(grpc.RpcError) as error:
+    with denied("UNAUTHENTICATED"):
         ask(channel, token="guess", role=lobby_pb2.ROLE_EXPERIMENT)
-    assert refusal(error.value)[0] == "UNAUTHENTICATED"
 
 
 def test_the_server_draws_a_token_of_its_own() -> None:
@@ -101,33 +96,30 @@ def test_the_server_draws_a_token_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hello", "code", "words"),
+    ("hello", "code", "named"),
     [
-        ({"proof": bytes(32)}, "UNAUTHENTICATED", "the ticket is somebody else's"),
-        ({"proof": b""}, "UNAUTHENTICATED", "the ticket is somebody else's"),
-        ({"answered": 7}, "UNAUTHENTICATED", "the ticket is somebody else's"),
-        ({"session": "other"}, "UNAUTHENTICATED", "no such ticket"),
-        ({"metadata": "other"}, "UNAUTHENTICATED", "no such ticket"),
-        ({"metadata": ""}, "UNAUTHENTICATED", "no such ticket"),
-        ({"major": 2}, "FAILED_PRECONDITION", "got protocol version 2"),
-        ({"first": pb.AgentReply(seq=1)}, "INVALID_ARGUMENT", "begins with a hello"),
+        ({"proof": bytes(32)}, "UNAUTHENTICATED", ["somebody else's"]),
+        ({"proof": b""}, "UNAUTHENTICATED", ["somebody else's"]),
+        ({"answered": 7}, "UNAUTHENTICATED", ["somebody else's"]),
+        ({"session": "other"}, "UNAUTHENTICATED", [NO_TICKET]),
+        ({"metadata": "other"}, "UNAUTHENTICATED", [NO_TICKET]),
+        ({"metadata": ""}, "UNAUTHENTICATED", [NO_TICKET]),
+        ({"major": 2}, "FAILED_PRECONDITION", ["version 2"]),
+        ({"first": pb.AgentReply(seq=1)}, "INVALID_ARGUMENT", ["hello"]),
         (
             {"first": pb.AgentReply(done=session_pb2.RoutineDone())},
             "INVALID_ARGUMENT",
-            "begins with a hello",
+            ["hello"],
         ),
     ],
     ids=str,
 )
 def test_a_stream_without_a_good_hello_is_told_why(
-    dial: Dial, hello: dict[str, Any], code: str, words: str
+    dial: Dial, hello: dict[str, Any], code: str, named: list[Any]
 ) -> None:
     agent = dial(**hello)
-    with pytest.raises(grpc.RpcError) as error:
+    with denied(code, *named):
         agent.hear()
-    got, why = refusal(error.value)
-    assert got == code
-    assert words in why
 
 
 def test_a_stream_without_a_good_hello_takes_no_place(server: GlueServer, dial: Dial) -> None:
@@ -142,9 +134,8 @@ def test_a_ticket_admits_once(server: GlueServer, dial: Dial) -> None:
     first = dial()
     assert server.next("agent", PATIENCE_S) is not None
     second = dial(ticket=first.ticket)
-    with pytest.raises(grpc.RpcError) as error:
+    with denied("UNAUTHENTICATED", NO_TICKET):
         second.hear()
-    assert "no such ticket" in refusal(error.value)[1]
 
 
 def test_a_ticket_of_another_role_opens_no_stream() -> None:
@@ -159,9 +150,8 @@ def test_a_ticket_of_another_role_opens_no_stream() -> None:
             iter([environment_pb2.EnvironmentReply(hello=hello)]),
             metadata=[("reglue-session", ticket.session)],
         )
-        with pytest.raises(grpc.RpcError) as error:
+        with denied("UNAUTHENTICATED", NO_TICKET):
             next(stream)
-        assert refusal(error.value) == ("UNAUTHENTICATED", NO_TICKET)
         assert server.next("environment", 0.0) is None
 
 
@@ -172,11 +162,8 @@ def test_of_two_tickets_the_first_to_arrive_gets_the_place(
     dial(ticket=two)
     assert server.next("agent", PATIENCE_S) is not None
     late = dial(ticket=one)
-    with pytest.raises(grpc.RpcError) as error:
+    with denied("ALREADY_EXISTS", "agent"):
         late.hear()
-    code, why = refusal(error.value)
-    assert code == "ALREADY_EXISTS"
-    assert "has its agent already" in why
 
 
 def test_the_oldest_unused_tickets_are_forgotten(
@@ -188,9 +175,8 @@ def test_the_oldest_unused_tickets_are_forgotten(
         ask(channel, token=server.token)
     agent = dial(ticket=first)
     until(agent.stream.done, "it is refused", PATIENCE_S)
-    with pytest.raises(grpc.RpcError) as error:
+    with denied("UNAUTHENTICATED", NO_TICKET):
         agent.hear()
-    assert "no such ticket: join again" in refusal(error.value)[1]
 
 
 # As the SDK says it.
