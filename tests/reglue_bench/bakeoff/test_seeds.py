@@ -19,6 +19,7 @@ from reglue_bench.report.page import draw_report
 from reglue_bench.results.read_run import read_run
 from reglue_bench.results.result import Result
 from reglue_bench.settings import Settings
+from tests.errors import raises
 from tests.glue_server.playing import rows_of
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.bakeoffs import surroundings
@@ -186,7 +187,7 @@ def test_the_training_seed_stands_in_arguments_and_commands() -> None:
 
 
 def test_the_same_agent_again_and_again_is_refused() -> None:
-    with pytest.raises(UsageError, match="which would judge the same agent 5 times"):
+    with raises(UsageError, "--training-seeds 5", "{training_seed}"):
         seeded(Settings(benchmark="MT10", agent="random"), 5)
 
 

@@ -22,6 +22,7 @@ from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.ledger import Ledger, LedgerReader, Totals, Try, storage
 from reglue_bench.runs.run import Request, begin
 from reglue_bench.settings import Settings
+from tests.errors import raises
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.runs.ledger.test_ledger import outcome
 from tests.reglue_bench.toys import corridor_plan, play
@@ -80,7 +81,7 @@ def test_a_run_that_goes_on_is_copied_with_its_journal(tmp_path: Path) -> None:
             shutil.copy(file, tmp_path / "both")
         shutil.copy(tmp_path / "run" / LEDGER, tmp_path / "one")
     assert len(rows(tmp_path / "both")) == 3
-    with pytest.raises(UsageError, match=f"copied without {LEDGER}-wal"):
+    with raises(UsageError, tmp_path / "one", f"{LEDGER}-wal"):
         rows(tmp_path / "one")
 
 
@@ -153,7 +154,13 @@ def test_a_run_is_read_where_nothing_may_be_written(tmp_path: Path, left: tuple[
 def test_a_result_on_a_full_disk_is_told_and_leaves_no_draft(tmp_path: Path) -> None:
     with going_on(tmp_path) as ledger:
         (tmp_path / "result.json.tmp").symlink_to("/dev/full")
-        with pytest.raises(StorageFailed, match=r"No space left.*reglue report.*--resume"):
+        with raises(
+            StorageFailed,
+            tmp_path / "result.json",
+            "No space left on device",
+            f"reglue report {tmp_path}",
+            f"--resume {tmp_path}",
+        ):
             conclude(tmp_path, ledger, None)
         assert not (tmp_path / "result.json.tmp").is_symlink()
         conclude(tmp_path, ledger, None)
@@ -194,6 +201,6 @@ def test_a_journal_that_a_power_cut_would_undo_is_refused(tmp_path: Path) -> Non
     with storage.translating_errors(tmp_path):
         connection = sqlite3.connect(":memory:")  # which keeps its journal in memory
     engine = sa.create_engine("sqlite://", creator=lambda: connection)
-    with engine.connect() as opened, pytest.raises(StorageFailed, match="got SQLite's journal"):
+    with engine.connect() as opened, raises(StorageFailed, tmp_path, "'memory'", "wal", "delete"):
         storage.begin_journal(opened, tmp_path)
     engine.dispose()

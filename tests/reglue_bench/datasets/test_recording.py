@@ -23,6 +23,7 @@ from reglue_bench.runs.observed import ObservedReader, ObservedWriter, writer
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings
+from tests.errors import raises
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.datasets.recordings import arrays, dataset_of, organiser, record
 from tests.reglue_bench.toys import (
@@ -105,14 +106,14 @@ def test_a_part_that_unpacks_to_too_much_is_damage(tmp_path: Path, blob: bytes) 
         file.execute("UPDATE part SET zlib = ?, digest = ?", (blob, digests.of_blob(blob)))
     with ObservedReader(tmp_path) as reader, Ledger(tmp_path) as ledger:
         episode = next(seen for _, seen in reader.paired(ledger.rows()) if seen)
-        with pytest.raises(RunDamaged, match="does not unpack to at most"):
+        with raises(RunDamaged, tmp_path / OBSERVED, "part 0", "65,548 bytes"):
             reader.rewards_and_actions(episode)
 
 
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:
     record(tmp_path, corridor_plan(slots=2), agent_cmd=joining("Seeded"))
     before = arrays(dataset_of(tmp_path))
-    with Ledger(tmp_path), pytest.raises(RunBusy, match="another process"):
+    with Ledger(tmp_path), raises(RunBusy, tmp_path):
         resume(tmp_path, NullObserver(), record=True)
     assert arrays(dataset_of(tmp_path)) == before
 
@@ -232,7 +233,7 @@ def test_what_another_run_recorded_is_refused(tmp_path: Path) -> None:
     record(tmp_path / "other", corridor_plan(seed=1))
     (tmp_path / "run").mkdir()
     (tmp_path / "other" / OBSERVED).rename(tmp_path / "run" / OBSERVED)
-    with pytest.raises(PlanDiffers, match=r"recorded by another run: its plan differ"):
+    with raises(PlanDiffers, tmp_path / "run" / OBSERVED, "plan"):
         record(tmp_path / "run", corridor_plan(seed=2))
 
 
@@ -244,7 +245,7 @@ def test_a_damaged_file_is_told_when_the_run_goes_on(tmp_path: Path, damage: byt
     (tmp_path / OBSERVED).write_bytes(damage)
     with Ledger(tmp_path) as ledger:
         if damage:
-            with pytest.raises(RunDamaged, match=r"observed.sqlite is damaged.*delete it"):
+            with raises(RunDamaged, tmp_path / OBSERVED, "file is not a database"):
                 carry_out(tmp_path, ledger, request, NullObserver())
             (tmp_path / OBSERVED).unlink()
         result = carry_out(tmp_path, ledger, request, NullObserver())

@@ -19,6 +19,7 @@ from reglue_bench.engines.versions import machine
 from reglue_bench.evaluation import resume
 from reglue_bench.plans.plan import Plan
 from reglue_bench.runs.observer import NullObserver
+from tests.errors import raises
 from tests.leftovers import child_processes
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.procedures.test_online import kept
@@ -166,29 +167,29 @@ def test_the_same_fault_of_every_agent_ends_the_run(tmp_path: Path) -> None:
 
 
 def test_an_agent_that_cannot_be_made_is_said_once(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="NoSuchAgent"):
+    with raises(UsageError, "NoSuchAgent", AGENTS):
         play(tmp_path, online_plan(), f"{AGENTS}:NoSuchAgent", processes=2)
     assert not (tmp_path / "ledger.sqlite").exists()
 
 
 @pytest.mark.parametrize(
-    ("plan", "settings", "words"),
+    ("plan", "settings", "why", "named"),
     [
-        (corridor_plan(), {"agent_cmd": SEEDED}, "one agent plays all of this run"),
-        (online_plan(), {"agent": "wait"}, "connects by itself"),
-        (online_plan(), {"agent_cmd": SEEDED, "record": True}, RECORDED),
+        (corridor_plan(), {"agent_cmd": SEEDED}, "agent", {"agents"}),
+        (online_plan(), {"agent": "wait"}, "agent", set()),
+        (online_plan(), {"agent_cmd": SEEDED, "record": True}, "dataset", {"record"}),
     ],
 )
 def test_processes_that_could_not_help_are_refused(
-    tmp_path: Path, plan: Plan, settings: dict[str, Any], words: str
+    tmp_path: Path, plan: Plan, settings: dict[str, Any], why: str, named: set[str]
 ) -> None:
-    with pytest.raises(UsageError, match=f"got processes=2, wanted 1: .*{words}"):
+    with raises(UsageError, "processes=2", 1, why, settings={"processes", *named}):
         play(tmp_path / "run", plan, processes=2, **settings)
     assert not (tmp_path / "run").exists()
 
 
 def test_copies_of_an_agent_that_connects_by_itself_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"agents .* cannot be copied"):
+    with raises(UsageError, settings={"agent", "agent_cmd", "agents"}):
         play(tmp_path, corridor_plan(agents=2), "wait")
 
 

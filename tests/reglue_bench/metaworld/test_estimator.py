@@ -16,6 +16,7 @@ from reglue_bench.procedures import procedure_of
 from reglue_bench.results.scores import SuccessScore
 from reglue_bench.settings import Settings
 from reglue_bench.terminal.summary import notes
+from tests.errors import raises
 from tests.reglue_bench.metaworld.vector_envs import (
     HIDDEN,
     TASKS,
@@ -101,10 +102,10 @@ def test_meta_learning_shares_goals_between_sub_environments() -> None:
 
 
 def test_a_meta_batch_that_does_not_divide_is_refused() -> None:
-    with pytest.raises(UsageError, match="got meta_batch_size=3 for 1 tasks of 40 goals"):
+    with raises(UsageError, "meta_batch_size=3", 1, 40, settings={"estimator", "meta_batch_size"}):
         plan("ML1:reach-v3", meta_batch_size=3)
 
 
 def test_other_environments_have_no_such_estimator() -> None:
-    with pytest.raises(UsageError, match="estimator is for Meta-World's benchmarks"):
+    with raises(UsageError, "multi-task:mountain-car", settings={"environment_args", "estimator"}):
         plan("multi-task:mountain-car")

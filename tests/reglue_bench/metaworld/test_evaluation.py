@@ -14,6 +14,7 @@ import pytest
 from reglue.agents.agent import Agent
 from reglue.errors import NotAnAgent, UsageError
 from reglue_bench.metaworld import evaluation, metalearning_evaluation
+from tests.errors import raises
 from tests.leftovers import child_processes
 from tests.reglue_bench.metaworld.vector_envs import (
     Experts,
@@ -133,23 +134,23 @@ def test_what_the_agent_raises_comes_out_as_it_was() -> None:
     envs = multi_task()
     with closed(envs):
         before = standing_of_generators(envs)
-        with pytest.raises(ZeroDivisionError, match="in the agent"):
+        with raises(ZeroDivisionError, "in the agent"):
             evaluation(Broken(envs), envs, 1, workers=0)
         assert standing_of_generators(envs) == before
 
 
 def test_an_action_of_another_dtype_is_refused() -> None:
     envs = multi_task()
-    with closed(envs), pytest.raises(NotAnAgent, match="float16, wanted float32"):
+    with closed(envs), raises(NotAnAgent, "float16", "float32"):
         evaluation(Experts(envs, np.float16), envs, 1, workers=0)
 
 
 @pytest.mark.parametrize(
     ("make", "options", "advice"),
     [
-        (multi_task, {"autoreset_mode": gym.vector.AutoresetMode.NEXT_STEP}, r"make_vec\(…, auto"),
-        (one_task, {"autoreset": gym.vector.AutoresetMode.NEXT_STEP}, r"MT1 with vector_kwargs="),
-        (one_task, {"autoreset": gym.vector.AutoresetMode.DISABLED}, r"MT1 with vector_kwargs="),
+        (multi_task, {"autoreset_mode": gym.vector.AutoresetMode.NEXT_STEP}, "gym.make_vec"),
+        (one_task, {"autoreset": gym.vector.AutoresetMode.NEXT_STEP}, "vector_kwargs"),
+        (one_task, {"autoreset": gym.vector.AutoresetMode.DISABLED}, "vector_kwargs"),
     ],
 )
 def test_who_resets_otherwise_is_told_how_to_make_one_that_does(
@@ -157,19 +158,18 @@ def test_who_resets_otherwise_is_told_how_to_make_one_that_does(
 ) -> None:
     envs = make(**options)
     mode = next(iter(options.values())).name
-    words = rf"got .* autoreset_mode {mode}, wanted SAME_STEP, .*{advice}"
-    with closed(envs), pytest.raises(UsageError, match=words):
+    with closed(envs), raises(UsageError, mode, "SAME_STEP", advice):
         evaluation(Experts(envs), envs, 1)
 
 
 def test_other_vector_environments_are_refused() -> None:
-    with pytest.raises(UsageError, match="got list, wanted a SyncVectorEnv"):
+    with raises(UsageError, "list", "SyncVectorEnv", "AsyncVectorEnv"):
         evaluation(Experts(meta_learning()), [], 1)
 
 
 def test_an_environment_in_which_no_task_was_set_is_refused() -> None:
     envs = meta_learning()
-    with closed(envs), pytest.raises(UsageError, match="sample_tasks"):
+    with closed(envs), raises(UsageError, "sample_tasks"):
         evaluation(Experts(envs), envs, 1, workers=0)
 
 
@@ -181,23 +181,23 @@ def experts() -> Iterator[Experts]:
 
 
 @pytest.mark.parametrize(
-    ("counts", "got"),
+    ("name", "got", "least"),
     [
-        ({"num_evals": 0}, "num_evals: got 0, wanted an integer, 1 or more"),
-        ({"num_evals": 1.5}, "num_evals: got 1.5"),
-        ({"evaluation_episodes": -1}, "evaluation_episodes: got -1"),
-        ({"adaptation_steps": -1}, "adaptation_steps: got -1, wanted an integer, 0 or more"),
-        ({"adaptation_episodes": "2"}, "adaptation_episodes: got '2'"),
-        ({"workers": -1}, "workers: got -1"),
+        ("num_evals", 0, 1),
+        ("num_evals", 1.5, 1),
+        ("evaluation_episodes", -1, 1),
+        ("adaptation_steps", -1, 0),
+        ("adaptation_episodes", "2", 0),
+        ("workers", -1, 0),
     ],
 )
-def test_counts_are_whole_numbers(experts: Experts, counts: dict[str, Any], got: str) -> None:
-    with pytest.raises(UsageError, match=got):
-        metalearning_evaluation(experts, [], **counts)
+def test_counts_are_whole_numbers(experts: Experts, name: str, got: Any, least: int) -> None:
+    with raises(UsageError, name, repr(got), least):
+        metalearning_evaluation(experts, [], **{name: got})
 
 
 def test_an_agent_of_ours_is_told_where_it_belongs() -> None:
-    with pytest.raises(UsageError, match=r"reglue_bench\.evaluate plays it"):
+    with raises(UsageError, "reglue.Agent", "reglue_bench.evaluate"):
         evaluation(Agent(), [], 1)
 
 

@@ -16,6 +16,7 @@ from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan, difference
 from reglue_bench.procedures import PROCEDURES, TRAINING
 from reglue_bench.settings import read_settings
+from tests.errors import raises
 
 LISTS = {
     "MT1:<task>": "MT1:reach-v3",
@@ -100,10 +101,14 @@ def test_what_bears_a_built_in_s_name_is_that_built_in(tmp_path: Path) -> None:
         assert plan_of(file).benchmark == "MT1:reach-v3"
     easier = text.replace("goal_visible = true", "goal_visible = true\nreveal_tasks = true", 1)
     file.write_text(easier.replace("reveal_tasks = false\n", ""))
-    with pytest.raises(UsageError, match=r"reveal_tasks: false built in, true here.*a `name` of"):
+    with raises(
+        UsageError, file, "MT1:reach-v3", "parameters.reveal_tasks", "false", "true", "`name`"
+    ):
         plan_of(file)
     (tmp_path / "MT10.toml").write_text('procedure = "multi-task"\nenvironment = "MT10"\n')
-    with pytest.raises(UsageError, match="is called MT10, but that is built in"):
+    with raises(
+        UsageError, tmp_path / "MT10.toml", "MT10", "parameters.split", '"train"', "`name`"
+    ):
         plan_of(tmp_path / "MT10.toml")
 
 

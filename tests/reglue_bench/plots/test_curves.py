@@ -13,6 +13,7 @@ from reglue_bench.plots.curves import lines_of
 from reglue_bench.results.learning import t_interval95
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import PerformanceScore
+from tests.errors import raises
 from tests.reglue_bench.learning_results import Learned, learned
 from tests.reglue_bench.made_results import make_result
 from tests.reglue_bench.report.test_run_view import HOSTILE, read
@@ -192,7 +193,7 @@ def test_agents_that_learn_alike_lead_together(tmp_path: Path) -> None:
 
 
 def test_a_report_is_of_learning_or_of_judging(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="in a separate report"):
+    with raises(UsageError, "MT10", "success", "corridor", "performance"):
         read(tmp_path, learned(), make_result())
 
 

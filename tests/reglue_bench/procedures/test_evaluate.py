@@ -159,7 +159,7 @@ def test_success_is_told_beside_the_return_and_ends_no_episode() -> None:
     assert score.intervals95 is not None
     assert (score.value, result.interval95) == (result.mean_return, score.intervals95.mean)
     assert "success" in shown(result)
-    with pytest.raises(UsageError, match="judged by its mean return"):
+    with raises(UsageError, "evaluate:Steps", "mean return", "success"):
         result.score_as(SuccessScore)
 
 

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from reglue import Phase, TaskSpec
-from reglue.errors import UsageError
+from reglue.errors import BadArgument, PlanDiffers, UsageError
 from reglue.messages.agent import Actions, EndKind, Turn
 from reglue_bench import evaluate
 from reglue_bench.procedures import training
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import TrainingProgress
+from tests.errors import raises
 from tests.glue_server.playing import Scripted, rows_of, still
 from tests.reglue_bench.agents import Seeded
 
@@ -259,7 +260,7 @@ def test_a_run_that_was_interrupted_in_training_is_begun_anew(tmp_path: Path) ->
 
 def test_a_run_is_not_resumed_with_another_training_seed(tmp_path: Path) -> None:
     walk(Seeded(), out=tmp_path, training_seed=1)
-    with pytest.raises(UsageError, match="training seed: 1 before, 2 now"):
+    with raises(PlanDiffers, "agent training seed", 1, 2):
         walk(Seeded(), out=tmp_path, training_seed=2, resume=True)
 
 
@@ -297,23 +298,40 @@ def test_a_meta_learner_trains_on_trials_as_it_is_judged() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "kind", "named", "settings"),
     [
-        ({"eval_every": 601}, "at most the 600 steps of training"),
-        ({"train_steps": 0}, "train_steps"),
-        ({"train_steps": "1.5"}, "train_steps"),
-        ({"train_steps": None, "eval_every": 5}, "eval_every goes with train_steps"),
-        ({"eval_episodes": 5}, "eval_episodes goes with eval_every"),
-        ({"train_steps": 10**9, "eval_every": 1}, "give a larger eval_every"),
+        ({"eval_every": 601}, UsageError, ["eval_every=601", 600], {"eval_every"}),
+        ({"train_steps": 0}, BadArgument, [0, 1], {"train_steps"}),
+        ({"train_steps": "1.5"}, BadArgument, ["'1.5'"], {"train_steps"}),
+        (
+            {"train_steps": None, "eval_every": 5},
+            BadArgument,
+            ["eval_every goes with train_steps"],
+            {"eval_every", "train_steps"},
+        ),
+        (
+            {"eval_episodes": 5},
+            BadArgument,
+            ["eval_episodes goes with eval_every"],
+            {"eval_episodes", "eval_every"},
+        ),
+        (
+            {"train_steps": 10**9, "eval_every": 1},
+            UsageError,
+            [10**9 + 1, 10, 10**6],
+            {"eval_every"},
+        ),
     ],
 )
-def test_what_cannot_be_trained_is_refused(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(UsageError, match=words):
+def test_what_cannot_be_trained_is_refused(
+    options: dict[str, Any], kind: type[UsageError], named: list[object], settings: set[str]
+) -> None:
+    with raises(kind, *named, settings=settings):
         train(_learner(), **options)
 
 
 def test_a_benchmark_that_judges_learning_has_no_training_before() -> None:
-    with pytest.raises(UsageError, match="judged while they learn"):
+    with raises(UsageError, "online:mountain-car", settings={"train_steps"}):
         train("sarsa", "online:mountain-car", slots=None, workers=None)
 
 

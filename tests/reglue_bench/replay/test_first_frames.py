@@ -20,6 +20,7 @@ from reglue_bench import evaluate
 from reglue_bench.cli.report import main
 from reglue_bench.replay import read_episode
 from reglue_bench.report.frames import first_frames
+from tests.errors import raises
 from tests.reglue_bench.replay.recordings import with_suite
 
 ARCADE = "gymnasium:Reglue/Arcade-v0"
@@ -147,5 +148,5 @@ def test_the_page_shows_what_mujoco_draws(tmp_path: Path) -> None:
 
 def test_who_wants_pictures_is_told_why_there_are_none(tmp_path: Path) -> None:
     folder = run(tmp_path, "online:mountain-car", runs=1, episodes=1, episode_limit=5)
-    with pytest.raises(UsageError, match="online:mountain-car has no pictures"):
+    with raises(UsageError, "online:mountain-car", "pictures"):
         first_frames(folder, draws=True)

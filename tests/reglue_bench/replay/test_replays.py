@@ -13,6 +13,7 @@ from reglue.errors import EnvironmentFault, UsageError
 from reglue_bench import evaluate
 from reglue_bench.replay import Replay, read_episode, with_pictures
 from reglue_bench.runs.ledger import tables
+from tests.errors import raises
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.ledgers import change_fact
 from tests.reglue_bench.replay.recordings import Watch, altered, with_suite
@@ -211,7 +212,7 @@ def test_one_whose_world_now_fails_says_so(tmp_path: Path) -> None:
     )
     recorded = read_episode(tmp_path / "run", 0)
     replay = Replay(recorded, recorded.suite.build())
-    with pytest.raises(EnvironmentFault, match=r"(?s)step 2 of .*the floor gave way"):
+    with raises(EnvironmentFault, "step 2", "the floor gave way"):
         list(replay.moments())
 
 
@@ -226,5 +227,5 @@ def test_a_training_episode_has_no_actions_to_be_played_again(tmp_path: Path) ->
         workers=0,
     )
     assert read_episode(tmp_path, 0).row.steps == 1
-    with pytest.raises(UsageError, match="whose actions are not kept"):
+    with raises(UsageError, "episode 1", "run 0", "training", "--episode 0"):
         read_episode(tmp_path, 1)

@@ -6,14 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from reglue.errors import UsageError
 from reglue_bench.formatting import points
 from reglue_bench.measures.compare import compare_all
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.result import Result
+from tests.errors import raises
 from tests.reglue_bench.made_results import Play, make_result
 from tests.reglue_bench.report.test_run_view import read
 
@@ -177,7 +176,7 @@ def test_each_is_compared_with_each(tmp_path: Path) -> None:
 
 def test_a_page_that_cannot_be_written_is_told_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "report.html").mkdir()
-    with pytest.raises(UsageError, match=r"report.html cannot be written: Is a directory"):
+    with raises(UsageError, tmp_path / "report.html", "Is a directory"):
         draw_report([("", make_result())]).write(tmp_path / "report.html")
     assert [*tmp_path.iterdir()] == [tmp_path / "report.html"]
 

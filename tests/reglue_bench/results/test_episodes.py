@@ -16,6 +16,7 @@ from reglue_bench.results.episodes import Episodes
 from reglue_bench.results.read_run import in_temporary_folder, read_run
 from reglue_bench.results.result import Result, read_result
 from reglue_bench.runs.ledger import Ledger
+from tests.errors import raises
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.made_results import Play, make_result
 from tests.reglue_bench.toys import corridor_plan, online_plan, play, rows
@@ -76,9 +77,10 @@ def test_a_result_without_its_ledger_shows_its_score(alone: Path) -> None:
 
 def test_what_needs_the_rows_says_that_the_ledger_is_missing(alone: Path) -> None:
     result = read_result(alone)
-    with pytest.raises(UsageError, match=r"needs the run's episodes, .* in its ledger.sqlite"):
+    named = ("expert on MT10", "episodes", "ledger.sqlite", "result.json")
+    with raises(UsageError, *named):
         rows(result)
-    with pytest.raises(UsageError, match=r"expert on MT10: this needs the run's episodes"):
+    with raises(UsageError, *named):
         draw_report([("one", result), ("other", make_result())])
 
 
@@ -105,7 +107,7 @@ def test_a_run_without_a_folder_that_fails_leaves_nothing() -> None:
         folders.append(folder)
         raise UsageError("no such agent")
 
-    with pytest.raises(UsageError, match="no such agent"):
+    with raises(UsageError, "no such agent"):
         in_temporary_folder(fails)
     assert not folders[0].exists()
 

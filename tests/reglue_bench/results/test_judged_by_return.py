@@ -20,6 +20,7 @@ from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.results.result import Result, read_result
 from reglue_bench.results.scores import ReturnScore
 from reglue_bench.terminal.summary import print_summary
+from tests.errors import raises
 from tests.reglue_bench.report.test_run_view import read
 
 CART_POLE = "multi-task:gymnasium:CartPole-v1"
@@ -62,7 +63,7 @@ def test_it_has_a_mean_return_and_no_success(good: Result, tmp_path: Path) -> No
     assert good.score_as(ReturnScore).success is None
     assert good.mean_return == 500.0
     for result in (good, read_result(good.write(tmp_path).parent)):
-        with pytest.raises(UsageError, match="is judged by its mean return"):
+        with raises(UsageError, good.benchmark, "mean return", "success"):
             _ = result.mean_success_rate
 
 

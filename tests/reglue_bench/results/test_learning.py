@@ -18,6 +18,7 @@ from reglue_bench.results.result import Result
 from reglue_bench.results.scores import PerformanceScore
 from reglue_bench.runs.ledger import Row
 from reglue_bench.statistics import FloatArray
+from tests.errors import raises
 from tests.reglue_bench.toys import online_plan, scored
 
 
@@ -129,10 +130,16 @@ def test_successes_are_counted_where_there_are_any() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["mean_success_rate", "success_rate_per_task", "mean_return", "returns_per_task"]
+    ("name", "measure"),
+    [
+        ("mean_success_rate", "success"),
+        ("success_rate_per_task", "success"),
+        ("mean_return", "return"),
+        ("returns_per_task", "return"),
+    ],
 )
-def test_there_is_no_score_of_another_measure(name: str) -> None:
-    with pytest.raises(UsageError, match="is judged by its performance"):
+def test_there_is_no_score_of_another_measure(name: str, measure: str) -> None:
+    with raises(UsageError, "corridor", "performance", measure):
         getattr(scored(PLAN, run(0, 1, 2, 3, 4)), name)
 
 
@@ -155,12 +162,12 @@ def test_all_measures_the_whole_run_and_final_its_end() -> None:
 
 @pytest.mark.parametrize("metric", ["final", "final:", "final:0", "final:-1", "final:x", "last:3"])
 def test_another_measure_is_refused(metric: str) -> None:
-    with pytest.raises(UsageError, match="wanted all, or final:N"):
+    with raises(UsageError, f"metric={metric}", "all", "final:N", settings={"metric"}):
         measured(metric, 200)
 
 
 def test_more_than_a_run_has_cannot_be_measured() -> None:
-    with pytest.raises(UsageError, match="a run has only 99: give final:99 or less"):
+    with raises(UsageError, "metric=final:100", 99, "final:99", settings={"metric"}):
         measured("final:100", 99)
 
 

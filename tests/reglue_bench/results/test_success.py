@@ -17,6 +17,7 @@ from reglue_bench.results.result import Result, read_result
 from reglue_bench.results.scores import ReturnScore, SuccessScore
 from reglue_bench.runs.ledger import Row
 from reglue_bench.terminal.summary import notes
+from tests.errors import raises
 from tests.reglue_bench import toys
 from tests.reglue_bench.toys import corridor_plan
 
@@ -111,9 +112,10 @@ def test_a_lost_episode_is_its_goals() -> None:
 
 def test_a_score_of_success_has_no_performance() -> None:
     result = scored(corridor_plan(), [])
-    for read in (lambda: result.performance, lambda: result.score_as(ReturnScore)):
-        with pytest.raises(UsageError, match="is judged by its success"):
-            read()
+    with raises(UsageError, "corridor", "success", "performance"):
+        _ = result.performance
+    with raises(UsageError, "corridor", "success", "return"):
+        result.score_as(ReturnScore)
 
 
 def test_a_file_keeps_the_kind_of_its_score_and_another_kind_is_refused(tmp_path: Path) -> None:
@@ -122,9 +124,9 @@ def test_a_file_keeps_the_kind_of_its_score_and_another_kind_is_refused(tmp_path
     assert read_result(path).score == result.score
     text = path.read_text()
     assert text.count('"kind": "success"') == 1
-    for kind in ("return", "praise"):
+    for kind, place in (("return", "score.return.success"), ("praise", "score")):
         path.write_text(text.replace('"kind": "success"', f'"kind": "{kind}"'))
-        with pytest.raises(UsageError, match="is not a result of this version: score"):
+        with raises(UsageError, path, f"this version: {place}"):
             read_result(path)
 
 

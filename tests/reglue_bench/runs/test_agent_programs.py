@@ -14,6 +14,7 @@ import pytest
 
 from reglue.errors import UsageError
 from reglue_bench.results.result import Result
+from tests.errors import raises
 from tests.leftovers import nothing_left
 from tests.reglue_bench.toys import corridor_plan, joining, online_plan, play
 
@@ -72,7 +73,7 @@ def test_a_variable_that_cannot_be_passed_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("REGLUE_SECRET", "the-hosts-own")
-    with pytest.raises(UsageError, match=f"agent_env={name}"):
+    with raises(UsageError, f"agent_env={name}", settings={"agent_env"}):
         play(tmp_path, corridor_plan(), agent_cmd="true", agent_env=[name])
 
 

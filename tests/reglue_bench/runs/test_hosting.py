@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 import reglue
-from reglue.errors import UsageError, WrongTls, WrongToken
+from reglue.errors import BadArgument, UsageError, WrongTls, WrongToken
 from reglue.net.join_string import join_string
 from reglue_bench import evaluate
 from reglue_bench.evaluation import resume
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import Settings, read_settings
+from tests.errors import raises
 from tests.leftovers import nothing_left
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.remote import Unheard, address_in
@@ -106,14 +107,14 @@ def test_a_wrong_token_is_told(tmp_path: Path) -> None:
 
 
 def test_a_certificate_needs_its_key(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="tls_cert, tls_key"):
+    with raises(UsageError, settings={"ca", "tls_cert", "tls_key"}):
         play(tmp_path / "run", corridor_plan(), "wait", tls_cert=tmp_path / "cert.pem")
     assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("name", ["reconnect_window", "bank", "adapt_budget", "run_budget"])
 def test_times_are_not_negative(name: str) -> None:
-    with pytest.raises(UsageError, match=name):
+    with raises(BadArgument, -1, 0, settings={name}):
         read_settings(benchmark="MT1:reach-v3", **{name: -1})
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from reglue.errors import RunDamaged
 from reglue_bench.runs.ledger import Ledger, Totals
 from reglue_bench.runs.recorder import Recorder
+from tests.errors import raises
 from tests.reglue_bench.runs.ledger.test_ledger import outcome
 
 
@@ -30,7 +29,7 @@ def test_a_commit_that_fails_is_heard_of(tmp_path: Path) -> None:
         recorder.close()
         recorder = Recorder(ledger, ledger.begin_session())
         recorder.record(0, [outcome(2), outcome(1)], Totals())  # a row that there is
-        with pytest.raises(RunDamaged, match="UNIQUE"):
+        with raises(RunDamaged, tmp_path / "ledger.sqlite", "UNIQUE", "outcome.k"):
             recorder.close()
         assert [row.unit for row in ledger.rows()] == [1]
 
@@ -39,9 +38,9 @@ def test_play_ends_at_the_next_unit_after_a_failure(tmp_path: Path) -> None:
     with Ledger.create(tmp_path, {}) as ledger:
         recorder = Recorder(ledger, ledger.begin_session())
         recorder.record(0, [outcome(1), outcome(1)], Totals())
-        with pytest.raises(RunDamaged, match="UNIQUE"):
+        with raises(RunDamaged, tmp_path / "ledger.sqlite", "UNIQUE", "outcome.k"):
             record_many(recorder)
-        with pytest.raises(RunDamaged, match="UNIQUE"):
+        with raises(RunDamaged, tmp_path / "ledger.sqlite", "UNIQUE", "outcome.k"):
             recorder.close()
 
 

@@ -68,7 +68,7 @@ def test_rewards_of_a_try_come_back_step_by_step(tmp_path: Path) -> None:
 def test_a_unit_is_committed_whole_or_not_at_all(tmp_path: Path) -> None:
     with Ledger.create(tmp_path, {}) as ledger:
         record(ledger, outcome(1, k=1))
-        with pytest.raises(Exception, match="UNIQUE"):
+        with raises(RunDamaged, tmp_path / LEDGER, "UNIQUE", "outcome.k"):
             record(ledger, outcome(1, k=0), outcome(1, k=1))
         assert [(row.unit, row.k) for row in ledger.rows()] == [(1, 1)]
 
@@ -129,7 +129,7 @@ def test_a_beginning_that_died_before_its_first_row_is_no_run(tmp_path: Path) ->
     with sqlite3.connect(tmp_path / LEDGER) as connection:
         connection.execute("DELETE FROM about")
     connection.close()
-    with pytest.raises(UsageError, match="before it began"):
+    with raises(UsageError, tmp_path, f"{LEDGER}-wal", f"--out {tmp_path}"):
         Ledger(tmp_path)
     Ledger.create(tmp_path, {}).close()
 
@@ -143,7 +143,7 @@ def test_a_refused_beginning_leaves_no_lock_behind(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="holds no run"):
+    with raises(UsageError, tmp_path, f"no {LEDGER}"):
         Ledger(tmp_path)
 
 
