@@ -46,12 +46,20 @@ PATIENCE_S = 60.0
         (
             {"environment": "gridworld", "environment_args": {"walls": 3}},
             UsageError,
-            r"GridWorld takes \(.*'walls'",
+            r"GridWorld: .*'walls'; it takes kings_moves=False, ",
         ),
         ({"agent": object()}, NotAnAgent, "derive it from reglue.Agent"),
         ({"agent": Actor}, NotAnAgent, "got the class Actor, wanted an object of it"),
-        ({"agent_args": {"a": 1}}, UsageError, "agent_args are for what is named"),
-        ({"environment_args": {"a": 1}}, UsageError, "environment_args are for what is named"),
+        (
+            {"agent_args": {"a": 1}},
+            UsageError,
+            "^got agent_args .*: they are for an agent that is named",
+        ),
+        (
+            {"environment_args": {"a": 1}},
+            UsageError,
+            "^got environment_args .*: they are for an environment that is named",
+        ),
         ({"agent": "random", "agent_args": {"a": {1}}}, UsageError, "must be JSON"),
         ({"agent": "127.0.0.1:99999"}, UsageError, "got address '127.0.0.1:99999'"),
     ],

@@ -42,7 +42,7 @@ CAR = "gymnasium:MountainCar-v0"
             [[by_episodes([[CAR, 1]])[0], 1]],
             r"schedule\[0\]: got a curriculum, wanted its sched",
         ),
-        ([[{"env": CAR, 3: 4}, 1]], "there is no key of .* '3'"),
+        ([[{"env": CAR, 3: 4}, 1]], "there is no key of .* called '3'"),
         (
             [[{"interpolate": [CAR, "gymnasium:CartPole-v1"]}, 1]],
             "got gymnasium:MountainCar-v0 and gymnasium:CartPole-v1, wanted one environment",
@@ -53,7 +53,7 @@ CAR = "gymnasium:MountainCar-v0"
         ([["none.json", 1]], r"schedule\[0\]: none.json cannot be read"),
         (
             [[{"env": CAR, "kwarg": {}}, 1]],
-            r"schedule\[0\]\.kwarg: there is no key of .*-v0 'kwarg'; did you mean kwargs",
+            r"schedule\[0\]\.kwarg: there is no key of .*-v0 called 'kwarg'; did you mean kwargs",
         ),
         ([[{"env": CAR, "kwargs": 3}, 1]], r"schedule\[0\]\.kwargs: got 3, wanted a table"),
         (

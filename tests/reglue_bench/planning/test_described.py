@@ -100,10 +100,12 @@ def test_what_bears_a_built_in_s_name_is_that_built_in(tmp_path: Path) -> None:
         assert plan_of(file).benchmark == "MT1:reach-v3"
     easier = text.replace("goal_visible = true", "goal_visible = true\nreveal_tasks = true", 1)
     file.write_text(easier.replace("reveal_tasks = false\n", ""))
-    with pytest.raises(UsageError, match=r"reveal_tasks: false built in, true here.*a `name` of"):
+    with pytest.raises(
+        UsageError, match=r"reveal_tasks: false built in, true here.*another `name`"
+    ):
         plan_of(file)
     (tmp_path / "MT10.toml").write_text('procedure = "multi-task"\nenvironment = "MT10"\n')
-    with pytest.raises(UsageError, match="is called MT10, but that is built in"):
+    with pytest.raises(UsageError, match="is called MT10, but differs from the built-in"):
         plan_of(tmp_path / "MT10.toml")
 
 
