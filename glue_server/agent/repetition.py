@@ -130,7 +130,7 @@ class RepeatableAgent(SlotAgent):
 
 
 def _actions(answer: Answer) -> bytes | None:
-    """All of an answer, packed; None where a slot has none."""
+    """All of an answer, packed; None if a slot has none."""
     checked = answer.checked
     if checked is None or checked.defaulted or answer.faults or answer.held:
         return None

@@ -47,7 +47,7 @@ class Recall(Protocol):
     """Remembers the episodes that are on."""
 
     def recalled(self, slot: int) -> Iterator[Recalled]:
-        """The calls of the slot's episode, in their order; none where there is no episode."""
+        """The calls of the slot's episode, in their order; none if there is no episode."""
 
 
 @dataclass(slots=True)

@@ -151,7 +151,7 @@ class EventLoop:
                 self._let(self._woken.popleft())
 
     def _goes_on(self) -> bool:
-        """Whether there is something to do; lets all go where not."""
+        """Whether there is something to do; lets all go if not."""
         with self._lock:
             if self._left or not self._is_closed:
                 return True

@@ -29,7 +29,7 @@ class Cells:
     All seeds are HMAC-SHA256, under a secret, of words in which the run's number and the
     episode's stand: the same program plays the same episodes, and each RL_init others.
     Without a secret the key follows from the run's seed, which an agent may guess; who
-    hosts agents of others gives one. The agent's seeds are its session's own where there
+    hosts agents of others gives one. The agent's seeds are its session's own if there
     is a `nonce`: what an agent saw before, it then cannot look up by them.
     """
 

@@ -72,7 +72,7 @@ class JoinedSlots:
     # What is legal.
 
     def all_if_none(self, slots: Sequence[int]) -> Sequence[int]:
-        """`slots`, or all where none is named. Raises OutOfDomain."""
+        """`slots`, or all if none is named. Raises OutOfDomain."""
         check_slots(slots, self.spec.slots)
         return slots or range(self.spec.slots)
 
@@ -193,7 +193,7 @@ class JoinedSlots:
             )
 
     def actions(self, places: Places) -> Arrays:
-        """What they play next: name -> (rows, *shape), zeros where the agent does not act."""
+        """What they play next: name -> (rows, *shape), zeros in slots in which it does not act."""
         acts = self.acts[places]
         if len(places) == self.spec.slots and 0 not in acts.tobytes():
             return self._actions

@@ -232,7 +232,7 @@ def _make_importable(folder: Path) -> None:
     if str(folder) in sys.path:
         sys.path.remove(str(folder))
     for name in sorted({path.stem for path in folder.glob("*.py")} & sys.stdlib_module_names):
-        with contextlib.suppress(ImportError):  # turtle, where there is no Tk
+        with contextlib.suppress(ImportError):  # turtle, if there is no Tk
             importlib.import_module(name)
     sys.path.insert(0, str(folder))
 
