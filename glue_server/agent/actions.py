@@ -50,7 +50,7 @@ class Answer:
     slots: Slots  # that wanted an action, ascending within steps and within starts, (n,)
     checked: Checked | None  # their actions, (n, …); None if no row can be played
     faults: Mapping[int, AgentFault] = field(default_factory=dict)  # by slot
-    refused: BadAgentReply | None = None  # why its answer was refused, which the agent is told
+    refused: BadAgentReply | None = None  # why its answer was refused, which is sent to the agent
     held: frozenset[int] = NOBODY  # slots to ask again with the same rows
 
 

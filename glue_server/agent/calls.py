@@ -86,7 +86,7 @@ class AgentCalls:
 
     @property
     def hello(self) -> AgentHello:
-        """What the agent said of itself."""
+        """How the agent describes itself."""
         return self._port.hello
 
     def init(self, spec: TaskSpec) -> None:

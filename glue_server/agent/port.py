@@ -28,7 +28,7 @@ class AgentPort(Protocol):
 
     @property
     def hello(self) -> AgentHello:
-        """What the agent said of itself."""
+        """How the agent describes itself."""
 
     @property
     def waited_s(self) -> float:

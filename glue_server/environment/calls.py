@@ -83,7 +83,7 @@ class EnvironmentCalls:
 
     @property
     def hello(self) -> EnvironmentHello:
-        """What the environment said of itself."""
+        """How the environment describes itself."""
         return self._port.hello
 
     @property

@@ -38,7 +38,7 @@ class EnvironmentPort(Protocol):
 
     @property
     def hello(self) -> EnvironmentHello:
-        """What the environment said of itself."""
+        """How the environment describes itself."""
 
     @property
     def renews(self) -> bool:

@@ -1,4 +1,4 @@
-"""Remembers what has been asked in an episode, and plays it again in a fresh environment.
+"""Remembers the calls of an episode, and plays it again in a fresh environment.
 
 Without its agent, which is asked once: what its actions bring about again is what they bring about,
 and what they do not is the machine's.

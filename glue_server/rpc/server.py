@@ -1,4 +1,4 @@
-"""Servers: where they listen, what peers are told of it, and who gets in."""
+"""Servers: where they listen, the address that peers get, and who gets in."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class PeerSession(ABC):
     """
 
     def __init__(self, hello: Any, *, reconnect_window_s: float) -> None:
-        self.hello = hello  # what the peer said of itself
+        self.hello = hello  # how the peer describes itself
         self._why_lost = ""  # if its stream was ended here
         self._reconnect_window_s = reconnect_window_s
         self.waited_s = 0.0  # how long the last message lay here before it was received
