@@ -208,7 +208,7 @@ def _check_keys(config: Mapping[str, JSON], known: tuple[str, ...]) -> None:
     wanted = ("env", "name", *known)
     for key in config:
         if key not in wanted:
-            raise ConfigError(key, str(UnknownName(f"key of {config['env']}", key, wanted)))
+            raise ConfigError(key, str(UnknownName(f"key of {config['env']} called", key, wanted)))
     if not isinstance(config.get("kwargs", {}), dict):
         raise ConfigError("kwargs", f"got {config['kwargs']!r}, wanted a table")
     variant = config.get("variant", 0)

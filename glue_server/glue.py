@@ -229,7 +229,9 @@ def _local(environment: object, arguments: Mapping[str, Any]) -> tuple[Environme
 
 def _check_no_args(what: str, arguments: Mapping[str, Any]) -> None:
     if arguments:
-        raise UsageError(f"{what}_args are for what is named and made here; got {dict(arguments)}")
+        raise UsageError(
+            f"got {what}_args {dict(arguments)}: they are for an {what} that is named and made here"
+        )
 
 
 def _to_stderr(words: str) -> None:

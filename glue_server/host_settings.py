@@ -202,7 +202,11 @@ def got_and_wanted(problem: Any) -> str:
             return str(problem["ctx"]["error"].args[0])
         case "dict_type" | "model_type":
             return f"got {got!r}, wanted a table"
+        case "invalid-json-value":
+            return f"got {got}, wanted a string, a number, a boolean, a list or a table"
     wanted = re.sub(r"^Input should be (?=greater|less)", "a number ", message)
+    wanted = re.sub(r"^\w+ should have (at (?:least|most) \d+ \w+).*", r"\1", wanted)
+    wanted = re.sub(r"^String should match pattern", "a string that matches", wanted)
     if wanted == message and not message.startswith(_WANTED):
         return f"got {got!r}: {message}"
     return f"got {got!r}, wanted {wanted.removeprefix(_WANTED)}"

@@ -104,8 +104,8 @@ class CompetitionFolder:
             return plan_phase(self.definition, definition, self.secrets(), self.path)
         except CannotLoad as error:
             raise UsageError(
-                f"phase {phase}: {error}; the package in {self.path / 'tasks'} has to be "
-                f"installed: pip install -e {self.path / 'tasks'}"
+                f"phase {phase}: {error}; if {self.path / 'tasks'} defines this environment, "
+                f"install it: pip install -e {self.path / 'tasks'}"
             ) from error
 
     def check_admitted(self, store: Store, phase: str) -> None:

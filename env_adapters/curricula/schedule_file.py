@@ -78,7 +78,7 @@ def _arguments(content: Any, folder: Path) -> dict[str, Any]:
         raise ConfigError("schedule", f"got none, {wanted}")
     for key, value in content.items():
         if key not in _TYPES:
-            raise ConfigError(key, str(UnknownName("key of a schedule's file", key, _TYPES)))
+            raise ConfigError(key, str(UnknownName("key of a schedule's file called", key, _TYPES)))
         kind, wanted = _TYPES[key]
         if type(value) is not kind:
             raise ConfigError(key, f"got {value!r}, wanted {wanted}")

@@ -48,9 +48,9 @@ class Answer:
     """An agent's answer to a turn: an action for each slot but those of `faults` and `held`."""
 
     slots: Slots  # that wanted an action, ascending within steps and within starts, (n,)
-    checked: Checked | None  # their actions, (n, …); None where no row can be played
+    checked: Checked | None  # their actions, (n, …); None if no row can be played
     faults: Mapping[int, AgentFault] = field(default_factory=dict)  # by slot
-    refused: BadAgentReply | None = None  # why its answer was refused, which the agent is told
+    refused: BadAgentReply | None = None  # why its answer was refused, which is sent to the agent
     held: frozenset[int] = NOBODY  # slots to ask again with the same rows
 
 
@@ -225,7 +225,7 @@ def _bytes(values: Array) -> npt.NDArray[np.uint8]:
 
 
 def _within(tensor: TensorSpec) -> tuple[Array, Array] | None:
-    """Inclusive bounds of a row, or None where bounds cannot say what is legal."""
+    """Inclusive bounds of a row, or None if bounds cannot say what is legal."""
     dtype = np.dtype(tensor.dtype)
     match tensor.domain:
         case Box() if dtype.kind == "f":
@@ -250,7 +250,7 @@ def _within(tensor: TensorSpec) -> tuple[Array, Array] | None:
 def _integer_bounds(
     dtype: np.dtype[Any], least: int, most: list[int], shape: tuple[int, ...] = ()
 ) -> tuple[Array, Array] | None:
-    """Bounds in the tensor's dtype, or None where it does not hold all that is legal."""
+    """Bounds in the tensor's dtype, or None if it does not hold all that is legal."""
     limits = np.iinfo(dtype.name)  # TensorSpec checks that it is an integer type
     if least < limits.min or max(most, default=0) > limits.max:
         return None

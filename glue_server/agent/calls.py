@@ -58,7 +58,7 @@ from reglue.messages.value import value
 from reglue.spec import Array, Arrays, TaskSpec
 
 MOST_OWED = 8
-"""Late answers that an agent may owe before it is lost, where default actions are played: as many
+"""Late answers that an agent may owe before it is lost, if default actions are played: as many
 as it remembers for a stream that breaks."""
 
 _LOOK_S = 0.05  # how often an agent that is away is looked for
@@ -86,7 +86,7 @@ class AgentCalls:
 
     @property
     def hello(self) -> AgentHello:
-        """What the agent said of itself."""
+        """How the agent describes itself."""
         return self._port.hello
 
     def init(self, spec: TaskSpec) -> None:
@@ -96,7 +96,7 @@ class AgentCalls:
         self.call(AgentInit(spec))
 
     def filenos(self) -> Sequence[int]:
-        """One is readable when an answer waits; none where it is there after `send`."""
+        """One is readable when an answer waits; none if it is there after `send`."""
         return self._port.filenos()
 
     def call(self, call: Call) -> Reply:
@@ -156,7 +156,7 @@ class AgentCalls:
         sleep(self.turn_every_s - (self._clock() - self._free_since) % self.turn_every_s)
 
     def receive_turn(self) -> Reply | None:
-        """The answer to the oldest call, a turn; None where it is late and a default is played.
+        """The answer to the oldest call, a turn; None if it is late and a default is played.
 
         Raises AgentTimeout, too, if the agent is MOST_OWED answers behind.
         """
@@ -192,7 +192,7 @@ class AgentCalls:
         """How long the agent's connection was broken in the time that is up now.
 
         In a run that is at most one reconnect window in all: else an agent that breaks its
-        connection gains time. Where a default action can be played, that is played.
+        connection gains time. If a default action can be played, it is played.
         """
         if self._plays_defaults:
             return 0.0
@@ -255,7 +255,7 @@ class SlotAgent:
         return True
 
     def receive(self, *, may_hold: bool = True) -> Answer:
-        """The answer to the oldest turn, or where it is late and that is allowed default actions.
+        """The answer to the oldest turn, or, if it is late and that is allowed, default actions.
 
         The agent is told if it does not fit, or a row of it.
         """

@@ -28,7 +28,7 @@ class AgentPort(Protocol):
 
     @property
     def hello(self) -> AgentHello:
-        """What the agent said of itself."""
+        """How the agent describes itself."""
 
     @property
     def waited_s(self) -> float:
@@ -67,7 +67,7 @@ class AgentPort(Protocol):
     def filenos(self) -> Sequence[int]:
         """One is readable when an answer, or the beginning of one, or a loss waits.
 
-        Empty where the answer is there once `send` has returned.
+        Empty if the answer is there once `send` has returned.
         """
 
     def refuse(self, refused: BadReply) -> None:

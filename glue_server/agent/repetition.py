@@ -1,6 +1,6 @@
 """Asks a frozen agent its first turns again.
 
-It answers alike if its actions follow from what it is told: start seeds, observations and rewards.
+It answers alike if its actions follow from what it receives: start seeds, observations and rewards.
 An agent that draws other random numbers, or keeps something from earlier episodes, does not. The
 turns are the same row by row, so that a network computes the same batches, and no environment is
 needed.
@@ -36,7 +36,7 @@ class Repetition:
 
 @dataclass(slots=True)
 class _Turn:
-    """A turn as the agent was told it, and its answer."""
+    """A turn as the agent received it, and its answer."""
 
     phase: Phase
     ends: Rows | None
@@ -130,7 +130,7 @@ class RepeatableAgent(SlotAgent):
 
 
 def _actions(answer: Answer) -> bytes | None:
-    """All of an answer, packed; None where a slot has none."""
+    """All of an answer, packed; None if a slot has none."""
     checked = answer.checked
     if checked is None or checked.defaulted or answer.faults or answer.held:
         return None

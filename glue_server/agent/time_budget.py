@@ -11,7 +11,7 @@ from reglue.messages.environment import Slots
 
 
 class TimeBudget:
-    """An agent's time. What remains is told with every call.
+    """An agent's time. Every call carries what remains.
 
     A call may take its step's time and what the bank still holds; what it takes beyond
     its step's time is drawn from the bank. Adaptation calls of a wave, and all calls of a

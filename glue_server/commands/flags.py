@@ -80,7 +80,7 @@ def _words(default: object) -> str:
 
 
 def _value(name: str, hint: Any, value: Any) -> Any:
-    """What the user gave, where words are KEY=VALUE as a dict. Raises UsageError."""
+    """The user's value; words KEY=VALUE as a dict. Raises UsageError."""
     if get_origin(hint) is not dict:
         return value
     found: Mapping[str, str] = pairs(value, flag(name))

@@ -76,7 +76,7 @@ class HubSettings(TimeSettings, HostSettings):
 
     @property
     def tokens(self) -> dict[str, str]:
-        """The tokens that were given, by role."""
+        """The tokens from the flags, by role."""
         values = (self.agent_token, self.environment_token, self.experiment_token)
         return {role: token for role, token in zip(ROLES, values, strict=True) if token}
 

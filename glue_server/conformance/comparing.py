@@ -167,9 +167,9 @@ def cut(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"
 
 
-def check_report(told: str, got: str, answer: Any, spec: TaskSpec) -> None:
+def check_report(routine: str, got: str, answer: Any, spec: TaskSpec) -> None:
     """Raise NotConforming if the report differs from the answer."""
-    what = f"what it saw of {told}"
+    what = f"what it saw of {routine}"
     match answer:
         case RoutineRefused():
             code = answer.code if answer.code in ROUTINE_REFUSALS else ""
@@ -198,9 +198,9 @@ def check_report(told: str, got: str, answer: Any, spec: TaskSpec) -> None:
             check_same(what, got, "")
 
 
-def check_call(told: str, got: Any, wanted: Any) -> None:
+def check_call(routine: str, got: Any, wanted: Any) -> None:
     """Raise NotConforming for another call, or one with other arguments."""
-    what = f"the call of {told}"
+    what = f"the call of {routine}"
     if type(got) is not type(wanted):
         raise NotConforming(what, got=short(got), wanted=type(wanted).__name__)
     match got, wanted:

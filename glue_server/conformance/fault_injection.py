@@ -48,18 +48,18 @@ def bent_answers(port: Any, bend: Callable[[Any], object]) -> Iterator[None]:
 
 
 @contextmanager
-def overheard(port: Any) -> Iterator[list[Any]]:
+def recording_messages(port: Any) -> Iterator[list[Any]]:
     """Record all messages that arrive meanwhile, also those that nobody waits for."""
-    heard: list[Any] = []
+    received: list[Any] = []
     takes: Callable[[Any, Any], bool] = port._takes
 
     def listen(connection: Any, message: Any) -> bool:
-        heard.append(message)
+        received.append(message)
         return takes(connection, message)
 
     port._takes = listen
     try:
-        yield heard
+        yield received
     finally:
         del port._takes
 

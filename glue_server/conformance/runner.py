@@ -13,7 +13,7 @@ from glue_server.conformance.check import Check, Level, Verdict, is_of_level
 from glue_server.conformance.checks import CHECKS
 from glue_server.conformance.harness import Harness
 from glue_server.processes.interrupts import uninterrupted
-from reglue.errors import ReglueError, UsageError
+from reglue.errors import ReglueError, UnknownName, UsageError
 
 log = logging.getLogger("reglue")
 
@@ -21,13 +21,13 @@ _LOOK_UP_S = 0.5  # limits how long Python may miss a Ctrl-C that comes just bef
 
 
 def checks_of(role: str, only: str = "*", level: Level = "all") -> list[Check]:
-    """The checks of a role and level whose names match. Raises UsageError if there are none."""
+    """The checks of a role and level whose names match. Raises UnknownName if there are none."""
     of_level = [check for check in CHECKS[role] if is_of_level(check.name, level)]
-    found = [check for check in of_level if fnmatchcase(check.name, only)]
-    if not found:
-        names = ", ".join(check.name for check in of_level)
-        raise UsageError(f"no check is called {only!r}; there are {names}")
-    return found
+    chosen = [check for check in of_level if fnmatchcase(check.name, only)]
+    if not chosen:
+        groups = {f"{check.name.partition('.')[0]}.*" for check in of_level}
+        raise UnknownName("check", only, groups)
+    return chosen
 
 
 def run_checks(

@@ -13,7 +13,7 @@ from reglue.net.join_string import split_address
 class TcpProxy:
     """Relays connections to `target`, which is `host:port` or a Unix socket's path.
 
-    Without a target it refuses connections, as a host does where nobody listens. A context
+    Without a target it refuses connections, as a host does if nobody listens. A context
     manager that closes it.
     """
 

@@ -83,7 +83,7 @@ class EnvironmentCalls:
 
     @property
     def hello(self) -> EnvironmentHello:
-        """What the environment said of itself."""
+        """How the environment describes itself."""
         return self._port.hello
 
     @property
@@ -151,7 +151,7 @@ class EnvironmentCalls:
     def receive(self) -> Played:
         """Wait for the answer to the oldest Play.
 
-        Where the environment of a slot failed, its episode is played again in a fresh one, from
+        If the environment of a slot failed, its episode is played again in a fresh one, from
         the recorded actions: see `recall_from`. If it comes through, that is the answer. The faults
         that are left are in it. An answer that does not fit is the fault of every slot that was
         asked.
@@ -172,7 +172,7 @@ class EnvironmentCalls:
     def recall_from(self, recall: Recall) -> None:
         """From now on `recall` remembers what is played, and nothing else is kept here.
 
-        Without it, episodes are remembered where workers play them.
+        Without it, episodes are remembered if workers play them.
         """
         self._log = recall if isinstance(recall, CallLog) else None
         self._replays = Replays(
@@ -205,7 +205,7 @@ class EnvironmentCalls:
         return reply
 
     def _routine(self, call: SlotRoutine, kind: type[_Kind]) -> _Kind:
-        """A routine of one slot; again where its process dies of it."""
+        """A routine of one slot; again if its process dies of it."""
         for left in reversed(range(MAX_REBUILDS)):
             if self._replays is not None:
                 self._replays.rebuild(call.slot)

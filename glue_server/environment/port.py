@@ -38,7 +38,7 @@ class EnvironmentPort(Protocol):
 
     @property
     def hello(self) -> EnvironmentHello:
-        """What the environment said of itself."""
+        """How the environment describes itself."""
 
     @property
     def renews(self) -> bool:
@@ -64,16 +64,16 @@ class EnvironmentPort(Protocol):
     def filenos(self) -> Sequence[int]:
         """One of them is readable when a part of the next answer waits.
 
-        Empty where the answer is there once `send` has returned.
+        Empty if the answer is there once `send` has returned.
         """
 
     def is_ready(self) -> bool:
         """Whether the whole next answer has come, or the environment is lost."""
 
     def renew(self, slot: int) -> None:
-        """Give a slot, whose environment failed, a fresh process where that can be had.
+        """Give a slot, whose environment failed, a fresh process if one can be had.
 
-        Where it cannot, its next start is in a fresh world, or as fresh as the environment makes
+        If it cannot, its next start is in a fresh world, or as fresh as the environment makes
         it. No Play is under way.
         """
 

@@ -1,4 +1,4 @@
-"""Remembers what has been asked in an episode, and plays it again in a fresh environment.
+"""Remembers the calls of an episode, and plays it again in a fresh environment.
 
 Without its agent, which is asked once: what its actions bring about again is what they bring about,
 and what they do not is the machine's.
@@ -47,7 +47,7 @@ class Recall(Protocol):
     """Remembers the episodes that are on."""
 
     def recalled(self, slot: int) -> Iterator[Recalled]:
-        """The calls of the slot's episode, in their order; none where there is no episode."""
+        """The calls of the slot's episode, in their order; none if there is no episode."""
 
 
 @dataclass(slots=True)

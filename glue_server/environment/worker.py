@@ -125,7 +125,7 @@ class _Worker:
         self._channel.send(RoutineReply(encoded))
 
     def _init(self, slots: int) -> bool:
-        """env_init, and the memory that comes for it; False where the suite cannot be built.
+        """env_init, and the memory that comes for it; False if the suite cannot be built.
 
         A world is made before the answer, to see what it can save: what it loads takes a while.
         """

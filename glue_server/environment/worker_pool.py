@@ -73,7 +73,7 @@ class WorkerPool:
     def home(self, slot: _Slot) -> _Slot:
         """The worker in which a slot lives, or each of some slots.
 
-        Of two workers 0 1 1 0 0 1 1 0 …: where every tenth slot plays the same task, tasks that
+        Of two workers 0 1 1 0 0 1 1 0 …: if every tenth slot plays the same task, tasks that
         take long are shared by all workers.
         """
         count = len(self.workers)

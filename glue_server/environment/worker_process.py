@@ -196,13 +196,13 @@ class Silence:
         """How long the oldest answer may still take; 0: it is late."""
         return max(0.0, self._until - time.monotonic())
 
-    def asked(self) -> None:
+    def note_call(self) -> None:
         """It owes one more."""
         if not self._owes:
             self._until = time.monotonic() + self._timeout_s
         self._owes += 1
 
-    def answered(self) -> None:
+    def note_answer(self) -> None:
         """It owes one less."""
         self._owes -= 1
         self._until = time.monotonic() + self._timeout_s if self._owes else math.inf
@@ -274,7 +274,7 @@ class WorkerProcess:
 
     def send(self, play: Play) -> None:
         """Ask for a Play, whose actions are in the shared arrays. Raises OSError: it is gone."""
-        self._silence.asked()
+        self._silence.note_call()
         slots = play.slots.tobytes()
         starts = play.starts
         self._child.send(StepAndStart(slots, tuple(starts.items())) if starts else slots)
@@ -285,14 +285,14 @@ class WorkerProcess:
         Raises EOFError or OSError if the worker is gone.
         """
         answer = self._child.receive()
-        self._silence.answered()
+        self._silence.note_answer()
         match answer:
             case bytes():
                 return WorkerFaults()
             case DoneWithFaults(faults, outside):
-                found = {slot: what for slot, what, _ in faults}
+                words = {slot: what for slot, what, _ in faults}
                 illegal = {slot for slot, _, is_illegal in faults if is_illegal}
-                return WorkerFaults(found, illegal, outside)
+                return WorkerFaults(words, illegal, outside)
             case _:
                 raise unexpected(answer)
 

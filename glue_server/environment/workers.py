@@ -81,7 +81,7 @@ class WorkersPort:
     ) -> None:
         """`start` begins a worker, by default a process of this machine.
 
-        `tell` is told that a worker is lost and replaced.
+        `tell` is called with a message that a worker is lost and replaced.
         """
         self.hello = EnvironmentHello(name or suite.factory, sdk())
         self.renews = True

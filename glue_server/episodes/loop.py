@@ -127,7 +127,7 @@ class EpisodeLoop:
             raise
 
     def _slots_of_groups(self) -> list[range]:
-        """Several where the agent answers each slot by itself, at any time.
+        """Several if the agent answers each slot by itself, at any time.
 
         Not in training: an agent that learns from every turn would learn from other turns. While
         adapting, it learns when all groups are through.
@@ -288,7 +288,7 @@ class EpisodeLoop:
     def _record(self, slots: Slots, played: Played, whole: Flags | None) -> tuple[Played, set[int]]:
         """Record what came of the actions: of all rows, or of those that are `whole`.
 
-        Returns it with the ends that orders truncate, and the slots where that is so.
+        Returns it with the ends that orders truncate, and the slots in which it does.
         """
         rows: Flags | slice = slice(None) if whole is None else whole
         self._recording.land(slots[rows], played.rewards[rows], played.success[rows])

@@ -26,7 +26,7 @@ class Observed:
     number: int
     parts: int
     terminated: bool
-    truncated: bool  # both are false where an episode was cut off, or somebody was at fault
+    truncated: bool  # both are false if an episode was cut off, or somebody was at fault
 
 
 class ObservedParts(Protocol):

@@ -43,7 +43,7 @@ class Outcome:
     first_success: int = 0  # the step, from 1, at which the flag was first up; 0: no success
     actions: bytes = b""  # every action as on the wire, step by step
     rewards: bytes = b""  # every reward, little-endian float64, step by step
-    detail: str = ""  # what happened, for people, where status is not ok
+    detail: str = ""  # what happened, for people, if status is not ok
     observed: Observed | None = None  # None if nothing was seen, or nobody records it
 
 

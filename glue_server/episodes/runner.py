@@ -111,7 +111,7 @@ class EpisodeRunner:
         legal ends its own episode as the agent's error, and play goes on. When the
         agent is lost, every episode in play ends as its fault before that is raised.
         An episode that reaches its order's `max_steps` is cut off: the outcome is `ok`, and the
-        agent is not told of an end, or where the order `truncates` of a TRUNCATED one.
+        agent is not told of an end, or, if the order `truncates`, of a TRUNCATED one.
         """
         repeats = self.asks_again and phase is Phase.EVALUATE
         kind = RepeatableAgent if repeats else SlotAgent

@@ -15,7 +15,7 @@ from reglue.net.join_string import JoinString, join_string, split_address
 
 _START_S = 60.0  # how long a run's process may take to listen
 _REFUSED_S = 2.0  # and one that cannot, to leave
-_MOST = 16  # runs at a time, where no ports bound them
+_MOST = 16  # runs at a time, if no ports bound them
 
 
 class RunProcesses:

@@ -87,7 +87,7 @@ def _devices() -> list[str]:
 
 def _private_folders() -> list[Path]:
     """Where people, and other programs, have what is theirs."""
-    home = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - "~" where there is none
+    home = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - "~" if there is none
     folders = [Path("/tmp"), Path("/var/tmp"), Path("/run"), home]
     return [each for each in folders if each.is_dir() and each != Path("/")]
 

@@ -101,7 +101,7 @@ class Channel(Generic[M]):
     def leave(self) -> None:
         """Close it, which ends the process at the other end."""
         with contextlib.suppress(OSError):  # it is gone already
-            self.socket.shutdown(socket.SHUT_RDWR)  # also where a thread reads it
+            self.socket.shutdown(socket.SHUT_RDWR)  # also if a thread reads it
         self.socket.close()
 
     def _read(self, size: int) -> memoryview:

@@ -38,7 +38,7 @@ def python_path() -> dict[str, str]:
 
 
 def parent_to_die_with(*, thread_stays: bool = False) -> int:
-    """For a child's command line: its parent's id, 0 where `die_with` cannot watch that.
+    """For a child's command line: its parent's id, 0 if `die_with` cannot watch that.
 
     The kernel watches the thread that starts a child: the main thread, or one of which the
     caller says that it stays as long as the process does.

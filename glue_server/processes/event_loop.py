@@ -88,13 +88,13 @@ class EventLoop:
             self._left += 1
             self._woken.append(task)
             if self._thread is None:
-                self._bell, self._button = socket.socketpair()
-                for end in (self._bell, self._button):
+                self._wake_receiver, self._wake_sender = socket.socketpair()
+                for end in (self._wake_receiver, self._wake_sender):
                     end.setblocking(False)
-                self._poll.register(self._bell, select.POLLIN)
+                self._poll.register(self._wake_receiver, select.POLLIN)
                 self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                 self._thread.start()
-        self._ring()
+        self._interrupt_poll()
         return task
 
     def close(self, within_s: float) -> None:
@@ -102,7 +102,7 @@ class EventLoop:
         with self._lock:
             self._is_closed, thread = True, self._thread
         if thread is not None:
-            self._ring()
+            self._interrupt_poll()
             thread.join(within_s)
 
     # Within tasks.
@@ -151,14 +151,14 @@ class EventLoop:
                 self._let(self._woken.popleft())
 
     def _goes_on(self) -> bool:
-        """Whether there is something to do; lets all go where not."""
+        """Whether there is something to do; lets all go if not."""
         with self._lock:
             if self._left or not self._is_closed:
                 return True
             self._thread = None
-            self._poll.unregister(self._bell)
-            self._bell.close()
-            self._button.close()
+            self._poll.unregister(self._wake_receiver)
+            self._wake_receiver.close()
+            self._wake_sender.close()
             return False
 
     def _ready(self) -> list[int]:
@@ -172,9 +172,9 @@ class EventLoop:
             left_s = 0.0 if self._woken else max(0.0, self._earliest - now)
             found = self._poll.poll(None if left_s == math.inf else math.ceil(1000 * left_s))
         ready = [descriptor for descriptor, _ in found]
-        if self._bell.fileno() in ready:
+        if self._wake_receiver.fileno() in ready:
             with contextlib.suppress(BlockingIOError):
-                self._bell.recv(4096)
+                self._wake_receiver.recv(4096)
         return ready
 
     def _let(self, task: Task) -> None:
@@ -192,11 +192,11 @@ class EventLoop:
 
     def _wake(self, task: Task) -> None:
         self._woken.append(task)
-        self._ring()
+        self._interrupt_poll()
 
-    def _ring(self) -> None:
-        with contextlib.suppress(OSError):  # it rings already, or all is over
-            self._button.send(b"!")
+    def _interrupt_poll(self) -> None:
+        with contextlib.suppress(OSError):  # it is readable already, or all is over
+            self._wake_sender.send(b"!")
 
 
 def sleep(seconds: float) -> None:

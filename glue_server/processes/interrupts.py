@@ -103,7 +103,7 @@ def next_look_s(left_s: float) -> float:
 def wait_for_interrupt() -> NoReturn:
     """Do nothing until Ctrl-C raises KeyboardInterrupt.
 
-    It wakes now and then: where the kernel hands the signal to another thread, Python's handler
+    It wakes now and then: if the kernel hands the signal to another thread, Python's handler
     waits for this one.
     """
     while True:
@@ -116,7 +116,7 @@ def hurried(most_s: float) -> float:
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
-    """A signal's handler: as Ctrl-C, also where a shell has told us to ignore that."""
+    """A signal's handler: as Ctrl-C, also if a shell makes this process ignore that."""
     handler = _stop.hear if _stop.holds_signals else signal.getsignal(signal.SIGINT)
     if not callable(handler):
         raise KeyboardInterrupt

@@ -22,7 +22,7 @@ _MOST_LINKS = 40  # as Linux
 
 
 def needed_paths(command: Sequence[str], environment: Mapping[str, str], folder: str) -> list[Path]:
-    """What it names, and what this Python reads where that runs it."""
+    """What it names, and what this Python reads if it runs that."""
     named = named_paths(command, environment, folder)
     return [*named, *python_paths()] if command[0] == sys.executable else named
 

@@ -1,7 +1,7 @@
 """Isolates an agent's program: as another user, in bubblewrap, or in a container.
 
 Each way keeps it from the run's folder, the cache, the host's secrets and the driver's
-process. Bubblewrap closes the network where the glue has Unix sockets.
+process. Bubblewrap closes the network if the glue has Unix sockets.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def choose_sandbox(
 ) -> Sandbox:
     """The sandbox of that name, or for `auto` the strongest that works here.
 
-    `say` is called if that is none. Raises UsageError where `name` does not work here, or
+    `say` is called if that is none. Raises UsageError if `name` does not work here, or
     the program does not exist.
     """
     if name != "container" and (lack := _program_lacks(launch)):

@@ -42,7 +42,7 @@ def check_seed(seed: int) -> None:
         raise OutOfDomain(got=f"seed {seed}", wanted="0 to 2^63 - 1")
 
 
-def actions_given(checks: ActionChecks, actions: Arrays, rows: int) -> Arrays:
+def checked_actions(checks: ActionChecks, actions: Arrays, rows: int) -> Arrays:
     """Legal actions, name -> (rows, *shape). What is out of a Box is the environment's to clip."""
     checked = checks.check(_rows(checks.spec.actions, actions, rows), rows)
     for bad in checked.refused.values():
@@ -50,19 +50,19 @@ def actions_given(checks: ActionChecks, actions: Arrays, rows: int) -> Arrays:
     return checked.arrays
 
 
-def observations_given(spec: TaskSpec, observations: Arrays, rows: int) -> dict[str, Array]:
+def checked_observations(spec: TaskSpec, observations: Arrays, rows: int) -> dict[str, Array]:
     """name -> (rows, *shape), in the spec's dtypes."""
     return _rows(spec.observations, observations, rows)
 
 
-def rewards_given(rewards: npt.ArrayLike, rows: int) -> npt.NDArray[np.float64]:
+def checked_rewards(rewards: npt.ArrayLike, rows: int) -> npt.NDArray[np.float64]:
     """Finite numbers, one a row, (rows,)."""
-    given = np.asarray(rewards, np.float64)
-    if given.shape != (rows,):
-        raise RoutineRefused(got=f"rewards of shape {given.shape}", wanted=f"({rows},)")
-    if not np.isfinite(given).all():
-        raise OutOfDomain(got=f"rewards {given.tolist()}", wanted="finite numbers")
-    return given
+    array = np.asarray(rewards, np.float64)
+    if array.shape != (rows,):
+        raise RoutineRefused(got=f"rewards of shape {array.shape}", wanted=f"({rows},)")
+    if not np.isfinite(array).all():
+        raise OutOfDomain(got=f"rewards {array.tolist()}", wanted="finite numbers")
+    return array
 
 
 def _rows(tensors: Sequence[TensorSpec], arrays: Arrays, rows: int) -> dict[str, Array]:
@@ -72,13 +72,13 @@ def _rows(tensors: Sequence[TensorSpec], arrays: Arrays, rows: int) -> dict[str,
     return {tensor.name: _cast(tensor, np.asarray(arrays[tensor.name]), rows) for tensor in tensors}
 
 
-def _cast(tensor: TensorSpec, given: Array, rows: int) -> Array:
+def _cast(tensor: TensorSpec, array: Array, rows: int) -> Array:
     """In the spec's dtype, which no integer may change."""
     wanted = f"shape {(rows, *tensor.shape)}, {tensor.dtype}: one row for each slot"
-    got = f"{tensor.name!r} of shape {given.shape}, {given.dtype}"
-    if given.size != rows * tensor.size or given.dtype.kind not in "biuf":
+    got = f"{tensor.name!r} of shape {array.shape}, {array.dtype}"
+    if array.size != rows * tensor.size or array.dtype.kind not in "biuf":
         raise RoutineRefused(got=got, wanted=wanted)
-    cast = same_numbers(given, tensor.numpy_dtype)
+    cast = same_numbers(array, tensor.numpy_dtype)
     if cast is None:
         raise OutOfDomain(got=got, wanted=f"numbers that are the same in {tensor.dtype}")
     return np.array(cast).reshape(rows, *tensor.shape)  # a copy: programs reuse their arrays

@@ -17,8 +17,9 @@ def check_secret(secret: str | None) -> None:
     """Raise BadArgument for one that can be found by trying; the message does not repeat it."""
     if secret is not None and len(secret) < _MIN_SECRET:
         raise BadArgument(
-            f"{setting('secret')} (REGLUE_SECRET): got {len(secret)} characters, wanted "
-            f"{_MIN_SECRET} or more that nobody can guess, such as `openssl rand -hex 16` prints"
+            f"{setting('secret')} (REGLUE_SECRET): got a length of {len(secret)}, wanted "
+            f"{_MIN_SECRET} characters or more that nobody can guess, such as "
+            "`openssl rand -hex 16` prints"
         )
 
 
@@ -28,7 +29,7 @@ class Cells:
     All seeds are HMAC-SHA256, under a secret, of words in which the run's number and the
     episode's stand: the same program plays the same episodes, and each RL_init others.
     Without a secret the key follows from the run's seed, which an agent may guess; who
-    hosts agents of others gives one. The agent's seeds are its session's own where there
+    hosts agents of others gives one. The agent's seeds are its session's own if there
     is a `nonce`: what an agent saw before, it then cannot look up by them.
     """
 

@@ -53,7 +53,7 @@ class JoinedSlots:
         self.ready = environment.ready
         self.spec: TaskSpec = environment.ready.spec
         self.live = np.zeros(self.spec.slots, np.bool_)
-        self.everyone = Asked.of(range(self.spec.slots))
+        self.everyone = Selection.of(range(self.spec.slots))
         self.phase = Phase.TRAIN
         self.episodes_to_learn_from = 0  # that the agent has begun since the last RL_adapt
         self.has_adapted = False  # since RL_adapt_begin
@@ -72,14 +72,14 @@ class JoinedSlots:
     # What is legal.
 
     def all_if_none(self, slots: Sequence[int]) -> Sequence[int]:
-        """`slots`, or all where none is named. Raises OutOfDomain."""
+        """`slots`, or all if none is named. Raises OutOfDomain."""
         check_slots(slots, self.spec.slots)
         return slots or range(self.spec.slots)
 
-    def stepping(self) -> Asked:
+    def stepping(self) -> Selection:
         """The slots in mid-episode in which the agent acts."""
         ready = self.live & self.acts
-        return Asked.of(ready.nonzero()[0].tolist()) if 0 in ready.tobytes() else self.everyone
+        return Selection.of(ready.nonzero()[0].tolist()) if 0 in ready.tobytes() else self.everyone
 
     def check_live(self, routine: str, places: Places) -> None:
         """Raise OutOfOrder for a slot whose environment is not in mid-episode."""
@@ -88,14 +88,14 @@ class JoinedSlots:
                 got=f"{routine} in slot {slot}, which has no episode", wanted="RL_start first"
             )
 
-    def choose_goals(self, routine: str, asked: Asked, goal: Goal | None) -> None:
+    def choose_goals(self, routine: str, selection: Selection, goal: Goal | None) -> None:
         """Let the slots play `goal` from now on, if there is one.
 
         Raises OutOfOrder for a slot in mid-episode, and OutOfDomain, with nothing changed.
         """
         if goal is not None:
-            self.check_between_episodes(f"{routine} of a goal", asked.places)
-            self.cells.goals.choose(asked.slots, goal)
+            self.check_between_episodes(f"{routine} of a goal", selection.places)
+            self.cells.goals.choose(selection.slots, goal)
 
     def check_between_episodes(self, routine: str, places: Places) -> None:
         """Raise OutOfOrder for a slot in which an episode is in play."""
@@ -115,34 +115,34 @@ class JoinedSlots:
 
     # The environment's half. All raise EnvironmentFault when it is lost: all is void then.
 
-    def begin(self, asked: Asked) -> Played:
+    def begin(self, selection: Selection) -> Played:
         """env_start."""
-        cells = {slot: self.cells.next(slot, self.phase) for slot in asked.places.tolist()}
-        played = self._play(asked, Play(NO_SLOTS, {}, cells))
+        cells = {slot: self.cells.next(slot, self.phase) for slot in selection.places.tolist()}
+        played = self._play(selection, Play(NO_SLOTS, {}, cells))
         for slot in cells.keys() - played.faults.keys():
             self.live[slot] = True
             self.counts.begin(slot)
         return played
 
-    def move(self, asked: Asked, actions: Arrays) -> Played:
+    def move(self, selection: Selection, actions: Arrays) -> Played:
         """env_step."""
-        played = self._play(asked, Play(asked.numbers, actions, {}))
+        played = self._play(selection, Play(selection.numbers, actions, {}))
         faults = played.faults
-        self.cells.count(len(asked.slots) - len(faults))
+        self.cells.count(len(selection.slots) - len(faults))
         rewards, overs = played.rewards.tolist(), (played.terminated | played.truncated).tolist()
         successes = played.success.tolist()
         for slot, reward, ends, success in zip(
-            asked.places.tolist(), rewards, overs, successes, strict=True
+            selection.places.tolist(), rewards, overs, successes, strict=True
         ):
             if slot not in faults:
                 self.counts.step(slot, reward, over=ends, success=success)
                 self.live[slot] = not ends
         return played
 
-    def _play(self, asked: Asked, play: Play) -> Played:
+    def _play(self, selection: Selection, play: Play) -> Played:
         """One exchange. Its slots are live again when the answer says so."""
-        self.live[asked.places] = False
-        self.is_cut_off[asked.places] = False
+        self.live[selection.places] = False
+        self.is_cut_off[selection.places] = False
         try:
             return self._environment.play(play)
         except EnvironmentFault:
@@ -193,7 +193,7 @@ class JoinedSlots:
             )
 
     def actions(self, places: Places) -> Arrays:
-        """What they play next: name -> (rows, *shape), zeros where the agent does not act."""
+        """What they play next: name -> (rows, *shape), zeros in slots in which it does not act."""
         acts = self.acts[places]
         if len(places) == self.spec.slots and 0 not in acts.tobytes():
             return self._actions
@@ -287,9 +287,9 @@ class JoinedSlots:
         """Rows for the agent; it cannot write to the arrays of a program in this process."""
         return rows.read_only() if self._owns else rows
 
-    def seen(self, asked: Asked, observations: Arrays) -> Arrays:
+    def seen(self, selection: Selection, observations: Arrays) -> Arrays:
         """Observations, which nobody else writes to."""
-        seen = asked.all_named(observations)
+        seen = selection.all_named(observations)
         if not self._owns:
             return seen
         own = {}
@@ -297,23 +297,23 @@ class JoinedSlots:
             own[name] = rows if rows.flags.writeable else rows.copy()
         return own
 
-    def chosen(self, asked: Asked) -> Arrays:
+    def chosen(self, selection: Selection) -> Arrays:
         """The actions that the agent chose; the environment is given the same."""
-        chosen = asked.all_named(self.actions(asked.places))
+        chosen = selection.all_named(self.actions(selection.places))
         if not self._owns:
             return chosen
         return {name: rows.copy() for name, rows in chosen.items()}
 
-    def stepped(self, asked: Asked, played: Played, actions: Arrays) -> Stepped:
+    def stepped(self, selection: Selection, played: Played, actions: Arrays) -> Stepped:
         """What each step earned, and the next action."""
-        rewards = asked.named(played.rewards)
+        rewards = selection.named(played.rewards)
         return Stepped(
-            asked.slots,
+            selection.slots,
             rewards if rewards.flags.writeable or not self._owns else rewards.copy(),
-            self.seen(asked, played.observations),
-            asked.named(played.terminated),
-            asked.named(played.truncated),
-            asked.named(played.success),
+            self.seen(selection, played.observations),
+            selection.named(played.terminated),
+            selection.named(played.truncated),
+            selection.named(played.success),
             actions,
         )
 
@@ -350,7 +350,7 @@ Places: TypeAlias = npt.NDArray[np.intp]
 
 
 @value
-class Asked:
+class Selection:
     """Slots that a program names. Calls to peers name them in ascending order."""
 
     slots: tuple[int, ...]  # in the program's order
@@ -359,16 +359,16 @@ class Asked:
     order: Places | None = None  # of the program's rows, ascending by slot; None: as they are
 
     @staticmethod
-    def of(slots: Sequence[int]) -> Asked:
+    def of(slots: Sequence[int]) -> Selection:
         """Each slot once."""
-        given = np.array(slots, np.intp)
-        order = given.argsort()
-        places = given[order]
+        unsorted = np.array(slots, np.intp)
+        order = unsorted.argsort()
+        places = unsorted[order]
         numbers = places.astype(np.uint32)
-        for array in (places, numbers):  # one Asked may serve many turns
+        for array in (places, numbers):  # one Selection may serve many turns
             array.setflags(write=False)
-        ordered = None if np.array_equal(given, places) else order
-        return Asked(tuple(slots), places, numbers, ordered)
+        ordered = None if np.array_equal(unsorted, places) else order
+        return Selection(tuple(slots), places, numbers, ordered)
 
     def ascending(self, rows: Array) -> Array:
         """The program's rows, for peers."""

@@ -88,7 +88,7 @@ class StateMachine:
 
     Raises RoutineRefused (OutOfOrder, OutOfDomain, NotSupported, UnknownKey) with nothing
     changed; AgentFault and EnvironmentFault after the slots at fault have lost their
-    episode, or all slots where the agent or the environment is lost.
+    episode, or all slots if the agent or the environment is lost.
     """
 
     def __init__(

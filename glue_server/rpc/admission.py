@@ -359,5 +359,5 @@ class PrivateLobby:
         self._lobby.release(port)
 
     def close(self) -> None:
-        """Admit no more peers; those that `next` has not returned are told."""
+        """Admit no more peers; those that `next` has not returned learn of it."""
         self._lobby.shut("the run is over")

@@ -261,7 +261,7 @@ class Wakeup:
         return self._selector.fileno()
 
     def is_readable(self) -> bool:
-        """Whether it is now. Also beyond descriptor 1023, where select.select fails."""
+        """Whether it is now. Also beyond descriptor 1023, at which select.select fails."""
         return bool(self._selector.select(0))
 
     def change(self, old: Connection | None, connection: Connection | None) -> None:

@@ -36,7 +36,7 @@ class Streams:
         self._takes_any = takes_any
 
     def check(self, session: str) -> None:
-        """Raise Denied for a stream without a ticket, or where none are taken."""
+        """Raise Denied for a stream without a ticket, or if none are taken."""
         if not self._takes_any:
             raise Denied(grpc.StatusCode.INVALID_ARGUMENT, _ELSEWHERE)
         if not self._lobbies.of(session).knows(session):  # `admit` looks at its role

@@ -94,7 +94,7 @@ class Handlers(grpc.GenericRpcHandler):
             return self._unary[details.method]
         if (streams := self._streams.get(details.method)) is None:
             asked = repr(details.method[:200])
-            self._noise.heard(
+            self._noise.log(
                 f"a caller that speaks another protocol asked for {asked}", cause="protocol"
             )
             return None
@@ -163,7 +163,7 @@ class _Unary:
         try:
             return self._answer(self._requests.take(messages, context), Caller.of(context))
         except DecodeError as error:
-            self._noise.heard(
+            self._noise.log(
                 f"a call from {caller_of(context)} could not be read", cause="unreadable"
             )
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"unreadable: {error}")
@@ -253,7 +253,7 @@ class Noise:
         self._lock = threading.Lock()
         self._lines: dict[str, _Line] = {}  # by cause
 
-    def heard(self, what: str, *, cause: str = "", **whose: str) -> None:
+    def log(self, what: str, *, cause: str = "", **whose: str) -> None:
         """Log it, or count it; `whose` are fields of the log's record.
 
         Strangers may make up causes: many are taken for one.
@@ -277,7 +277,7 @@ class Noise:
 
 @dataclass(slots=True)
 class _Line:
-    """What has been heard of one cause."""
+    """Messages of one cause."""
 
     count: int = 0  # not logged yet
     silent_until: float = 0.0  # monotonic seconds

@@ -1,6 +1,6 @@
 """`python -m glue_server.rpc.healthy HOST:PORT`: asks a glue whether it serves.
 
-It uses the standard gRPC health service (`grpc.health.v1`), with TLS where the glue speaks it, for
+It uses the standard gRPC health service (`grpc.health.v1`), with TLS if the glue speaks it, for
 the health checks of containers. Nothing secret is sent, so any certificate is
 trusted. Exit codes: 0 it serves, 1 it does not or does not answer, 2 wrong usage.
 """

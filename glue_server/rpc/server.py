@@ -1,4 +1,4 @@
-"""Servers: where they listen, what peers are told of it, and who gets in."""
+"""Servers: where they listen, the address that peers get, and who gets in."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Listener:
     def join_string(self, role: str) -> JoinString:
         """The join string for peers of that role.
 
-        It has the machine's name where the server listens at all addresses.
+        It has the machine's name if the server listens at all addresses.
         """
         token = self.tokens[role]
         return public_join_string(self.address, token, self._tls, advertise=self._advertise)
@@ -290,7 +290,7 @@ def _by_role(token: str | Mapping[str, str] | None, roles: Iterable[str]) -> Map
 def _folder(
     roles: Iterable[str], transport: Transport, *, for_all: bool
 ) -> UnixSocketFolder | None:
-    """The folder of Unix sockets; None without them. Raises UsageError where they are needed."""
+    """The folder of Unix sockets; None without them. Raises UsageError if they are needed."""
     if transport == "grpc":
         return None
     try:
@@ -320,7 +320,7 @@ def public_join_string(
 ) -> JoinString:
     """The join string for peers anywhere: to `advertise`, or to the `address` that was bound.
 
-    Where that is 0.0.0.0, to the machine's name.
+    If that is 0.0.0.0, to the machine's name.
     """
     return _join_string(advertise or _named(address, socket.gethostname()), token, tls)
 

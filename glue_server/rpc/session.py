@@ -46,8 +46,8 @@ class PeerSession(ABC):
     """
 
     def __init__(self, hello: Any, *, reconnect_window_s: float) -> None:
-        self.hello = hello  # what the peer said of itself
-        self._why_lost = ""  # where its stream was ended here
+        self.hello = hello  # how the peer describes itself
+        self._why_lost = ""  # if its stream was ended here
         self._reconnect_window_s = reconnect_window_s
         self.waited_s = 0.0  # how long the last message lay here before it was received
         self._lock = threading.Lock()
@@ -251,7 +251,7 @@ class ExperimentPort(PeerSession):
         super().__init__(hello, reconnect_window_s=reconnect_window_s)
         self._taken = 0  # number of the last call that came in
         self._reply: bytes | None = None  # the last one that was made
-        self._told: Connection | None = None  # over which it was sent
+        self._replied_over: Connection | None = None  # over which it was sent
         self.why_gone = "the experiment has left"
         self._spec: TaskSpec | None = None
 
@@ -307,11 +307,11 @@ class ExperimentPort(PeerSession):
 
     def _put(self, reply: experiment_pb2.ExperimentReply) -> None:
         with self._lock:
-            self._reply, self._told = reply.SerializeToString(), None
+            self._reply, self._replied_over = reply.SerializeToString(), None
             self._repeat(self._reply)
 
     def _repeat(self, reply: bytes) -> None:
         """Send the last reply, once over each stream, the lock being held."""
-        if self._connection is not None and self._told is not self._connection:
-            self._told = self._connection
+        if self._connection is not None and self._replied_over is not self._connection:
+            self._replied_over = self._connection
             self._connection.put(reply)

@@ -173,7 +173,7 @@ class StreamPort(PeerSession):
         return self._codec.lost(f"; it said: {self._fault}" if said else self._why_lost)
 
     def _check_loss(self, gone_at: float) -> None:
-        """Raise the peer's loss where it is time."""
+        """Raise the peer's loss once it is time."""
         if time.monotonic() >= gone_at:
             with self._lock:
                 if self._connection is None:

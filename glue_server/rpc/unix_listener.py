@@ -31,7 +31,7 @@ from reglue.v1 import lobby_pb2
 
 log = logging.getLogger("reglue")
 
-_PAUSE_S = 0.01  # before the next accept, where one failed
+_PAUSE_S = 0.01  # before the next accept, if one failed
 _MOST = 64  # connections before their hello; more are turned away, and use gRPC
 
 

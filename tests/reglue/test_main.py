@@ -73,4 +73,4 @@ def test_join_needs_no_extra(missing: str) -> None:
     code = WITHOUT.format(missing=missing, arguments=["join", "random", "--agent-arg", "x"])
     exit_code, _, words = run(sys.executable, "-c", code)
     assert exit_code == 2
-    assert "got --arg 'x'" in words
+    assert "got the argument 'x', wanted key=value" in words

@@ -312,6 +312,8 @@ def test_a_secret_is_kept_nowhere_and_shown_nowhere(tmp_path: Path) -> None:
 
 
 def test_a_secret_that_can_be_tried_out_is_refused_and_not_repeated() -> None:
-    with pytest.raises(UsageError, match="got 12 characters, wanted 16 or more") as refused:
+    with pytest.raises(
+        UsageError, match="got a length of 12, wanted 16 characters or more"
+    ) as refused:
         read_settings(benchmark="MT10", secret="a short word")
     assert "a short word" not in str(refused.value)

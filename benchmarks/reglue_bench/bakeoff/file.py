@@ -78,7 +78,7 @@ class _Agent(AgentSettings):
             raise ValueError('got agent = "wait", wanted wait = true')
         if self.agent_args and self.agent is None:
             raise ValueError(
-                "agent_args belong to `agent`; write arguments of a program into agent_cmd"
+                "agent_args belongs to `agent`; write arguments of a program into agent_cmd"
             )
         if self.token_env is not None and self.token_file is not None:
             raise ValueError("got token_env and token_file, wanted one of them")
@@ -194,7 +194,8 @@ def _token(path: Path, name: str, table: _Agent) -> tuple[str | None, str]:
         try:
             token = file.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"{path}: [agents.{name}] token_file: {error}") from error
+            why = f"{file} cannot be read: {getattr(error, 'strerror', error)}"
+            raise UsageError(f"{path}: [agents.{name}] token_file: {why}") from error
     else:
         return None, ""
     if not token:

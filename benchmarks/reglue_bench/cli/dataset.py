@@ -156,7 +156,7 @@ def _check_known(source: Source, tasks: Sequence[str]) -> None:
         known = {each.organiser["task"] for each in source if each.organiser}
         for task in tasks:
             if task not in known:
-                raise UnknownName("task of the dataset", task, sorted(known))
+                raise UnknownName("task of the dataset called", task, sorted(known))
 
 
 def _is_wanted(tasks: Sequence[str], successful: bool, episode: Episode) -> bool:

@@ -146,7 +146,7 @@ class PlacedWorker:
     def send(self, play: Play) -> None:
         """Ask for a Play, whose actions are in the shared arrays. Raises OSError: it is gone."""
         whole = Play(play.slots, self._shared.actions(play.slots), play.starts)
-        self._silence.asked()
+        self._silence.note_call()
         self._plays.append(whole)
         self._sent(whole)
 
@@ -157,7 +157,7 @@ class PlacedWorker:
         played = self._answer()
         if not isinstance(played, Played):
             raise EOFError(f"answered a Play by a {type(played).__name__}")
-        self._silence.answered()
+        self._silence.note_answer()
         self._shared.put_played(play, played)
         return WorkerFaults(dict(played.faults), {*played.illegal}, played.outside)
 

@@ -302,7 +302,7 @@ def _check_settings(settings: Settings, name: BenchmarkName) -> None:
         raise UsageError(f"{setting('environment_args')}: {called} holds them, as `arguments`")
     if settings.environment_args and name.is_metaworld:
         raise UsageError(
-            f"{setting('environment_args')} are for PROCEDURE:ENVIRONMENT, such as "
+            f"{setting('environment_args')} is for PROCEDURE:ENVIRONMENT, such as "
             f"online:mountain-car; {called} has settings of its own"
         )
     if not name.is_metaworld:
@@ -366,6 +366,6 @@ def _check_name(plan: Plan, file: str) -> None:
         lines = [str(error)]
     if lines:
         raise UsageError(
-            f"{file} is called {plan.benchmark}, but that is built in, and otherwise: "
-            f"{'; '.join(lines)}; give it a `name` of its own"
+            f"{file} is called {plan.benchmark}, but differs from the built-in benchmark of that "
+            f"name: {'; '.join(lines)}; give it another `name`"
         )

@@ -11,7 +11,7 @@ from typing import Any
 from glue_server.conformance.check import Check
 from glue_server.conformance.clients import POLL_S, ClientRun
 from glue_server.conformance.drivers.experiment import Instruction
-from glue_server.conformance.fault_injection import bent, bent_answers, overheard
+from glue_server.conformance.fault_injection import bent, bent_answers, recording_messages
 from glue_server.conformance.harness import Harness
 from glue_server.conformance.specs import PLAIN
 from reglue.errors import NotConforming
@@ -110,11 +110,11 @@ def _leaves(bad: _Bad, harness: Harness) -> None:
     if bad.before_init is None:
         driver.begin(PLAIN.with_slots(3))
         driver.start_all()
-    with overheard(driver.port) as heard:
+    with recording_messages(driver.port) as received:
         with bent(driver.port, bad.bend):
             driver.port.send(bad.before_init or driver.of_every_kind())
-        _wait(run, heard, harness.timeout_s)
-        answers = [each.WhichOneof("reply") for each in heard]
+        _wait(run, received, harness.timeout_s)
+        answers = [each.WhichOneof("reply") for each in received]
         if answers not in ([], ["fault"]):
             raise NotConforming(f"the reply to {bad.what}", got=answers, wanted="none, or a Fault")
         if answers:
@@ -122,10 +122,10 @@ def _leaves(bad: _Bad, harness: Harness) -> None:
         run.expect_failure()
 
 
-def _wait(run: ClientRun, heard: list[Any], timeout_s: float) -> None:
+def _wait(run: ClientRun, received: list[Any], timeout_s: float) -> None:
     """Wait until the client has answered or left."""
     deadline = time.monotonic() + timeout_s
-    while not heard and not run.has_left() and time.monotonic() < deadline:
+    while not received and not run.has_left() and time.monotonic() < deadline:
         time.sleep(POLL_S)
 
 

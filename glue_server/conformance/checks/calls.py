@@ -6,7 +6,7 @@ from functools import partial
 
 from glue_server.conformance.check import Check, group
 from glue_server.conformance.comparing import check_same
-from glue_server.conformance.fault_injection import UNKNOWN_FIELD, bent, overheard
+from glue_server.conformance.fault_injection import UNKNOWN_FIELD, bent, recording_messages
 from glue_server.conformance.harness import Harness
 from glue_server.conformance.specs import PLAIN, TASKS
 from reglue.errors import BadReply
@@ -69,10 +69,10 @@ def once(harness: Harness) -> None:
     """Carries out each call once, and answers it once, with its number."""
     driver = harness.begin(PLAIN.with_slots(2))
     sent = driver.port._sent
-    with overheard(driver.port) as heard:
+    with recording_messages(driver.port) as received:
         driver.play(20)
         driver.counts()
-    check_same("seq of the replies", [each.seq for each in heard], [*range(sent + 1, sent + 22)])
+    check_same("seq of the replies", [each.seq for each in received], [*range(sent + 1, sent + 22)])
 
 
 def unknown_fields(harness: Harness) -> None:
@@ -87,7 +87,7 @@ def taken(harness: Harness) -> None:
     """Goes on after a refusal of any code, even an unknown one; answers none."""
     driver = harness.begin(PLAIN.with_slots(2))
     numbers = []
-    with overheard(driver.port) as heard:
+    with recording_messages(driver.port) as received:
         for code in ("WRONG_SIZE", "NOT_FINITE", "OUT_OF_DOMAIN", "WRONG_KIND"):
             driver.play()
             numbers.append(driver.port._sent)
@@ -96,7 +96,7 @@ def taken(harness: Harness) -> None:
             driver.port.refuse(BadReply("WRONG_SIZE", got="that", wanted="a code of your future"))
         driver.play()
         numbers.append(driver.port._sent)
-    check_same("seq of the replies", [each.seq for each in heard], numbers)
+    check_same("seq of the replies", [each.seq for each in received], numbers)
     driver.counts()
 
 

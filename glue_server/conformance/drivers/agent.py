@@ -30,10 +30,10 @@ class AgentDriver(Driver):
         self.ask(AgentInit(spec))
         got, wanted = self.hear("spec")
         try:
-            told = spec_of_text(got)
+            reported = spec_of_text(got)
         except (SpecError, ValueError) as error:
             raise NotConforming("`spec`", got=repr(got), wanted=repr(wanted)) from error
-        check_spec(told, spec)
+        check_spec(reported, spec)
 
     def go(self, slots: Sequence[int] | None = None) -> None:
         """Send a random turn."""

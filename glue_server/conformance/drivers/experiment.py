@@ -21,7 +21,7 @@ from glue_server.conformance.comparing import (
 )
 from glue_server.conformance.drivers.driver import Driver
 from glue_server.conformance.drivers.reference import glue_reference
-from glue_server.conformance.fault_injection import overheard
+from glue_server.conformance.fault_injection import recording_messages
 from glue_server.conformance.specs import PLAIN
 from reglue.conformance.rule import elements
 from reglue.conformance.words import spec_text, trajectory_words
@@ -101,15 +101,15 @@ class ExperimentDriver(Driver):
         it saw. With `instead` it is not carried out: that is the answer. Raises NotConforming.
         """
         instruction, _ = self._wanted[0]
-        told = _told(instruction)
+        routine = _routine_of(instruction)
         answer = self.answer(instead)
         if isinstance(instruction, Success) and isinstance(answer, Counts):
-            report = self._report(told)
-            check_same(f"what it saw of {told}", report, str(int(answer.success)))
+            report = self._report(routine)
+            check_same(f"what it saw of {routine}", report, str(int(answer.success)))
             return answer
-        report = self._report(told, again=answer if isinstance(instruction, RLCounts) else None)
+        report = self._report(routine, again=answer if isinstance(instruction, RLCounts) else None)
         self._note(answer)
-        check_report(told, report, answer, self.spec)
+        check_report(routine, report, answer, self.spec)
         return answer
 
     def answer(self, instead: ReglueError | None = None) -> Any:
@@ -125,21 +125,21 @@ class ExperimentDriver(Driver):
                 call = RLCounts(slot)
             case _:
                 call = instruction
-        return self._carry_out(_told(instruction), call, instead)
+        return self._carry_out(_routine_of(instruction), call, instead)
 
     def trajectory(self, steps: int, slot: int) -> None:
         """RL_episode of 1.0: the program asks for a start, then for steps."""
         instruction = f"trajectory {steps} {slot}"
         self.tell(instruction)
-        told = f"`{instruction}`"
+        routine = f"`{instruction}`"
 
         def carry_out(call: ExperimentCall) -> object:
-            answer = self._carry_out(told, call)
+            answer = self._carry_out(routine, call)
             self._note(answer)
             return answer
 
         words = trajectory_words(self.spec, _Led(carry_out).episode_trajectory(steps, slot))
-        check_parts(f"what it saw of {told}", self._report(told), words, _TRAJECTORY)
+        check_parts(f"what it saw of {routine}", self._report(routine), words, _TRAJECTORY)
 
     def ask_answered(self, call: Instruction, error: ReglueError) -> None:
         """Have a routine called, and answer it with `error`."""
@@ -160,10 +160,10 @@ class ExperimentDriver(Driver):
     def dismiss(self, run: ClientRun) -> None:
         """Tell the program to leave; it must say farewell and exit with code 0."""
         self.tell("leave")
-        with overheard(self.port) as heard:
+        with recording_messages(self.port) as received:
             self.wait_until_gone(run)
             run.expect_exit()
-        kinds = [each.WhichOneof("call") for each in heard]
+        kinds = [each.WhichOneof("call") for each in received]
         check_same("what it says", kinds[-1:], ["farewell"])
         if run.client.exit_code() not in (0, None):
             raise NotConforming("leaving", got=run.ending(), wanted="exit code 0")
@@ -171,14 +171,14 @@ class ExperimentDriver(Driver):
     def counts(self) -> dict[str, int]:
         """How often the agent's routines were carried out, and the first slot's counts."""
         self.ask(RLCounts(0))
-        told: dict[str, int] = json.loads(self.ask(TextMessage("counts")).text)
-        return told
+        counts: dict[str, int] = json.loads(self.ask(TextMessage("counts")).text)
+        return counts
 
     def _carry_out(
-        self, told: str, call: ExperimentCall, instead: ReglueError | None = None
+        self, routine: str, call: ExperimentCall, instead: ReglueError | None = None
     ) -> Any:
         """Answer the program's call. Raises NotConforming if it is another one."""
-        check_call(told, self._hear(f"the call of {told}"), call)
+        check_call(routine, self._hear(f"the call of {routine}"), call)
         answer = instead or self._reference(call, Budget())
         self._give(answer)
         return answer
@@ -196,15 +196,15 @@ class ExperimentDriver(Driver):
             case ReglueError() if not isinstance(answer, RoutineRefused):
                 self._live = set()
 
-    def _report(self, told: str, again: Any = None) -> str:
+    def _report(self, routine: str, again: Any = None) -> str:
         """What the program says it saw. `again` answers counts, asked for one by one."""
-        got = self._hear(f"what it did after {told}")
+        got = self._hear(f"what it did after {routine}")
         while again is not None and isinstance(got, RLCounts):
             self._give(again)
-            got = self._hear(f"what it did after {told}")
+            got = self._hear(f"what it did after {routine}")
         if not isinstance(got, TextMessage) or not got.text.startswith(_DID):
             wanted = f"RL_agent_message({_DID!r} …)"
-            raise NotConforming(f"the call after {told}", got=short(got), wanted=wanted)
+            raise NotConforming(f"the call after {routine}", got=short(got), wanted=wanted)
         self._is_asked = True
         return got.text.removeprefix(_DID)
 
@@ -236,7 +236,7 @@ class _Led(Routines):
         return self._carry_out(call)
 
 
-def _told(instruction: Instruction) -> str:
+def _routine_of(instruction: Instruction) -> str:
     return f"`{cut(instruction_text(instruction))}`"
 
 

@@ -207,7 +207,7 @@ class AgentGateway(Listener):
             return
         known = self._sessions.get(session)
         entry = "" if known is None else known.entry
-        self._noise.heard(
+        self._noise.log(
             f"a stream was refused: {denied.why} (address={address})",
             cause=f"stream {denied.code.name} {entry}",
             submission=entry,
@@ -237,7 +237,7 @@ class AgentGateway(Listener):
                 self._limits.note_good(request.token)
                 return self._ticket(entry, name, caller.certified)
         except Denied as denied:
-            self._noise.heard(
+            self._noise.log(
                 f"a join was refused: {denied.why} (address={address} name={name!r}{shown})",
                 cause=f"join {denied.code.name} {team}{entry}",
                 team=team,

@@ -27,7 +27,7 @@ CODES = {
     "entry": grpc.StatusCode.INVALID_ARGUMENT,
     "later": grpc.StatusCode.RESOURCE_EXHAUSTED,
 }
-"""How a refusal is told over gRPC, by its kind."""
+"""The gRPC status of a refusal, by its kind."""
 
 
 class Entries(Protocol):

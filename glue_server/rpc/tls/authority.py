@@ -267,7 +267,7 @@ def _made_out_to(certificate: x509.Certificate, path: Path) -> str:
         names = None
     if names is not None:
         for name in names.get_values_for_type(x509.DNSName):
-            return name.replace("*", TLS_NAME, 1)  # any name will do where one is left open
+            return name.replace("*", TLS_NAME, 1)  # any name will do if one is left open
         for ip in names.get_values_for_type(x509.IPAddress):
             return str(ip)
     raise UsageError(f"{path} is made out to no host (subjectAltName): peers would refuse it")

@@ -14,7 +14,7 @@ def server_tls(settings: HostSettings) -> ServerTls | None:
     """The certificate and key of a server; None for one without TLS.
 
     A certificate made here names the addresses that it listens at and advertises. Raises
-    UsageError, also where other machines can connect without TLS, unless `insecure` allows it.
+    UsageError, also if other machines can connect without TLS, unless `insecure` allows it.
     """
     # A server without TLS does not load the package cryptography.
     if settings.tls_cert is None and settings.tls_key is None and settings.ca is None:

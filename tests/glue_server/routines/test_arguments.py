@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from glue_server.agent.actions import ActionChecks
-from glue_server.routines.arguments import actions_given, observations_given
+from glue_server.routines.arguments import checked_actions, checked_observations
 from reglue import Discrete, MultiBinary, TaskSpec, TensorSpec
 from reglue.errors import OutOfDomain, RoutineRefused
 from tests.errors import raises
@@ -23,7 +23,9 @@ SPEC = TaskSpec(
 
 
 def given(level: Any, is_open: Any) -> Any:
-    return observations_given(SPEC, {"level": np.asarray(level), "is_open": np.asarray(is_open)}, 2)
+    return checked_observations(
+        SPEC, {"level": np.asarray(level), "is_open": np.asarray(is_open)}, 2
+    )
 
 
 def test_numbers_are_cast_where_they_stay_what_they_are() -> None:
@@ -53,11 +55,11 @@ def test_what_is_no_number_is_refused(level: Any) -> None:
 def test_actions_are_looked_at_as_an_agents_are() -> None:
     legal = {"move": np.array([2]), "grip": np.array([0, 1])}
     checks = ActionChecks(SPEC)
-    actions = actions_given(checks, legal, 1)
+    actions = checked_actions(checks, legal, 1)
     assert {name: rows.tolist() for name, rows in actions.items()} == {
         "move": [2],
         "grip": [[0, 1]],
     }
     for wrong in ({"move": np.array([3])}, {"grip": np.array([0, 2])}):
         with pytest.raises(OutOfDomain):
-            actions_given(checks, legal | wrong, 1)
+            checked_actions(checks, legal | wrong, 1)

@@ -6,19 +6,19 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glue_server.routines.slots import Asked
+from glue_server.routines.slots import Selection
 
 
 @given(st.permutations([0, 2, 3, 7]))
 def test_rows_go_to_peers_by_slot_and_come_back_as_asked(slots: list[int]) -> None:
-    asked = Asked.of(slots)
-    assert asked.places.tolist() == [0, 2, 3, 7]
+    selection = Selection.of(slots)
+    assert selection.places.tolist() == [0, 2, 3, 7]
     named = np.array(slots) * 10  # each row tells its slot
-    assert asked.ascending(named).tolist() == [0, 20, 30, 70]
-    assert asked.named(asked.ascending(named)).tolist() == named.tolist()
+    assert selection.ascending(named).tolist() == [0, 20, 30, 70]
+    assert selection.named(selection.ascending(named)).tolist() == named.tolist()
 
 
 def test_nobody_can_write_to_the_slots_that_peers_are_told() -> None:
     """They serve turn after turn."""
-    asked = Asked.of([1, 0])
-    assert not any(array.flags.writeable for array in (asked.places, asked.numbers))
+    selection = Selection.of([1, 0])
+    assert not any(array.flags.writeable for array in (selection.places, selection.numbers))

@@ -92,7 +92,7 @@ def test_a_function_that_wants_nothing_more_makes_the_agent(
 
 def test_a_function_without_its_argument_is_told_what_it_takes(write: Write) -> None:
     write("mine.py", "def make(checkpoint):\n    return {}\n")
-    with raises(CannotLoad, "mine.py:make", "(checkpoint)", "'checkpoint'"):
+    with raises(CannotLoad, "mine.py:make", "it takes checkpoint", "'checkpoint'"):
         load("mine.py:make", chekpoint="1")
 
 
@@ -224,7 +224,7 @@ def test_an_argument_is_json_where_it_reads_as_json(write: Write, text: str, val
 
 def test_an_unknown_argument_names_those_that_there_are(write: Write) -> None:
     path = write("mine.py", KEEPING)
-    with raises(CannotLoad, "(*, rate=1.0, checkpoint=None)", "'rat'"):
+    with raises(CannotLoad, "it takes rate=1.0, checkpoint=None", "'rat'"):
         load(f"{path}:Keeping", rat="1")
 
 

@@ -30,7 +30,7 @@ class Timestep(NamedTuple):
     action: Array  # as adapt_action returned it
     reward: npt.NDArray[np.float64]  # (S,), 0 for idle slots
     terminated: npt.NDArray[np.bool_]  # (S,)
-    truncated: npt.NDArray[np.bool_]  # (S,), also where the benchmark cut an episode off
+    truncated: npt.NDArray[np.bool_]  # (S,), also if the benchmark cut an episode off
     aux_policy_outputs: dict[str, Array]  # as adapt_action returned it
 
 

@@ -4,7 +4,7 @@ The same program runs against `glue_server.Glue`, in its own process, and agains
 `reglue.Experiment`, over a network. Arrays have one row for each slot; with one slot,
 the default, that is one row. Source: the RL-Glue concepts page (1.0) and Tanner &
 White 2009, "RL-Glue: Language-Independent Software for Reinforcement-Learning
-Experiments", JMLR 10 (3.0); where they differ, each form has its own name.
+Experiments", JMLR 10 (3.0); if they differ, each form has its own name.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class Routines:
 
     def iterate_goal(self, slots: Sequence[int] = ()) -> None:
         """RL_iterate_goal: each slot's next start plays the next variant of its task, after the
-        last one the first. Where nothing has been played since init(), the next one is that of
+        last one the first. If nothing has been played since init(), the next one is that of
         init(). No episode may be in play.
         """
         self._ask(RLIterateGoal(arguments.slots(slots)), RoutineDone)

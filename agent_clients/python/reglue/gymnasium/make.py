@@ -149,7 +149,7 @@ def _check_name(benchmark: str) -> None:
 
 
 def _again(make_it: partial[Any]) -> partial[Any] | None:
-    """A function that makes a copy; None at a glue, where a session cannot be copied."""
+    """A function that makes a copy; None at a glue, whose session cannot be copied."""
     return None if _address_and_benchmark(*make_it.args)[0] else make_it
 
 

@@ -48,7 +48,7 @@ class TurnResult:
 
     rewards: npt.NDArray[np.float64]
     terminated: Mask
-    truncated: Mask  # also where an environment failed, or the glue cut the episode off
+    truncated: Mask  # also if an environment failed, or the glue cut the episode off
     started: Mask  # a start waits that was not there before
     clipped: Mask | None = None  # the action before lay out of its bounds; None: nowhere
     defaulted: Mask | None = None  # the glue played a default

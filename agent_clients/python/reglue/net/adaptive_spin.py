@@ -17,7 +17,7 @@ class AdaptiveSpin:
     """Whether to spin before a wait sleeps, learnt from the last waits.
 
     Spinning keeps a core awake, so that a process that is woken there runs at once: it gives way to
-    others all the time. It is done only where this process may run on two cores or
+    others all the time. It is done only if this process may run on two cores or
     more, and only while answers come within SPIN_S. An answer that comes later
     (the peer thinks for long, or others need the cores) makes the next waits sleep at
     once, twice as many each time.

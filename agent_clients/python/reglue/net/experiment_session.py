@@ -1,4 +1,4 @@
-"""A benchmark program's session: it asks, and asks again where the connection broke."""
+"""A benchmark program's session: it asks, and asks again if the connection broke."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class ExperimentSession(GlueSession):
                     raise
 
     def _reply(self, seq: int, call: ExperimentCall, deadline: float) -> Any:
-        """The message of the answer to call `seq`, or the answer where it is like an earlier one.
+        """The message of the answer to call `seq`, or the answer if it is like an earlier one.
 
         Raises SessionLost, also for a farewell, and Refused.
         """

@@ -28,9 +28,9 @@ _LAST_PORT = 65535  # grpc would take a larger number modulo 65536
 class JoinString:
     """Where a glue listens, and what it takes to join.
 
-    As a string, the join string, it is `reglue://HOST:PORT?token=…`, with `ca=…` where the
+    As a string, the join string, it is `reglue://HOST:PORT?token=…`, with `ca=…` if the
     glue speaks TLS: the certificate of its authority, DER in URL-safe base64, and
-    `name=…` where the name in the server's certificate is not the address's.
+    `name=…` if the name in the server's certificate is not the address's.
     """
 
     address: str  # host:port
@@ -39,7 +39,7 @@ class JoinString:
     tls_name: str = ""  # the name in the server's certificate; empty: the address's
 
     def __str__(self) -> str:
-        # The authority first: where a shell cuts an unquoted string at its `&`, or somebody
+        # The authority first: if a shell cuts an unquoted string at its `&`, or somebody
         # copies half of it, what is left must not be a join string without TLS.
         entries = {
             "ca": base64.urlsafe_b64encode(self.authority).decode().rstrip("="),

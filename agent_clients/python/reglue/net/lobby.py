@@ -1,4 +1,4 @@
-"""How a peer joins: channels, a ticket from the lobby, and what is wrong where TLS fails."""
+"""How a peer joins: channels, a ticket from the lobby, and what is wrong if TLS fails."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def unix_socket_proof(secret: bytes, session: str, answered: int) -> bytes:
 
 
 def open_channel(join_string: JoinString, max_message_bytes: int) -> grpc.Channel:
-    """A channel to the address of a join string, with TLS where it names an authority."""
+    """A channel to the address of a join string, with TLS if it names an authority."""
     options: list[tuple[str, int | str]] = [*channel_options(max_message_bytes)]
     if join_string.address.rpartition(":")[0] in _LOOPBACK:  # `http_proxy` is not meant for these
         options.append(("grpc.enable_http_proxy", 0))
@@ -187,7 +187,7 @@ _OTHER_AUTHORITY = (
 def tls_trouble(join_string: JoinString, timeout_s: float) -> WrongTls | None:
     """What is wrong with TLS between this peer and a glue; None if nothing is.
 
-    Also None where nobody answers, or not within `timeout_s` seconds.
+    Also None if nobody answers, or not within `timeout_s` seconds.
     """
     try:
         # A glue that asks for a certificate closes the connection, and sends no alert. One that

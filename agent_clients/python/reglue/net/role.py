@@ -57,7 +57,7 @@ class TracedRole:
         return call
 
     def encode(self, seq: int, reply: Any) -> bytes:
-        """As the role does. What is said unasked has no number."""
+        """As the role does. Unsolicited messages have no number."""
         answer = self._role.encode(seq, reply)
         if seq:
             self._trace.end(len(answer))

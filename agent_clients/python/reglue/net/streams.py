@@ -57,9 +57,9 @@ class Route:
     admitted: Callable[[], None]  # is called when the glue has admitted the peer
 
     def open(self, hello: Any, *, is_back: bool) -> Stream:
-        """A stream on which hello was said. Raises StreamEnded, UsageError.
+        """A stream on which hello was sent. Raises StreamEnded, UsageError.
 
-        A Unix socket where there is one that can be opened, else gRPC, as `transport` allows.
+        A Unix socket if there is one that can be opened, else gRPC, as `transport` allows.
         A peer that finds no Unix socket with a new ticket will find none later: UsageError. One
         that is back has used one, and may join anew.
         """

@@ -61,7 +61,7 @@ class UnixSocket:
         return size > self._most or self._held >= _HEADER + size
 
     def peer(self) -> int:
-        """The process id of the other end; 0 where the kernel does not tell."""
+        """The process id of the other end; 0 if the kernel does not say."""
         if sys.platform != "linux":
             return 0
         size = struct.calcsize("3i")

@@ -27,7 +27,7 @@ _ALIGNMENT = 64  # bytes: JAX reads arrays without a copy if they begin at a mul
 
 @dataclass(frozen=True)
 class Finals:
-    """The last observations of the K episodes that ended, where a vector environment resets in the
+    """The last observations of the K episodes that ended, if a vector environment resets in the
     same step: no row of the rollout has them.
     """
 
@@ -53,7 +53,7 @@ class Rollout(Mapping[str, Array]):
 
     What the policy returned beside its actions is under the names that it gave.
 
-    Where the environment resets in the same step (SAME_STEP and DISABLED), the row of an end holds
+    If the environment resets in the same step (SAME_STEP and DISABLED), the row of an end holds
     the next episode's first observation, and the reward, flags, timestep and sum of the episode
     that ended. `arrivals` and `transitions` put the final observation in its place.
 
@@ -101,7 +101,7 @@ class Rollout(Mapping[str, Array]):
     def arrivals(self, name: str) -> Array:
         """The array with final observations: at an episode's end, the values at that end.
 
-        Row t belongs to the action of row t−1. Only where the environment resets in the same
+        Row t belongs to the action of row t−1. Only if the environment resets in the same
         step does this differ from `rollout[name]`, and is a copy. `rollout.arrivals("value")[t]`
         is what `bootstrap[t]` decides about.
         """
@@ -204,7 +204,7 @@ def _dropped(rollout: Rollout, drop: str | None) -> npt.NDArray[np.bool_]:
 def _put_finals(
     pairs: dict[str, Array], rollout: Rollout, first_rows: npt.NDArray[np.intp]
 ) -> None:
-    """Where the environment resets in the same step, a row may stand for two frames: the last of an
+    """If the environment resets in the same step, a row may stand for two frames: the last of an
     episode, at which a pair ends, and the first of the next episode, at which a pair begins. Write
     the right frame into each pair.
     """

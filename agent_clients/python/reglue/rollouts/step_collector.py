@@ -171,7 +171,7 @@ class _Epochs:
         self._observation, self._actions = observation, answer.actions
 
     def _rollout(self, arrays: Arrays, ended: Finals, idle: Flags) -> Rollout:
-        """The rows as a rollout. Where final observations are no rows, the policy gets those of
+        """The rows as a rollout. If final observations are no rows, the policy gets those of
         the episodes that ended in this epoch.
         """
         self._actions = copy.deepcopy(self._actions)  # the policy may answer in the same memory

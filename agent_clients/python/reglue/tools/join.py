@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _join(options: argparse.Namespace) -> int:
     named, address = _peer_and_address(options)
     try:
-        peer, name = _make(named, pairs(options.arguments, "--arg"))
+        peer, name = _make(named, pairs(options.arguments, "the argument"))
     except ReglueError:
         raise
     except Exception:  # of the peer's constructor
@@ -95,7 +95,7 @@ def _make(name: str, arguments: Mapping[str, str]) -> tuple[object, str]:
     return peer, agent_name(peer)
 
 
-def pairs(arguments: Sequence[str], option: str = "--agent-arg") -> dict[str, str]:
+def pairs(arguments: Sequence[str], option: str) -> dict[str, str]:
     """`key=value` words of `option` as a dict. Raises UsageError for a word without `=`."""
     for word in arguments:
         if "=" not in word:

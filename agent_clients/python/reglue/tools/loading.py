@@ -31,6 +31,9 @@ _LOADING: ContextVar[tuple[str, ...]] = ContextVar("_LOADING", default=())
 """The users' files and modules that are being loaded, the outermost first."""
 
 
+_BY_NAME = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
+
+
 def example_names() -> list[str]:
     """The agents that come with the package."""
     return sorted(EXAMPLES)
@@ -62,6 +65,8 @@ def find(name: str) -> Callable[..., Any]:
     if not target or not attribute:
         raise CannotLoad(_without_class(name))
     module = _load_file(target) if _is_file(target) else _load_module(target)
+    if hasattr(module, "__path__") and not module.__file__:
+        raise CannotLoad(f"got {name}: {target} is a folder, wanted a Python module or package")
     return _find(module, attribute)
 
 
@@ -74,7 +79,9 @@ def check_arguments(name: str, make: Callable[..., object], keywords: Mapping[st
     try:
         signature.bind(**keywords)
     except TypeError as error:
-        raise CannotLoad(f"{name} takes {signature}: {error}") from None
+        named = [each for each in signature.parameters.values() if each.kind in _BY_NAME]
+        takes = ", ".join(str(each.replace(annotation=each.empty)) for each in named)
+        raise CannotLoad(f"{name}: {error}; it takes {takes or 'no arguments'}") from None
 
 
 def agent_name(agent: object) -> str:
@@ -225,7 +232,7 @@ def _make_importable(folder: Path) -> None:
     if str(folder) in sys.path:
         sys.path.remove(str(folder))
     for name in sorted({path.stem for path in folder.glob("*.py")} & sys.stdlib_module_names):
-        with contextlib.suppress(ImportError):  # turtle, where there is no Tk
+        with contextlib.suppress(ImportError):  # turtle, if there is no Tk
             importlib.import_module(name)
     sys.path.insert(0, str(folder))
 

@@ -236,7 +236,7 @@ def _slots(slots: Sequence[int]) -> npt.NDArray[np.uint32]:
 
 
 def _rewards(entry: bytes, rows: int, phase: Phase, spec: TaskSpec) -> npt.NDArray[np.float64]:
-    """One a row; NaN where they are withheld."""
+    """One a row; NaN if they are withheld."""
     if not withheld(phase, spec):
         return decode_array(REWARDS, entry, rows)
     if entry:
