@@ -74,9 +74,7 @@ class Page:
 
 
 def draw_report(
-    results: Sequence[tuple[str, Result]],
-    *,
-    frames: Sequence[Sequence[Frame]] = (),
+    results: Sequence[tuple[str, Result]], *, frames: Sequence[Sequence[Frame]] = ()
 ) -> Page:
     """The report of `results`, (name, result) each; several are compared with the first.
 

@@ -90,11 +90,7 @@ def _return_score(folded: _Folded, plan: Plan) -> ReturnScore:
             intervals95=intervals95(folded.judged.success_by_episode),
             completed_only=folded.played.rates,
         )
-    return ReturnScore(
-        **_returns(folded),
-        intervals95=folded.return_intervals95,
-        success=success,
-    )
+    return ReturnScore(**_returns(folded), intervals95=folded.return_intervals95, success=success)
 
 
 def _returns(folded: _Folded) -> dict[str, Any]:

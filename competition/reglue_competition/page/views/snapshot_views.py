@@ -92,11 +92,7 @@ def phase_view(snapshot: Snapshot, phase: Phase, revealed: Collection[str] = ())
     names = benchmark_names(snapshot.definition, definition)
     total = sum(each.weight for each in definition.benchmarks)
     quotas = snapshot.definition.quotas_of(definition)
-    limits = (
-        (quotas.a_day, "a day"),
-        (quotas.at_once, "at once"),
-        (quotas.in_all, "in all"),
-    )
+    limits = ((quotas.a_day, "a day"), (quotas.at_once, "at once"), (quotas.in_all, "in all"))
     return PhaseView(
         name=phase.name,
         kind=phase.kind,
