@@ -13,8 +13,7 @@ from reglue_bench.procedures.training import Training, evaluation_of
 from reglue_bench.results.learning import edges
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import StepCurve, TrainingProgress
-from reglue_bench.results.scoring import result_of
-from reglue_bench.results.success import RowCounts, ScoreInputs, what_was_run
+from reglue_bench.results.scoring import RowCounts, ScoreInputs, result_of, what_was_run
 from reglue_bench.runs.ledger import Row
 
 

@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from reglue_bench.formatting import count, listed, plural, span
 from reglue_bench.results.result import Result
-from reglue_bench.results.success import is_agents_fault
+from reglue_bench.results.scoring import is_agents_fault
 from reglue_competition.backup import BACKED_UP
 from reglue_competition.definition import Definition, PhaseDefinition
 from reglue_competition.page.site import Snapshot
