@@ -28,12 +28,7 @@ Frame: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
 
 def check_determinism(
-    suite: Suite,
-    *,
-    cells: Sequence[Cell] = (),
-    episodes: int = 4,
-    steps: int = 40,
-    seed: int = 0,
+    suite: Suite, *, cells: Sequence[Cell] = (), episodes: int = 4, steps: int = 40, seed: int = 0
 ) -> None:
     """Play the same episodes after different histories, and compare them.
 

@@ -44,10 +44,7 @@ def mujoco() -> Any:
 
 
 def make(
-    name: str,
-    options: Mapping[str, Any],
-    *,
-    fix_goal: Callable[[Any, Any], Any] | None = None,
+    name: str, options: Mapping[str, Any], *, fix_goal: Callable[[Any, Any], Any] | None = None
 ) -> Any:
     """Gymnasium's environment with the id `name`, without its checker of environments.
 

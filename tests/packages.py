@@ -54,7 +54,7 @@ from reglue_bench import renderers
 from reglue_bench.measures.success import SUCCESS
 from reglue_bench.procedures import MultiTask
 from reglue_bench.plots.views import Plot, Table
-from reglue_bench.results.success import score
+from reglue_bench.results.scoring import score
 from reglue_bench.terminal.tally import JudgedTally
 
 

@@ -31,8 +31,7 @@ from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan
 from reglue_bench.results.read_run import in_temporary_folder
 from reglue_bench.results.result import Result
-from reglue_bench.results.scoring import score_of
-from reglue_bench.results.success import brief_cause
+from reglue_bench.results.scoring import brief_cause, score_of
 from reglue_bench.run_folder import remove_logs
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.notes import Ending

@@ -35,7 +35,7 @@ from reglue_bench.planning.names import BenchmarkName
 from reglue_bench.planning.training_stream import TrainingStream, training_stream
 from reglue_bench.procedures.training import EVALUATED_BY
 from reglue_bench.replay.pictures import Picture, render_world, with_pictures
-from reglue_bench.results.success import brief_cause, is_agents_fault
+from reglue_bench.results.scoring import brief_cause, is_agents_fault
 
 _MOST_FAILURES = 3  # of starts, one after another; then the environment is lost
 

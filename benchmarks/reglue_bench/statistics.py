@@ -149,9 +149,7 @@ def return_intervals95(returns: Mapping[str, FloatArray]) -> Intervals:
     return Intervals(method="Student", mean=student(returns).interval95, per_task=per_task)
 
 
-def averaged_by_goal(
-    returns: Mapping[str, Mapping[int, Sequence[float]]],
-) -> dict[str, FloatArray]:
+def averaged_by_goal(returns: Mapping[str, Mapping[int, Sequence[float]]]) -> dict[str, FloatArray]:
     """Each task's mean return by goal, (goals,); by episode if the task has one goal.
 
     `returns` are those of the episodes, by task and variant.

@@ -286,10 +286,7 @@ def _edges(settings: MazeSettings) -> tuple[list[float], list[float]]:
     """Positions at which walls and corridors begin in turn, and the end: x, and y."""
     x, y, width, height = settings.creation_area
     thickness = settings.thickness
-    return (
-        _line(x, width, settings.cols, thickness),
-        _line(y, height, settings.rows, thickness),
-    )
+    return (_line(x, width, settings.cols, thickness), _line(y, height, settings.rows, thickness))
 
 
 def _line(start: float, length: float, cells: int, thickness: float) -> list[float]:

@@ -43,10 +43,7 @@ class TrainingSeeds:
 
 
 def over_training_seeds(
-    results: Sequence[Result],
-    *,
-    rng: np.random.Generator,
-    thresholds: FloatArray | None = None,
+    results: Sequence[Result], *, rng: np.random.Generator, thresholds: FloatArray | None = None
 ) -> TrainingSeeds:
     """Mean, interquartile mean and performance profile with their intervals.
 

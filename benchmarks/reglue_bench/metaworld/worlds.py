@@ -69,10 +69,7 @@ class SubEnvironments:
                 TensorSpec(OBSERVATION, self._dtype, (size,)),
                 TensorSpec(RETURN, "float64", (2,)),
             ),
-            actions=(
-                TensorSpec(MOTION, "float64", (ACTION,)),
-                TensorSpec(IS_SINGLE, "bool"),
-            ),
+            actions=(TensorSpec(MOTION, "float64", (ACTION,)), TensorSpec(IS_SINGLE, "bool")),
             horizon=self._horizon,
             rewards_in_evaluation=False,
         )

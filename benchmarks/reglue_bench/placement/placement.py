@@ -12,11 +12,7 @@ from glue_server.processes.child import readable
 from glue_server.processes.interrupts import hurried
 from reglue.errors import EnvironmentFault
 from reglue_bench.engines import RayPlayers
-from reglue_bench.placement.placed_worker import (
-    EnvironmentSettings,
-    FromEnvironment,
-    PlacedWorker,
-)
+from reglue_bench.placement.placed_worker import EnvironmentSettings, FromEnvironment, PlacedWorker
 
 _LOOK_S = 0.05
 _LEAVE_S = 3.0  # how long processes may take to leave

@@ -30,14 +30,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import tomli_w
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    JsonValue,
-    PlainValidator,
-    ValidationError,
-)
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainValidator, ValidationError
 
 from env_adapters import Suite, SuiteName
 from env_adapters.fitting import Fit

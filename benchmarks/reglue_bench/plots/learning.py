@@ -10,14 +10,7 @@ import plotly.graph_objects as go
 
 from reglue_bench.formatting import STATUSES, count, plural, value, values
 from reglue_bench.measures.performance import measure_text
-from reglue_bench.plots.curves import (
-    LOST,
-    Lines,
-    every_run,
-    lines_of,
-    mean_and_band,
-    y_range,
-)
+from reglue_bench.plots.curves import LOST, Lines, every_run, lines_of, mean_and_band, y_range
 from reglue_bench.plots.figures import NEUTRAL, figure, task_axis, value_axis
 from reglue_bench.plots.views import Figure, Plot, Table
 from reglue_bench.procedures.online import measured

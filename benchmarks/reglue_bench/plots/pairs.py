@@ -73,11 +73,7 @@ def compared_row(row: Row, compared: Difference, of: Measure) -> Row:
     """A row with its difference to the first."""
     difference, interval, improvement, p = _difference_cells(compared, of)
     return replace(
-        row,
-        difference=difference,
-        difference_interval=interval,
-        improvement=improvement,
-        p_value=p,
+        row, difference=difference, difference_interval=interval, improvement=improvement, p_value=p
     )
 
 

@@ -11,14 +11,7 @@ import plotly.graph_objects as go
 from reglue_bench.formatting import count, plural, value, values
 from reglue_bench.measures.success import evaluated
 from reglue_bench.plots.agents import PlottedAgent, plotted_agents, seeds_caption
-from reglue_bench.plots.figures import (
-    NEUTRAL,
-    escaped,
-    figure,
-    rows_height,
-    task_axis,
-    value_axis,
-)
+from reglue_bench.plots.figures import NEUTRAL, escaped, figure, rows_height, task_axis, value_axis
 from reglue_bench.plots.views import NamedRun, Plot, Table
 from reglue_bench.results.episodes import EpisodeRow
 

@@ -45,12 +45,13 @@ class SampledMultiTask(MetaWorldSampling, MultiTask):
         """Make it from a plan. As upstream, tasks have consecutive seeds only in custom lists."""
         is_list = plan.benchmark.startswith("MT:")
         seeds = [plan.seed + place * is_list for place in range(len(plan.variants))]
-        shows, key, parameters = (
-            shows_tasks(plan),
-            order_key(plan),
-            plan_parameters(cls.settings, plan),
+        return cls(
+            plan.variants,
+            seeds=seeds,
+            shows_tasks=shows_tasks(plan),
+            order_key=order_key(plan),
+            **plan_parameters(cls.settings, plan),
         )
-        return cls(plan.variants, seeds=seeds, shows_tasks=shows, order_key=key, **parameters)
 
     def __init__(
         self,

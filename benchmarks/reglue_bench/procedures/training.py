@@ -392,11 +392,7 @@ class TrainingRun:
                 glue.adapt()
 
     def _checked(
-        self,
-        glue: EpisodeRunner,
-        number: int,
-        following: Callable[[int], int | None],
-        phase: Phase,
+        self, glue: EpisodeRunner, number: int, following: Callable[[int], int | None], phase: Phase
     ) -> None:
         def next_order(slot: int) -> Order | None:
             episode = following(slot)

@@ -51,10 +51,7 @@ class Renderer:
 
 
 def score_table(
-    result: Result,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    total: Sequence[str],
+    result: Result, columns: Sequence[str], rows: Sequence[Sequence[str]], total: Sequence[str]
 ) -> Table:
     """A table for the terminal, the first column to the left, the total in bold."""
     title = Text(f"{result.agent.label} on {result.title}, seed {result.seed}")  # no markup

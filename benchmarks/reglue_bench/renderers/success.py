@@ -92,10 +92,8 @@ def _headline(result: Result) -> list[str]:
 
 
 def _notes(result: Result) -> list[str]:
-    notes, score = (
-        [*no_success_reported(result), *one_variant(result)],
-        result.score_as(SuccessScore),
-    )
+    notes = [*no_success_reported(result), *one_variant(result)]
+    score = result.score_as(SuccessScore)
     if score.upstream is not None:
         notes.append(
             f"metaworld.evaluation counts {percent(score.upstream.mean_success_rate)} in these "

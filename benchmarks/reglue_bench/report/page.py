@@ -74,15 +74,12 @@ class Page:
 
 
 def draw_report(
-    results: Sequence[tuple[str, Result]],
-    *,
-    frames: Sequence[Sequence[Frame]] = (),
+    results: Sequence[tuple[str, Result]], *, frames: Sequence[Sequence[Frame]] = ()
 ) -> Page:
     """The report of `results`, (name, result) each; several are compared with the first.
 
-    `frames` are each run's first pictures (`first_frames`), or
-    none at all. Raises UsageError if there is no result, or where runs are judged by
-    different scores.
+    `frames` are each run's first pictures (`first_frames`), or none at all. Raises UsageError if
+    there is no result, or where runs are judged by different scores.
     """
     if not results:
         raise UsageError("got no results, wanted the folder of a run or more")
@@ -114,12 +111,8 @@ def draw_report(
 
 
 def _reading(renderer: Renderer, comparison: ComparisonView | None) -> str:
-    source = renderer.reading.read_text(encoding="utf-8")
-    return (
-        _environment()
-        .from_string(source)
-        .render(comparison=comparison, seed=BOOTSTRAP_SEED, method=METHOD)
-    )
+    template = _environment().from_string(renderer.reading.read_text(encoding="utf-8"))
+    return template.render(comparison=comparison, seed=BOOTSTRAP_SEED, method=METHOD)
 
 
 def _environment() -> Environment:

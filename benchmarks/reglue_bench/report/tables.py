@@ -127,13 +127,7 @@ def _scores(rows: Sequence[ScoreRow], measure: Measure) -> Iterator[str]:
         more = [_word(row.iqm, measure), _interval(row.iqm_low, row.iqm_high, measure)]
         seeds = [count(row.training_seeds)]
         cells.append(
-            [
-                row.agent,
-                row.benchmark,
-                *seeds * several,
-                *average,
-                *(more if several else []),
-            ]
+            [row.agent, row.benchmark, *seeds * several, *average, *(more if several else [])]
         )
     yield from _tabular("ll", names, cells)
 

@@ -17,7 +17,7 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures.online import Online, measured
 from reglue_bench.results.result import NO_SCORE, Coverage, Result
 from reglue_bench.results.scores import Curve, LearningRun, PerformanceScore
-from reglue_bench.results.success import (
+from reglue_bench.results.scoring import (
     RowCounts,
     ScoreInputs,
     is_agents_fault,

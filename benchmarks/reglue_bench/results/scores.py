@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from reglue_bench.plans.plan import PlanCell
 from reglue_bench.statistics import Interval, Intervals
 
 
@@ -165,3 +168,57 @@ class TrainingProgress(_Record):
     episodes_abandoned: int  # by the agent, which is no fault here; their steps count
     curve: StepCurve  # of the episodes that it trained on, without those that were cut short
     checkpoints: StepCurve | None  # of the fixed episodes in between; None: there are none
+
+
+class GoalCounts:
+    """Cells and successes of each (task, variant), tasks in order of first use."""
+
+    def __init__(self) -> None:
+        self._cells: dict[str, Counter[int]] = {}
+        self._won: dict[str, Counter[int]] = {}
+
+    def add(self, cell: PlanCell, *, success: bool) -> None:
+        """Count one more cell."""
+        self._cells.setdefault(cell.task, Counter())[cell.variant] += 1
+        self._won.setdefault(cell.task, Counter())[cell.variant] += success
+
+    def __len__(self) -> int:
+        """The number of cells."""
+        return sum(cells.total() for cells in self._cells.values())
+
+    @property
+    def cells(self) -> dict[str, dict[int, int]]:
+        """The number of cells of each task's variants, in the order of variants."""
+        return {task: dict(sorted(of.items())) for task, of in self._cells.items()}
+
+    @property
+    def success(self) -> dict[str, list[float]]:
+        """The success fraction of each goal, by task, in the order of variants."""
+        return {
+            task: [self._won[task][variant] / count for variant, count in of.items()]
+            for task, of in self.cells.items()
+        }
+
+    @property
+    def success_by_episode(self) -> dict[str, list[float]]:
+        """Like `success`, but a task with one goal has a value for each episode."""
+        return {
+            task: self.success[task]
+            if len(of) > 1
+            else _flags(self._won[task].total(), *of.values())
+            for task, of in self.cells.items()
+        }
+
+    @property
+    def rates(self) -> Rates:
+        """Success of each task, and the mean over tasks.
+
+        Goals weigh alike, however often each was played: the interval's centre is the rate.
+        """
+        per_task = {task: math.fsum(of) / len(of) for task, of in self.success.items()}
+        mean = math.fsum(per_task.values()) / len(per_task) if per_task else 0.0
+        return Rates(mean_success_rate=mean, success_rate_per_task=per_task)
+
+
+def _flags(won: int, played: int) -> list[float]:
+    return [1.0] * won + [0.0] * (played - won)

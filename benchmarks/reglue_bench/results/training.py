@@ -13,17 +13,14 @@ from reglue_bench.procedures.training import Training, evaluation_of
 from reglue_bench.results.learning import edges
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import StepCurve, TrainingProgress
-from reglue_bench.results.scoring import result_of
-from reglue_bench.results.success import RowCounts, ScoreInputs, what_was_run
+from reglue_bench.results.scoring import RowCounts, ScoreInputs, result_of, what_was_run
 from reglue_bench.runs.ledger import Row
 
 
 def score_training(procedure: Training, played: ScoreInputs) -> Result:
     """What the judge says of the rows that are judged, and a fold over the others."""
     judged = replace(
-        played,
-        plan=evaluation_of(played.plan),
-        rows=lambda: _judged(procedure, played.rows()),
+        played, plan=evaluation_of(played.plan), rows=lambda: _judged(procedure, played.rows())
     )
     result = result_of(judged)
     plan = played.plan

@@ -20,7 +20,7 @@ from reglue_bench.procedures.metaworld_sampling import MetaWorldSampling
 from reglue_bench.procedures.procedure import Procedure
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import SuccessScore, Upstream
-from reglue_bench.results.success import ScoreInputs, planned, score
+from reglue_bench.results.scoring import ScoreInputs, planned, score
 from reglue_bench.runs.ledger import Row
 
 

@@ -61,13 +61,10 @@ def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject
             f"{PROCEDURE}:gymnasium:CartPole-v1; or a gymnasium.Env, a suite of worlds, a "
             "reglue.Environment, or a function without parameters that makes one"
         )
-    name, plain_arguments = (
-        _name(made),
-        json.loads(json.dumps(arguments, sort_keys=True, default=repr)),
-    )
-    declared = (
-        f"{name} {json.dumps(plain_arguments)}" if plain_arguments else name
-    )  # as no suite in the plan has them
+    name = _name(made)
+    plain_arguments = json.loads(json.dumps(arguments, sort_keys=True, default=repr))
+    # As no suite in the plan has them.
+    declared = f"{name} {json.dumps(plain_arguments)}" if plain_arguments else name
     settings = read_settings(**rest, benchmark=f"{PROCEDURE}:{WAIT}")
     calls = EnvironmentCalls(LocalEnvironmentPort(environment, declared))
     try:

@@ -26,12 +26,7 @@ from reglue_bench.engines import (
     ShardSettings,
 )
 from reglue_bench.engines.agent_identity import agent_files
-from reglue_bench.engines.agent_pool import (
-    AgentPool,
-    asks_again,
-    check_capable,
-    served_host,
-)
+from reglue_bench.engines.agent_pool import AgentPool, asks_again, check_capable, served_host
 from reglue_bench.engines.environments import cores, environment_of
 from reglue_bench.engines.files import facts_and_files, portable
 from reglue_bench.engines.server import RunServer
@@ -51,13 +46,7 @@ from reglue_bench.runs.observer import Observer, RunStarted
 from reglue_bench.runs.players import environment_players, players_of
 from reglue_bench.runs.recorder import Recorder
 from reglue_bench.runs.repeatability import ShortestEpisode, repeat_of_agent
-from reglue_bench.runs.run import (
-    MOST_TRIES,
-    Request,
-    Retry,
-    cell_key_of,
-    is_recorded,
-)
+from reglue_bench.runs.run import MOST_TRIES, Request, Retry, cell_key_of, is_recorded
 from reglue_bench.settings import LOCAL, Settings
 
 OUTSIDE = (

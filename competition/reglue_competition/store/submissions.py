@@ -73,11 +73,7 @@ class Submissions(Events):
             }
             to.execute(sa.insert(schema.submissions).values(values))
             transaction.note(
-                "submission entered",
-                team=team.name,
-                submission=key,
-                name=name,
-                phase=phase["name"],
+                "submission entered", team=team.name, submission=key, name=name, phase=phase["name"]
             )
             return _known(to, key)
 
@@ -231,11 +227,7 @@ class Submissions(Events):
         self._database.write(record)
 
     def runs(
-        self,
-        submission: str | None = None,
-        phase: str | None = None,
-        *,
-        with_results: bool = True,
+        self, submission: str | None = None, phase: str | None = None, *, with_results: bool = True
     ) -> list[Run]:
         """Runs of a submission, of a phase, or all; results may be long, and need not be read."""
         of_run = schema.runs.c

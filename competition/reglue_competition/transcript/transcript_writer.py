@@ -11,8 +11,7 @@ from reglue.errors import StorageFailed
 from reglue.wire.specs import spec_to_bytes
 from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import Plan
-from reglue_bench.results.scoring import score_of
-from reglue_bench.results.success import is_agents_fault
+from reglue_bench.results.scoring import is_agents_fault, score_of
 from reglue_bench.results.whole_file import whole_file
 from reglue_bench.runs.ledger import (
     AGENT_NAME,

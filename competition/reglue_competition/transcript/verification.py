@@ -14,10 +14,9 @@ from typing import Any
 from reglue.errors import NotVerified, brief, printable
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import Procedure, procedure_of
-from reglue_bench.results import success
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import PerformanceScore
-from reglue_bench.results.scoring import result_of
+from reglue_bench.results.scoring import ScoreInputs, result_of
 from reglue_bench.runs.ledger import Row, Totals
 from reglue_bench.runs.run import MOST_TRIES
 from reglue_bench.runs.trust import check_benchmark_trusted, check_trusted
@@ -151,7 +150,7 @@ def _check_score(transcript: Transcript, plan: Plan) -> None:
         _check_whole(procedure, unit, list(rows))
     stated, header = transcript.score.result, transcript.header
     score = stated.score
-    played = success.ScoreInputs(
+    played = ScoreInputs(
         plan,
         transcript.rows,
         transcript.rewards,

@@ -10,9 +10,4 @@ from reglue_bench.runs.observed.reader import ObservedReader, counted
 from reglue_bench.runs.observed.storage import ObservedEpisode
 from reglue_bench.runs.observed.writer import ObservedWriter
 
-__all__ = [
-    "ObservedEpisode",
-    "ObservedReader",
-    "ObservedWriter",
-    "counted",
-]
+__all__ = ["ObservedEpisode", "ObservedReader", "ObservedWriter", "counted"]

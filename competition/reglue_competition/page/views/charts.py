@@ -105,10 +105,7 @@ def _half(won: Sequence[tuple[int, str]], points: Sequence[tuple[int, float]], a
 
 
 def _learning(
-    score: PerformanceScore,
-    of_run: Callable[[LearningRun], Sequence[float]],
-    title: str,
-    what: str,
+    score: PerformanceScore, of_run: Callable[[LearningRun], Sequence[float]], title: str, what: str
 ) -> Curve | None:
     from reglue_bench.plots.curves import lines_of  # it imports plotly
 

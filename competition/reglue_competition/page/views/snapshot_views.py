@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from reglue_bench.formatting import count, listed, plural, span
 from reglue_bench.results.result import Result
-from reglue_bench.results.success import is_agents_fault
+from reglue_bench.results.scoring import is_agents_fault
 from reglue_competition.backup import BACKED_UP
 from reglue_competition.definition import Definition, PhaseDefinition
 from reglue_competition.page.site import Snapshot
@@ -92,11 +92,7 @@ def phase_view(snapshot: Snapshot, phase: Phase, revealed: Collection[str] = ())
     names = benchmark_names(snapshot.definition, definition)
     total = sum(each.weight for each in definition.benchmarks)
     quotas = snapshot.definition.quotas_of(definition)
-    limits = (
-        (quotas.a_day, "a day"),
-        (quotas.at_once, "at once"),
-        (quotas.in_all, "in all"),
-    )
+    limits = ((quotas.a_day, "a day"), (quotas.at_once, "at once"), (quotas.in_all, "in all"))
     return PhaseView(
         name=phase.name,
         kind=phase.kind,
