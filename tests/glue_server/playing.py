@@ -69,6 +69,10 @@ class Follower(Agent):
         return actions[:, None]
 
 
+class Partial(Follower):
+    partial_turns = True
+
+
 class Scripted(Agent):
     """Answers each turn by `answer`, and keeps the turns and ends it saw."""
 

@@ -21,6 +21,7 @@ from reglue.errors import (
     NotAnAgent,
     NotAnEnvironment,
     OutOfDomain,
+    ReglueError,
     UnknownName,
     UsageError,
 )
@@ -80,18 +81,14 @@ def test_an_agent_that_there_is_not_says_which_there_are(drifter: str) -> None:
         pytest.fail("it opened")
 
 
-def test_nobody_who_comes_is_the_peers_fault() -> None:
-    silent: dict[str, Any] = {"connect_timeout_s": 0.1, "announce": lambda words: None}
-    with (
-        raises(AgentDisconnected, "agent", "0.1 s"),
-        Glue(environment=Lab(), agent="127.0.0.1:0", **silent),
-    ):
-        pass
-    with (
-        raises(EnvironmentFault, "environment", "0.1 s"),
-        Glue(environment="127.0.0.1:0", agent=Actor(), **silent),
-    ):
-        pass
+@pytest.mark.parametrize(
+    ("role", "kind"), [("agent", AgentDisconnected), ("environment", EnvironmentFault)]
+)
+def test_nobody_who_comes_is_the_peers_fault(role: str, kind: type[ReglueError]) -> None:
+    peers: dict[str, Any] = {"environment": Lab(), "agent": Actor()} | {role: "127.0.0.1:0"}
+    silent = Glue(**peers, connect_timeout_s=0.1, announce=lambda words: None)
+    with raises(kind, role, "0.1 s"), silent:
+        pytest.fail("it opened")
 
 
 def test_a_glue_that_is_not_entered_says_how() -> None:

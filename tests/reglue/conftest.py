@@ -26,6 +26,17 @@ def tidy() -> Iterator[None]:
 
 
 @pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Several threads of PyTorch's wait for each other on a busy machine."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
 def server() -> Iterator[GlueServer]:
     with GlueServer() as server:
         yield server

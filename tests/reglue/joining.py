@@ -10,6 +10,7 @@ from glue_server.agent.port import AgentPort
 from glue_server.rpc import GlueServer
 from reglue import Phase
 from tests.glue_server.playing import PATIENT, cell, corridor_pool, in_turn
+from tests.glue_server.rpc.peers import seated
 
 PATIENCE_S = 30.0
 
@@ -95,12 +96,6 @@ def left(process: subprocess.Popen[str]) -> tuple[int, str]:
     """Its exit code, and what it wrote."""
     _, words = process.communicate(timeout=PATIENCE_S)
     return process.returncode, words
-
-
-def seated(server: GlueServer) -> AgentPort:
-    port: AgentPort | None = server.next("agent", PATIENCE_S)
-    assert port is not None
-    return port
 
 
 def play(server: GlueServer) -> AgentPort:

@@ -74,21 +74,6 @@ def test_what_the_agent_raises_is_raised_as_it_is(
     assert agent.exception(PATIENCE_S) is error
 
 
-def fault_of(server: GlueServer, start: Start, agent: Agent, *calls: Any) -> tuple[str, Any]:
-    """What the glue hears and what `connect` raises at the last of `calls`."""
-    future = start(agent, server.address, server.token)
-    port = seated(server)
-    for call in (AgentInit(SPEC), *calls[:-1]):
-        port.send(call)
-        port.receive(PATIENCE_S)
-    port.send(calls[-1])
-    with pytest.raises(AgentFault) as heard:
-        port.receive(PATIENCE_S)
-    assert heard.type is AgentFault
-    port.close("goodbye")
-    return str(heard.value), future.exception(PATIENCE_S)
-
-
 def a_start() -> Turn:
     none, flags = np.zeros(0, np.uint32), np.zeros(0, np.uint8)
     return Turn(
@@ -101,52 +86,46 @@ def a_start() -> Turn:
     )
 
 
+class Wordless(Still):
+    def agent_message(self, message: str) -> Any:
+        return 42
+
+
+class Negative(Still):
+    def turn(self, turn: Turn) -> Any:
+        return Actions({"action": np.zeros(1)}, abandon=(-1,))
+
+
+class Empty(Still):
+    def agent_start(self, observations: Any, starts: Any) -> Any:
+        return {"arm": [0]}
+
+
+@pytest.mark.parametrize(
+    ("agent", "call", "kind", "named"),
+    [
+        (Wordless(), TextMessage("hello"), TypeError, []),
+        (Negative(), a_start(), ValueError, []),
+        (Empty(), a_start(), NotAnAgent, [["arm"], ["action"]]),
+    ],
+)
 def test_an_answer_that_cannot_be_sent_is_the_agents_fault(
-    server: GlueServer, start: Start
+    server: GlueServer, start: Start, agent: Agent, call: Any, kind: type[Exception], named: Any
 ) -> None:
-    class Wordless(Still):
-        def agent_message(self, message: str) -> Any:
-            return 42
-
-    heard, raised = fault_of(server, start, Wordless(), TextMessage("hello"))
-    assert heard.startswith("TypeError: ")
-    assert isinstance(raised, TypeError)
-
-
-def test_a_slot_that_cannot_be_is_the_agents_fault(server: GlueServer, start: Start) -> None:
-    class Negative(Still):
-        def turn(self, turn: Turn) -> Any:
-            return Actions({"action": np.zeros(1)}, abandon=(-1,))
-
-    heard, raised = fault_of(server, start, Negative(), a_start())
-    assert heard.startswith("ValueError: ")
-    assert isinstance(raised, ValueError)
-
-
-def test_an_answer_of_the_wrong_kind_is_named_on_both_ends(
-    server: GlueServer, start: Start
-) -> None:
-    class Empty(Still):
-        def agent_start(self, observations: Any, starts: Any) -> Any:
-            return {"arm": [0]}
-
-    heard, raised = fault_of(server, start, Empty(), a_start())
-    assert heard == "NotAnAgent: got actions ['arm'], wanted ['action']"
-    assert isinstance(raised, NotAnAgent)
+    """Its glue hears the same words."""
+    future = start(agent, server.address, server.token)
+    port = seated(server)
+    port.send(AgentInit(SPEC))
+    port.receive(PATIENCE_S)
+    port.send(call)
+    with raises(AgentFault, kind.__name__, *named):
+        port.receive(PATIENCE_S)
+    port.close("goodbye")
+    with raises(kind, *named):
+        future.result(PATIENCE_S)
 
 
 # A glue that sends what nobody can read.
-
-
-def lost_by(server: GlueServer, start: Start, *calls: pb.AgentCall) -> str:
-    """The words of the SessionLost that follows these calls."""
-    agent = start(Still(), server.address, server.token)
-    port: Any = seated(server)
-    for call in calls:
-        port._connection.put(call.SerializeToString())
-    with pytest.raises(SessionLost) as error:
-        agent.result(PATIENCE_S)
-    return str(error.value)
 
 
 def init(**tensor: Any) -> pb.AgentCall:
@@ -166,25 +145,28 @@ def a_bad_turn(change: Callable[[pb.Turn], object]) -> pb.AgentCall:
 
 
 @pytest.mark.parametrize(
-    ("calls", "words"),
+    ("calls", "named"),
     [
-        ([pb.AgentCall(seq=1)], "an unknown call"),
+        ([pb.AgentCall(seq=1)], "unknown call"),
         ([pb.AgentCall(seq=1, turn=pb.Turn())], "turn before init"),
         ([pb.AgentCall(seq=1, freeze=pb.Freeze())], "freeze before init"),
-        ([init(shape=[2**31, 2**31])], "got shape"),
-        ([init(dtype=99)], "got dtype 99"),
-        ([init(), a_bad_turn(lambda turn: setattr(turn, "phase", 9))], "got phase 9"),
-        ([init(), a_bad_turn(lambda turn: turn.start_slots.__setitem__(0, 2))], "got slot 2"),
-        ([init(), a_bad_turn(lambda turn: turn.observations.pop())], "got 0 tensors"),
+        ([init(shape=[2**31, 2**31])], "shape"),
+        ([init(dtype=99)], "dtype 99"),
+        ([init(), a_bad_turn(lambda turn: setattr(turn, "phase", 9))], "phase 9"),
+        ([init(), a_bad_turn(lambda turn: turn.start_slots.__setitem__(0, 2))], "slot 2"),
+        ([init(), a_bad_turn(lambda turn: turn.observations.pop())], "0 tensors"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_malformed_call_ends_the_session(
-    server: GlueServer, start: Start, calls: list[pb.AgentCall], words: str
+    server: GlueServer, start: Start, calls: list[pb.AgentCall], named: str
 ) -> None:
-    lost = lost_by(server, start, *calls)
-    assert lost.startswith("the glue sent what this client cannot read: ")
-    assert words in lost
+    agent = start(Still(), server.address, server.token)
+    port: Any = seated(server)
+    for call in calls:
+        port._connection.put(call.SerializeToString())
+    with raises(SessionLost, "cannot read", named):
+        agent.result(PATIENCE_S)
 
 
 def test_a_message_before_init_is_answered(server: GlueServer, start: Start) -> None:

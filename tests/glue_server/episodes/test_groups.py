@@ -15,6 +15,7 @@ from tests.errors import raises
 from tests.glue_server.playing import (
     SOLVED,
     Follower,
+    Partial,
     Scripted,
     by_k,
     cell,
@@ -29,10 +30,6 @@ from tests.glue_server.playing import (
 
 JUDGED = [Phase.ADAPT, Phase.EVALUATE]
 CORRIDOR = SuiteName("tests.worlds:Corridor", {"solved": SOLVED})
-
-
-class Partial(Follower):
-    partial_turns = True
 
 
 class PartlyScripted(Scripted):

@@ -14,6 +14,7 @@ from glue_server.episodes import observed
 from reglue import Phase
 from tests.glue_server.playing import (
     Follower,
+    Partial,
     Scripted,
     by_k,
     cell,
@@ -59,10 +60,6 @@ def recorded(
     glue, _ = glue_of(agent, corridor_pool(slots))
     glue.observed_to = kept = Kept()
     return by_k(glue.play(in_turn(wanted), phase)), kept
-
-
-class Partial(Follower):
-    partial_turns = True
 
 
 class Scribbling(Follower):

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from glue_server.rpc import GlueServer
+from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue import connect
 from reglue.net.grpc_settings import grpc
+from tests.glue_server.rpc.entries import KnownEntries, gateway
 from tests.glue_server.rpc.peers import RawAgent
 
 Join = Callable[..., "Future[str]"]
@@ -55,6 +57,17 @@ def dial(server: GlueServer, channel: grpc.Channel) -> Iterator[Dial]:
     yield dial
     for agent in agents:
         agent.vanish()
+
+
+@pytest.fixture
+def entries() -> KnownEntries:
+    return KnownEntries()
+
+
+@pytest.fixture
+def front(entries: KnownEntries) -> Iterator[AgentGateway]:
+    with gateway(entries) as front:
+        yield front
 
 
 @pytest.fixture

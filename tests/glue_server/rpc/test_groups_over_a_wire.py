@@ -15,6 +15,7 @@ from tests.glue_server.playing import (
     PATIENT,
     SOLVED,
     Follower,
+    Partial,
     by_k,
     cell,
     cells,
@@ -26,10 +27,6 @@ from tests.glue_server.playing import (
 from tests.glue_server.rpc.conftest import Join
 from tests.waiting import until
 from tests.worlds import meet
-
-
-class Partial(Follower):
-    partial_turns = True
 
 
 class Punctual(Partial):

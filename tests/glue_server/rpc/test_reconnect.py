@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glue_server.agent.port import AgentPort
 from glue_server.conformance.tcp_proxy import TcpProxy
 from glue_server.rpc import GlueServer
 from reglue import Agent, Experiment, Phase, Turn, connect
@@ -22,7 +21,7 @@ from reglue.messages.agent import AgentInit, RoutineDone, TextMessage
 from reglue.messages.environment import EnvironmentInit, EnvironmentReady, Play, Played
 from reglue.net.join_string import Transport
 from tests.glue_server.playing import SOLVED, corridor_pool
-from tests.glue_server.rpc.peers import PATIENCE_S
+from tests.glue_server.rpc.peers import PATIENCE_S, seated
 from tests.glue_server.rpc.proxies import TRANSPORTS, proxy_to, redirect
 from tests.leftovers import nothing_left
 from tests.worlds import Corridor
@@ -72,12 +71,6 @@ def server(start: Play_, transport: Transport) -> Iterator[GlueServer]:
 def way(server: GlueServer) -> Iterator[TcpProxy]:
     with proxy_to(server) as way:
         yield way
-
-
-def seated(server: GlueServer) -> AgentPort:
-    port: AgentPort | None = server.next("agent", PATIENCE_S)
-    assert port is not None
-    return port
 
 
 def test_ten_thousand_calls_through_a_hundred_cuts_are_each_carried_out_once(

@@ -173,8 +173,12 @@ def test_half_a_message_and_silence_is_too_late(server: GlueServer) -> None:
             port.receive(_SHORT_S)
 
 
-@pytest.mark.parametrize("said", [b"\xff\xff\xff\xff", (2**26 + 1).to_bytes(4, "little")])
-def test_a_length_beyond_the_tickets_ends_the_session(server: GlueServer, said: bytes) -> None:
+@pytest.mark.parametrize(
+    "said", [b"\xff\xff\xff\xff", (2**26 + 1).to_bytes(4, "little"), frame(b"\xff" * 9)]
+)
+def test_a_length_beyond_the_tickets_and_no_message_end_the_session(
+    server: GlueServer, said: bytes
+) -> None:
     with RawUnixSocket(ticket_of(server)) as unix_socket:
         unix_socket.enter()
         port = seated(server)
@@ -184,17 +188,6 @@ def test_a_length_beyond_the_tickets_ends_the_session(server: GlueServer, said: 
         with pytest.raises(AgentDisconnected):
             port.receive(PATIENCE_S)
         assert unix_socket.is_closed()
-
-
-def test_what_is_no_message_ends_the_session(server: GlueServer) -> None:
-    with RawUnixSocket(ticket_of(server)) as unix_socket:
-        unix_socket.enter()
-        port = seated(server)
-        port.send(AgentInit(SPEC))
-        unix_socket.call()
-        unix_socket.send(b"\xff" * 9)
-        with pytest.raises(AgentDisconnected):
-            port.receive(PATIENCE_S)
 
 
 def test_a_peer_that_does_not_read_holds_nobody_up(server: GlueServer) -> None:

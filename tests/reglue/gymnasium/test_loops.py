@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,17 +17,6 @@ pytestmark = [
     pytest.mark.usefixtures("tidy"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning"),
 ]
-
-
-@pytest.fixture
-def one_thread() -> Iterator[None]:
-    """Several threads of PyTorch's wait for each other on a busy machine."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 WALK = f"{Path(__file__).parent}/walks.py:Walk"

@@ -208,17 +208,6 @@ def test_a_cleanrl_script_runs() -> None:
         assert len(set(rows(kept.reshape(-1, *shape)))) == steps * count
 
 
-@pytest.fixture
-def one_thread() -> Any:
-    """Several threads of PyTorch's wait for each other on a busy machine."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 @pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("name", ["reglue/mountain-car", "reglue/cart-pole"])
 def test_stable_baselines3_makes_an_id(name: str) -> None:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from reglue.net.unix_socket import UnixSocket, UnixSocketEnded
+from tests.glue_server.rpc.peers import PATIENCE_S, frame
 
-PATIENCE_S = 20.0
 MOST = 1 << 22
 TINY = 4608  # bytes that a socket's buffer is asked to hold: about the least that Linux grants
 
@@ -31,10 +31,6 @@ def ends() -> Iterator[tuple[UnixSocket, socket.socket]]:
 
 def noise(size: int) -> bytes:
     return np.random.default_rng(size).bytes(size)
-
-
-def frame(message: bytes) -> bytes:
-    return len(message).to_bytes(4, "little") + message
 
 
 def read(end: socket.socket, size: int, at_once: int = MOST) -> bytes:

@@ -19,7 +19,8 @@ from reglue.errors import AgentFault
 from tests.errors import raises
 from tests.glue_server.playing import PATIENT, cell, corridor_pool, in_turn
 from tests.glue_server.rpc.entries import TOKEN, KnownEntries, gateway
-from tests.reglue.joining import Join, left, play, seated
+from tests.glue_server.rpc.peers import seated
+from tests.reglue.joining import Join, left, play
 from tests.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("tidy")]

@@ -50,17 +50,6 @@ class Idle(Agent):
 
 
 @pytest.fixture
-def entries() -> KnownEntries:
-    return KnownEntries()
-
-
-@pytest.fixture
-def front(entries: KnownEntries) -> Iterator[AgentGateway]:
-    with gateway(entries) as front:
-        yield front
-
-
-@pytest.fixture
 def run() -> Iterator[Callable[[], OwnRun]]:
     with ExitStack() as servers:
 

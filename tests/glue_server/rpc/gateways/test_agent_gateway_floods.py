@@ -21,7 +21,7 @@ from reglue.net.join_string import split_address
 from reglue.net.lobby import hello_proof
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import agent_pb2_grpc, session_pb2
-from tests.glue_server.rpc.entries import TOKEN, KnownEntries, OwnRun, gateway
+from tests.glue_server.rpc.entries import TOKEN, KnownEntries, OwnRun
 from tests.glue_server.rpc.peers import PATIENCE_S, RawAgent, ask, denied, refusal, seated
 from tests.glue_server.rpc.test_connections import PREFACE
 from tests.waiting import until
@@ -32,17 +32,6 @@ pytestmark = pytest.mark.slow
 ONE_TASK = AgentInit(Corridor(solved={"a": (1,)}).spec)
 OWN = [("grpc.use_local_subchannel_pool", 1)]
 CALLS = 10
-
-
-@pytest.fixture
-def entries() -> KnownEntries:
-    return KnownEntries()
-
-
-@pytest.fixture
-def front(entries: KnownEntries) -> Iterator[AgentGateway]:
-    with gateway(entries) as front:
-        yield front
 
 
 @contextmanager

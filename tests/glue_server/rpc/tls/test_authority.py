@@ -6,8 +6,10 @@ import errno
 import ipaddress
 import os
 import socket
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 from cryptography import x509
@@ -17,6 +19,8 @@ from glue_server.rpc.tls.server_certificate import ServerTls
 from reglue.errors import UsageError
 from tests.errors import raises
 from tests.glue_server.rpc.certificates import DAY, Certificate, certificate, new_key, written
+
+Files: TypeAlias = tuple[bytes, ...]  # of a certificate, a key, and perhaps an authority
 
 # A private authority.
 
@@ -143,12 +147,6 @@ def test_peers_are_told_a_name_that_it_is_made_out_to(
 # Files that will not do.
 
 
-def refused(folder: Path, *contents: bytes) -> str:
-    with pytest.raises(UsageError) as error:
-        made(folder, *contents)
-    return str(error.value)
-
-
 @pytest.mark.parametrize("missing", ["certificate", "key", "ca"])
 def test_a_file_that_is_missing_is_named(
     root: Certificate, server: Certificate, tmp_path: Path, missing: str
@@ -164,59 +162,62 @@ def test_a_folder_is_no_file(server: Certificate, tmp_path: Path) -> None:
         own_certificate(tmp_path, tmp_path)
 
 
-def test_a_file_without_a_certificate_is_refused(server: Certificate, tmp_path: Path) -> None:
-    words = refused(tmp_path, server.key_pem(), server.key_pem())
-    assert "certificate.pem holds no certificate" in words
+def files_of(own: Certificate, *more: bytes) -> Files:
+    return own.pem, own.key_pem(), *more
 
 
-def test_a_file_without_a_key_is_refused(
-    root: Certificate, server: Certificate, tmp_path: Path
+REFUSED: Mapping[str, tuple[Callable[[Certificate, Certificate], Files], list[str]]] = {
+    "no certificate": (
+        lambda root, server: (server.key_pem(), server.key_pem()),
+        ["certificate.pem", "PEM"],
+    ),
+    "no key": (
+        lambda root, server: (server.pem, server.pem, root.pem),
+        ["key.pem", "no private key"],
+    ),
+    "a key with a password": (
+        lambda root, server: (server.pem, server.key_pem(b"open sesame"), root.pem),
+        ["key.pem", "encrypted"],
+    ),
+    "a key of a kind that gRPC does not take": (
+        lambda root, server: files_of(
+            certificate("server", by=root, hosts=("hub",), kind="ed25519"), root.pem
+        ),
+        ["key.pem", "Ed25519PrivateKey", "RSA or EC"],
+    ),
+    "the key of another certificate": (
+        lambda root, server: files_of(Certificate(server.certificate, new_key("ec")), root.pem),
+        ["key.pem", "certificate.pem"],
+    ),
+    "an authority of the same name that did not sign": (
+        lambda root, server: files_of(server, certificate("root").pem),
+        ["certificate.pem", "ca.pem"],
+    ),
+    "an authority that nobody says": (
+        lambda root, server: files_of(server),
+        ["certificate.pem", "CN=root", "ca=FILE"],
+    ),
+    "a certificate of the past": (
+        lambda root, server: files_of(
+            certificate("old", hosts=("hub",), begins=-2 * DAY, ends=-DAY)
+        ),
+        ["certificate.pem", "renew"],
+    ),
+    "a certificate of the future": (
+        lambda root, server: files_of(certificate("new", hosts=("hub",), begins=DAY, ends=2 * DAY)),
+        ["certificate.pem", "renew"],
+    ),
+    "no host": (
+        lambda root, server: files_of(certificate("nobody")),
+        ["certificate.pem", "subjectAltName"],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_files_that_will_not_do_are_refused(
+    root: Certificate, server: Certificate, tmp_path: Path, what: str
 ) -> None:
-    assert "key.pem holds no private key" in refused(tmp_path, server.pem, server.pem, root.pem)
-
-
-def test_a_key_with_a_password_is_refused(
-    root: Certificate, server: Certificate, tmp_path: Path
-) -> None:
-    words = refused(tmp_path, server.pem, server.key_pem(b"open sesame"), root.pem)
-    assert "key.pem is encrypted: wanted" in words
-
-
-def test_a_key_of_a_kind_that_grpc_does_not_take_is_refused(
-    root: Certificate, tmp_path: Path
-) -> None:
-    server = certificate("server", by=root, hosts=("hub",), kind="ed25519")
-    assert "wanted an RSA or EC key" in refused(tmp_path, server.pem, server.key_pem(), root.pem)
-
-
-def test_the_key_of_another_certificate_is_refused(
-    root: Certificate, server: Certificate, tmp_path: Path
-) -> None:
-    other = Certificate(server.certificate, new_key("ec")).key_pem()
-    words = refused(tmp_path, server.pem, other, root.pem)
-    assert "key.pem is not the key of the certificate in" in words
-
-
-def test_an_authority_that_did_not_sign_is_refused(server: Certificate, tmp_path: Path) -> None:
-    """Also one of the same name."""
-    words = refused(tmp_path, server.pem, server.key_pem(), certificate("root").pem)
-    assert "certificate.pem is not signed by the authority in" in words
-
-
-def test_a_certificate_whose_authority_nobody_says_is_refused(
-    server: Certificate, tmp_path: Path
-) -> None:
-    assert "signed it, CN=root (ca=FILE)" in refused(tmp_path, server.pem, server.key_pem())
-
-
-@pytest.mark.parametrize(("begins", "ends"), [(-2 * DAY, -DAY), (DAY, 2 * DAY)])
-def test_a_certificate_that_is_out_of_date_is_refused(
-    tmp_path: Path, begins: timedelta, ends: timedelta
-) -> None:
-    old = certificate("old", hosts=("hub",), begins=begins, ends=ends)
-    assert "renew it" in refused(tmp_path, old.pem, old.key_pem())
-
-
-def test_a_certificate_without_a_host_is_refused(tmp_path: Path) -> None:
-    nobody = certificate("nobody")
-    assert "made out to no host" in refused(tmp_path, nobody.pem, nobody.key_pem())
+    files, named = REFUSED[what]
+    with raises(UsageError, *named):
+        made(tmp_path, *files(root, server))
