@@ -221,7 +221,7 @@ def test_another_plan_is_refused_and_the_difference_named(tmp_path: Path) -> Non
     settings = Settings(benchmark="corridor", workers=0)
     with begin(tmp_path, Request(settings, corridor_plan(slots=2))) as ledger:
         other = Request(settings, corridor_plan(slots=3))
-        with raises(PlanDiffers, "slots", 2, 3):
+        with raises(PlanDiffers, "slots", "2 before", "3 now"):
             check_same(ledger, other)
 
 
@@ -265,9 +265,9 @@ def test_another_checkpoint_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"agent": "random"}, ["agent program", "expert", "random"]),
+        ({"agent": "random"}, ["agent program", "expert before", "random now"]),
         ({"agent_args": {"task": "push-v3"}}, ["agent arguments", "{}", '{"task": "push-v3"}']),
-        ({"label": "other"}, ["agent label", "none", "other"]),
+        ({"label": "other"}, ["agent label", "none before", "other now"]),
         ({"training_seed": 3}, ["agent training seed", "none", 3]),
     ],
 )
