@@ -20,6 +20,7 @@ from reglue_bench.results.result import Result, read_result
 from reglue_bench.results.scores import PerformanceScore
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.settings import read_settings
+from tests.errors import raises
 
 pytestmark = pytest.mark.slow
 
@@ -166,7 +167,7 @@ def test_steps_are_counted_by_online_benchmarks_alone(tmp_path: Path, ones_own: 
         'procedure = "multi-task"\nhorizon = 50\n[tasks.one]\nenvironment = "worlds.toml"\n'
     )
     name = str(tmp_path / "mine.toml") if ones_own else f"multi-task:{file}"
-    with pytest.raises(UsageError, match="counted in steps, which only online benchmarks count"):
+    with raises(UsageError, "mine" if ones_own else name, "steps", "online", "episodic = true"):
         evaluate(name, agent="random", out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from reglue.errors import UsageError
+from reglue.errors import NotAnEnvironment, UsageError
 from reglue_bench import Evaluator, evaluate, read_result
+from tests.errors import raises
 from tests.leftovers import child_processes, nothing_left
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.toys import rows
@@ -74,20 +75,20 @@ def test_a_run_can_be_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("option", ["agent", "agent_cmd", "agent_args"])
 def test_agents_that_are_started_are_for_evaluate(option: str) -> None:
     given: Any = {option: "expert"}
-    with pytest.raises(UsageError, match=f"got {option}, wanted no agent yet"):
+    with raises(UsageError, option, "evaluator(agent)"):
         Evaluator(NAME, **given)
 
 
 def test_a_name_is_no_agent_object() -> None:
     with (
         Evaluator(NAME, workers=0, **OPTIONS) as evaluator,
-        pytest.raises(UsageError, match="got the name 'expert', wanted an object"),
+        raises(UsageError, "'expert'", "object"),
     ):
         evaluator("expert")
 
 
 def test_environments_that_dial_in_are_for_evaluate() -> None:
-    with pytest.raises(UsageError, match="use evaluate"):
+    with raises(UsageError, "multi-task:wait", "evaluate"):
         Evaluator("multi-task:wait")
 
 
@@ -95,12 +96,12 @@ def test_a_closed_one_says_so_and_may_be_closed_again() -> None:
     with nothing_left():
         with Evaluator(NAME, workers=2, **OPTIONS) as evaluator:
             evaluator(Seeded())
-        with pytest.raises(UsageError, match="this Evaluator is closed"):
+        with raises(UsageError, "Evaluator", "closed"):
             evaluator(Seeded())
         evaluator.close()
 
 
 def test_a_benchmark_has_a_name() -> None:
     nobody: Any = None
-    with pytest.raises(UsageError, match="got None as the benchmark, wanted its name"):
+    with raises(NotAnEnvironment, None, "benchmark"):
         Evaluator(nobody)

@@ -10,6 +10,7 @@ import pytest
 from reglue.errors import UsageError
 from reglue_bench import evaluate
 from reglue_bench.results.result import Result
+from tests.errors import raises
 
 AGENT = """
 import numpy as np
@@ -59,5 +60,5 @@ def test_a_goal_that_is_not_seen_is_hidden(tmp_path: Path) -> None:
 
 
 def test_without_goals_to_set_nothing_begins(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="its goals follow from its tasks"):
+    with raises(UsageError, "FrankaKitchen-v1", "tasks_to_complete"):
         played(tmp_path, "FrankaKitchen-v1")

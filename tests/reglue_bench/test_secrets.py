@@ -12,7 +12,7 @@ import pytest
 from env_adapters.metaworld import draw_goals, task_set
 from glue_server import Outcome
 from reglue import Starts
-from reglue.errors import PlanDiffers, UsageError
+from reglue.errors import BadArgument, PlanDiffers
 from reglue.spec import Arrays
 from reglue_bench import evaluate
 from reglue_bench.measures.compare import compare
@@ -22,6 +22,7 @@ from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import read_settings
+from tests.errors import raises
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.bakeoffs import agent, bake, write
 
@@ -224,7 +225,7 @@ def test_a_run_goes_on_under_its_own_secret_alone(tmp_path: Path, given: str | N
     options |= {"environment_args": {"solved": {"a": [0]}}}
     name = "online:tests.worlds:Corridor"
     evaluate(name, agent=Seeded(), secret=SECRET, **options)
-    with pytest.raises(PlanDiffers, match="secret"):
+    with raises(PlanDiffers, "cells", "REGLUE_SECRET", settings={"out", "secret"}):
         evaluate(name, agent=Seeded(), secret=given, resume=True, **options)
     assert evaluate(name, agent=Seeded(), secret=SECRET, resume=True, **options).complete
 
@@ -312,8 +313,6 @@ def test_a_secret_is_kept_nowhere_and_shown_nowhere(tmp_path: Path) -> None:
 
 
 def test_a_secret_that_can_be_tried_out_is_refused_and_not_repeated() -> None:
-    with pytest.raises(
-        UsageError, match="got a length of 12, wanted 16 characters or more"
-    ) as refused:
+    with raises(BadArgument, "REGLUE_SECRET", 12, 16, settings={"secret"}) as refused:
         read_settings(benchmark="MT10", secret="a short word")
     assert "a short word" not in str(refused.value)

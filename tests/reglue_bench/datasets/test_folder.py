@@ -25,6 +25,7 @@ from reglue_bench.datasets.folder import write_dataset
 from reglue_bench.datasets.source import places, space_json
 from reglue_bench.datasets.summary import source_of, summarized
 from reglue_bench.run_folder import OBSERVED
+from tests.errors import raises
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.datasets.recordings import arrays, dataset_of, exactly, organiser, record
 from tests.reglue_bench.toys import corridor_plan, online_plan, play
@@ -166,7 +167,7 @@ def test_spaces_are_minaris(tensor: TensorSpec, space: str) -> None:
 
 
 def test_a_dataset_is_not_overwritten(run: Path, tmp_path: Path) -> None:
-    with source_of(run) as source, pytest.raises(UsageError, match="exists already"):
+    with source_of(run) as source, raises(UsageError, tmp_path):
         write_dataset(source, tmp_path)
 
 
@@ -176,7 +177,7 @@ def test_a_full_disk_leaves_no_half_of_a_dataset(run: Path, tmp_path: Path) -> N
     with source_of(run) as source:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4 * 1024, most))
         try:
-            with pytest.raises(StorageFailed, match=r"cannot be written: .*make room"):
+            with raises(StorageFailed, tmp_path / "full", "make room"):
                 write_dataset(source, tmp_path / "full")
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (before, most))
@@ -185,8 +186,18 @@ def test_a_full_disk_leaves_no_half_of_a_dataset(run: Path, tmp_path: Path) -> N
     assert arrays(tmp_path / "full") == arrays(dataset_of(run))
 
 
-@pytest.mark.parametrize("how", ["cut", "garbled", "episode", "rows", "metadata", "organiser"])
-def test_a_damaged_dataset_is_told(run: Path, tmp_path: Path, how: str) -> None:
+@pytest.mark.parametrize(
+    ("how", "place"),
+    [
+        ("cut", ""),
+        ("garbled", ""),
+        ("episode", ": episode 3"),
+        ("rows", ": episode 3"),
+        ("metadata", ""),
+        ("organiser", "/organiser.jsonl"),
+    ],
+)
+def test_a_damaged_dataset_is_told(run: Path, tmp_path: Path, how: str, place: str) -> None:
     with source_of(run) as source:
         write_dataset(source, tmp_path / "damaged")
     data = tmp_path / "damaged" / "data"
@@ -207,21 +218,21 @@ def test_a_damaged_dataset_is_told(run: Path, tmp_path: Path, how: str) -> None:
                 else:
                     del opened["episode_3/rewards"]
                     opened["episode_3/rewards"] = [1.0]
-    with pytest.raises(RunDamaged, match="damaged"):
+    with raises(RunDamaged, f"{tmp_path / 'damaged'}{place} is damaged"):
         summarized(tmp_path / "damaged")
 
 
 @pytest.mark.parametrize(
-    ("made", "words"),
-    [("", "no such folder"), ("folder", "holds no dataset"), ("run", "holds no dataset")],
+    ("made", "lacking"),
+    [("", "no such folder"), ("folder", "data/metadata.json"), ("run", OBSERVED)],
 )
-def test_a_folder_without_a_dataset_is_told(tmp_path: Path, made: str, words: str) -> None:
+def test_a_folder_without_a_dataset_is_told(tmp_path: Path, made: str, lacking: str) -> None:
     path = tmp_path / "it"
     if made == "folder":
         path.mkdir()
     elif made == "run":
         play(path, corridor_plan(), Seeded())
-    with pytest.raises(UsageError, match=words):
+    with raises(UsageError, path, lacking):
         summarized(path)
 
 
@@ -229,5 +240,5 @@ def test_an_observation_that_has_changed_is_told(run: Path, tmp_path: Path) -> N
     shutil.copytree(run, tmp_path / "run")
     with closing(sqlite3.connect(tmp_path / "run" / OBSERVED)) as connection, connection:
         connection.execute("UPDATE part SET zlib = ? WHERE number = 3", (zlib.compress(b"else"),))
-    with pytest.raises(RunDamaged, match=r"part 0 of episode 0 of unit \d has changed"):
+    with raises(RunDamaged, tmp_path / "run" / OBSERVED, "part 0", "episode 0", "changed"):
         summarized(tmp_path / "run")

@@ -36,7 +36,6 @@ from tests.reglue_bench.toys import (
 pytestmark = pytest.mark.slow
 
 SEEDED = joining("Seeded")
-RECORDED = r"one process records a dataset \(record\); omit it"
 PLANS = [
     online_plan(runs=5, episodes=3),
     corridor_plan(agents=2, num_episodes=4),

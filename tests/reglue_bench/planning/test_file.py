@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reglue.errors import PlanDiffers, UsageError, settings_of
+from reglue.errors import BadArgument, PlanDiffers, UsageError, settings_of
 from reglue_bench import evaluate
 from reglue_bench.evaluation import resume
 from reglue_bench.planning.resolve import make_plan, suite_of
@@ -230,24 +230,24 @@ def test_a_file_that_there_is_not(tmp_path: Path) -> None:
 
 def test_keywords_are_told_as_keywords_and_keys_as_keys(file: Path, tmp_path: Path) -> None:
     (tmp_path / "it.toml").write_text(MINE)
-    with pytest.raises(UsageError, match=r"^got split=train, but no task of .*it.toml"):
-        plan_of(tmp_path / "it.toml", split="train")
-    with pytest.raises(UsageError, match=r"runs belongs to online .*takes num_episodes"):
+    it = tmp_path / "it.toml"
+    with raises(UsageError, "split=train", it, "variants", settings={"split"}, keys={}):
+        plan_of(it, split="train")
+    takes = {"agents", "episode_limit", "num_episodes"}
+    with raises(UsageError, file, "online", settings={"runs", *takes}, keys={str(file): takes}):
         plan_of(file, runs=2)
-    (tmp_path / "it.toml").write_text(MINE + 'metric = "final:9"\n')
-    with pytest.raises(
-        UsageError, match=r"^/.*it.toml: got metric = final:9, but a run has only 4"
-    ):
-        plan_of(tmp_path / "it.toml")
-    with pytest.raises(UsageError, match=r"^got metric=final:8, but a run has only 4"):
-        plan_of(tmp_path / "it.toml", metric="final:8")
-    with pytest.raises(UsageError, match=r"environment_args: .* holds them, as `arguments`"):
+    it.write_text(MINE + 'metric = "final:9"\n')
+    with raises(UsageError, f"{it}: got metric = final:9", 4, keys={str(it): {"metric"}}):
+        plan_of(it)
+    with raises(UsageError, "metric=final:8", 4, settings={"metric"}, keys={}):
+        plan_of(it, metric="final:8")
+    with raises(UsageError, file, "`arguments`", settings={"environment_args"}, keys={}):
         plan_of(file, environment_args={"x": 1})
 
 
 def test_a_bad_argument_stays_one_where_a_file_holds_it() -> None:
     with (
-        pytest.raises(ValueError, match=r"^it.toml: num_episodes: got 0"),
+        raises(BadArgument, "it.toml: num_episodes", 0, keys={"it.toml": {"num_episodes"}}),
         settings_of("it.toml", {"num_episodes"}),
     ):
         read_settings(benchmark="MT10", num_episodes=0)
@@ -257,10 +257,10 @@ def test_an_environment_that_gymnasium_lacks_is_unknown(tmp_path: Path) -> None:
     """Not on the page: what else is suggested depends on what has been registered."""
     (tmp_path / "suite.py").write_text(SUITE)
     (tmp_path / "mine.toml").write_text(FILE.replace("MountainCar-v0", "MountainCaar-v0", 1))
-    with pytest.raises(UsageError) as error:
+    with raises(
+        UsageError, "tasks.slow", "'MountainCaar-v0'", "MountainCar-v0", "gymnasium:my_module"
+    ):
         WRONG.read(tmp_path / "mine.toml")
-    for part in ("tasks.slow", "'MountainCaar-v0'", "MountainCar-v0", "gymnasium:my_module:"):
-        assert part in str(error.value)
 
 
 THREE = """\
@@ -307,11 +307,11 @@ def test_environments_of_different_spaces_are_one_benchmark(tmp_path: Path) -> N
 def test_different_spaces_that_are_not_fitted_are_refused_with_the_line(tmp_path: Path) -> None:
     file = tmp_path / "three.toml"
     file.write_text(THREE.replace('fit = "superset"\n', ""))
-    with pytest.raises(UsageError, match=r'three\.toml:.*tasks: car: .*fit = "pad" or "superset"'):
+    with raises(UsageError, f"{file}:4: tasks: car", (2,), (4,), "cart", '"pad"', '"superset"'):
         make_plan(read_settings(benchmark=str(file)))
     file.write_text(THREE.replace('"superset"', '"pad"'))
-    with pytest.raises(UsageError, match=r"three\.toml:3: fit: .*superset"):
+    with raises(UsageError, f"{file}:3: fit: swing", "Discrete(2)", "superset"):
         make_plan(read_settings(benchmark=str(file)))
     file.write_text(THREE.replace('"superset"', '"padd"'))
-    with pytest.raises(UsageError, match=r"three\.toml:3: fit: got 'padd', wanted"):
+    with raises(UsageError, f"{file}:3: fit", "'padd'", "'equal', 'pad' or 'superset'"):
         make_plan(read_settings(benchmark=str(file)))

@@ -15,6 +15,7 @@ from reglue.errors import NotAnAgent, NotCapable, UsageError
 from reglue_bench import Evaluator
 from reglue_bench.plans.plan import Plan
 from reglue_bench.run_folder import LEDGER
+from tests.errors import raises
 from tests.reglue_bench.agents import Frozen
 from tests.reglue_bench.benching import bench_words, commanded
 from tests.reglue_bench.toys import corridor_plan, joining, online_plan, play
@@ -22,10 +23,10 @@ from tests.reglue_bench.toys import corridor_plan, joining, online_plan, play
 pytestmark = pytest.mark.slow
 
 INCAPABLE = [
-    ("Frozen", corridor_plan("meta-learning"), "cannot adapt"),
-    ("Endless", corridor_plan(), "takes no end of an episode"),
-    ("Endless", online_plan(), "takes no end of an episode"),
-    ("Single", corridor_plan(), "at most 1 slots"),
+    ("Frozen", corridor_plan("meta-learning"), NotCapable, "adapt"),
+    ("Endless", corridor_plan(), NotCapable, "end of an episode"),
+    ("Endless", online_plan(), UsageError, "end of an episode"),
+    ("Single", corridor_plan(), NotCapable, "at most 1 slots"),
 ]
 
 
@@ -50,11 +51,11 @@ def is_vacant(folder: Path) -> bool:
     return not [*folder.rglob(LEDGER), *folder.rglob("result.json")]
 
 
-@pytest.mark.parametrize(("name", "plan", "words"), INCAPABLE)
+@pytest.mark.parametrize(("name", "plan", "kind", "words"), INCAPABLE)
 def test_a_program_whose_hello_says_so_is_refused_and_leaves_no_run(
-    tmp_path: Path, name: str, plan: Plan, words: str
+    tmp_path: Path, name: str, plan: Plan, kind: type[UsageError], words: str
 ) -> None:
-    with pytest.raises(UsageError, match=words):
+    with raises(kind, name, words):
         play(tmp_path / "run", plan, agent_cmd=joining(name))
     assert not [*tmp_path.iterdir()]  # nor a log
 
@@ -68,13 +69,13 @@ def test_it_is_told_why(tmp_path: Path) -> None:
 
 
 def test_also_where_other_processes_play(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="takes no end of an episode"):
+    with raises(UsageError, "Endless", "end of an episode"):
         play(tmp_path / "run", online_plan(), agent_cmd=joining("Endless"), processes=2)
     assert is_vacant(tmp_path)
 
 
 def test_an_object_is_refused_too(tmp_path: Path) -> None:
-    with pytest.raises(NotCapable, match="Frozen cannot play this: got an agent that cannot adapt"):
+    with raises(NotCapable, "Frozen", "adapt"):
         play(tmp_path / "run", corridor_plan("meta-learning"), Frozen())
     assert is_vacant(tmp_path)
 
@@ -92,21 +93,25 @@ def test_a_command_says_so_in_one_sentence_as_wrong_usage(tmp_path: Path) -> Non
 @pytest.mark.parametrize("is_object", [False, True])
 def test_a_model_of_other_observations_is_refused(tmp_path: Path, is_object: bool) -> None:
     benchmark = gymnasium.make("CartPole-v1") if is_object else "evaluate:gymnasium:CartPole-v1"
-    with pytest.raises(NotAnAgent, match=r"observation: got .*3.*, wanted .*4"):
+    with raises(NotAnAgent, "observation", (3,), (4,)):
         reglue.evaluate(benchmark, agent=Model(), num_episodes=1, out=tmp_path / "run")
     assert is_vacant(tmp_path)
 
 
 @pytest.mark.parametrize(
-    "space", [gymnasium.spaces.Discrete(4), gymnasium.spaces.Box(-1, 1, (2,), np.float32)]
+    ("space", "got", "wanted"),
+    [
+        (gymnasium.spaces.Discrete(4), 4, 2),
+        (gymnasium.spaces.Box(-1, 1, (2,), np.float32), (2,), ()),
+    ],
 )
-def test_a_model_of_other_actions_is_refused(space: Any) -> None:
+def test_a_model_of_other_actions_is_refused(space: Any, got: object, wanted: object) -> None:
     class Other(Model):
         observation_space = gymnasium.spaces.Box(-1, 1, (4,), np.float32)
         action_space = space
 
     with (
         Evaluator("evaluate:gymnasium:CartPole-v1", num_episodes=1) as evaluator,
-        pytest.raises(NotAnAgent, match="action: got "),
+        raises(NotAnAgent, "action", got, wanted),
     ):
         evaluator(Other())
