@@ -48,7 +48,7 @@ def test_a_name_goes_on_until_it_has_ended(store: Store) -> None:
     store.close_phase("public")
     assert store.enter(team, "sarsa", NOON).id == first.id
     store.set_status(first.id, "finished")
-    with pytest.raises(EntryRefused, match="no phase is open: the competition is over"):
+    with raises(EntryRefused, "competition is over"):
         store.enter(team, "sarsa", NOON)
 
 
@@ -181,7 +181,7 @@ def test_an_organiser_asks_to_cancel(store: Store) -> None:
     store.ask_cancel(entered.id)
     store.ask_cancel(entered.id)
     assert store.submission(entered.id).cancel_asked
-    with pytest.raises(EntryRefused, match="being cancelled"):
+    with raises(EntryRefused, "'sarsa'", "cancelled"):
         store.enter(team, "sarsa", NOON)
     store.set_status(entered.id, "cancelled")
     with raises(UsageError, entered.id, "cancelled"):
@@ -262,5 +262,5 @@ def test_what_is_unknown_is_named(store: Store) -> None:
 def test_a_name_that_cannot_be_shown_is_refused(store: Store) -> None:
     team = opened(store)
     for name in ["", " ", "a\nb", "a\u202eb", "x" * 101]:
-        with pytest.raises(BadArgument, match="agent's name"):
+        with raises(BadArgument, "agent's name", "101 characters" if name > "x" else repr(name)):
             store.enter(team, name, NOON)
