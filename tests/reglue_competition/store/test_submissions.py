@@ -72,7 +72,7 @@ def test_a_quota_of_a_day_begins_anew_at_midnight_utc(store: Store) -> None:
     team = opened(store, a_day=2)
     ended(store, team, "a", NOON, "finished")
     ended(store, team, "b", NOON, "cancelled")
-    with pytest.raises(EntryRefused, match=r"2 submissions entered today \(UTC\)"):
+    with raises(EntryRefused, "phase public", "2 submissions", "UTC"):
         store.enter(team, "c", NOON + timedelta(hours=11))
     store.enter(team, "c", NOON + timedelta(hours=12))
 
@@ -80,7 +80,7 @@ def test_a_quota_of_a_day_begins_anew_at_midnight_utc(store: Store) -> None:
 def test_a_quota_at_once_is_free_again_when_one_has_ended(store: Store) -> None:
     team = opened(store, at_once=1)
     first = store.enter(team, "a", NOON)
-    with pytest.raises(EntryRefused, match="1 submissions that wait or play"):
+    with raises(EntryRefused, "phase public", "1 submissions", "'a'"):
         store.enter(team, "b", NOON)
     store.set_status(first.id, "finished")
     store.enter(team, "b", NOON)
@@ -113,7 +113,7 @@ def test_a_private_phase_is_played_once(store: Store) -> None:
     store.open_phase("public", "hash")
     team, other = store.add_team("A"), store.add_team("B")
     ended(store, team, "a", NOON, "finished")
-    with pytest.raises(EntryRefused, match="1 submissions in this phase"):
+    with raises(EntryRefused, "1 submissions in this phase", "A has 1"):
         store.enter(team, "b", NOON)
     store.enter(other, "a", NOON)
 
