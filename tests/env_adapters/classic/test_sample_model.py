@@ -155,7 +155,7 @@ def test_out_of_an_episode_there_is_nothing_to_step_or_keep(name: str, routine: 
     closed.start(cell_of(name))
     closed.close()
     for player in (never, closed):
-        with pytest.raises(UsageError, match="no episode is running; call start first"):
+        with raises(UsageError, "start"):
             out_of_episode[routine](player)
 
 
@@ -164,7 +164,7 @@ def test_past_its_end_an_episode_is_over(routine: str) -> None:
     player = GridWorld(horizon=2).world()
     player.start(cell_of("gridworld"))
     play(player, [0, 0])
-    with pytest.raises(UsageError, match="call start first"):
+    with raises(UsageError, "start"):
         out_of_episode[routine](player)
 
 

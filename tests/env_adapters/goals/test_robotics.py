@@ -119,10 +119,9 @@ def test_a_fixed_goal_is_a_parameter_of_every_goal_environment(name: str) -> Non
             assert (first["desired_goal"] == goal).all()
 
 
-@pytest.mark.parametrize("name", ["FetchReach-v4", "FrankaKitchen-v1", "AdroitHandHammer-v1"])
-def test_a_fixed_goal_that_cannot_be_is_refused(name: str) -> None:
-    with pytest.raises(UsageError, match=r"wanted one of Box|has no set_goal|has no goals"):
-        Gymnasium(name, fixed_goal=[0.0])
+def test_a_fixed_goal_that_cannot_be_is_refused() -> None:
+    with raises(BadArgument, "goal [0.0]", "Box(-inf, inf, (3,), float64)"):
+        Gymnasium("FetchReach-v4", fixed_goal=[0.0])
 
 
 @pytest.mark.filterwarnings("ignore:.*(is different from the unwrapped|is probably too)")
@@ -205,17 +204,20 @@ def test_a_plain_environment_is_made_flat() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "why"),
+    ("name", "kind", "why"),
     [
-        ("FrankaKitchen-v1", "its goals follow from its tasks"),
-        ("AdroitHandHammer-v1", "wanted a Dict with observation, desired_goal, achieved_goal"),
+        ("FrankaKitchen-v1", UsageError, "tasks_to_complete"),
+        ("AdroitHandHammer-v1", BadArgument, "observation, desired_goal, achieved_goal"),
     ],
 )
-def test_where_no_goal_can_be_set_it_says_why(name: str, why: str) -> None:
-    with pytest.raises(UsageError, match=why):
-        Gymnasium(name, goals=2)
-    with pytest.raises(UsageError, match=why):
-        goal_environment(make(name, {}), fixed_goal=np.zeros(3))
+def test_where_no_goal_can_be_set_it_says_why(name: str, kind: type[UsageError], why: str) -> None:
+    for use in (
+        lambda: Gymnasium(name, goals=2),
+        lambda: Gymnasium(name, fixed_goal=[0.0]),
+        lambda: goal_environment(make(name, {}), fixed_goal=np.zeros(3)),
+    ):
+        with raises(kind, why):
+            use()
 
 
 def test_an_environment_that_keeps_its_goals_elsewhere_is_refused() -> None:
@@ -227,7 +229,7 @@ def test_an_environment_that_keeps_its_goals_elsewhere_is_refused() -> None:
             }
         )
 
-    with pytest.raises(UsageError, match="does not know the goals of"):
+    with raises(BadArgument, "<Strange instance>", "env_adapters.goals.GoalEnvironment"):
         goal_environment(Strange())
 
 

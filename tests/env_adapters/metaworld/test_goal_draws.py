@@ -11,7 +11,8 @@ import pytest
 
 from env_adapters.metaworld import ALL_TASKS, draw_goals, task_set, task_sets
 from env_adapters.metaworld.library import metaworld
-from reglue.errors import UsageError
+from reglue.errors import BadArgument
+from tests.errors import raises
 
 
 def goals_of(tasks: Iterable[Any]) -> dict[str, list[bytes]]:
@@ -105,5 +106,5 @@ def test_progress_counts_tasks(five_goals: None) -> None:
 
 @pytest.mark.parametrize(("name", "seed"), [("MT1:reach-v3", -1), ("ML1:reach-v3", 2**32 - 1)])
 def test_a_seed_out_of_range_is_refused(name: str, seed: int) -> None:
-    with pytest.raises(UsageError, match=r"got seed .*, wanted 0 to"):
+    with raises(BadArgument, name, f"seed {seed}", "0 to"):
         draw_goals(task_set(name), seed)

@@ -16,7 +16,7 @@ from env_adapters import Cell, SuiteName
 from env_adapters.metaworld import ALL_TASKS, MetaWorld, catalogue, task_set, task_sets
 from env_adapters.metaworld.library import metaworld
 from env_adapters.metaworld.shared_env import Models
-from reglue.errors import MissingExtra, UnknownName, UsageError
+from reglue.errors import BadArgument, MissingExtra, UnknownName
 from reglue.messages.agent import Phase
 from reglue.spec import Box, Discrete, TensorSpec
 from tests.errors import raises
@@ -163,13 +163,13 @@ def test_a_suite_is_built_by_name_from_json() -> None:
 
 @pytest.mark.parametrize("horizon", [0, -1, 501, 7.0, "7", True])
 def test_a_horizon_that_metaworld_cannot_play_is_refused(horizon: Any) -> None:
-    with pytest.raises(UsageError, match=r"got horizon .*, wanted 1 to 500"):
+    with raises(BadArgument, f"horizon {horizon!r}", "1 to 500"):
         MetaWorld(goals=REACH, goal_visible=True, horizon=horizon)
 
 
 def test_an_unknown_dtype_is_refused() -> None:
     wrong: Any = "float16"
-    with pytest.raises(UsageError, match="wanted float64 or float32"):
+    with raises(BadArgument, "dtype 'float16'", "float64", "float32"):
         MetaWorld(goals=REACH, goal_visible=True, observation_dtype=wrong)
 
 
@@ -179,11 +179,16 @@ def test_an_unknown_task_in_the_goals_lists_the_near_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    "goals",
-    [{}, {"reach-v3": []}, {"reach-v3": [[0.0, 0.1]]}, {"door-open-v3": [[0.0, 0.1, np.nan]]}],
+    ("goals", "named"),
+    [
+        ({}, ["goals", "task"]),
+        ({"reach-v3": []}, ["reach-v3", "variants", "goal"]),
+        ({"reach-v3": [[0.0, 0.1]]}, ["reach-v3", [0.0, 0.1], 3, 6]),
+        ({"door-open-v3": [[0.0, 0.1, np.nan]]}, ["door-open-v3", "[0.0, 0.1, nan]"]),
+    ],
 )
-def test_goals_that_cannot_be_played_are_refused(goals: Any) -> None:
-    with pytest.raises(UsageError, match=r"got .*, wanted"):
+def test_goals_that_cannot_be_played_are_refused(goals: Any, named: list[Any]) -> None:
+    with raises(BadArgument, *named):
         MetaWorld(goals=goals, goal_visible=True)
 
 
@@ -191,7 +196,7 @@ def test_without_metaworld_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(task_sets, "is_verified", lambda: False)
     monkeypatch.setitem(sys.modules, "metaworld", None)
     monkeypatch.setitem(sys.modules, "metaworld.env_dict", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'reglue\[metaworld\]'"):
+    with raises(MissingExtra, "'reglue[metaworld]'"):
         task_set("MT10")
 
 

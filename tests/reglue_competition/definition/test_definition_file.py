@@ -7,6 +7,7 @@ import pytest
 
 from reglue.errors import UsageError
 from reglue_competition.definition import Definition, read_definition
+from tests.errors import raises
 from tests.reglue_competition.competitions import OPENS, definition, phase, private
 from tests.wrong_files import Mistake, WrongFiles
 
@@ -86,7 +87,7 @@ def test_phases_are_in_order_and_do_not_overlap(second: dict[str, object], words
 
 
 def test_a_password_does_not_stand_in_the_file(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r":1: database: got a URL with a password") as told:
+    with raises(UsageError, f"{tmp_path / 'competition.toml'}:1: database", "password") as told:
         read(tmp_path, f'database = "postgresql://me:geheim@host/x"\n{START}')
     assert "geheim" not in str(told.value)
 

@@ -17,6 +17,7 @@ from reglue_bench.kit.language import LANGUAGES
 from reglue_competition.definition import Definition
 from reglue_competition.kit import write_kit
 from reglue_competition.phases import Secrets, plan_phase
+from tests.errors import raises
 from tests.reglue_competition.competitions import definition, phase, private
 from tests.repository.pages import ROOT
 
@@ -125,7 +126,7 @@ def test_a_kit_holds_nothing_compiled(tmp_path: Path) -> None:
 
 def test_a_kit_is_not_written_over_a_folder(tmp_path: Path) -> None:
     (tmp_path / "kit").mkdir()
-    with pytest.raises(UsageError, match="kit exists"):
+    with raises(UsageError, tmp_path / "kit", "exists"):
         write_kit(definition(), tmp_path, tmp_path / "kit")
 
 

@@ -22,6 +22,7 @@ from reglue_competition.phases.certificates import (
     new_authority,
     renew,
 )
+from tests.errors import raises
 
 DAY = timedelta(days=1)
 
@@ -55,7 +56,7 @@ def test_one_that_has_expired_is_read_and_renewed(folder: Path) -> None:
     before, now = Secrets.read(folder), datetime.now(UTC)
     renew(folder, valid=-DAY / 2)
     assert "has expired" in str(trouble(folder, before))
-    with pytest.raises(UsageError, match="--renew"):
+    with raises(UsageError, folder / CERTIFICATE, "renew"):
         Certificate.read(folder).check(now)
     renew(folder)
     Certificate.read(folder).check(now)
@@ -74,11 +75,11 @@ def test_an_organisers_own_certificate_is_renewed_by_its_authority(folder: Path)
     (folder / CERTIFICATE).write_bytes(own.chain)
     (folder / CERTIFICATE_KEY).write_bytes(own.key)
     (folder / AUTHORITY).write_bytes(to_pem(own.authority))
-    with pytest.raises(UsageError, match="is not the key of the authority"):
+    with raises(UsageError, folder / AUTHORITY_KEY, folder / AUTHORITY):
         renew(folder)
     (folder / AUTHORITY_KEY).unlink()
     assert Secrets.read(folder).tls.authority == own.authority
     assert "put your authority's new one in its place" in Certificate.read(folder).renewal
-    with pytest.raises(UsageError, match="whose key is elsewhere"):
+    with raises(UsageError, folder, AUTHORITY_KEY, "new-authority"):
         renew(folder)
     assert (folder / CERTIFICATE).read_bytes() == own.chain

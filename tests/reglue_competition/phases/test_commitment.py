@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from reglue_competition.phases import (
     plan_phase,
     reveal,
 )
+from tests.errors import raises
 from tests.reglue_competition.competitions import definition, phase
 
 
@@ -77,15 +80,16 @@ def test_another_plan_than_was_committed_to_is_found(
     told = json.loads(revealed.read_text())
     change(told)
     revealed.write_text(json.dumps(told))
-    with pytest.raises(NotVerified, match="opens the commitment"):
-        check_reveal(revealed, commitment(drawn, secrets.salt("public")))
+    published = commitment(drawn, secrets.salt("public"))
+    with raises(NotVerified, revealed, published):
+        check_reveal(revealed, published)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "[" * 100_000, '{"salt": 1e999}', "\\ud800"])
 def test_a_file_that_reveals_nothing_is_told(tmp_path: Path, text: str) -> None:
     path = tmp_path / "reveal.json"
     path.write_text(text)
-    with pytest.raises(NotVerified, match="reveals no plans"):
+    with raises(NotVerified, path, "no plans"):
         check_reveal(path, "0" * 64)
-    with pytest.raises(UsageError, match="cannot be read"):
+    with raises(UsageError, tmp_path / "none.json", os.strerror(errno.ENOENT)):
         check_reveal(tmp_path / "none.json", "0" * 64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from reglue_competition.phases.certificates import (
     new_authority,
 )
 from reglue_competition.phases.secrets import MASTER, SIGNING, Secrets
+from tests.errors import raises
 
 FILES = (MASTER, SIGNING, CERTIFICATE, CERTIFICATE_KEY, AUTHORITY)
 
@@ -52,32 +55,32 @@ def test_only_the_owner_can_read_them(secrets: Secrets, folder: Path) -> None:
 @pytest.mark.parametrize("name", [".", *FILES, AUTHORITY_KEY])
 def test_looser_permissions_are_refused(secrets: Secrets, folder: Path, name: str) -> None:
     (folder / name).chmod(0o750 if name == "." else 0o640)
-    with pytest.raises(UsageError, match=r"wanted [67]00.*chmod"):
+    with raises(UsageError, "mode 750" if name == "." else "mode 640", "chmod"):
         Secrets.read(folder)
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_missing_file_is_named(secrets: Secrets, folder: Path, name: str) -> None:
     (folder / name).unlink()
-    with pytest.raises(UsageError, match=name):
+    with raises(UsageError, folder / name, os.strerror(errno.ENOENT)):
         Secrets.read(folder)
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_damaged_file_is_named(secrets: Secrets, folder: Path, name: str) -> None:
     (folder / name).write_bytes(b"\xff no key")
-    with pytest.raises(UsageError, match=name):
+    with raises(UsageError, folder / name):
         Secrets.read(folder)
 
 
 def test_a_key_of_another_kind_does_not_sign(secrets: Secrets, folder: Path) -> None:
     (folder / SIGNING).write_bytes((folder / CERTIFICATE_KEY).read_bytes())
-    with pytest.raises(UsageError, match="wanted an Ed25519 key"):
+    with raises(UsageError, folder / SIGNING, "ECPrivateKey", "Ed25519"):
         Secrets.read(folder)
 
 
 def test_secrets_that_exist_are_not_drawn_over(secrets: Secrets, folder: Path) -> None:
-    with pytest.raises(UsageError, match="exists"):
+    with raises(UsageError, folder, "exists"):
         Secrets.create(folder)
     assert Secrets.read(folder).public_key == secrets.public_key
 

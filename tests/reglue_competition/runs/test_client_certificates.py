@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.join_string import JoinString
 from reglue.net.lobby import open_channel, tls_trouble
 from reglue_competition.phases.certificates import client_certificate
+from tests.errors import raises
 from tests.glue_server.rpc.peers import RawAgent, ask, refusal
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_competition.runs.hosting import Hosting, hosting
@@ -60,7 +63,7 @@ def test_an_agent_without_one_is_told_what_it_lacks(
 ) -> None:
     monkeypatch.delenv("REGLUE_CERT", raising=False)
     where = server.team("ours")
-    with joined(where, Seeded()) as agent, pytest.raises(WrongTls, match="set REGLUE_CERT"):
+    with joined(where, Seeded()) as agent, raises(WrongTls, where.address, "REGLUE_CERT"):
         agent.result(PATIENCE_S)
     stranger = private_authority()
     (tmp_path / "stranger.pem").write_bytes(stranger.key + stranger.chain)
@@ -77,7 +80,7 @@ def test_a_certificate_of_another_team_is_refused_and_logged(
     with (
         caplog.at_level(logging.WARNING, "reglue"),
         joined(where, Seeded()) as agent,
-        pytest.raises(WrongToken, match="of another team than the certificate"),
+        raises(WrongToken, "token", "team", "certificate"),
     ):
         agent.result(PATIENCE_S)
     assert server.store.submissions() == []
@@ -107,7 +110,7 @@ def test_a_file_that_holds_no_certificate_is_named(
 ) -> None:
     where = JoinString("127.0.0.1:1", "", private_authority().authority, "reglue")
     monkeypatch.setenv("REGLUE_CERT", str(tmp_path / "none.pem"))
-    with pytest.raises(UsageError, match=r"none\.pem cannot be read"):
+    with raises(UsageError, "REGLUE_CERT", tmp_path / "none.pem", os.strerror(errno.ENOENT)):
         open_channel(where, HUB_MESSAGE_BYTES)
     one, other = (Authority.create().client("a") for _ in range(2))
     key, certificate = one[: one.index(CERTIFICATE)], one[one.index(CERTIFICATE) :]
@@ -117,5 +120,5 @@ def test_a_file_that_holds_no_certificate_is_named(
     others = other[: other.index(CERTIFICATE)] + certificate
     for content in (b"nothing", key, certificate, others, encrypted + certificate):
         (tmp_path / "none.pem").write_bytes(content)
-        with pytest.raises(UsageError, match="holds no certificate with its key"):
+        with raises(UsageError, "REGLUE_CERT", tmp_path / "none.pem", "PEM"):
             open_channel(where, HUB_MESSAGE_BYTES)

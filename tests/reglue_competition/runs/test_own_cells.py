@@ -15,6 +15,7 @@ from reglue_competition.phases import PhaseReveal, check_reveal, reveal
 from reglue_competition.runs.submission import run_folder, transcript_file
 from reglue_competition.store import Submission
 from reglue_competition.transcript import Verdict, check_plan, verify
+from tests.errors import raises
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_competition.competitions import phase
 from tests.reglue_competition.runs.hosting import Hosting, corridor, hosting
@@ -96,7 +97,7 @@ def test_drawing_them_again_runs_nobodys_code_unasked(
 ) -> None:
     server, _ = own
     verdict = verify(transcript(server, server.submission("one")), trust_code=True)
-    with pytest.raises(NotTrusted, match="phase public, as it was revealed"):
+    with raises(NotTrusted, "phase public", "'tests.worlds:Corridor'", settings={"trust_code"}):
         check_plan(verdict, revealed(server, tmp_path))
 
 
@@ -154,12 +155,12 @@ def test_nothing_is_played_again_once_everybody_knows_the_goals(tmp_path: Path) 
     with hosting(tmp_path) as server:
         server.team("ours")
         entered = server.store.enter(server.store.team("ours"), "Seeded", NOW)
-        with pytest.raises(UsageError, match="it is open"):
+        with raises(UsageError, "phase public", "it is open"):
             server.store.reveal_phase("public")
         server.store.close_phase("public")
-        with pytest.raises(UsageError, match="1 submissions wait or play"):
+        with raises(UsageError, "phase public", "1 submissions"):
             server.store.reveal_phase("public")
         server.store.set_status(entered.id, "broken", "a full disk")
         server.store.reveal_phase("public")
-        with pytest.raises(UsageError, match="was revealed"):
+        with raises(UsageError, f"submission {entered.id}", "phase public was revealed"):
             server.store.ask_replay(entered.id)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from reglue.errors import UsageError
+from reglue.errors import RunBusy, UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.join_string import JoinString
 from reglue.net.lobby import open_channel
@@ -27,6 +27,7 @@ from reglue_competition.runs.hosted import Hosted
 from reglue_competition.runs.serve import Addresses, serve
 from reglue_competition.store import Store, migrate
 from reglue_competition.store.database import sqlite_url
+from tests.errors import raises
 from tests.glue_server.rpc.peers import ask, refusal
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_competition.runs.submissions import alone, joined_process, of_folder
@@ -188,7 +189,7 @@ def test_a_competition_has_one_server(folder: Path, tmp_path: Path) -> None:
     with (
         hosted.folder.store() as opened,
         FileLock(folder / "server.lock"),
-        pytest.raises(UsageError, match="a server has this competition; stop it first"),
+        raises(RunBusy, folder),
     ):
         serve(hosted, opened, Addresses("127.0.0.1:0"), say=print)
 
@@ -199,8 +200,8 @@ def test_a_server_does_not_start_with_a_certificate_that_has_expired(
     renew(folder / "secrets", valid=timedelta(hours=-1))
     migrate(sqlite_url(tmp_path / "competition.sqlite"))
     hosted = hosted_in(folder)
-    words = f"`reglue competition certificate {folder} --renew`"
-    with hosted.folder.store() as opened, pytest.raises(UsageError, match=words):
+    command = f"`reglue competition certificate {folder} --renew`"
+    with hosted.folder.store() as opened, raises(UsageError, command):
         serve(hosted, opened, Addresses("127.0.0.1:0"), say=print)
 
 
@@ -220,7 +221,7 @@ def test_what_is_played_is_what_was_committed_to(folder: Path, tmp_path: Path) -
     with hosted.folder.store() as opened:
         opened.apply(hosted.definition)
         opened.open_phase("public", "another plan's")
-        with pytest.raises(UsageError, match="not the one that was committed to"):
+        with raises(UsageError, "phase public", "committed"):
             serve(hosted, opened, Addresses("127.0.0.1:0"), say=print)
 
 

@@ -22,6 +22,7 @@ from reglue_competition.definition import FILE, read_definition
 from reglue_competition.skeleton import hidden_tasks
 from reglue_competition.skeleton.new_competition import write_competition
 from reglue_competition.store import Organiser
+from tests.errors import raises
 from tests.packages import register
 from tests.reglue_competition.postgresql import PostgreSQL
 
@@ -65,7 +66,7 @@ def test_treasures_follow_from_the_key_alone() -> None:
         for key in (b"a" * 32, b"a" * 32, b"b" * 32)
     )
     assert first == again != other
-    with pytest.raises(UsageError, match="wanted the number of maps"):
+    with raises(UsageError, "'many'", "number of maps"):
         hidden_tasks.named(FamilyRequest("many", {}))
 
 
@@ -108,5 +109,5 @@ def test_one_that_was_killed_before_its_folder_was_there_can_be_made_again(
     with CompetitionFolder.read(tmp_path / "mine").store() as store:
         assert store.definition().name == "mine"
         assert isinstance(store.bearer(token), Organiser)
-    with pytest.raises(UsageError, match="holds a competition already"):
+    with raises(UsageError, "holds a competition", "database another"):
         write_competition(tmp_path / "other", name="other", **what)

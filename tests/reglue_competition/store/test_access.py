@@ -43,7 +43,7 @@ def test_a_token_is_not_in_the_database(store: Store) -> None:
 def test_a_wrong_token_is_refused(store: Store) -> None:
     store.new_token(store.add_team("A"))
     for token in ["", "reglue_wrong", "\0", "\ud800", "é" * 10_000]:
-        with pytest.raises(TokenRefused, match="the token is wrong"):
+        with raises(TokenRefused, "token is wrong"):
             store.bearer(token)
 
 
@@ -53,7 +53,7 @@ def test_tokens_are_rotated_by_a_new_one_beside_the_old(store: Store) -> None:
     assert store.bearer(old) == store.bearer(new) == team
     store.revoke(token_id(old))
     assert store.bearer(new) == team
-    with pytest.raises(TokenRefused, match="revoked"):
+    with raises(TokenRefused, "revoked"):
         store.bearer(old)
     assert [token.revoked_at is None for token in store.tokens()].count(False) == 1
 
@@ -84,7 +84,7 @@ def test_a_retired_team_is_refused_and_stays_known(store: Store) -> None:
     token = store.new_token(team)
     store.retire_team("A")
     store.retire_team("A")
-    with pytest.raises(TokenRefused, match="retired"):
+    with raises(TokenRefused, "retired"):
         store.bearer(token)
     assert store.team("A").retired_at is not None
     assert [event.kind for event in store.events()].count("team retired") == 1
@@ -99,7 +99,7 @@ def test_a_name_that_reads_alike_is_taken(store: Store) -> None:
 
 def test_a_name_that_cannot_be_read_is_refused(store: Store) -> None:
     for name in ["", "  ", "a\nb", "a\u202eb", "a\tb", "x\0", "x" * 65]:
-        with pytest.raises(BadArgument, match="wanted"):
+        with raises(BadArgument, "65 characters" if len(name) == 65 else repr(name)):
             store.add_team(name)
 
 

@@ -48,7 +48,7 @@ def test_a_name_goes_on_until_it_has_ended(store: Store) -> None:
     store.close_phase("public")
     assert store.enter(team, "sarsa", NOON).id == first.id
     store.set_status(first.id, "finished")
-    with pytest.raises(EntryRefused, match="no phase is open: the competition is over"):
+    with raises(EntryRefused, "competition is over"):
         store.enter(team, "sarsa", NOON)
 
 
@@ -72,7 +72,7 @@ def test_a_quota_of_a_day_begins_anew_at_midnight_utc(store: Store) -> None:
     team = opened(store, a_day=2)
     ended(store, team, "a", NOON, "finished")
     ended(store, team, "b", NOON, "cancelled")
-    with pytest.raises(EntryRefused, match=r"2 submissions entered today \(UTC\)"):
+    with raises(EntryRefused, "phase public", "2 submissions", "UTC"):
         store.enter(team, "c", NOON + timedelta(hours=11))
     store.enter(team, "c", NOON + timedelta(hours=12))
 
@@ -80,7 +80,7 @@ def test_a_quota_of_a_day_begins_anew_at_midnight_utc(store: Store) -> None:
 def test_a_quota_at_once_is_free_again_when_one_has_ended(store: Store) -> None:
     team = opened(store, at_once=1)
     first = store.enter(team, "a", NOON)
-    with pytest.raises(EntryRefused, match="1 submissions that wait or play"):
+    with raises(EntryRefused, "phase public", "1 submissions", "'a'"):
         store.enter(team, "b", NOON)
     store.set_status(first.id, "finished")
     store.enter(team, "b", NOON)
@@ -113,7 +113,7 @@ def test_a_private_phase_is_played_once(store: Store) -> None:
     store.open_phase("public", "hash")
     team, other = store.add_team("A"), store.add_team("B")
     ended(store, team, "a", NOON, "finished")
-    with pytest.raises(EntryRefused, match="1 submissions in this phase"):
+    with raises(EntryRefused, "1 submissions in this phase", "A has 1"):
         store.enter(team, "b", NOON)
     store.enter(other, "a", NOON)
 
@@ -181,7 +181,7 @@ def test_an_organiser_asks_to_cancel(store: Store) -> None:
     store.ask_cancel(entered.id)
     store.ask_cancel(entered.id)
     assert store.submission(entered.id).cancel_asked
-    with pytest.raises(EntryRefused, match="being cancelled"):
+    with raises(EntryRefused, "'sarsa'", "cancelled"):
         store.enter(team, "sarsa", NOON)
     store.set_status(entered.id, "cancelled")
     with raises(UsageError, entered.id, "cancelled"):
@@ -262,5 +262,5 @@ def test_what_is_unknown_is_named(store: Store) -> None:
 def test_a_name_that_cannot_be_shown_is_refused(store: Store) -> None:
     team = opened(store)
     for name in ["", " ", "a\nb", "a\u202eb", "x" * 101]:
-        with pytest.raises(BadArgument, match="agent's name"):
+        with raises(BadArgument, "agent's name", "101 characters" if name > "x" else repr(name)):
             store.enter(team, name, NOON)

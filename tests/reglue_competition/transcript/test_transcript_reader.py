@@ -85,7 +85,7 @@ def test_what_unpacks_to_more_than_it_says_is_not_unpacked(tmp_path: Path) -> No
         path = tmp_path / "bomb.reglue"
         head = bytes([Kind.HEADER]) + len(bomb).to_bytes(4, "little") + size.to_bytes(4, "little")
         path.write_bytes(MAGIC + head + chained(head + bomb))
-        with pytest.raises(TranscriptDamaged, match=r"unpack"):
+        with raises(TranscriptDamaged, path, "record 0", f"{size} bytes"):
             Transcript(path)
 
 
@@ -129,7 +129,5 @@ def test_a_small_file_takes_little_memory(kind: Kind, number: int, wanted: int) 
     for size, is_taken in ((wanted, True), (wanted + 1, False)):
         head = struct.pack("<BII", kind, stored, size)
         reader = RecordReader(io.BytesIO(head + body.ljust(stored, b"\0") + bytes(32)))
-        with pytest.raises(
-            TranscriptDamaged, match=f"got {size} bytes" if not is_taken else "changed"
-        ):
+        with raises(TranscriptDamaged, "changed" if is_taken else f"{size} bytes"):
             reader.record(Place(number, 0), bytes(32))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import logging
+import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reglue.errors import EnvironmentFault, NotTrusted, UsageError
+from reglue.errors import EnvironmentFault, NotTrusted, UnknownName, UsageError
 from reglue_bench import evaluate
 from reglue_bench.engines.versions import machine
 from reglue_bench.planning.resolve import make_plan
@@ -24,6 +26,7 @@ from reglue_competition.transcript import Verdict, verify
 from reglue_competition.transcript.contents import Episode
 from reglue_competition.transcript.framing import Kind, RecordReader
 from reglue_competition.transcript.replayer import check_size
+from tests.errors import raises
 from tests.reglue_bench.agents import Garbled, Lost, Seeded, Transposed
 from tests.reglue_bench.toys import corridor_plan, online_plan, play
 from tests.reglue_competition.transcript.transcripts import (
@@ -201,7 +204,7 @@ def test_no_benchmark_is_too_large_to_verify(benchmark: str) -> None:
 
 
 def test_a_procedure_that_is_not_installed_is_told(transcript: Path) -> None:
-    with pytest.raises(UsageError, match="none such"):
+    with raises(UnknownName, "procedure", got="none such"):
         verified(changed(transcript, with_plan(_procedure)))
 
 
@@ -327,7 +330,7 @@ def test_a_sample_is_said_to_be_one(transcript: Path) -> None:
 
 
 def test_a_strangers_environment_runs_only_if_it_is_trusted(transcript: Path) -> None:
-    with pytest.raises(NotTrusted, match=r"tests\.worlds:Corridor"):
+    with raises(NotTrusted, transcript, "'tests.worlds:Corridor'", settings={"trust_code"}):
         verify(transcript)
 
 
@@ -336,5 +339,5 @@ def test_a_damaged_file_does_not_stand(transcript: Path) -> None:
     verdict = verified(transcript)
     assert "signature" in verdict.problem
     assert verdict.header is None
-    with pytest.raises(UsageError, match="No such file"):
+    with raises(UsageError, transcript.with_name("none"), os.strerror(errno.ENOENT)):
         verified(transcript.with_name("none"))
