@@ -1,4 +1,4 @@
-"""Agents in Julia, and what tests ask them."""
+"""Agents in Julia, and calls of tests to them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Programs of the clients in other languages, built when a test wants them, and whom they play
-with.
+"""Programs of the clients in other languages, built when a test wants them, and
+their peers.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def playing(program: Path, address: str, token: str = "") -> Iterator[None]:
 
 
 def run(*command: str, environment: Mapping[str, str] | None = None) -> str:
-    """What it printed. Raise AssertionError with all that it said if it fails."""
+    """What it printed. Raise AssertionError with its whole output if it fails."""
     done = subprocess.run(
         command,
         capture_output=True,
@@ -154,8 +154,8 @@ def run(*command: str, environment: Mapping[str, str] | None = None) -> str:
 
 
 @contextmanager
-def asked(program: Path) -> Iterator[Callable[[Any], Any]]:
-    """Asks an environment of two slots call by call: one that keeps states and seeds."""
+def environment_calls(program: Path) -> Iterator[Callable[[Any], Any]]:
+    """A function that sends a call to an environment of two slots and returns the answer."""
     with (
         nothing_left(),
         GlueServer(places={"environment": 1}) as server,
@@ -177,7 +177,7 @@ def asked(program: Path) -> Iterator[Callable[[Any], Any]]:
 def online(
     start: Callable[[str], AbstractContextManager[object]], *, agent: str, **settings: Any
 ) -> Result:
-    """A whole run of an agent in Python, in an environment that `start` starts, told where."""
+    """A whole run of an agent in Python, in an environment that `start` starts at an address."""
     with nothing_left(), ExitStack() as programs:
 
         def dial(where: str) -> None:
@@ -201,7 +201,7 @@ def peers(pool: ThreadPoolExecutor, server: GlueServer) -> list[Future[str]]:
 def measures_as_python(*command: str) -> None:
     """Raise AssertionError unless RL-Glue's benchmark program measures what it does in Python.
 
-    `command` is told how many runs to play, and how many episodes in each.
+    `command` gets the numbers of runs and of episodes in each as arguments.
     """
     runs, episodes = 3, 4
     with ThreadPoolExecutor(4) as pool, a_hub() as (server, _):

@@ -1,4 +1,4 @@
-"""The C client: its own tests, the protocol's rules, and what it refuses its author."""
+"""The C client: its own tests, the protocol's rules, and the misuses that it refuses."""
 
 from __future__ import annotations
 
@@ -69,15 +69,15 @@ def test_an_agent_of_no_abilities_has_those_that_other_clients_default_to() -> N
     ):
         port = hall.next("agent", PATIENCE_S)
         assert port is not None
-        told, usual = port.hello, Agent()
+        hello, usual = port.hello, Agent()
         port.close("that was all")
-    assert told.partial_turns == usual.partial_turns
-    assert told.adapts == usual.adapts
-    assert told.episodic == usual.episodic
-    assert told.max_slots == usual.max_slots
+    assert hello.partial_turns == usual.partial_turns
+    assert hello.adapts == usual.adapts
+    assert hello.episodic == usual.episodic
+    assert hello.max_slots == usual.max_slots
 
 
-def test_what_is_not_legal_is_refused_and_the_session_goes_on() -> None:
+def test_illegal_requests_of_an_agent_are_refused_and_its_session_goes_on() -> None:
     program = built("c", "misuse", "tests/misuse")
     seen, done = TensorSpec("seen", "float64"), TensorSpec("done", "float32", (2,))
     spec = TaskSpec((seen,), (done,), extra="three doors")
@@ -95,7 +95,7 @@ def test_what_is_not_legal_is_refused_and_the_session_goes_on() -> None:
                     answers.append(port.receive(PATIENCE_S))
                 port.refuse(BadReply("WRONG_SIZE", got="less", wanted="more"))
                 port.close("that was all")
-                said, _ = process.communicate(timeout=PATIENCE_S)
+                output, _ = process.communicate(timeout=PATIENCE_S)
             finally:
                 process.kill()
     done, acted, answered = answers
@@ -104,7 +104,9 @@ def test_what_is_not_legal_is_refused_and_the_session_goes_on() -> None:
     assert acted.arrays["done"].tolist() == [[0.0, 0.0]]
     assert answered == TextMessage("hello")
     assert process.returncode == 0
-    assert said == "three doors\ntold: reply 3 was refused: got less, wanted more\nthat was all\n"
+    assert (
+        output == "three doors\nlogged: reply 3 was refused: got less, wanted more\nthat was all\n"
+    )
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
@@ -119,13 +121,13 @@ def test_an_agent_that_waits_leaves_when_a_signal_tells_it_to(transport: Transpo
                 port.send(TextMessage("hello"))
                 assert port.receive(PATIENCE_S) == TextMessage("")
                 process.send_signal(signal.SIGTERM)
-                _, told = process.communicate(timeout=PATIENCE_S)
+                _, error_output = process.communicate(timeout=PATIENCE_S)
             finally:
                 process.kill()
-    assert (process.returncode, told) == (0, "the program has stopped the session\n")
+    assert (process.returncode, error_output) == (0, "the program has stopped the session\n")
 
 
-def test_what_is_not_legal_is_refused_an_environment_and_its_session_goes_on() -> None:
+def test_illegal_requests_of_an_environment_are_refused_and_its_session_goes_on() -> None:
     program = built("c", "misuse_environment", "tests/misuse_environment")
     cells = {slot: Cell("walk", 0, 1, 0, Phase.TRAIN) for slot in (0, 1)}
     steps = Play(np.array([1], np.uint32), {"done": np.array([2])}, {})
@@ -141,11 +143,11 @@ def test_what_is_not_legal_is_refused_an_environment_and_its_session_goes_on() -
                     port.send(call)
                     answers.append(port.receive(PATIENCE_S))
                 port.close("that was all")
-                said, _ = process.communicate(timeout=PATIENCE_S)
+                output, _ = process.communicate(timeout=PATIENCE_S)
             finally:
                 process.kill()
     ready, _, played, no_state, no_seeds = answers
-    assert (process.returncode, said) == (0, "that was all\n")
+    assert (process.returncode, output) == (0, "that was all\n")
     assert isinstance(ready, EnvironmentReady)
     assert ready.spec == TaskSpec(
         (TensorSpec("seen", "float64"),),
@@ -162,7 +164,7 @@ def test_what_is_not_legal_is_refused_an_environment_and_its_session_goes_on() -
     assert (no_seeds.code, no_seeds.got) == ("NOT_SUPPORTED", "env_get_random_seed")
 
 
-def test_a_benchmark_program_in_c_is_refused_what_is_not_legal_or_takes_too_long() -> None:
+def test_illegal_and_late_routines_of_a_benchmark_program_in_c_are_refused() -> None:
     program = built("c", "misuse_experiment", "tests/misuse_experiment")
     with ThreadPoolExecutor(2) as pool, a_hub() as (server, _):
         left = peers(pool, server)

@@ -1,4 +1,4 @@
-"""The C client as its users have it: installed, and programs of their own built on it."""
+"""The C client as its users have it: installed, with programs built on it."""
 
 from __future__ import annotations
 

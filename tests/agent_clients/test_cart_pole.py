@@ -26,7 +26,7 @@ from reglue.messages.environment import (
 )
 from reglue.rng import Rng
 from reglue_bench.results.scores import PerformanceScore
-from tests.agent_clients.programs import asked, built, online, playing
+from tests.agent_clients.programs import built, environment_calls, online, playing
 
 PATIENCE_S = 30.0
 ANGLE, ANGULAR_VELOCITY = 2, 3
@@ -44,7 +44,7 @@ def program() -> Path:
 
 @dataclass(frozen=True)
 class Cart:
-    """The program, asked call by call."""
+    """The program, one call at a time."""
 
     ask: Callable[[Any], Any]
 
@@ -64,7 +64,7 @@ class Cart:
 
 @pytest.fixture
 def cart(program: Path) -> Iterator[Cart]:
-    with asked(program) as ask:
+    with environment_calls(program) as ask:
         yield Cart(ask)
 
 

@@ -29,7 +29,7 @@ def test_an_agent_shows_its_certificate_or_says_that_it_lacks_one(
     tls = replace(authority.server(), asks=True)
     with nothing_left(), GlueServer(tls=tls, transport="grpc") as server:
         where = str(server.join_string("agent"))
-        for file, told in (
+        for file, part in (
             ("", "asks for a certificate of yours: set REGLUE_CERT"),
             (str(tmp_path / "strangers"), "does not accept the certificate in"),
             (str(tmp_path / "none"), "none cannot be read"),
@@ -37,11 +37,11 @@ def test_an_agent_shows_its_certificate_or_says_that_it_lacks_one(
             monkeypatch.setenv("REGLUE_CERT", file)
             process = started(client, "agent", where, "")
             try:
-                said = process.communicate(timeout=PATIENCE_S)[0].decode()
+                output = process.communicate(timeout=PATIENCE_S)[0].decode()
             finally:
                 process.kill()
             assert process.returncode != 0
-            assert told in said
+            assert part in output
         monkeypatch.setenv("REGLUE_CERT", str(tmp_path / "ours"))
         process = started(client, "agent", where, "")
         try:

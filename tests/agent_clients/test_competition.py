@@ -209,8 +209,8 @@ def alone(
 ) -> list[Any]:
     """The rows that a program gets when it plays a submission here, by itself."""
     own = {"agent": "", "agent_cmd": shlex.join(command), "turn_every": 0.0}
-    asked = settings.model_copy(update=own)
-    request = Request(asked, make_plan(asked), nonce=f"{submission.id} 0")
+    changed = settings.model_copy(update=own)
+    request = Request(changed, make_plan(changed), nonce=f"{submission.id} 0")
     with begin(run_folder(folder, 0), request) as ledger:
         carry_out(run_folder(folder, 0), ledger, request, NullObserver())
     return of_folder(folder, 1)

@@ -1,4 +1,4 @@
-"""The C++ client as users get it: installed to a prefix, or as a part of their own project."""
+"""The C++ client as users get it: installed to a prefix, or as a part of their project."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_project_finds_the_installed_package(prefix: Path, tmp_path: Path) -> 
     assert run(str(build / "program")) == SAYS
 
 
-def test_a_version_that_is_not_there_is_not_found(prefix: Path, tmp_path: Path) -> None:
+def test_another_version_is_no_match(prefix: Path, tmp_path: Path) -> None:
     configured(
         tmp_path,
         "find_package(reglue 0.2 QUIET)\n"

@@ -47,7 +47,7 @@ def test_a_lost_connection_is_a_line_and_each_call_another_if_it_is_wanted(
             port.send(TextMessage("hello"))
         assert isinstance(port.receive(PATIENCE_S), TextMessage)
         port.close("that was all")
-        _, told = process.communicate(timeout=PATIENCE_S)
+        _, error_output = process.communicate(timeout=PATIENCE_S)
     seconds = r"\d+\.\d s"
     took = r"in \d+\.\d\d ms"
     lines = [
@@ -57,7 +57,7 @@ def test_a_lost_connection_is_a_line_and_each_call_another_if_it_is_wanted(
         rf"{TIME} reglue call message \d+ bytes, answered by \d+ bytes {took}",
         "conformance_agent: that was all",
     ]
-    for line, wanted in zip(told.splitlines(), lines, strict=True):
+    for line, wanted in zip(error_output.splitlines(), lines, strict=True):
         assert re.fullmatch(wanted, line)
 
 
@@ -72,13 +72,16 @@ def test_an_agent_that_waits_leaves_when_a_signal_tells_it_to(transport: Transpo
         port.send(AgentInit(corridor_pool().spec))
         assert isinstance(port.receive(PATIENCE_S), RoutineDone)
         process.send_signal(signal.SIGTERM)
-        _, told = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, told) == (0, "stopped_agent: the program has stopped the session\n")
+        _, error_output = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, error_output) == (
+        0,
+        "stopped_agent: the program has stopped the session\n",
+    )
 
 
 @contextmanager
 def silent(folder: Path, transport: Transport) -> Iterator[str]:
-    """The address of somebody who takes connections and says nothing."""
+    """The address of a peer that accepts connections and sends nothing."""
     if transport == "grpc":
         with socket.create_server(("127.0.0.1", 0)) as listener:
             yield "127.0.0.1:{1}".format(*listener.getsockname())
@@ -109,9 +112,9 @@ def test_an_agent_is_stopped_while_its_stream_is_being_opened(
         proxy.cut()
         until(lambda: streams.connections > before, "it opens a stream")
         process.send_signal(signal.SIGTERM)
-        _, told = process.communicate(timeout=STOPS_S)
+        _, error_output = process.communicate(timeout=STOPS_S)
     assert process.returncode == 0
-    assert told.splitlines()[1:] == ["stopped_agent: the program has stopped the session"]
+    assert error_output.splitlines()[1:] == ["stopped_agent: the program has stopped the session"]
 
 
 def test_an_agent_is_stopped_while_nobody_takes_its_answer(transport: Transport) -> None:
@@ -128,8 +131,11 @@ def test_an_agent_is_stopped_while_nobody_takes_its_answer(transport: Transport)
         assert process.stderr is not None
         assert process.stderr.readline() == "answering\n"
         process.send_signal(signal.SIGTERM)
-        _, told = process.communicate(timeout=STOPS_S)
-    assert (process.returncode, told) == (0, "stopped_agent: the program has stopped the session\n")
+        _, error_output = process.communicate(timeout=STOPS_S)
+    assert (process.returncode, error_output) == (
+        0,
+        "stopped_agent: the program has stopped the session\n",
+    )
 
 
 def test_an_agent_may_wait_in_slices_also_while_its_connection_is_lost(

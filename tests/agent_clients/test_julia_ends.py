@@ -43,18 +43,18 @@ def test_ctrl_c_in_connect_is_thrown_where_julia_throws_it(
 
 
 def interrupted(process: subprocess.Popen[str], port: AgentPort) -> tuple[int, str]:
-    """What becomes of an agent that waits when Ctrl-C comes: its exit code, and what it says."""
+    """Interrupt an agent that waits; returns its exit code and what it printed."""
     port.send(AgentInit(NUMBERS))
     port.receive(PATIENCE_S)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=PATIENCE_S)
+    _, error_output = process.communicate(timeout=PATIENCE_S)
     port.send(Freeze())
     with pytest.raises(AgentFault, match="interrupted"):
         port.receive(PATIENCE_S)
-    return process.returncode, said
+    return process.returncode, error_output
 
 
-def test_ctrl_c_ends_a_benchmark_program_that_waits_and_the_glue_is_told(
+def test_ctrl_c_ends_a_benchmark_program_that_waits_after_telling_the_glue(
     libreglue: Mapping[str, str], tmp_path: Path
 ) -> None:
     script = tmp_path / "program.jl"
@@ -68,8 +68,8 @@ def test_ctrl_c_ends_a_benchmark_program_that_waits_and_the_glue_is_told(
         assert port is not None
         assert port.next(PATIENCE_S) is not None
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=PATIENCE_S)
-        assert (process.returncode, said) == (130, "reglue: interrupted\n")
+        _, error_output = process.communicate(timeout=PATIENCE_S)
+        assert (process.returncode, error_output) == (130, "reglue: interrupted\n")
         until(lambda: port.is_gone, "the glue knows that it has left")
 
 
@@ -84,8 +84,8 @@ def test_ctrl_c_ends_a_benchmark_program_that_waits_for_a_glue(
         with started([*JULIA, str(script)], address, "token", **libreglue) as process:
             listener.accept()[0].close()
             process.send_signal(signal.SIGINT)
-            _, said = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, said.splitlines()[-1]) == (130, "reglue: interrupted")
+            _, error_output = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, error_output.splitlines()[-1]) == (130, "reglue: interrupted")
 
 
 def test_a_refused_routine_that_a_benchmark_program_does_not_catch_is_exit_code_1(
@@ -98,52 +98,52 @@ def test_a_refused_routine_that_a_benchmark_program_does_not_catch_is_exit_code_
         GlueServer(places={"experiment": 1}) as server,
         started([*JULIA, str(script)], server.address, server.token, **libreglue) as process,
     ):
-        _, said = process.communicate(timeout=PATIENCE_S)
+        _, error_output = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
-    assert said.startswith("reglue: RoutineRefused: got slot 0, wanted an integer from 1")
-    assert "program.jl:3" in said
+    assert error_output.startswith("reglue: RoutineRefused: got slot 0, wanted an integer from 1")
+    assert "program.jl:3" in error_output
 
 
-def test_the_stack_trace_is_printed_before_the_glue_hears_of_it(
+def test_the_stack_trace_is_printed_before_the_glue_gets_the_fault(
     libreglue: Mapping[str, str], tmp_path: Path
 ) -> None:
-    """Who starts agents may kill one that failed."""
+    """The program that starts agents may kill one that failed."""
     script = written(tmp_path / "clumsy.jl", "actions[][1] = 1.5")
     with joined(script, libreglue) as (process, port):
         with pytest.raises(AgentFault, match="InexactError"):
             play(port)
         process.kill()
         assert process.stderr is not None
-        said = process.stderr.read()
-    assert "InexactError" in said
-    assert "clumsy.jl:3" in said
+        error_output = process.stderr.read()
+    assert "InexactError" in error_output
+    assert "clumsy.jl:3" in error_output
 
 
 @pytest.mark.parametrize(
-    ("start", "told"),
+    ("start", "error"),
     [
         ("actions[][1] = 1.5", "InexactError: Int64(1.5)"),
         ('actions["act"] .= 1', 'got ["act"], wanted ["done"]'),
         ("(actions = [1]; nothing)", 'got no actions from agent_start!, wanted ["done"]'),
     ],
 )
-def test_what_an_agent_does_wrong_is_said_once_with_its_line_and_is_exit_code_1(
-    libreglue: Mapping[str, str], tmp_path: Path, start: str, told: str
+def test_an_error_of_an_agent_is_printed_once_with_its_line_and_is_exit_code_1(
+    libreglue: Mapping[str, str], tmp_path: Path, start: str, error: str
 ) -> None:
     script = written(tmp_path / "wrong.jl", start)
     with joined(script, libreglue) as (process, port):
         with pytest.raises(AgentFault) as fault:
             play(port)
         port.close("farewell")
-        _, said = process.communicate(timeout=PATIENCE_S)
+        _, error_output = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
-    for words in (said, str(fault.value)):
-        assert words.count(told) == 1
-        assert "wrong.jl:3" in words or "agent_start!" in told
-    assert said.startswith("reglue: the agent failed: ")
+    for words in (error_output, str(fault.value)):
+        assert words.count(error) == 1
+        assert "wrong.jl:3" in words or "agent_start!" in error
+    assert error_output.startswith("reglue: the agent failed: ")
 
 
-def test_what_an_agent_throws_is_thrown_on_by_connect(
+def test_connect_rethrows_the_error_of_an_agent(
     libreglue: Mapping[str, str], tmp_path: Path
 ) -> None:
     script = written(tmp_path / "caught.jl", 'error("told to fail")', plays="connect")

@@ -113,21 +113,21 @@ def test_an_agent_of_two_frames_balances_the_pole(
 
 
 def played(script: Path, libreglue: Mapping[str, str]) -> str:
-    """Starts an episode time and again, with a growing observation; what the agent then says."""
+    """Start an episode time and again, with a growing observation; returns the agent's reply."""
     with joined(script, libreglue) as (process, port):
-        asked(port, AgentInit(GRIDS))
+        ask(port, AgentInit(GRIDS))
         for k in range(TURNS):
             starts = Starts(np.array([0], np.uint32), np.array([k], np.uint64))
             grid = {"cell": np.full((1, 40, 10), k, np.int64)}
-            acted = asked(port, Turn(Phase.TRAIN, NO_ENDS, NO_STEPS, starts, np.zeros(0), grid))
+            acted = ask(port, Turn(Phase.TRAIN, NO_ENDS, NO_STEPS, starts, np.zeros(0), grid))
             assert isinstance(acted, Actions)
             assert (acted.arrays["move"] == 2).all()
-        said = asked(port, TextMessage("how many?"))
+        reply = ask(port, TextMessage("how many?"))
         port.close("that was all")
         assert process.wait(PATIENCE_S) == 0
-    return str(said.text)  # type: ignore[attr-defined]
+    return str(reply.text)  # type: ignore[attr-defined]
 
 
-def asked(port: AgentPort, call: object) -> object:
+def ask(port: AgentPort, call: object) -> object:
     port.send(call)  # type: ignore[arg-type]
     return port.receive(PATIENCE_S)

@@ -27,7 +27,7 @@ repo = "nowhere"
 
 @pytest.fixture
 def depot(tmp_path: Path) -> Path:
-    """Where Julia installs and compiles: the user's own is left alone."""
+    """Where Julia installs and compiles: the depot of the user is left alone."""
     registry = tmp_path / "depot/registries/Empty/Registry.toml"
     registry.parent.mkdir(parents=True)
     registry.write_text(REGISTRY)
@@ -58,9 +58,9 @@ def kit(folder: Path) -> Path:
 
 
 def manifest(project: Path, client: Path | str) -> dict[str, object]:
-    """What a project says of the packages that it uses, without the place of the client."""
-    told = tomllib.loads((project / "Manifest.toml").read_text())
-    (reglue,) = told["Reglue"]
+    """The manifest of a project, without the path of the client."""
+    entries = tomllib.loads((project / "Manifest.toml").read_text())
+    (reglue,) = entries["Reglue"]
     path = reglue.pop("path")
     assert (project / path).resolve() == (project / client).resolve()
-    return told
+    return entries

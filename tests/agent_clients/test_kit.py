@@ -46,7 +46,7 @@ class Project:
         self.bench = f"{whole} {less}"
 
     def run(self, name: str, command: str, **more: str) -> str:
-        """What it said, with `more` in its environment. Raises AssertionError where it fails."""
+        """What it printed, with `more` in its environment. Raises AssertionError if it fails."""
         began = time.monotonic()
         done = subprocess.run(
             ["sh", "-c", command],
@@ -90,8 +90,8 @@ def bench(out: Path, *carried_out_by: str) -> Iterator[str]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            said = next(line for line in process.stdout if ADDRESS.search(line))
-            yield ADDRESS.search(said)[0]  # type: ignore[index]
+            line = next(each for each in process.stdout if ADDRESS.search(each))
+            yield ADDRESS.search(line)[0]  # type: ignore[index]
             process.stdout.read()
             assert process.wait(PATIENCE_S) == 0
         finally:
@@ -119,7 +119,7 @@ def test_a_project_is_built_rehearses_and_joins(
     assert not result.faults
 
 
-def test_a_wheel_carries_what_projects_are_written_from(tmp_path: Path) -> None:
+def test_a_wheel_carries_the_templates_of_projects(tmp_path: Path) -> None:
     """As an installation far from any checkout has it: the same projects, to the byte."""
     pip = (sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(tmp_path))
     run(*pip, str(ROOT))

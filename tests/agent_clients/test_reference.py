@@ -31,8 +31,8 @@ def exported_by_c() -> set[str]:
 def exported_by_cpp() -> set[str]:
     functions = r"REGLUE_API [^;{]*?\b(\w+)\("
     types = r"(?:class|struct|enum|enum class) (?:REGLUE_API )?(\w+)(?: \{| :)"
-    found = set(names_in("cpp/include/reglue", functions, types, r"using (\w+)"))
-    return found - {"check_type", "throw_none", "throw_wrong_size", "number_at", "set_number"}
+    names = set(names_in("cpp/include/reglue", functions, types, r"using (\w+)"))
+    return names - {"check_type", "throw_none", "throw_wrong_size", "number_at", "set_number"}
 
 
 def exported_by_julia() -> set[str]:
@@ -57,8 +57,8 @@ EXPORTED = {
 }
 
 
-def told(page: Path) -> dict[str, str]:
-    """Names with a heading of their own -> the words below it, without code and tables."""
+def descriptions(page: Path) -> dict[str, str]:
+    """Names that have a heading -> the words below it, without code and tables."""
     text = on_page_markdown(page.read_text(encoding="utf-8"))
     assert "Not built here" not in text, "run `make reference` first"
     text = re.sub(r"^```.*?^```$|^\|[^\n]*$", "", text, flags=re.MULTILINE | re.DOTALL)
@@ -72,7 +72,7 @@ def told(page: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("client", EXPORTED)
-def test_a_page_tells_every_public_name_in_words(client: str) -> None:
-    found = told(ROOT / "docs/reference" / f"{client}.md")
-    assert EXPORTED[client] - found.keys() == set()
-    assert [name for name in EXPORTED[client] if not found[name]] == []
+def test_a_page_describes_every_public_name(client: str) -> None:
+    described = descriptions(ROOT / "docs/reference" / f"{client}.md")
+    assert EXPORTED[client] - described.keys() == set()
+    assert [name for name in EXPORTED[client] if not described[name]] == []

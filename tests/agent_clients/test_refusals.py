@@ -83,31 +83,31 @@ CANNOT_ADAPT = (
 
 
 class Instructor(Agent):
-    """Tells a program what to call, and keeps what both are told."""
+    """Tells a program what to call, and records its refusals and the agent's calls."""
 
     adapts = True
 
     def __init__(self, instructions: Sequence[str]) -> None:
         self._instructions = iter(instructions)
         self.refusals: list[str] = []  # of each, or ""
-        self.told: list[object] = []
+        self.calls: list[object] = []
 
     def agent_init(self, spec: TaskSpec) -> None:
-        self.told.append("init")
+        self.calls.append("init")
 
     def turn(self, turn: Turn) -> npt.NDArray[Any]:
         seen = turn.observations["observation"].tolist()  # with task and variant
-        self.told.append((turn.phase, seen, turn.ends.slots.tolist(), turn.starts.seeds.tolist()))
+        self.calls.append((turn.phase, seen, turn.ends.slots.tolist(), turn.starts.seeds.tolist()))
         return still(turn)
 
     def adapt_begin(self) -> None:
-        self.told.append("adapt_begin")
+        self.calls.append("adapt_begin")
 
     def adapt(self) -> None:
-        self.told.append("adapt")
+        self.calls.append("adapt")
 
     def agent_freeze(self) -> None:
-        self.told.append("freeze")
+        self.calls.append("freeze")
 
     def agent_message(self, message: str) -> str:
         if message != "did nothing":  # which comes first
@@ -117,7 +117,7 @@ class Instructor(Agent):
 
 
 class Fixed(Instructor):
-    """Says nothing of adaptation, as an older client's agent."""
+    """An agent without adaptation, like that of an older client."""
 
     adapts = False
 
@@ -133,7 +133,7 @@ def at_once(agent: Instructor) -> Instructor:
 @pytest.mark.parametrize(
     ("kind", "table"), [(Instructor, BAD_INPUT), (Fixed, CANNOT_ADAPT)], ids=["bad input", "fixed"]
 )
-def test_a_program_is_refused_in_the_same_words_and_nothing_changes(
+def test_refusals_have_the_same_words_in_every_language_and_change_nothing(
     kind: type[Instructor],
     table: Sequence[tuple[str, str]],
     language: str,
@@ -150,6 +150,6 @@ def test_a_program_is_refused_in_the_same_words_and_nothing_changes(
     legal = at_once(kind([instruction for instruction, code in table if not code]))
     assert agent.refusals == here.refusals
     assert [refused.partition(" ")[0] for refused in agent.refusals] == [code for _, code in table]
-    assert agent.told == here.told == legal.told
+    assert agent.calls == here.calls == legal.calls
     if kind is Fixed:
         assert all("'Fixed'" in refused for refused in filter(None, agent.refusals))

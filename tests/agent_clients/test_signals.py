@@ -85,7 +85,7 @@ def waiting(
 
 
 def farewell(role: str, port: Any) -> str:
-    """What the glue was told, however long it would have waited."""
+    """The reason that the glue got, however long it would have waited."""
     if role == "experiment":
         until(lambda: port.is_gone, "the glue knows that it has left")
         return str(port.why_gone)
@@ -101,23 +101,25 @@ def farewell(role: str, port: Any) -> str:
 @pytest.mark.parametrize("number", CODES)
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_signal_is_told_the_glue_at_once_and_is_the_exit_code(
+def test_the_glue_learns_of_a_signal_at_once_and_the_exit_code_names_it(
     language: str, role: str, number: signal.Signals, tmp_path: Path, libreglue: Mapping[str, str]
 ) -> None:
     command = program(language, role, tmp_path)
     with waiting(command, role, "unix", libreglue) as (process, port):
         process.send_signal(number)
-        _, said = process.communicate(timeout=PATIENCE_S)
+        _, error_output = process.communicate(timeout=PATIENCE_S)
         if (language, role, number) == ("python", "experiment", signal.SIGINT):
             assert process.returncode == -signal.SIGINT  # as Python does; a shell says 130
         else:
-            assert (process.returncode, said.count("Traceback")) == (CODES[number], 0), said
+            assert (process.returncode, error_output.count("Traceback")) == (CODES[number], 0), (
+                error_output
+            )
         assert "interrupted" in farewell(role, port)
 
 
 @pytest.mark.parametrize("number", CODES)
 @pytest.mark.parametrize("language", ["python", "cpp", "c"])
-def test_a_signal_is_heard_over_grpc_too(
+def test_the_glue_learns_of_a_signal_over_grpc_too(
     language: str, number: signal.Signals, tmp_path: Path, libreglue: Mapping[str, str]
 ) -> None:
     command = program(language, "agent", tmp_path)
@@ -128,7 +130,7 @@ def test_a_signal_is_heard_over_grpc_too(
         assert "interrupted" in farewell("agent", port)
 
 
-def test_a_script_that_connects_in_python_hears_sigterm(tmp_path: Path) -> None:
+def test_a_script_that_connects_in_python_handles_sigterm(tmp_path: Path) -> None:
     with waiting(program("python", "connect", tmp_path), "agent", "unix", {}) as (process, port):
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE_S) == 143

@@ -1,4 +1,4 @@
-"""`reglue try` notices agents that read an observation that is no longer their own."""
+"""`reglue try` notices agents that read an observation after the memory was reused."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def julia(folder: Path, *, frame: str, zero_copy: bool) -> list[str]:
 
 
 def program(language: str, way: str, folder: Path) -> list[str]:
-    """The command of an agent that keeps what it was shown, or a copy of it."""
+    """The command of an agent that keeps an observation, or a copy of it."""
     copies = way == "copies"
     match language:
         case "python":
@@ -104,12 +104,12 @@ def program(language: str, way: str, folder: Path) -> list[str]:
         ("cpp", "copies", False),
         ("julia", "keeps", True),
         ("julia", "copies", False),
-        ("julia's copies", "keeps", False),  # these are the agent's own
+        ("julia's copies", "keeps", False),  # copies already
         ("python", "keeps", False),
         ("typescript", "keeps", False),
     ],
 )
-def test_a_rehearsal_notices_who_reads_what_is_no_longer_its_own(
+def test_a_rehearsal_notices_agents_that_read_a_stale_observation(
     language: str,
     way: str,
     is_noticed: bool,

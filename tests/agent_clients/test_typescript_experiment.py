@@ -20,34 +20,34 @@ PATIENCE_S = 30.0
 PROGRAM = """
 import {{ Experiment }} from "{library}";
 const rl = await Experiment.join();
-const said = [];
+const results = [];
 {body}
 await rl.close();
-console.log(JSON.stringify(said));
+console.log(JSON.stringify(results));
 """
 
 
-def said(folder: Path, body: str, server: GlueServer) -> Any:
-    """What the program has pushed to `said`."""
+def results_of(folder: Path, body: str, server: GlueServer) -> Any:
+    """What the program has pushed to `results`."""
     program = folder / "program.mjs"
     program.write_text(PROGRAM.format(library=typescript("src/index.js"), body=body))
     where = {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": server.tokens["experiment"]}
     return json.loads(run("node", str(program), environment=where))
 
 
-def said_with_peers(folder: Path, body: str) -> Any:
+def results_with_peers(folder: Path, body: str) -> Any:
     """The same at a hub with an agent, and a corridor that shows its steps and sum of actions."""
     with ThreadPoolExecutor(2) as pool, a_hub() as (server, _):
         left = peers(pool, server)
-        told = said(folder, body, server)
+        results = results_of(folder, body, server)
         for each in left:
             assert each.result(PATIENCE_S) == "the run is over: the experiment has left"
-    return told
+    return results
 
 
-def test_a_half_step_sends_what_was_given_when_it_was_called(tmp_path: Path) -> None:
+def test_a_half_step_sends_the_arguments_of_the_time_of_its_call(tmp_path: Path) -> None:
     """It goes out after the calls before; what its arrays hold by then does not count."""
-    told = said_with_peers(
+    results = results_with_peers(
         tmp_path,
         """
 await rl.init();
@@ -58,37 +58,37 @@ action.fill(-1);
 observation.fill(NaN);
 slots.push(7);
 const [, first, second, { action: chosen }] = await Promise.all(calls);
-said.push([...first.observations.observation.data], [...second.observations.observation.data]);
-said.push(chosen.data.length);
+results.push([...first.observations.observation.data], [...second.observations.observation.data]);
+results.push(chosen.data.length);
 """,
     )
-    assert told == [[1, 0.5], [2, 1], 1]
+    assert results == [[1, 0.5], [2, 1], 1]
 
 
 def test_half_steps_need_not_wait_for_the_init_before(tmp_path: Path) -> None:
     """Rows are those of the task that is played by then."""
-    told = said_with_peers(
+    results = results_with_peers(
         tmp_path,
         """
 const calls = [rl.init(), rl.envStart(), rl.envStep([0.25]), rl.envStep([1, 2, 3])];
 const settled = await Promise.allSettled(calls);
-said.push([...settled[2].value.observations.observation.data], settled[3].reason.message);
+results.push([...settled[2].value.observations.observation.data], settled[3].reason.message);
 """,
     )
     wanted = "envStep(): action action: 3 numbers, wanted 1: 1 rows of float32[1]"
-    assert told == [[1, 0.25], f"got {wanted}"]
+    assert results == [[1, 0.25], f"got {wanted}"]
 
 
 def test_no_later_call_comes_between_the_steps_of_a_trajectory(tmp_path: Path) -> None:
-    told = said_with_peers(
+    results = results_with_peers(
         tmp_path,
         """
 await rl.init();
 const [{ rewards }, steps] = await Promise.all([rl.episodeTrajectory(3), rl.numSteps()]);
-said.push(rewards.length, steps);
+results.push(rewards.length, steps);
 """,
     )
-    assert told == [3, 4]
+    assert results == [3, 4]
 
 
 WRONG = [
@@ -105,7 +105,7 @@ WRONG = [
         for steps in ("NaN", "-1", "2.5", "Infinity", "undefined")
     ),
     ("rl.envStep(null, null)", "got slots null, wanted a list"),
-    ("rl.envStep(undefined)", "got envStep(): undefined, wanted actions by name: action; were"),
+    ("rl.envStep(undefined)", "got envStep(): undefined, wanted actions by name: action; did"),
     ("rl.agentStep(null, [0, 0])", "got rewards null, wanted a list of numbers, one for each"),
     ("rl.agentStep([1n], [0, 0])", "got reward 1, wanted a number"),
     ("rl.agentEnd([1], [0, 0], [0], null)", "got options null, wanted an object"),
@@ -126,20 +126,20 @@ WRONG = [
 ]
 
 
-def test_what_no_routine_takes_is_told_with_what_it_takes(tmp_path: Path) -> None:
+def test_wrong_arguments_are_refused_with_the_right_ones(tmp_path: Path) -> None:
     """Not by JavaScript's own TypeErrors; nothing is sent."""
     calls = "".join(f"await refused(() => {call});\n" for call, _ in WRONG)
-    told = said_with_peers(
+    results = results_with_peers(
         tmp_path,
         """
 await rl.init();
 async function refused(call) {
-  try { await call(); said.push("nothing"); } catch (error) { said.push(error.message); }
+  try { await call(); results.push("nothing"); } catch (error) { results.push(error.message); }
 }
 """
         + calls,
     )
-    for (call, wanted), got in zip(WRONG, told, strict=True):
+    for (call, wanted), got in zip(WRONG, results, strict=True):
         assert got.startswith(wanted), call
 
 
@@ -147,21 +147,21 @@ def test_who_leaves_does_not_wait_for_a_call_that_does_not_end(tmp_path: Path) -
     """RL_init would wait for an agent and an environment for a day."""
     began = time.monotonic()
     with a_hub() as (server, _):
-        told = said(
+        results = results_of(
             tmp_path,
             """
 const waiting = Promise.allSettled([rl.init(), rl.start()]);
 await rl.close();
-for (const { reason } of await waiting) said.push(String(reason));
+for (const { reason } of await waiting) results.push(String(reason));
 """,
             server,
         )
-    assert told == ["SessionLost: the program has left"] * 2
+    assert results == ["SessionLost: the program has left"] * 2
     assert time.monotonic() - began < PATIENCE_S
 
 
 def whole_program(folder: Path, program: str, **environment: str) -> tuple[int, str]:
-    """The exit code of `Experiment.main(program)`, and what it said."""
+    """The exit code of `Experiment.main(program)`, and its output."""
     script = folder / "program.mjs"
     library = typescript("src/index.js")
     script.write_text(
@@ -190,5 +190,5 @@ def test_a_program_that_throws_beside_a_call_is_told_its_own_error(tmp_path: Pat
 
 def test_a_program_that_is_no_function_is_told_before_it_joins(tmp_path: Path) -> None:
     code, words = whole_program(tmp_path, "undefined", REGLUE_ADDRESS="127.0.0.1:1")
-    told = "reglue: got undefined, wanted a function that plays an experiment\n"
-    assert (code, words) == (2, told)
+    error = "reglue: got undefined, wanted a function that plays an experiment\n"
+    assert (code, words) == (2, error)

@@ -1,4 +1,4 @@
-"""The TypeScript client as it is shipped: packed, and installed into a project of its own."""
+"""The TypeScript client as it is shipped: packed, and installed into another project."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_the_package_can_be_published() -> None:
 def test_a_project_of_its_own_depends_on_the_tarball_and_plays(
     tarball: Path, tmp_path: Path
 ) -> None:
-    """With the lowest versions that the library allows; its own tests have the lock file's."""
+    """With the lowest versions that the library allows; its tests have the lock file's."""
     project = tmp_path / "project"
     project.mkdir()
     (project / "package.json").write_text('{"name": "mine", "private": true, "type": "module"}')
@@ -94,8 +94,8 @@ def test_a_project_of_its_own_depends_on_the_tarball_and_plays(
     tools = [f"{name}@{PACKAGE['devDependencies'][name]}" for name in ("typescript", "@types/node")]
     npm(project, "install", str(tarball), *dependencies, *tools)
     run(str(project / "node_modules/.bin/tsc"), "--project", str(project))
-    found = sorted(path.name for path in (project / "node_modules/reglue").iterdir())
-    assert found == ["LICENSE", "README.md", "dist", "package.json"]
+    names = sorted(path.name for path in (project / "node_modules/reglue").iterdir())
+    assert names == ["LICENSE", "README.md", "dist", "package.json"]
     flags = ["--runs", "1", "--episodes", "2", "--out", str(tmp_path / "run")]
     agent = ["--agent-cmd", f"node {project / 'dist/readme0.js'}"]
     run(sys.executable, "-m", "reglue", "bench", "online:mountain-car", *agent, *flags)

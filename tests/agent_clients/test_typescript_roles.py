@@ -29,7 +29,7 @@ from reglue.messages.environment import (
 )
 from reglue.rng import Rng
 from tests.agent_clients.programs import (
-    asked,
+    environment_calls,
     measures_as_python,
     online,
     peers,
@@ -46,7 +46,7 @@ RIGHT = 1
 
 @dataclass(frozen=True)
 class Walker:
-    """The corridor of the examples, asked call by call."""
+    """The corridor of the examples, one call at a time."""
 
     ask: Callable[[Any], Any]
 
@@ -74,7 +74,7 @@ def walked(rng: Rng, steps: int) -> list[int]:
 
 @pytest.fixture
 def corridor(tmp_path: Path) -> Iterator[Walker]:
-    with asked(script(tmp_path)) as ask:
+    with environment_calls(script(tmp_path)) as ask:
         yield Walker(ask)
 
 
@@ -102,17 +102,17 @@ def test_the_corridors_standardized_starts_are_numbered(corridor: Walker) -> Non
 def test_a_state_of_the_corridor_goes_on_in_another_slot(corridor: Walker) -> None:
     corridor.start(seed=7)
     corridor.cells(2)
-    kept = corridor.ask(GetState(0))
-    assert isinstance(kept, Snapshot)
+    state = corridor.ask(GetState(0))
+    assert isinstance(state, Snapshot)
     first = corridor.cells(5)
-    assert corridor.ask(SetState(1, kept.snapshot)) == RoutineDone()
+    assert corridor.ask(SetState(1, state.snapshot)) == RoutineDone()
     assert corridor.cells(5, slot=1) == first
 
 
 def test_the_corridor_refuses_states_and_seeds_that_it_did_not_give(corridor: Walker) -> None:
     corridor.start(seed=4)
-    kept = corridor.ask(GetRandomSeed(0))
-    assert corridor.ask(SetRandomSeed(0, kept.snapshot)) == RoutineDone()
+    state = corridor.ask(GetRandomSeed(0))
+    assert corridor.ask(SetRandomSeed(0, state.snapshot)) == RoutineDone()
     for call in (SetRandomSeed(0, b"short"), SetState(0, b"xx"), SetState(0, b"")):
         refused = corridor.ask(call)
         assert isinstance(refused, Refusal)
@@ -132,13 +132,13 @@ def test_rl_benchmark_in_typescript_measures_what_it_measures_in_python() -> Non
 MISUSE = """
 import { Experiment } from "%s";
 
-const said = [];
+const outcomes = [];
 async function refused(what) {
   try {
     await what();
-    said.push("nothing");
+    outcomes.push("nothing");
   } catch (error) {
-    said.push(`${error.name} ${error.code ?? ""}: ${error.message}`);
+    outcomes.push(`${error.name} ${error.code ?? ""}: ${error.message}`);
   }
 }
 
@@ -157,7 +157,7 @@ await refused(() => rl.init({ task: "none" }));
 await refused(() => rl.start([], { task: 7 }));
 await refused(() => rl.start([], { variant: -1 }));
 const [, , steps] = await Promise.all([rl.start(), rl.step(), rl.numSteps()]); // in that order
-said.push(`${steps} steps`);
+outcomes.push(`${steps} steps`);
 await rl.close();
 await refused(() => rl.numSteps());
 await refused(() => Experiment.join({ timeoutS: 0 }));
@@ -165,17 +165,17 @@ const late = await Experiment.join({ timeoutS: 0.1 });
 await refused(() => late.init());
 await refused(() => late.freeze());
 await late.close();
-console.log(JSON.stringify(said));
+console.log(JSON.stringify(outcomes));
 """
 
 
-def test_a_benchmark_program_is_told_what_is_not_legal_or_takes_too_long(tmp_path: Path) -> None:
+def test_illegal_and_late_routines_of_a_benchmark_program_are_refused(tmp_path: Path) -> None:
     program = tmp_path / "misuse.mjs"
     program.write_text(MISUSE % typescript("src/index.js"))
     with ThreadPoolExecutor(2) as pool, a_hub() as (server, _):
         left = peers(pool, server)
         where = {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": server.tokens["experiment"]}
-        told = json.loads(run("node", str(program), environment=where))
+        outcomes = json.loads(run("node", str(program), environment=where))
         for each in left:
             assert each.result(PATIENCE_S) == "the run is over: the experiment has left"
     wanted = [
@@ -196,7 +196,7 @@ def test_a_benchmark_program_is_told_what_is_not_legal_or_takes_too_long(tmp_pat
         ("SessionLost : ", "the routine took longer than its 0.1 s: are an agent and an"),
         ("SessionLost : ", "longer than its 0.1 s"),
     ]
-    for got, (beginning, part) in zip(told, wanted, strict=True):
+    for got, (beginning, part) in zip(outcomes, wanted, strict=True):
         assert got.startswith(beginning)
         assert part in got
 
@@ -208,7 +208,7 @@ await Experiment.main((rl) => {{ {body} }}, {{ connectTimeoutS: 0.5 }});
 
 
 @pytest.mark.parametrize(
-    ("token", "body", "code", "told"),
+    ("token", "body", "code", "error_output"),
     [
         ("", "", 0, ""),
         ("another", "", 2, r"reglue: [^\n]*token[^\n]*\n"),
@@ -217,8 +217,8 @@ await Experiment.main((rl) => {{ {body} }}, {{ connectTimeoutS: 0.5 }});
     ],
     ids=["returns", "wrong token", "throws", "is refused a routine"],
 )
-def test_a_benchmark_program_leaves_with_a_code_and_is_told_once(
-    tmp_path: Path, token: str, body: str, code: int, told: str
+def test_a_benchmark_program_leaves_with_a_code_and_prints_its_error_once(
+    tmp_path: Path, token: str, body: str, code: int, error_output: str
 ) -> None:
     program = tmp_path / "program.mjs"
     program.write_text(PROGRAM.format(library=typescript("src/index.js"), body=body))
@@ -233,4 +233,4 @@ def test_a_benchmark_program_leaves_with_a_code_and_is_told_once(
             env=os.environ | {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": token},
         )
     assert done.returncode == code, done.stderr
-    assert re.fullmatch(told, done.stderr, re.DOTALL), done.stderr
+    assert re.fullmatch(error_output, done.stderr, re.DOTALL), done.stderr

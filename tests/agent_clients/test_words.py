@@ -21,8 +21,8 @@ PATIENCE_S = 60.0
 
 CASES = json.loads((ROOT / "tests/reglue/printable_words.json").read_text("utf-8"))
 SHORT = [case for case in CASES if "times" not in case]
-TOLD = "|".join(case["told"] for case in SHORT)
-SHOWN = "|".join(case["shown"] for case in SHORT)
+SENT = "|".join(case["told"] for case in SHORT)
+PRINTED = "|".join(case["shown"] for case in SHORT)
 
 ROLES = ("agent", "environment", "experiment")
 
@@ -46,14 +46,14 @@ def started(client: str, role: str, address: str, token: str) -> subprocess.Pope
 @pytest.mark.parametrize("client", LANGUAGES)
 def test_the_words_of_a_glue_that_refuses_a_client(client: str, role: str) -> None:
     with nothing_left(), GlueServer(places={role: 1}) as server:
-        deny_joins(server, "UNAUTHENTICATED", TOLD)
+        deny_joins(server, "UNAUTHENTICATED", SENT)
         process = started(client, role, server.address, server.token)
         try:
-            said = process.communicate(timeout=PATIENCE_S)[0].decode()
+            output = process.communicate(timeout=PATIENCE_S)[0].decode()
         finally:
             process.kill()
-    assert SHOWN in said
-    assert printable(said) == said
+    assert PRINTED in output
+    assert printable(output) == output
 
 
 @pytest.mark.parametrize("client", LANGUAGES)
@@ -63,14 +63,14 @@ def test_the_words_of_a_refusal_and_of_a_farewell(client: str) -> None:
         try:
             port = server.next("agent", PATIENCE_S)
             assert port is not None
-            port.refuse(BadReply("WRONG_SIZE", got=TOLD, wanted=TOLD))
-            port.close(TOLD)
-            said = process.communicate(timeout=PATIENCE_S)[0].decode()
+            port.refuse(BadReply("WRONG_SIZE", got=SENT, wanted=SENT))
+            port.close(SENT)
+            output = process.communicate(timeout=PATIENCE_S)[0].decode()
         finally:
             process.kill()
     assert process.returncode == 0
-    assert f"got {SHOWN}, wanted {SHOWN}" in said
-    assert printable(said) == said
+    assert f"got {PRINTED}, wanted {PRINTED}" in output
+    assert printable(output) == output
 
 
 @pytest.mark.parametrize("client", LANGUAGES)
@@ -78,16 +78,16 @@ def test_the_words_for_an_agent_that_waits_for_its_turn(
     client: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A farewell comes instead of it."""
-    monkeypatch.setattr(agent_gateway, "shown_name", lambda _: TOLD)
+    monkeypatch.setattr(agent_gateway, "shown_name", lambda _: SENT)
     entries = KnownEntries()
     with nothing_left(), gateway(entries) as front:
         process = started(client, "agent", front.address, TOKEN)
         try:
-            until(lambda: entries.has(("came", TOLD)), "it waits")
-            front.end(TOLD, "the phase is over")
-            said = process.communicate(timeout=PATIENCE_S)[0].decode()
+            until(lambda: entries.has(("came", SENT)), "it waits")
+            front.end(SENT, "the phase is over")
+            output = process.communicate(timeout=PATIENCE_S)[0].decode()
         finally:
             process.kill()
     assert process.returncode == 0
-    assert f"joined as {SHOWN}; waiting for its turn" in said
-    assert printable(said) == said
+    assert f"joined as {PRINTED}; waiting for its turn" in output
+    assert printable(output) == output

@@ -82,13 +82,13 @@ class Client:
     """Its agent goes wrong in its first turn as WRONG_USE says; it waits a second for a glue."""
 
     command: tuple[str, ...]
-    wrong_size: str  # what is said of it
-    trace: str = ""  # the line of code that is shown where it throws
+    wrong_size: str  # the error for it
+    trace: str = ""  # the line of code in the trace if it throws
     environment: Mapping[str, str] | None = None
 
 
 def client(language: str, folder: Path) -> Client:
-    """It is built, or written into `folder`."""
+    """The client of that language: built, or written into `folder`."""
     script = folder / "wrong"
     match language:
         case "python":
@@ -126,16 +126,16 @@ pytestmark = pytest.mark.timeout(900)  # the first test compiles clients
 
 
 def left(process: subprocess.Popen[str]) -> tuple[int, str]:
-    """Its exit code, and what it said."""
-    _, said = process.communicate(timeout=PATIENCE_S)
-    return process.returncode, said
+    """Its exit code and what it printed, once it has left."""
+    _, words = process.communicate(timeout=PATIENCE_S)
+    return process.returncode, words
 
 
 @contextmanager
 def joined(
     wrong: Client, hall: GlueServer, address: str, how: str
 ) -> Iterator[tuple[subprocess.Popen[str], AgentPort]]:
-    """Its process, and the glue's end of its session, where it has got its task."""
+    """Its process, and the glue's end of its session, after its task."""
     more = {**(wrong.environment or {}), "WRONG_USE": how}
     with started(wrong.command, address, hall.token, **more) as process:
         port = hall.next("agent", PATIENCE_S)
@@ -146,7 +146,7 @@ def joined(
 
 
 @pytest.mark.parametrize(
-    ("address", "token", "code", "said"),
+    ("address", "token", "code", "pattern"),
     [
         ("{glue}", "not the token", 2, "token"),
         ("", "T", 2, "REGLUE_ADDRESS"),
@@ -155,22 +155,22 @@ def joined(
     ],
     ids=["wrong token", "no address", "malformed address", "nobody there"],
 )
-def test_who_cannot_join_is_told_why_in_a_line(
-    wrong: Client, address: str, token: str, code: int, said: str
+def test_a_program_that_cannot_join_says_why_in_a_line(
+    wrong: Client, address: str, token: str, code: int, pattern: str
 ) -> None:
     with nothing_left(), GlueServer(places={"agent": 1}) as hall:
         where = address.format(glue=hall.address)
         with started(wrong.command, where, token, **(wrong.environment or {})) as process:
             exit_code, words = left(process)
     assert (exit_code, words.count("\n")) == (code, 1), words
-    assert re.search(said, words), words
+    assert re.search(pattern, words), words
 
 
 @pytest.mark.parametrize("how", ["throws", "size"])
-def test_an_agent_that_throws_or_answers_in_a_wrong_size_is_told_so_once(
+def test_an_agent_that_throws_or_answers_in_a_wrong_size_prints_it_once(
     wrong: Client, how: str
 ) -> None:
-    told = "out of ideas" if how == "throws" else wrong.wrong_size
+    error = "out of ideas" if how == "throws" else wrong.wrong_size
     starts = Starts(np.array([0], np.uint32), np.array([1], np.uint64))
     turn = Turn(Phase.TRAIN, NO_ENDS, NO_STEPS, starts, np.zeros(0), {"seen": np.array([0.5])})
     with (
@@ -183,8 +183,8 @@ def test_an_agent_that_throws_or_answers_in_a_wrong_size_is_told_so_once(
             port.receive(PATIENCE_S)
         port.close("the agent failed")
         code, words = left(process)
-    assert told in str(fault.value)
-    assert (code, words.count(told)) == (1, 1), words
+    assert error in str(fault.value)
+    assert (code, words.count(error)) == (1, 1), words
     if how == "throws":
         assert wrong.trace in words
 
@@ -210,9 +210,7 @@ def test_an_agent_without_adapt_is_named_and_its_session_goes_on(wrong: Client) 
 
 
 @pytest.mark.parametrize("window_s", [0.0, 1.0], ids=["at once", "after tries"])
-def test_a_glue_that_is_gone_is_said_in_a_line_and_the_tries_in_another(
-    wrong: Client, window_s: float
-) -> None:
+def test_a_lost_glue_is_a_line_and_the_tries_are_another(wrong: Client, window_s: float) -> None:
     """It is tried again for as long as the glue would wait for it."""
     with (
         nothing_left(),

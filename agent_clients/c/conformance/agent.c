@@ -101,9 +101,9 @@ static int turn(agent *self, const reglue_call *call)
     self->ends += call->ends;
     self->steps += call->steps;
     self->starts += call->starts;
-    size_t given_up = self->must_abandon ? 1 : 0;
+    size_t abandon_count = self->must_abandon ? 1 : 0;
     self->must_abandon = 0;
-    return reglue_act(self->session, &self->abandon, given_up);
+    return reglue_act(self->session, &self->abandon, abandon_count);
 }
 
 static void sleep_ms(long ms)

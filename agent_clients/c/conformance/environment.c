@@ -71,7 +71,7 @@ static uint64_t move(episode *on, const reglue_environment_call *call, uint64_t 
                     row);
 }
 
-static int fail_if_told(environment *self, uint32_t slot)
+static int fail_if_due(environment *self, uint32_t slot)
 {
     if (self->failing != (int64_t)slot) return REGLUE_OK;
     self->failing = NO_SLOT;
@@ -109,7 +109,7 @@ static int step(environment *self, const reglue_environment_call *call, uint32_t
     call->rewards[row] = rule_real(on->memory, element);
     call->flags[row] = flags_of(on, rule_flag(on->memory, element + 1));
     if (call->flags[row] & (REGLUE_FLAG_TERMINATED | REGLUE_FLAG_TRUNCATED)) self->is_on[slot] = 0;
-    return fail_if_told(self, slot);
+    return fail_if_due(self, slot);
 }
 
 static int start(environment *self, const reglue_environment_call *call, uint32_t i)
@@ -120,7 +120,7 @@ static int start(environment *self, const reglue_environment_call *call, uint32_
         self->is_standard ? begun(cell, self->seed, self->numbered++) : begun(cell, cell->seed, cell->repeat);
     self->is_on[slot] = 1;
     move(&self->episodes[slot], call, (uint64_t)call->steps + i);
-    return fail_if_told(self, slot);
+    return fail_if_due(self, slot);
 }
 
 static int play(environment *self, const reglue_environment_call *call)

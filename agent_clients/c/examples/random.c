@@ -15,7 +15,7 @@ static double bound(const double *bounds, uint64_t count, uint64_t element, doub
     return count == 0 ? none : bounds[count == 1 ? 0 : element];
 }
 
-static double drawn(const reglue_tensor *tensor, uint64_t element, reglue_rng *rng)
+static double random_number(const reglue_tensor *tensor, uint64_t element, reglue_rng *rng)
 {
     double low, high;
     switch (tensor->domain) {
@@ -51,7 +51,7 @@ static void act(const reglue_call *call, const reglue_row *row, reglue_rng *rng)
         const reglue_tensor *tensor = &call->spec->actions[i];
         void *action = reglue_row_action(call, row, i);
         for (uint64_t element = 0; element < tensor->size; ++element)
-            put(action, tensor->dtype, element, drawn(tensor, element, rng));
+            put(action, tensor->dtype, element, random_number(tensor, element, rng));
     }
 }
 

@@ -68,7 +68,7 @@ extern "C" {
 enum reglue_result {
     REGLUE_OK = 0,
     /* The caller's fault. */
-    REGLUE_USAGE = 1,       /**< an invalid argument, or no address was given */
+    REGLUE_USAGE = 1,       /**< an invalid argument, or no address */
     REGLUE_MISUSE = 2,      /**< not legal now, such as reglue_next while a turn waits for its actions */
     REGLUE_NO_MEMORY = 3,
     /* The glue's answer to a program that joins. */
@@ -248,7 +248,7 @@ REGLUE_API int reglue_connect(const reglue_options *options, reglue_session **se
 REGLUE_API void reglue_close(reglue_session *session);
 
 /** The last error, the text of reglue_fault, or the text of the glue's farewell; "" before any of them.
- * Valid until the next call on this session; that call may be given it, such as reglue_fault. */
+ * Valid until the next call on this session; that call itself may take the text, such as reglue_fault. */
 REGLUE_API const char *reglue_errmsg(const reglue_session *session);
 
 /** What the glue asks of an agent. */

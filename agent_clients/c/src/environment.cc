@@ -36,12 +36,12 @@ namespace {
 static_assert(static_cast<int>(Kind::Cleanup) + REGLUE_ENV_INIT == REGLUE_ENV_CLEANUP,
               "enum reglue_environment_kind is EnvironmentCall::Kind, counted from 1");
 
-/// Carries out `routine`. `is_given`: no required pointer is NULL.
+/// Carries out `routine`. `has_arguments`: no required pointer is NULL.
 template <class Routine>
-int carried_out(reglue_environment* self, bool is_given, Routine&& routine) {
+int carried_out(reglue_environment* self, bool has_arguments, Routine&& routine) {
   if (!self) return REGLUE_USAGE;
   return guarded(self->message, [&]() -> int {
-    if (!is_given) throw reglue::UsageError(reglue::c::kGotNull);
+    if (!has_arguments) throw reglue::UsageError(reglue::c::kGotNull);
     return routine();
   });
 }
@@ -61,9 +61,9 @@ bool wants_bytes(const reglue_environment& self) {
 
 /// Carries out `routine`, which answers the open call, if `is_right`; else the message is `what`.
 template <class Routine>
-int answered(reglue_environment* self, bool is_given, bool (*is_right)(const reglue_environment&),
-             const char* what, Routine&& routine) {
-  return carried_out(self, is_given, [&]() -> int {
+int answered(reglue_environment* self, bool has_arguments,
+             bool (*is_right)(const reglue_environment&), const char* what, Routine&& routine) {
+  return carried_out(self, has_arguments, [&]() -> int {
     if (!is_right(*self)) return misuse(*self, what);
     routine(*self->session);
     self->open = nullptr;
@@ -213,8 +213,8 @@ int reglue_environment_connect(const reglue_options* options, reglue_environment
   if (!*environment) return REGLUE_NO_MEMORY;
   reglue_environment& self = **environment;
   return guarded(self.message, [&] {
-    reglue::Options given = reglue::c::options_of(options, &self.is_stopped);
-    self.session.emplace(given, "environment", options ? options->max_slots : 0);
+    reglue::Options session_options = reglue::c::options_of(options, &self.is_stopped);
+    self.session.emplace(session_options, "environment", options ? options->max_slots : 0);
     return REGLUE_OK;
   });
 }

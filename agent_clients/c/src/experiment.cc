@@ -29,19 +29,19 @@ struct reglue_experiment {
 
 namespace {
 
-/// Carries out `routine` on the experiment. `is_given`: no required pointer is NULL.
+/// Carries out `routine` on the experiment. `has_arguments`: no required pointer is NULL.
 template <class Routine>
-int carried_out(reglue_experiment* self, bool is_given, Routine&& routine) {
+int carried_out(reglue_experiment* self, bool has_arguments, Routine&& routine) {
   if (!self) return REGLUE_USAGE;
   return guarded(self->message, [&]() -> int {
-    if (!is_given) throw reglue::UsageError(reglue::c::kGotNull);
+    if (!has_arguments) throw reglue::UsageError(reglue::c::kGotNull);
     if (!self->rl) throw reglue::SessionLost("the experiment has not joined a glue");
     routine(*self->rl);
     return REGLUE_OK;
   });
 }
 
-bool are_given(const void* array, std::size_t count) { return array || count == 0; }
+bool is_valid_array(const void* array, std::size_t count) { return array || count == 0; }
 
 Slots slots_of(const std::uint32_t* slots, std::size_t count) {
   return count ? Slots(slots, slots + count) : Slots();
@@ -52,7 +52,7 @@ reglue::Goal goal_of(const char* task, std::uint32_t variant) {
 }
 
 /// The caller's rows, one array a tensor. Throws UsageError if one with bytes is NULL.
-reglue::BasicTensors<const std::byte> given_rows(
+reglue::BasicTensors<const std::byte> rows_of(
     const reglue_experiment& self, std::vector<reglue::TensorSpec> reglue::TaskSpec::* kind,
     const void* const* arrays, std::size_t count) {
   std::vector<reglue::BasicRows<const std::byte>> tensors;
@@ -134,33 +134,33 @@ int reglue_rl_task(reglue_experiment* self, std::size_t number, const char** nam
 
 int reglue_rl_start(reglue_experiment* self, const std::uint32_t* slots, std::size_t count,
                     const reglue_rows** rows) {
-  return carried_out(self, are_given(slots, count) && rows, [&](Experiment& rl) {
+  return carried_out(self, is_valid_array(slots, count) && rows, [&](Experiment& rl) {
     *rows = self->rows.show(rl.rl_start(slots_of(slots, count)));
   });
 }
 
 int reglue_rl_start_goal(reglue_experiment* self, const std::uint32_t* slots, std::size_t count,
                          const char* task, std::uint32_t variant, const reglue_rows** rows) {
-  return carried_out(self, are_given(slots, count) && rows, [&](Experiment& rl) {
+  return carried_out(self, is_valid_array(slots, count) && rows, [&](Experiment& rl) {
     *rows = self->rows.show(rl.rl_start(slots_of(slots, count), goal_of(task, variant)));
   });
 }
 
 int reglue_rl_iterate_goal(reglue_experiment* self, const std::uint32_t* slots, std::size_t count) {
-  return carried_out(self, are_given(slots, count),
+  return carried_out(self, is_valid_array(slots, count),
                      [&](Experiment& rl) { rl.rl_iterate_goal(slots_of(slots, count)); });
 }
 
 int reglue_rl_step(reglue_experiment* self, const std::uint32_t* slots, std::size_t count,
                    const reglue_rows** rows) {
-  return carried_out(self, are_given(slots, count) && rows, [&](Experiment& rl) {
+  return carried_out(self, is_valid_array(slots, count) && rows, [&](Experiment& rl) {
     *rows = self->rows.show(rl.rl_step(slots_of(slots, count)));
   });
 }
 
 int reglue_rl_episode(reglue_experiment* self, std::uint64_t max_steps, const std::uint32_t* slots,
                       std::size_t count, std::int32_t* ended) {
-  return carried_out(self, are_given(slots, count), [&](Experiment& rl) {
+  return carried_out(self, is_valid_array(slots, count), [&](Experiment& rl) {
     const bool all_ended = rl.rl_episode(max_steps, slots_of(slots, count));
     if (ended) *ended = all_ended;
   });
@@ -169,7 +169,7 @@ int reglue_rl_episode(reglue_experiment* self, std::uint64_t max_steps, const st
 int reglue_rl_episode_goal(reglue_experiment* self, std::uint64_t max_steps,
                            const std::uint32_t* slots, std::size_t count, const char* task,
                            std::uint32_t variant, std::int32_t* ended) {
-  return carried_out(self, are_given(slots, count), [&](Experiment& rl) {
+  return carried_out(self, is_valid_array(slots, count), [&](Experiment& rl) {
     const bool all_ended = rl.rl_episode(max_steps, slots_of(slots, count), goal_of(task, variant));
     if (ended) *ended = all_ended;
   });
@@ -249,51 +249,54 @@ int reglue_rl_env_message(reglue_experiment* self, const char* text, const char*
 
 int reglue_rl_env_start(reglue_experiment* self, const std::uint32_t* slots, std::size_t count,
                         const reglue_rows** rows) {
-  return carried_out(self, are_given(slots, count) && rows, [&](Experiment& rl) {
+  return carried_out(self, is_valid_array(slots, count) && rows, [&](Experiment& rl) {
     *rows = self->rows.show(rl.rl_env_start(slots_of(slots, count)));
   });
 }
 
 int reglue_rl_env_start_goal(reglue_experiment* self, const std::uint32_t* slots, std::size_t count,
                              const char* task, std::uint32_t variant, const reglue_rows** rows) {
-  return carried_out(self, are_given(slots, count) && rows, [&](Experiment& rl) {
+  return carried_out(self, is_valid_array(slots, count) && rows, [&](Experiment& rl) {
     *rows = self->rows.show(rl.rl_env_start(slots_of(slots, count), goal_of(task, variant)));
   });
 }
 
 int reglue_rl_env_step(reglue_experiment* self, const std::uint32_t* slots, std::size_t count,
                        const void* const* actions, const reglue_rows** rows) {
-  return carried_out(self, are_given(slots, count) && actions && rows, [&](Experiment& rl) {
-    const auto given = given_rows(*self, &reglue::TaskSpec::actions, actions, count);
-    *rows = self->rows.show(rl.rl_env_step(given, slots_of(slots, count)));
+  return carried_out(self, is_valid_array(slots, count) && actions && rows, [&](Experiment& rl) {
+    const auto values = rows_of(*self, &reglue::TaskSpec::actions, actions, count);
+    *rows = self->rows.show(rl.rl_env_step(values, slots_of(slots, count)));
   });
 }
 
 int reglue_rl_agent_start(reglue_experiment* self, const std::uint32_t* slots, std::size_t count,
                           const void* const* observations, const reglue_rows** rows) {
-  return carried_out(self, are_given(slots, count) && observations && rows, [&](Experiment& rl) {
-    const auto given = given_rows(*self, &reglue::TaskSpec::observations, observations, count);
-    *rows = self->rows.show(rl.rl_agent_start(given, slots_of(slots, count)));
-  });
+  return carried_out(
+      self, is_valid_array(slots, count) && observations && rows, [&](Experiment& rl) {
+        const auto values = rows_of(*self, &reglue::TaskSpec::observations, observations, count);
+        *rows = self->rows.show(rl.rl_agent_start(values, slots_of(slots, count)));
+      });
 }
 
 int reglue_rl_agent_step(reglue_experiment* self, const std::uint32_t* slots, std::size_t count,
                          const double* rewards, const void* const* observations,
                          const reglue_rows** rows) {
-  const bool is_given = are_given(slots, count) && are_given(rewards, count) && observations;
-  return carried_out(self, is_given && rows, [&](Experiment& rl) {
-    const auto given = given_rows(*self, &reglue::TaskSpec::observations, observations, count);
+  const bool has_arguments =
+      is_valid_array(slots, count) && is_valid_array(rewards, count) && observations;
+  return carried_out(self, has_arguments && rows, [&](Experiment& rl) {
+    const auto values = rows_of(*self, &reglue::TaskSpec::observations, observations, count);
     *rows = self->rows.show(
-        rl.rl_agent_step(rewards_of(rewards, count), given, slots_of(slots, count)));
+        rl.rl_agent_step(rewards_of(rewards, count), values, slots_of(slots, count)));
   });
 }
 
 int reglue_rl_agent_end(reglue_experiment* self, const std::uint32_t* slots, std::size_t count,
                         const double* rewards, const void* const* observations,
                         std::int32_t truncated) {
-  const bool is_given = are_given(slots, count) && are_given(rewards, count) && observations;
-  return carried_out(self, is_given, [&](Experiment& rl) {
-    const auto given = given_rows(*self, &reglue::TaskSpec::observations, observations, count);
-    rl.rl_agent_end(rewards_of(rewards, count), given, slots_of(slots, count), truncated != 0);
+  const bool has_arguments =
+      is_valid_array(slots, count) && is_valid_array(rewards, count) && observations;
+  return carried_out(self, has_arguments, [&](Experiment& rl) {
+    const auto values = rows_of(*self, &reglue::TaskSpec::observations, observations, count);
+    rl.rl_agent_end(rewards_of(rewards, count), values, slots_of(slots, count), truncated != 0);
   });
 }

@@ -49,7 +49,7 @@ std::function<bool()> present_stop(const std::atomic<bool>* is_stopped) {
   };
 }
 
-/// From the first handle on, unless the program said that it does so itself.
+/// From the first handle on, unless the program handles signals itself.
 void handle_signals() {
   const std::lock_guard<std::mutex> lock(settings.mutex);
   if (!settings.handles_signals) return;
@@ -66,8 +66,8 @@ std::chrono::milliseconds milliseconds_of(const char* what, double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
 }
 
-Options options_of(const reglue_options* given, const std::atomic<bool>* is_stopped) {
-  const reglue_options& from = given ? *given : kUsual;
+Options options_of(const reglue_options* c_options, const std::atomic<bool>* is_stopped) {
+  const reglue_options& from = c_options ? *c_options : kUsual;
   Options options;
   options.address = text_of(from.address);
   options.token = text_of(from.token);
@@ -84,8 +84,8 @@ Options options_of(const reglue_options* given, const std::atomic<bool>* is_stop
   return options;
 }
 
-AgentTraits traits_of(const reglue_options* given) {
-  const reglue_options& from = given ? *given : kUsual;
+AgentTraits traits_of(const reglue_options* c_options) {
+  const reglue_options& from = c_options ? *c_options : kUsual;
   const std::uint32_t known = REGLUE_PARTIAL_TURNS | REGLUE_ADAPTS | REGLUE_NO_ENDS;
   if (from.abilities & ~known) {
     throw UsageError("got abilities " + std::to_string(from.abilities) +

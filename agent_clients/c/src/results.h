@@ -11,8 +11,8 @@ inline constexpr const char* kGotNull = "got NULL, wanted somewhere to write or 
 /// The code of the exception that is being handled; its words go to `message`.
 int code_of_exception(std::string& message) noexcept;
 
-/// Carries out `routine`; turns what it throws into a code and `message`, which stays as it is
-/// else: `routine` may have been given its text.
+/// Carries out `routine`; turns an exception into a code and `message`, which otherwise stays as it
+/// is: an argument of `routine` may point to its text.
 template <class Routine>
 int guarded(std::string& message, Routine&& routine) noexcept {
   try {

@@ -34,12 +34,12 @@ namespace {
 
 static_assert(sizeof(reglue::EndKind) == 1, "reglue_call.end_kinds views the kinds as bytes");
 
-/// Carries out `routine`. `is_given`: no required pointer is NULL.
+/// Carries out `routine`. `has_arguments`: no required pointer is NULL.
 template <class Routine>
-int carried_out(reglue_session* session, bool is_given, Routine&& routine) {
+int carried_out(reglue_session* session, bool has_arguments, Routine&& routine) {
   if (!session) return REGLUE_USAGE;
   return guarded(session->message, [&]() -> int {
-    if (!is_given) throw reglue::UsageError(reglue::c::kGotNull);
+    if (!has_arguments) throw reglue::UsageError(reglue::c::kGotNull);
     return routine();
   });
 }
@@ -51,10 +51,10 @@ int misuse(reglue_session& session, const char* what) {
 
 reglue_budget budget_of(const reglue::Budget& budget) {
   reglue_budget limits{};
-  const auto show = [&](std::uint64_t& left_us, const std::optional<std::uint64_t>& given,
+  const auto show = [&](std::uint64_t& left_us, const std::optional<std::uint64_t>& limit,
                         std::uint32_t bit) {
-    left_us = given.value_or(0);
-    if (given) limits.limited |= bit;
+    left_us = limit.value_or(0);
+    if (limit) limits.limited |= bit;
   };
   show(limits.step_us, budget.step_us, REGLUE_STEP_LIMITED);
   show(limits.bank_us, budget.bank_us, REGLUE_BANK_LIMITED);
@@ -160,8 +160,8 @@ int reglue_connect(const reglue_options* options, reglue_session** session) {
   if (!*session) return REGLUE_NO_MEMORY;
   reglue_session& self = **session;
   return guarded(self.message, [&] {
-    reglue::Options given = reglue::c::options_of(options, &self.is_stopped);
-    self.agent.emplace(std::move(given), reglue::c::traits_of(options));
+    reglue::Options session_options = reglue::c::options_of(options, &self.is_stopped);
+    self.agent.emplace(std::move(session_options), reglue::c::traits_of(options));
     return REGLUE_OK;
   });
 }

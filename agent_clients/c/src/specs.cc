@@ -74,27 +74,27 @@ std::vector<Number> list_of(const std::string& what, const Number* numbers, std:
   return {numbers, numbers + count};
 }
 
-Domain domain_of(const reglue_tensor& given) {
-  const std::string name = given.name;
-  switch (given.domain) {
+Domain domain_of(const reglue_tensor& tensor) {
+  const std::string name = tensor.name;
+  switch (tensor.domain) {
     case REGLUE_BOX:
-      return Box{list_of(name + "'s low", given.low, given.lows),
-                 list_of(name + "'s high", given.high, given.highs)};
+      return Box{list_of(name + "'s low", tensor.low, tensor.lows),
+                 list_of(name + "'s high", tensor.high, tensor.highs)};
     case REGLUE_DISCRETE: {
-      const auto n = list_of(name + "'s n", given.n, given.ns);
-      return Discrete{n.size() == 1 ? n[0] : 0, given.start};
+      const auto n = list_of(name + "'s n", tensor.n, tensor.ns);
+      return Discrete{n.size() == 1 ? n[0] : 0, tensor.start};
     }
-    case REGLUE_MULTI_DISCRETE: return MultiDiscrete{list_of(name + "'s n", given.n, given.ns)};
+    case REGLUE_MULTI_DISCRETE: return MultiDiscrete{list_of(name + "'s n", tensor.n, tensor.ns)};
     case REGLUE_MULTI_BINARY: return MultiBinary{};
   }
-  throw SpecError(name + ": got domain " + std::to_string(given.domain) +
+  throw SpecError(name + ": got domain " + std::to_string(tensor.domain) +
                   ", wanted one of enum reglue_domain");
 }
 
-std::vector<TensorSpec> specs_of(const char* what, const reglue_tensor* given,
+std::vector<TensorSpec> specs_of(const char* what, const reglue_tensor* tensors,
                                  std::uint32_t count) {
   std::vector<TensorSpec> specs;
-  for (const reglue_tensor& tensor : list_of(what, given, count)) {
+  for (const reglue_tensor& tensor : list_of(what, tensors, count)) {
     if (!tensor.name) throw SpecError(std::string(what) + ": got a tensor without a name");
     if (tensor.dtype < REGLUE_BOOL || tensor.dtype > REGLUE_FLOAT64) {
       throw SpecError(std::string(tensor.name) + ": got dtype " + std::to_string(tensor.dtype) +
@@ -109,17 +109,17 @@ std::vector<TensorSpec> specs_of(const char* what, const reglue_tensor* given,
 
 }  // namespace
 
-TaskSpec task_spec_of(const reglue_spec& given) {
+TaskSpec task_spec_of(const reglue_spec& from) {
   TaskSpec spec;
-  spec.observations = specs_of("observations", given.observations, given.observation_count);
-  spec.actions = specs_of("actions", given.actions, given.action_count);
-  spec.reward_low = given.reward_low;
-  spec.reward_high = given.reward_high;
-  spec.discount = given.discount;
-  spec.horizon = given.horizon;
-  spec.continuing = given.continuing;
-  spec.rewards_in_evaluation = given.rewards_in_evaluation;
-  if (given.extra) spec.extra = given.extra;
+  spec.observations = specs_of("observations", from.observations, from.observation_count);
+  spec.actions = specs_of("actions", from.actions, from.action_count);
+  spec.reward_low = from.reward_low;
+  spec.reward_high = from.reward_high;
+  spec.discount = from.discount;
+  spec.horizon = from.horizon;
+  spec.continuing = from.continuing;
+  spec.rewards_in_evaluation = from.rewards_in_evaluation;
+  if (from.extra) spec.extra = from.extra;
   return spec;
 }
 

@@ -25,6 +25,6 @@ class SpecView {
 
 /// What C gave. Throws SpecError for NULL, an unknown dtype and an unknown domain; other
 /// contradictions are check()'s to find.
-TaskSpec task_spec_of(const reglue_spec& given);
+TaskSpec task_spec_of(const reglue_spec& from);
 
 }  // namespace reglue::c

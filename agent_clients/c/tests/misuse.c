@@ -1,5 +1,5 @@
 /* An agent that makes illegal requests in every call, and plays on; run it with a glue. Exit code 0 if all
- * were refused and the farewell came. */
+ * were refused and the farewell arrived. */
 #include <stdio.h>
 
 #include <reglue.h>
@@ -34,7 +34,7 @@ static void play(reglue_session *session, const reglue_call *call)
 
 static void say(const char *line, void *where)
 {
-    fprintf(where, "told: %s\n", line);
+    fprintf(where, "logged: %s\n", line);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* An environment that makes illegal requests in every call, and plays on; run it with a glue. Exit code 0 if all
- * were refused and the farewell came. */
+ * were refused and the farewell arrived. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,15 +7,15 @@
 
 static int wrong;
 
-static void expect(int wanted, int got, const reglue_environment *env, const char *told)
+static void expect(int wanted, int got, const reglue_environment *env, const char *part)
 {
-    if (got == wanted && strstr(reglue_environment_errmsg(env), told)) return;
+    if (got == wanted && strstr(reglue_environment_errmsg(env), part)) return;
     fprintf(stderr, "got %s, wanted %s and '%s': %s\n", reglue_result_name(got), reglue_result_name(wanted),
-            told, reglue_environment_errmsg(env));
+            part, reglue_environment_errmsg(env));
     wrong = 1;
 }
 
-/* A spec that is wrong in one way after another, and then right. */
+/* Wrong specs, one fault at a time, then the right one. */
 static void init(reglue_environment *env)
 {
     const uint64_t n = 3;

@@ -1,5 +1,5 @@
-/* A benchmark program that asks for what is not legal, then for more than its time allows: run beside a
- * glue with an agent and an environment, which leave after the first. Exit code 0 if all of it was refused. */
+/* A benchmark program that makes illegal requests, then one that takes longer than its timeout: run beside a
+ * glue with an agent and an environment, which leave after the first. Exit code 0 if all were refused. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,15 +8,15 @@
 
 static int wrong;
 
-static void expect(int wanted, int got, const reglue_experiment *rl, const char *told)
+static void expect(int wanted, int got, const reglue_experiment *rl, const char *part)
 {
-    if (got == wanted && strstr(reglue_experiment_errmsg(rl), told)) return;
+    if (got == wanted && strstr(reglue_experiment_errmsg(rl), part)) return;
     fprintf(stderr, "got %s, wanted %s: %s\n", reglue_result_name(got), reglue_result_name(wanted),
             reglue_experiment_errmsg(rl));
     wrong = 1;
 }
 
-static void give_nothing(reglue_experiment *rl)
+static void pass_null(reglue_experiment *rl)
 {
     const uint32_t slot = 0;
     const double reward = 0;
@@ -34,7 +34,7 @@ static void give_nothing(reglue_experiment *rl)
     expect(REGLUE_OK, reglue_rl_step(rl, NULL, 0, &rows), rl, "");
 }
 
-static void wait_for_nobody(reglue_experiment *rl)
+static void wait_too_long(reglue_experiment *rl)
 {
     expect(REGLUE_OK, reglue_experiment_timeout(rl, 0.1), rl, "");
     expect(REGLUE_LOST, reglue_rl_init(rl, 1, 0, NULL, 0, NULL), rl, "longer than its 100 ms");
@@ -52,7 +52,7 @@ static void with_experiment(void (*ask)(reglue_experiment *))
 
 int main(void)
 {
-    with_experiment(give_nothing);
-    with_experiment(wait_for_nobody);
+    with_experiment(pass_null);
+    with_experiment(wait_too_long);
     return wrong;
 }

@@ -49,8 +49,8 @@ TEST(Rng, DrawsUniformNumbersToTheBit) {
   for (const json& vector : vectors("uniforms")) {
     reglue_rng rng = rng_of(vector);
     for (const json& bits : vector["float64"]) {
-      const double drawn = reglue_rng_uniform(&rng, vector["low"], vector["high"]);
-      EXPECT_EQ(bits_of(drawn), bits.get<std::string>());
+      const double number = reglue_rng_uniform(&rng, vector["low"], vector["high"]);
+      EXPECT_EQ(bits_of(number), bits.get<std::string>());
     }
   }
 }
@@ -67,11 +67,11 @@ TEST(Rng, DrawsWholeNumbersWithoutBias) {
   }
 }
 
-TEST(Rng, IsKeptByCopyingIt) {
+TEST(Rng, CopiesContinueFromTheSamePosition) {
   reglue_rng rng = {7, 8, 0};
   reglue_rng_word(&rng);
-  reglue_rng kept = rng;
-  EXPECT_EQ(reglue_rng_word(&kept), reglue_rng_word(&rng));
+  reglue_rng copy = rng;
+  EXPECT_EQ(reglue_rng_word(&copy), reglue_rng_word(&rng));
 }
 
 }  // namespace

@@ -19,11 +19,11 @@ reglue_options nobody() {
 }
 
 /// Connects; returns the code, and checks the message.
-int connect(const reglue_options& options, const char* told) {
+int connect(const reglue_options& options, const char* part) {
   reglue_session* session = nullptr;
   const int code = reglue_connect(&options, &session);
   EXPECT_NE(session, nullptr);
-  EXPECT_NE(std::strstr(reglue_errmsg(session), told), nullptr) << reglue_errmsg(session);
+  EXPECT_NE(std::strstr(reglue_errmsg(session), part), nullptr) << reglue_errmsg(session);
   reglue_close(session);
   return code;
 }
@@ -101,8 +101,8 @@ TEST(Environment, IsStoppedByAnotherThreadWhileNoGlueIsUp) {
   options.connect_timeout_s = 3600;
   reglue_environment* environment;
   ASSERT_EQ(reglue_environment_connect(&options, &environment), REGLUE_OK);
-  const reglue_environment_call* call;
-  EXPECT_EQ(stopped([&] { return reglue_environment_next(environment, &call); },
+  const reglue_environment_call* environment_call;
+  EXPECT_EQ(stopped([&] { return reglue_environment_next(environment, &environment_call); },
                     [&] { reglue_environment_stop(environment); }),
             REGLUE_DONE);
   EXPECT_STREQ(reglue_environment_errmsg(environment), "the program has stopped the session");
@@ -125,8 +125,8 @@ TEST(Process, StopsAllThatWait) {
   EXPECT_STREQ(reglue_experiment_errmsg(experiment), "interrupted");
   const reglue_call* call;
   EXPECT_EQ(reglue_next(session, &call), REGLUE_DONE);
-  const reglue_environment_call* asked;
-  EXPECT_EQ(reglue_environment_next(environment, &asked), REGLUE_DONE);
+  const reglue_environment_call* environment_call;
+  EXPECT_EQ(reglue_environment_next(environment, &environment_call), REGLUE_DONE);
   reglue_set_stop(nullptr);
   reglue_close(session);
   reglue_environment_close(environment);

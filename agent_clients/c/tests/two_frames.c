@@ -1,5 +1,5 @@
 /* Balances a pole by how its angle has changed since the last observation. With an argument it keeps a copy of that;
- * without, the pointer, which is no longer its own then. */
+ * without, the pointer, which is stale by then. */
 #include <stdio.h>
 
 #include <reglue.h>

@@ -1,5 +1,5 @@
 /* An agent that goes wrong in its first turn, as WRONG_USE says: "throws", or "size", which abandons a slot that is
- * not there, as actions have the right size. Without it it plays on. It waits a second for a glue. */
+ * not there, as actions have the right size. Without WRONG_USE it plays on. It waits a second for a glue. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -80,7 +80,7 @@ class ConformanceEnvironment : public Environment {
       const std::uint32_t slot = cells.slots[row];
       Episode& episode = episodes_[slot] = episode_of(numbered(cells.cells[row]));
       move(episode, Memory(episode.memory), begun.observations, row);
-      fail_if_told(slot, begun.faults);
+      fail_if_due(slot, begun.faults);
     }
   }
 
@@ -96,7 +96,7 @@ class ConformanceEnvironment : public Environment {
       const bool success = make_flag(Memory(episode.memory), element + 1);
       earned.flags[row] = stepped(episode, success);
       if (earned.flags[row] & (Terminated | Truncated)) episodes_.erase(slots[row]);
-      fail_if_told(slots[row], earned.faults);
+      fail_if_due(slots[row], earned.faults);
     }
   }
 
@@ -156,8 +156,8 @@ class ConformanceEnvironment : public Environment {
   }
 
   Episode& on(std::uint32_t slot, const char* routine) {
-    const auto found = episodes_.find(slot);
-    if (found != episodes_.end()) return found->second;
+    const auto episode = episodes_.find(slot);
+    if (episode != episodes_.end()) return episode->second;
     throw OutOfOrder(routine + std::string(" in slot ") + std::to_string(slot),
                      "env_start there first");
   }
@@ -179,7 +179,7 @@ class ConformanceEnvironment : public Environment {
     return flags;
   }
 
-  void fail_if_told(std::uint32_t slot, std::map<std::uint32_t, std::string>& faults) {
+  void fail_if_due(std::uint32_t slot, std::map<std::uint32_t, std::string>& faults) {
     if (failing_ != slot) return;
     failing_.reset();
     episodes_.erase(slot);

@@ -199,9 +199,9 @@ class ConformanceExperiment {
     FilledRows observations = rl_.new_observations(slots.size());
     std::vector<double> rewards;
     for (std::size_t i = 0; i < slots.size(); ++i) {
-      const Memory own(memory + slots[i]);
-      const std::uint32_t elements = make_row(own, observations.tensors(), i);
-      rewards.push_back(make_real(own, elements));
+      const Memory slot_memory(memory + slots[i]);
+      const std::uint32_t elements = make_row(slot_memory, observations.tensors(), i);
+      rewards.push_back(make_real(slot_memory, elements));
     }
     return {std::move(observations), std::move(rewards)};
   }

@@ -1,5 +1,5 @@
 // Meta-World's reach, known by its one-hot: the hand goes straight for the goal, or for the middle
-// of its workspace where no goal is shown. In every other task it keeps still.
+// of its workspace if the goal is hidden. In every other task it does not move.
 //
 //   reglue bench MT1:reach-v3 --agent-cmd build/cpp/examples/reach_agent
 //   reglue bench MT10 --agent-cmd build/cpp/examples/reach_agent
@@ -35,11 +35,11 @@ class Reach : public reglue::Agent {
     const auto& seen = observations[0];
     for (std::size_t row = 0; row < seen.rows(); ++row) {
       const bool is_reach = seen.spec().size() == kOneHot || seen.number(row, kOneHot) == 1.0;
-      bool is_shown = false;  // a goal that is hidden is zeros
+      bool has_goal = false;  // a goal that is hidden is zeros
       for (std::size_t axis = 0; axis < 3; ++axis)
-        is_shown |= seen.number(row, kGoal + axis) != 0.0;
+        has_goal |= seen.number(row, kGoal + axis) != 0.0;
       for (std::size_t axis = 0; is_reach && axis < 3; ++axis) {
-        const double goal = is_shown ? seen.number(row, kGoal + axis) : kMiddle[axis];
+        const double goal = has_goal ? seen.number(row, kGoal + axis) : kMiddle[axis];
         const double way = goal - seen.number(row, axis);
         actions[0].set(row, axis, std::clamp(kGain * way, -1.0, 1.0));
       }

@@ -1,4 +1,4 @@
-// Every decoder of the client, given the same bytes. It throws an Error of ours, or takes them.
+// Passes the same bytes to every decoder of the client. Each returns, or throws a reglue::Error.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -150,22 +150,22 @@ TEST(ClosedGlue, IsALostConnectionAndALineOnce) {
 
 /// Waits for the next call; stops the session if that takes for ever.
 template <class Error>
-void expect_given_up(AgentSession& session) {
+void expect_over(AgentSession& session) {
   auto next = std::async(std::launch::async, [&] { return session.next(); });
   if (next.wait_for(std::chrono::minutes(1)) != std::future_status::ready) session.stop();
   EXPECT_THROW(next.get(), Error);
 }
 
-TEST(ClosedGlue, ThatForgetsEverySessionIsGivenUpAfterTheConnectTimeout) {
+TEST(ClosedGlue, ThatForgetsEverySessionIsAbandonedAfterTheConnectTimeout) {
   const ClosedGlue glue(kForgotten);
   AgentSession session(joining(glue), {});
-  expect_given_up<WrongToken>(session);
+  expect_over<WrongToken>(session);
 }
 
-TEST(ClosedGlue, WhoseRunsAreAllGoneIsGivenUpAfterTheConnectTimeout) {
+TEST(ClosedGlue, WhoseRunsAreAllGoneIsAbandonedAfterTheConnectTimeout) {
   const ClosedGlue glue(kDown, true);
   AgentSession session(joining(glue), {});
-  expect_given_up<SessionLost>(session);
+  expect_over<SessionLost>(session);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ Memory after(Memory memory, const std::string& bytes) {
   return memory;
 }
 
-/// One row of tensors of its own.
+/// One row of tensors, which it stores.
 struct Row {
   explicit Row(const std::vector<TensorSpec>& specs) {
     bytes.resize(specs.size());
@@ -46,12 +46,12 @@ struct Row {
       seen.emplace_back(specs[i], bytes[i].data(), 1);
     }
     made = BasicTensors<std::byte>(rows, 1);
-    shown = Observations(seen, 1);
+    observations = Observations(seen, 1);
   }
 
   std::vector<std::vector<std::byte>> bytes;
   BasicTensors<std::byte> made;
-  Observations shown;
+  Observations observations;
 };
 
 void expect_action(const Memory& memory, float first, float second, int grip) {
@@ -89,7 +89,7 @@ TEST(Rule, TakesNumbersInAsTheirBytes) {
   memory.take_byte(3);
   memory.take_byte(1);
   memory.take(std::uint64_t{0x0123456789abcdef});
-  memory.take_row(row.shown, 0);
+  memory.take_row(row.observations, 0);
   EXPECT_EQ(memory.word(), "e4fa9b7a");
 }
 
@@ -141,7 +141,7 @@ TEST(Rule, LeavesBoundsAloneUnlessAllAreFinite) {
   EXPECT_EQ(row.made[0].row<double>(0)[0], make_real(Memory(), 0));
 }
 
-TEST(SpecText, SaysWhatItWasTold) {
+TEST(SpecText, IsReadAndWritten) {
   EXPECT_EQ(spec_text(plain()), kPlain);
   const char lists[] =
       "task -1 0.10000000000000001 0.5 0 1 0 1\n"
@@ -164,7 +164,7 @@ TEST(Commands, CountsAsJson) {
   EXPECT_EQ(commands.answer("counts"), R"({"init": 0, "start": 3})");
 }
 
-TEST(Commands, AnswersWhatItIsTold) {
+TEST(Commands, AreAnswered) {
   const Commands commands({});
   EXPECT_EQ(commands.answer("echo  two  spaces\nand lines"), " two  spaces\nand lines");
   EXPECT_EQ(commands.answer("echo"), "");

@@ -1,4 +1,4 @@
-// What a glue's calls come to, with an environment that fails when it is told to.
+// Answers to the calls of a glue, by an environment that can be made to fail.
 #include "environments/environment_calls.h"
 
 #include <gtest/gtest.h>
@@ -179,12 +179,12 @@ TEST_F(EnvironmentTest, ACallHasOneKindOfAnswerAndOneAnswer) {
   EXPECT_THROW(codec_.ready(counter_.env_init(1), {}), UsageError);
 }
 
-TEST_F(EnvironmentTest, ATaskSpecThatContradictsItselfIsItsOwnFault) {
+TEST_F(EnvironmentTest, ATaskSpecThatContradictsItselfIsTheEnvironmentsFault) {
   counter_.observation = "";
   EXPECT_THROW(init(1), SpecError);
 }
 
-TEST_F(EnvironmentTest, TasksThatAreNoneAreItsOwnFault) {
+TEST_F(EnvironmentTest, InvalidTasksAreTheEnvironmentsFault) {
   for (const std::vector<Task>& tasks :
        {std::vector<Task>{}, {{"none", 0}}, {{"a", 1}, {"a", 1}}, {{"\xff", 1}}}) {
     counter_.tasks = tasks;
@@ -192,25 +192,25 @@ TEST_F(EnvironmentTest, TasksThatAreNoneAreItsOwnFault) {
   }
 }
 
-TEST_F(EnvironmentTest, ANameThatIsNoTextIsItsOwnFault) {
+TEST_F(EnvironmentTest, ANameThatIsNotUtf8IsTheEnvironmentsFault) {
   counter_.observation = "\xff";
   EXPECT_THROW(init(1), SpecError);
 }
 
-TEST_F(EnvironmentTest, AnAnswerThatIsNoTextIsItsOwnFault) {
+TEST_F(EnvironmentTest, AnAnswerThatIsNotUtf8IsTheEnvironmentsFault) {
   v1::EnvironmentCall call;
   call.mutable_message()->set_text("hello");
   EXPECT_THROW(ask(call), UsageError);
 }
 
-TEST_F(EnvironmentTest, APlayOfASlotTwiceIsNone) {
+TEST_F(EnvironmentTest, APlayOfASlotTwiceIsRefused) {
   init(4);
   v1::EnvironmentCall call = play_of({1});
   call.mutable_play()->set_step_slots(0, 3);
   EXPECT_THROW(ask(call), BadReply);
 }
 
-TEST_F(EnvironmentTest, AStartWithoutACellIsNone) {
+TEST_F(EnvironmentTest, AStartWithoutACellIsRefused) {
   init(4);
   v1::EnvironmentCall call = play_of({1});
   call.mutable_play()->clear_cells();

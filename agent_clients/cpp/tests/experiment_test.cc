@@ -1,4 +1,4 @@
-// What routines return, of a glue's replies; and the rows of half steps.
+// What routines make of the replies of a glue; and the rows of half steps.
 #include "reglue/experiment.h"
 
 #include <gtest/gtest.h>
@@ -54,12 +54,12 @@ TEST(Answers, OfAHalfStepHaveNoActions) {
   EXPECT_EQ(stepped(reply(), {2, 0}, false).actions.size(), 0u);
 }
 
-TEST(Answers, HaveARowForEachSlotThatWasAsked) {
+TEST(Answers, HaveARowForEachSlotOfTheCall) {
   EXPECT_NO_THROW(stepped(reply(), {}, true));
   EXPECT_THROW(stepped(reply(), {2}, true), BadReply);
 }
 
-TEST(Answers, WithAByteTooFewAreNone) {
+TEST(Answers, WithAByteTooFewAreRefused) {
   const auto is_refused = [](auto shorten) {
     const Reply bad = reply();
     shorten(*bad.message->mutable_stepped());
@@ -102,7 +102,7 @@ TEST(Answers, FaultsSayWhoseTheyAre) {
   EXPECT_THROW(check_answer(reply, v1::ExperimentReply::kDone), EnvironmentFault);
 }
 
-TEST(Answers, ToAnotherRoutineAreNone) {
+TEST(Answers, ToAnotherRoutineAreRefused) {
   v1::ExperimentReply reply;
   reply.mutable_done();
   EXPECT_NO_THROW(check_answer(reply, v1::ExperimentReply::kDone));
@@ -113,11 +113,11 @@ TEST(FilledRows, AreZerosUntilTheyAreWritten) {
   const auto spec = task();
   const FilledRows rows(spec, spec->observations, 3);
   rows["flag"].set(2, 0, 1.0);
-  const BasicTensors<const std::byte>& shown = rows;
-  EXPECT_EQ(shown.rows(), 3u);
-  EXPECT_EQ(shown["seen"].number(2, 1), 0.0);
-  EXPECT_EQ(shown["flag"].number(2), 1.0);
-  EXPECT_EQ(shown["flag"].number(1), 0.0);
+  const BasicTensors<const std::byte>& view = rows;
+  EXPECT_EQ(view.rows(), 3u);
+  EXPECT_EQ(view["seen"].number(2, 1), 0.0);
+  EXPECT_EQ(view["flag"].number(2), 1.0);
+  EXPECT_EQ(view["flag"].number(1), 0.0);
 }
 
 }  // namespace

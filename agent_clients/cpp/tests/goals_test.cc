@@ -1,4 +1,4 @@
-// What an agent has seen of goals, told call by call.
+// The goals that an agent has seen, after each call.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -88,7 +88,7 @@ TEST_F(GoalsTest, TakesNoMemoryForSlotsThatItHasNotSeen) {
   EXPECT_THROW(agent.goal(3'999'999'999), UsageError);
 }
 
-TEST_F(GoalsTest, TheNewestOfASlotIsTold) {
+TEST_F(GoalsTest, TheNewestOfASlotIsReturned) {
   turn({}, {}, {2, 0}, {1, 2});
   EXPECT_EQ(agent.goal(2), (std::vector<double>{1, 1}));
   turn({}, {2}, {}, {3});
@@ -96,7 +96,7 @@ TEST_F(GoalsTest, TheNewestOfASlotIsTold) {
   EXPECT_EQ(agent.goal(0), (std::vector<double>{2, 2}));  // not in that turn
 }
 
-TEST_F(GoalsTest, WhereASlotEndsAndStartsTheStartCounts) {
+TEST_F(GoalsTest, IfASlotEndsAndStartsTheStartCounts) {
   turn({1, 2}, {0}, {1}, {1, 2, 3, 4});
   EXPECT_EQ(agent.goal(1), (std::vector<double>{4, 4}));
   EXPECT_EQ(agent.goal(0), (std::vector<double>{3, 3}));
@@ -114,7 +114,7 @@ TEST_F(GoalsTest, AreKnownByTheEndOfTheirNamesAndMayHaveParts) {
   EXPECT_EQ(agent.goal(1, "desired_goal/nothing"), std::vector<double>{});
 }
 
-TEST_F(GoalsTest, WhereThereAreNoneTheReasonIsTold) {
+TEST_F(GoalsTest, WithoutAnyTheErrorSaysWhy) {
   turn({}, {}, {0}, {1});
   EXPECT_EQ(why_not(1), "nothing was seen in slot 1 yet; wait for its agent_start");
   EXPECT_EQ(why_not(3), "got slot 3, wanted 0 to 2");
@@ -131,7 +131,7 @@ TEST_F(GoalsTest, ANewTaskForgetsThoseOfTheLastOne) {
   EXPECT_EQ(why_not(0), "nothing was seen in slot 0 yet; wait for its agent_start");
 }
 
-TEST_F(GoalsTest, OfACopiedAgentAreItsOwn) {
+TEST_F(GoalsTest, AreCopiedWithTheAgent) {
   turn({}, {}, {0}, {1});
   const Reader copy = agent;
   turn({}, {0}, {}, {2});

@@ -41,12 +41,12 @@ Options at(const std::string& address) {
 }
 
 TEST(JoinString, OfTheProtocolIsReadWhole) {
-  auto told = tests::entries("text join-string-entries");
+  auto entries = tests::entries("text join-string-entries");
   const JoinString join_string = parse_join_string(vector());
-  EXPECT_EQ(join_string.address, told["address"]);
-  EXPECT_EQ(join_string.tls_name, told["name"]);
-  EXPECT_EQ(join_string.token, told["token"]);
-  EXPECT_EQ(sha256(join_string.authority), tests::bytes(told["sha256"]));
+  EXPECT_EQ(join_string.address, entries["address"]);
+  EXPECT_EQ(join_string.tls_name, entries["name"]);
+  EXPECT_EQ(join_string.token, entries["token"]);
+  EXPECT_EQ(sha256(join_string.authority), tests::bytes(entries["sha256"]));
 }
 
 TEST(JoinString, EntriesComeInAnyOrder) {
@@ -89,7 +89,7 @@ TEST(JoinString, NoMessageRepeatsAToken) {
   }
 }
 
-TEST(JoinString, WhatIsGivenGoesBeforeTheJoinString) {
+TEST(JoinString, OptionsOverrideTheJoinString) {
   Options options = at(vector());
   options.token = "other";
   options.tls_name = "else";
@@ -98,7 +98,7 @@ TEST(JoinString, WhatIsGivenGoesBeforeTheJoinString) {
   EXPECT_EQ(join_string.tls_name, "else");
 }
 
-TEST(JoinString, TheEnvironmentsTokenIsTakenWhereNoneIsGiven) {
+TEST(JoinString, TheTokenDefaultsToTheEnvironments) {
   setenv("REGLUE_TOKEN", "of the environment", 1);
   EXPECT_EQ(join_string_of(at("127.0.0.1:1")).token, "of the environment");
   EXPECT_EQ(join_string_of(at("reglue://127.0.0.1:1?token=own")).token, "own");
@@ -168,20 +168,20 @@ std::string pem_of(EVP_PKEY* key, const char* passphrase = nullptr) {
   return content(bio.get());
 }
 
-/// What own_certificate() holds, or says, of a file with that content.
+/// What own_certificate() returns for a file with that content, or the text of its error.
 std::string own_certificate_in(const std::string& held) {
   const std::string path = ::testing::TempDir() + "reglue-own-" + std::to_string(::getpid());
   std::ofstream(path, std::ios::binary) << held;
   setenv("REGLUE_CERT", path.c_str(), 1);
-  std::string said;
+  std::string outcome;
   try {
-    said = own_certificate().pem;
+    outcome = own_certificate().pem;
   } catch (const UsageError& error) {
-    said = error.what();
+    outcome = error.what();
   }
   unsetenv("REGLUE_CERT");
   std::remove(path.c_str());
-  return said;
+  return outcome;
 }
 
 TEST(OwnCertificate, IsReadWithItsKeyInEitherOrder) {
@@ -193,15 +193,15 @@ TEST(OwnCertificate, IsReadWithItsKeyInEitherOrder) {
   EXPECT_EQ(own_certificate_in(other), other);
 }
 
-TEST(OwnCertificate, ThatNobodyCouldShowIsRefusedAndNoPassphraseIsAskedFor) {
+TEST(OwnCertificate, ThatIsUnusableIsRefusedWithoutAskingForAPassphrase) {
   const Key key = new_key(), another = new_key();
   const std::string certificate = certificate_of(key.get());
   for (const std::string& held :
        {certificate, pem_of(key.get()), certificate + pem_of(another.get()),
         certificate + pem_of(key.get(), "secret"), certificate + "-----BEGIN PRIVATE KEY-----\n",
         std::string("no PEM")}) {
-    const std::string said = own_certificate_in(held);
-    EXPECT_NE(said.find("holds no certificate with its key"), said.npos) << held;
+    const std::string message = own_certificate_in(held);
+    EXPECT_NE(message.find("holds no certificate with its key"), message.npos) << held;
   }
 }
 

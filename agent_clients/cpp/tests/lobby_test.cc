@@ -15,11 +15,11 @@ namespace {
 using Proof = std::string (*)(const std::string&, const std::string&, std::uint64_t);
 
 void expect_vector(const std::string& name, Proof proof) {
-  auto told = tests::entries(name);
-  const std::string secret = tests::bytes(told["secret"]);
-  EXPECT_EQ(proof(secret, told["session"], std::stoull(told["answered"])),
-            tests::bytes(told["proof"]));
-  EXPECT_NE(proof(secret, told["session"], 1), tests::bytes(told["proof"]));
+  auto vector = tests::entries(name);
+  const std::string secret = tests::bytes(vector["secret"]);
+  EXPECT_EQ(proof(secret, vector["session"], std::stoull(vector["answered"])),
+            tests::bytes(vector["proof"]));
+  EXPECT_NE(proof(secret, vector["session"], 1), tests::bytes(vector["proof"]));
 }
 
 TEST(Proofs, HelloIsThatOfTheProtocolsVector) { expect_vector("text hello", hello_proof); }

@@ -26,28 +26,28 @@ inline std::string block(const std::string& name) {
 /// A block of `key   value` lines.
 inline std::map<std::string, std::string> entries(const std::string& name) {
   std::istringstream lines(block(name));
-  std::map<std::string, std::string> found;
+  std::map<std::string, std::string> entries;
   for (std::string line; std::getline(lines, line);) {
     const std::size_t key = line.find(' ');
-    found[line.substr(0, key)] = line.substr(line.find_first_not_of(' ', key));
+    entries[line.substr(0, key)] = line.substr(line.find_first_not_of(' ', key));
   }
-  return found;
+  return entries;
 }
 
 /// The bytes of hexadecimal digits, without what follows a `#`.
 inline std::string bytes(const std::string& hex) {
   std::istringstream lines(hex);
-  std::string found, digits;
+  std::string content, digits;
   for (std::string line; std::getline(lines, line);) {
     for (const char c : line.substr(0, line.find('#'))) {
       if (c == ' ') continue;
       digits += c;
       if (digits.size() < 2) continue;
-      found += static_cast<char>(std::stoi(digits, nullptr, 16));
+      content += static_cast<char>(std::stoi(digits, nullptr, 16));
       digits.clear();
     }
   }
-  return found;
+  return content;
 }
 
 }  // namespace reglue::tests

@@ -7,7 +7,7 @@
 namespace reglue {
 namespace {
 
-TEST(Remembered, TheLastEightAnswersAreFoundByTheirNumber) {
+TEST(Remembered, TheLastEightAnswersAreReturnedByTheirNumber) {
   Remembered<std::string> answers;
   for (std::uint64_t seq = 1; seq <= 10; ++seq) {
     answers.next() = std::to_string(seq);

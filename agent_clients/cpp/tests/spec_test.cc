@@ -41,7 +41,7 @@ TEST(Spec, OfTheProtocolsExampleIsReadAndWritten) {
   EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(message, again));
 }
 
-TEST(Spec, WhatElseIsSaidOfTheTaskIsReadAndWritten) {
+TEST(Spec, TheRestOfTheTaskIsReadAndWritten) {
   const TaskSpec spec = decode_spec(
       message_of(observation("name: 'o' dtype: DTYPE_INT8 box {}") + "extra: 'by a Größe'"));
   EXPECT_EQ(spec.extra, "by a Größe");
@@ -89,7 +89,7 @@ TEST(Spec, NoSlotsAreRefused) {
   EXPECT_THROW(decode_spec(message), SpecError);
 }
 
-TEST(Spec, AHugeShapeIsToldWithWhatIsWanted) {
+TEST(Spec, AHugeShapeIsRefusedWithTheLimit) {
   try {
     decode_spec(message_of(observation("name: 'o' dtype: DTYPE_INT8 shape: 67108865 box {}")));
     FAIL();

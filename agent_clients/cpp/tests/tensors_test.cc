@@ -23,7 +23,7 @@ struct Written {
   BasicTensors<std::byte> views;
 };
 
-TEST(Rows, AreViewsOfTheMessagesOwnBytes) {
+TEST(Rows, AreViewsOfTheMessage) {
   Written written({tensor(Dtype::Float32, {3})}, 2);
   written.views[0].row<float>(1)[2] = 1.5F;
   EXPECT_EQ(written.entries[0].size(), 24U);
@@ -32,7 +32,7 @@ TEST(Rows, AreViewsOfTheMessagesOwnBytes) {
             written.entries[0].data());
 }
 
-TEST(Rows, AreFoundByAPlaceOfAnyIntegerType) {
+TEST(Rows, HaveIndicesOfAnyIntegerType) {
   Written written({tensor(Dtype::Float32), tensor(Dtype::Bool)});
   const auto dtype = [&](auto place) { return written.views[place].spec().dtype; };
   EXPECT_EQ(dtype(1), Dtype::Bool);
@@ -54,7 +54,7 @@ TEST(Rows, AnotherTypeIsRefused) {
   EXPECT_EQ(written.views[1].as<std::uint8_t>().size(), 1U);
 }
 
-TEST(Rows, ARowOrElementThatThereIsNotIsRefused) {
+TEST(Rows, AnUnknownRowOrElementIsRefused) {
   Written written({tensor(Dtype::Float32, {3})}, 2);
   EXPECT_THROW(written.views[0].row<float>(2), UsageError);
   EXPECT_THROW(written.views[0].number(0, 3), UsageError);
@@ -64,7 +64,7 @@ TEST(Rows, ARowOrElementThatThereIsNotIsRefused) {
   EXPECT_THROW(written.views[1], UsageError);
 }
 
-TEST(Rows, OfAWrongNumberHearGotAndWanted) {
+TEST(Rows, OfAWrongNumberAreRefusedWithGotAndWanted) {
   Written written({tensor(Dtype::Float32, {3})}, 2);
   try {
     written.views[0].assign(std::vector<float>(5));

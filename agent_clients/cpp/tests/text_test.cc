@@ -44,26 +44,26 @@ std::string repeated(const std::string& text, int times) {
   return all;
 }
 
-TEST(Words, OfAGlueAreCutAndLoseWhatTerminalsObey) {
+TEST(Words, OfAGlueAreCutAndLoseControlCharacters) {
   for (const auto& each : cases()) {
     const std::string words = repeated(each["told"], each.value("times", 1));
-    const std::string shown = repeated(each["shown"], each.value("shown_times", 1));
-    EXPECT_EQ(glue_text(words), shown) << each["what"];
-    EXPECT_EQ(StreamEnded(words).what(), shown) << each["what"];
+    const std::string printed = repeated(each["shown"], each.value("shown_times", 1));
+    EXPECT_EQ(glue_text(words), printed) << each["what"];
+    EXPECT_EQ(StreamEnded(words).what(), printed) << each["what"];
   }
 }
 
-TEST(Words, InErrorsAndLogsLoseWhatTerminalsObey) {
+TEST(Words, InErrorsAndLogsLoseControlCharacters) {
   std::string logged;
   Options options;
   options.log = [&](const std::string& line) { logged = line; };
   for (const auto& each : cases()) {
     if (each.contains("times")) continue;
-    const std::string words = each["told"], shown = each["shown"];
-    EXPECT_EQ(SessionLost(words).what(), shown) << each["what"];
-    EXPECT_EQ(OutOfDomain(words, words).what(), "got " + shown + ", wanted " + shown);
+    const std::string words = each["told"], printed = each["shown"];
+    EXPECT_EQ(SessionLost(words).what(), printed) << each["what"];
+    EXPECT_EQ(OutOfDomain(words, words).what(), "got " + printed + ", wanted " + printed);
     Log(options).warning(words);
-    EXPECT_EQ(logged, shown) << each["what"];
+    EXPECT_EQ(logged, printed) << each["what"];
   }
 }
 

@@ -67,7 +67,7 @@ TEST_F(TurnBytes, AreAnsweredByTheProtocolsReply) {
   EXPECT_EQ(reply.SerializeAsString(), tests::bytes(tests::block("hex reply")));
 }
 
-/// Notes what each routine is given, and answers with the routine's number.
+/// Records the arguments of each routine, and answers with the routine's number.
 class Notes : public Agent {
  public:
   void agent_start(const Observations& observations, const Starts& starts,
@@ -87,24 +87,24 @@ class Notes : public Agent {
     EXPECT_EQ(rewards.size(), 1U);
   }
 
-  std::string said;
+  std::string record;
 
  private:
   void note(const char* routine, Span<const std::uint32_t> slots,
             const Observations& observations) {
-    said += std::string(routine) + " " + std::to_string(slots[0]) + " " +
-            std::to_string(observations["position"].number(0, 0)) + "\n";
+    record += std::string(routine) + " " + std::to_string(slots[0]) + " " +
+              std::to_string(observations["position"].number(0, 0)) + "\n";
     EXPECT_EQ(observations.rows(), slots.size());
   }
 };
 
-TEST_F(TurnBytes, BecomeEndsThenStepsThenStartsWithRowsOfTheirOwn) {
+TEST_F(TurnBytes, BecomeEndsThenStepsThenStartsWithTheirRows) {
   Entries entries;
   std::vector<std::uint32_t> abandoned;
   Actions actions(zeros(spec.actions, entries, 3), abandoned);
   Notes notes;
   notes.turn(decode(), actions);
-  EXPECT_EQ(notes.said, "end 2 1.500000\nstep 0 0.250000\nstart 2 0.000000\n");
+  EXPECT_EQ(notes.record, "end 2 1.500000\nstep 0 0.250000\nstart 2 0.000000\n");
   EXPECT_EQ(actions["force"].number(1, 0), 2.0);
   EXPECT_EQ(actions["force"].number(2, 0), 3.0);
   EXPECT_EQ(abandoned, std::vector<std::uint32_t>{2});

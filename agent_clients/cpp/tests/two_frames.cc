@@ -1,5 +1,5 @@
 // Balances a pole, in one slot, by how its angle has changed since the last observation. With an
-// argument it keeps a copy of that; without, the view, which is no longer its own then.
+// argument it keeps a copy of that; without, the view, which is stale by then.
 #include "reglue/connect.h"
 
 namespace {

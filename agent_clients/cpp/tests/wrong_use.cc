@@ -1,5 +1,5 @@
 // An agent that goes wrong in its first turn, as WRONG_USE says: "throws", or "size", which answers
-// three numbers for two. Without it it plays on. It waits a second for a glue.
+// three numbers for two. Without WRONG_USE it plays on. It waits a second for a glue.
 #include <cstdlib>
 #include <stdexcept>
 #include <string>

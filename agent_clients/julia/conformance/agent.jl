@@ -1,4 +1,4 @@
-# The agent for `reglue conformance agent`: it makes every action from all that its slot was told.
+# The agent for `reglue conformance agent`: it makes every action from everything that its slot received.
 # proto/CONFORMANCE.md describes it.
 
 using Reglue

@@ -52,23 +52,23 @@ function Reglue.env_start!(environment::ConformanceEnvironment, begun, cells)
         seed, repeat = numbered!(environment, cells.cells[row])
         episode = episode_of(cells.cells[row], seed, repeat)
         environment.episodes[slot] = moved(environment, episode, episode.memory, begun.observations, row, 0)
-        fail_if_told!(environment, begun, slot)
+        fail_if_due!(environment, begun, slot)
     end
 end
 
 function Reglue.env_step!(environment::ConformanceEnvironment, earned, actions, slots)
     count!(environment, "step", length(slots))
-    shown = mapreduce(length, +, environment.spec.observations)  # elements of a row
+    elements = mapreduce(length, +, environment.spec.observations)  # elements of a row
     for (row, slot) in enumerate(slots)
         was = on(environment, slot, "env_step")
         memory = foldl((taken, array) -> take(taken, array, row), values(actions); init = was.memory)
         episode = moved(environment, was, memory, earned.observations, row, was.steps + 1)
-        make_elements!(view(earned.rewards, row:row), Box(), episode.memory, shown)
-        make_elements!(view(earned.success, row:row), Box(), episode.memory, shown + 1)
+        make_elements!(view(earned.rewards, row:row), Box(), episode.memory, elements)
+        make_elements!(view(earned.success, row:row), Box(), episode.memory, elements + 1)
         end_episode!(earned, episode, row)
         environment.episodes[slot] = episode
         (earned.truncated[row] || earned.terminated[row]) && delete!(environment.episodes, slot)
-        fail_if_told!(environment, earned, slot)
+        fail_if_due!(environment, earned, slot)
     end
 end
 
@@ -155,7 +155,7 @@ function moved(environment, was, memory, observations, row, steps)
     return Episode(memory, draw(was.rng, UInt32(1)), steps, was.length, was.times_out, was.is_judged)
 end
 
-function fail_if_told!(environment, filled, slot)
+function fail_if_due!(environment, filled, slot)
     environment.failing == slot || return nothing
     environment.failing = nothing
     delete!(environment.episodes, slot)
@@ -168,7 +168,7 @@ bytes_of(mark, value) = vcat(Vector{UInt8}(codeunits(mark)), reinterpret(UInt8, 
 function value_of(::Type{T}, mark, bytes) where {T}
     head = length(mark)
     length(bytes) == head + sizeof(T) && bytes[1:head] == codeunits(mark) ||
-        throw(RoutineRefused(:UNKNOWN_KEY, "$(length(bytes)) bytes", "a $mark that this environment has kept"))
+        throw(RoutineRefused(:UNKNOWN_KEY, "$(length(bytes)) bytes", "a $mark that this environment made"))
     return only(reinterpret(T, bytes[head+1:end]))
 end
 

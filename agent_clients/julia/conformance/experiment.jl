@@ -100,9 +100,9 @@ function made_rows(tensors, memory, slots)
     rows = Dict(spec.name => zeros(eltype(spec), size(spec)..., length(slots)) for spec in tensors)
     rewards = zeros(length(slots))
     for (row, slot) in enumerate(slots)
-        own = memory + UInt32(slot - 1)
-        make_row!([rows[spec.name] for spec in tensors], tensors, own, row)
-        make_elements!(view(rewards, row:row), Box([], []), own, mapreduce(length, +, tensors; init = 0))
+        slot_memory = memory + UInt32(slot - 1)
+        make_row!([rows[spec.name] for spec in tensors], tensors, slot_memory, row)
+        make_elements!(view(rewards, row:row), Box([], []), slot_memory, mapreduce(length, +, tensors; init = 0))
     end
     return rows, rewards
 end

@@ -14,7 +14,7 @@ const SWEEP = [MIDDLE + (HIGH - LOW) / 4 .* corner for corner in CORNERS]
 const NEAR = 0.04  # metres from a corner at which it counts as reached
 const GAIN = 10.0  # action per metre; an action of 1 moves the hand by a centimetre
 
-"What one slot has found, and which corner comes next."
+"What one slot has learned, and which corner comes next."
 mutable struct Search
     corner::Int
     best::Vector{Float64}

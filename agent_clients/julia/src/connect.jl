@@ -27,9 +27,9 @@ connect(player::Union{Agent,Environment}; options...) = play_session(player, Ref
     Reglue.main(program; options...)
 
 A whole program: play a session as [`Reglue.connect`](@ref), or that of an [`Experiment`](@ref), and leave the process
-when it is over. What went wrong is said on stderr, once. Exit codes are those of `reglue join`: 0 after a farewell, 1
+when it is over. An error is printed to stderr, once. Exit codes are those of `reglue join`: 0 after a farewell, 1
 if the agent, environment or program failed or the glue went away, 2 for wrong usage and if the glue refused, 130 after
-Ctrl-C and 143 after SIGTERM, which the glue learns of; with `handle_signals = false` SIGTERM does what Julia does.
+Ctrl-C and 143 after SIGTERM, after telling the glue; with `handle_signals = false` SIGTERM does what it does in Julia.
 """
 main(player::Union{Agent,Environment}; handle_signals = true, options...) =
     leave(has_failed -> say(play_session(player, has_failed; options...)), handle_signals)
@@ -61,7 +61,7 @@ exit_code(::Union{UsageError,Refused}) = 2
 exit_code(::InterruptException) = 130
 exit_code(error) = 1
 
-"`has_failed` becomes true where the player throws; it is printed then."
+"`has_failed` becomes true if the player throws, whose error is then printed already."
 function play_session(
     @nospecialize(player),
     has_failed;
@@ -74,7 +74,7 @@ function play_session(
     try
         return play(player, handle, has_failed)
     catch error
-        error isa InterruptException && tell(handle, "interrupted")  # nothing happens if the library has said it
+        error isa InterruptException && send_fault(handle, "interrupted")  # ignored if the library has sent it
         rethrow()
     finally
         close_handle(handle)
@@ -102,11 +102,11 @@ function carry_out!(@nospecialize(player), handle::Handle, call::Ptr{Cvoid}, @no
         # Before the glue hears of it, and may end this process.
         println(stderr, "reglue: the ", role(player), " failed: ", what)
         has_failed[] = true
-        tell(handle, replace(what, '\0' => '?'))
+        send_fault(handle, replace(what, '\0' => '?'))
         rethrow()
     end
 end
 
 "Tells the glue why the session ends."
-tell(handle::Handle, what::String) =
+send_fault(handle::Handle, what::String) =
     @gc_safe ccall(symbol(Symbol(handle.prefix, :fault)), Cint, (Ptr{Cvoid}, Cstring), handle, what)

@@ -47,13 +47,13 @@ end
 
 Base.length(cells::Cells) = length(cells.slots)
 
-"What [`env_start!`](@ref) fills in: first observations, zeros until written. [`fault!`](@ref) gives a slot up."
+"What [`env_start!`](@ref) fills in: first observations, zeros until written. [`fault!`](@ref) reports a slot that failed."
 struct Begun{O<:ShownObservations}
     observations::O
     faults::Dict{Int,String}
 end
 
-"What [`env_step!`](@ref) fills in, zeros and false until written. [`fault!`](@ref) gives a slot up."
+"What [`env_step!`](@ref) fills in, zeros and false until written. [`fault!`](@ref) reports a slot that failed."
 struct Earned{O<:ShownObservations}
     rewards::Vector{Float64}  # of the actions, task units, unclipped, finite
     terminated::Vector{Bool}  # the task ended

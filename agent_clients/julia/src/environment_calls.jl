@@ -103,11 +103,11 @@ end
 function step!(@nospecialize(environment), call, task::TypedSpec, slots, faults)
     many = length(slots)
     is_shared = zero_copy(environment)
-    shown = ShownObservations(task.observation_names, rows_at(task.observations, call.observations, 0, many, is_shared))
-    earned = Earned(zeros(many), fill(false, many), fill(false, many), fill(false, many), shown, faults)
+    observations = ShownObservations(task.observation_names, rows_at(task.observations, call.observations, 0, many, is_shared))
+    earned = Earned(zeros(many), fill(false, many), fill(false, many), fill(false, many), observations, faults)
     actions = ChosenActions(task.action_names, rows_at(task.actions, call.actions, 0, many, is_shared))
     env_step!(environment, earned, actions, slots)
-    write_rows!(call.observations, 0, many, task.observations, shown.arrays)
+    write_rows!(call.observations, 0, many, task.observations, observations.arrays)
     for i in 1:many
         unsafe_store!(call.rewards, earned.rewards[i], i)
         flags = earned.terminated[i] | earned.truncated[i] << 1 | earned.success[i] << 2
@@ -116,11 +116,11 @@ function step!(@nospecialize(environment), call, task::TypedSpec, slots, faults)
 end
 
 function start!(@nospecialize(environment), call, task::TypedSpec, slots, faults)
-    shown = rows_at(task.observations, call.observations, call.steps, call.starts, zero_copy(environment))
-    begun = Begun(ShownObservations(task.observation_names, shown), faults)
+    arrays = rows_at(task.observations, call.observations, call.steps, call.starts, zero_copy(environment))
+    begun = Begun(ShownObservations(task.observation_names, arrays), faults)
     cells = Cell[cell(unsafe_load(call.cells, i)) for i in 1:call.starts]
     env_start!(environment, begun, Cells(slots, cells))
-    write_rows!(call.observations, call.steps, call.starts, task.observations, shown)
+    write_rows!(call.observations, call.steps, call.starts, task.observations, arrays)
 end
 
 cell(from::CCell) =

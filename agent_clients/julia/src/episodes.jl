@@ -29,7 +29,7 @@ abstract type EpisodeAgent <: Agent end
 """
     new_episode(agent, seed::UInt64)
 
-What plays the episode that begins; `seed` is of its own random numbers.
+What plays the episode that begins; `seed` is for its random numbers.
 """
 function new_episode end
 

@@ -19,7 +19,7 @@ now; the message says what to call first), `:NOT_SUPPORTED` (the environment lac
 struct RoutineRefused <: ReglueError
     kind::Symbol
     message::String
-    got::String  # "" where the glue said the message
+    got::String  # "" if the message is the glue's
     wanted::String
 end
 

@@ -57,14 +57,14 @@ function Base.close(rl::Experiment)
     close_handle(handle)
 end
 
-"First observations, and the actions that the agent chose: one row a slot. They are the program's to keep."
+"First observations, and the actions that the agent chose: one row a slot. The program may keep them."
 struct Started{O<:Observations,A<:ChosenActions}
     slots::Vector{Int}
     observations::O
     actions::A  # no tensors after rl_env_start!
 end
 
-"What a step earned: one row a slot. They are the program's to keep."
+"What a step earned: one row a slot. The program may keep them."
 struct Stepped{O<:Observations,A<:ChosenActions}
     slots::Vector{Int}
     rewards::Vector{Float64}  # task units

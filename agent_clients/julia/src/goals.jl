@@ -37,7 +37,7 @@ function get_goal(goals::Goals, slot::Integer)
     )
 end
 
-"Copy the turn's rows; where a slot ends and starts, the start's."
+"Copy the turn's rows; if a slot ends and starts, those of its start."
 function see!(goals::Goals, turn)
     for (place, newest) in goals.newest, part in (turn.ends, turn.steps, turn.starts)
         rows = array(observations(turn, part), place)
@@ -55,8 +55,8 @@ function check_goal(goals::Goals, slot)
 end
 
 function no_goal(spec::TaskSpec)
-    shown = join((tensor.name for tensor in spec.observations), ", ")
-    return UsageError("got a task that shows $shown, wanted a tensor called desired_goal")
+    names = join((tensor.name for tensor in spec.observations), ", ")
+    return UsageError("got a task that shows $names, wanted a tensor called desired_goal")
 end
 
 "The parts of a goal follow a slash."

@@ -1,4 +1,4 @@
-# The half steps, for programs that come between agent and environment. Rows are in the order of `slots`: a Dict of
+# The half steps, for programs between agent and environment. Rows are in the order of `slots`: a Dict of
 # arrays by name, or one array if the task has one tensor, of `(size(spec)..., rows)`.
 
 """

@@ -60,7 +60,7 @@ close_handle(handle::Handle) =
 message(handle::Handle) =
     unsafe_string(ccall(symbol(Symbol(handle.prefix, :errmsg)), Cstring, (Ptr{Cvoid},), handle.at))
 
-"Throws what a function of the library says, unless it is what was wanted."
+"Throws the error of a function that returned `code`, unless that is the wanted one."
 function check(handle::Handle, code, wanted = OK)
     code == wanted || throw(error_of(code, message(handle)))
     return nothing
@@ -79,10 +79,10 @@ end
 
 # The glue counts slots from 0, Julia from 1.
 
-"How the glue names slots, and the range that they must be in, where it refuses a routine."
+"How the glue names slots, and the range that they must be in, when it refuses a routine."
 const REFUSED_SLOTS = r"\bslot \d+(, wanted \d+ to \d+)?|\bslots \[[\d, ]*\]"
 
-"How the glue names slots that failed; what else a fault says is the agent's or the environment's own text."
+"How the glue names slots that failed; what else a fault says is text of the agent or the environment."
 const FAILED_SLOTS = r"^slot \d+(?=: | is lost: )|^the agent gave up its episode in slots \[[\d, ]*\]"m
 
 "`text`, with `by` added to every number in what matches `pattern`."

@@ -163,12 +163,12 @@ rows_at(specs::Tuple, memories::Ptr{Ptr{Cvoid}}, first::Integer, count::Integer,
 row_at(spec::TensorSpec{T}, memory::Ptr{Cvoid}, first::Integer) where {T} =
     Ptr{T}(memory) + first * length(spec) * sizeof(T)
 
-"Writes what [`rows_at`](@ref) returned back to where it was from. Throws UsageError for an array that was resized."
+"Writes the arrays of [`rows_at`](@ref) back to the memory that they were read from. Throws UsageError for an array that was resized."
 write_rows!(::Ptr{Ptr{Cvoid}}, first::Integer, count::Integer, ::Tuple{}, ::Tuple{}) = nothing
 function write_rows!(memories::Ptr{Ptr{Cvoid}}, first::Integer, count::Integer, specs::Tuple, arrays::Tuple)
     spec, rows = specs[1], arrays[1]
     size(rows) == (spec.size..., count) || throw(UsageError(
-        "got an array for \"$(spec.name)\" that was resized to $(size(rows)), wanted its size as it was given, $((spec.size..., count))",
+        "got an array for \"$(spec.name)\" that was resized to $(size(rows)), wanted its original size, $((spec.size..., count))",
     ))
     GC.@preserve rows unsafe_copyto!(row_at(spec, unsafe_load(memories), first), pointer(rows), length(rows))
     return write_rows!(memories + sizeof(Ptr{Cvoid}), first, count, Base.tail(specs), Base.tail(arrays))

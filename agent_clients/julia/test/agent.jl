@@ -1,4 +1,4 @@
-# What an author does not write.
+# What the package does for an author.
 
 struct Idle <: Agent end
 
@@ -15,7 +15,7 @@ struct Adapting <: Agent end
 
 Reglue.adapt!(::Adapting) = nothing
 
-@testset "who has a method to adapt says so" begin
+@testset "an agent with a method to adapt says so" begin
     @test Reglue.abilities(Adapting()) == 2  # REGLUE_ADAPTS
 end
 
@@ -35,7 +35,7 @@ Reglue.turn!(::Answering, turn::Turn) = nothing
 Reglue.max_slots(::Answering) = -1
 Reglue.agent_message(::Answering, text) = text == "nothing" ? nothing : text
 
-@testset "what the library cannot be given is told" begin
+@testset "values that the library cannot take are refused" begin
     closed = Reglue.Handle("reglue_", C_NULL)
     answer(text) = words(UsageError, () -> Reglue.answer_message!(Answering(), closed, text))
     @test answer("nothing") == "got a Nothing as the answer of agent_message, wanted a String"
@@ -44,7 +44,7 @@ Reglue.agent_message(::Answering, text) = text == "nothing" ? nothing : text
     @test words(UsageError, () -> Reglue.connect(Whole(); token = "a\0b")) == "got a NUL in token, wanted a text without one"
 end
 
-@testset "who lacks a routine is told before it dials" begin
+@testset "an agent that lacks a routine is refused before it dials" begin
     @test occursin("Idle lacks a routine, wanted a method Reglue.agent_start!(::Idle, ", words(UsageError, () -> joined(Idle())))
     @test occursin("Reglue.agent_step!(::Half, actions, rewards, ", words(UsageError, () -> joined(Half())))
     @test occursin("no glue answered", words(Unreachable, () -> joined(Whole())))
@@ -77,11 +77,11 @@ Reglue.agent_message(agent::Union{Torn,Matrix}, text) = "another"
     @test Reglue.check_routines(agent) === nothing
 end
 
-@testset "methods between which Julia cannot choose are told before it dials" begin
-    told = words(UsageError, () -> joined(Torn()))
-    @test occursin("got methods of agent_message between which Julia cannot choose for a Torn: ", told)
-    @test count(r"test/agent\.jl:\d+", told) == 2
-    @test endswith(told, "wanted one that is agent_message(::Torn, …)")
+@testset "methods between which Julia cannot choose are refused before it dials" begin
+    message = words(UsageError, () -> joined(Torn()))
+    @test occursin("got methods of agent_message between which Julia cannot choose for a Torn: ", message)
+    @test count(r"test/agent\.jl:\d+", message) == 2
+    @test endswith(message, "wanted one that is agent_message(::Torn, …)")
 end
 
 @testset "what is exported is documented" begin
@@ -91,7 +91,7 @@ end
     @test isempty(undocumented)
 end
 
-"A turn of a task with one number seen and one done: two slots start, and one goes on."
+"A turn of a task with one observation and one action: two slots start, and one goes on."
 function turn_at(seen, done, is_shared = false)
     spec = TaskSpec([TensorSpec{Float64,0}("seen", (), Box([], []))], [TensorSpec{Int64,0}("done", (), Discrete(3, 0))],
         (0.0, 1.0), 1.0, 0, false, true, 3, "")
@@ -103,7 +103,7 @@ function turn_at(seen, done, is_shared = false)
     end
 end
 
-"What the library is given after `run`."
+"The actions in the memory of the library after `run`."
 function a_turn(run, is_shared = false)
     seen, done = [1.0, 2.0, 3.0], zeros(Int64, 3)
     turn, memories = turn_at(seen, done, is_shared), Ptr{Cvoid}[pointer(done)]
@@ -131,10 +131,10 @@ function Reglue.agent_step!(agent::Rebinding, actions, rewards, observations, st
     return nothing
 end
 
-struct GivingUp <: Agent end
+struct Abandoning <: Agent end
 
-Reglue.agent_start!(::GivingUp, actions, observations, starts) = foreach(slot -> abandon!(actions, slot), starts.slots)
-Reglue.agent_step!(::GivingUp, actions, rewards, observations, steps) = abandon!(actions, 2)
+Reglue.agent_start!(::Abandoning, actions, observations, starts) = foreach(slot -> abandon!(actions, slot), starts.slots)
+Reglue.agent_step!(::Abandoning, actions, rewards, observations, steps) = abandon!(actions, 2)
 
 @testset "a turn" begin
     @testset "fills the rows of steps, then of starts" begin
@@ -142,34 +142,34 @@ Reglue.agent_step!(::GivingUp, actions, rewards, observations, steps) = abandon!
         @test a_turn(turn -> turn!(Copying(), turn), true) == [1, 4, 6]
     end
     @testset "whose actions were resized is refused" begin
-        told = words(UsageError, () -> a_turn(turn -> resize!(Reglue.actions(turn, turn.starts)[], 1)))
-        @test told == "got an array for \"done\" that was resized to (1,), wanted its size as it was given, (2,)"
+        message = words(UsageError, () -> a_turn(turn -> resize!(Reglue.actions(turn, turn.starts)[], 1)))
+        @test message == "got an array for \"done\" that was resized to (1,), wanted its original size, (2,)"
     end
-    @testset "is the agent's to keep, and whoever asks for no copies has the library's memory" begin
+    @testset "is a copy, or the memory of the library if the agent asks for no copies" begin
         for is_shared in (false, true)
             seen, done = [1.0, 2.0, 3.0], zeros(Int64, 3)
             turn = turn_at(seen, done, is_shared)
-            kept = Reglue.observations(turn, turn.starts)[]
+            observations = Reglue.observations(turn, turn.starts)[]
             seen .= 7
             Reglue.actions(turn, turn.steps)[] = 2
-            @test kept == (is_shared ? [7, 7] : [2, 3])
+            @test observations == (is_shared ? [7, 7] : [2, 3])
             @test done == (is_shared ? [2, 0, 0] : [0, 0, 0])
         end
     end
     @testset "without actions is refused, as `actions = …` writes none" begin
         for routine in (:agent_start!, :agent_step!)
-            told = words(UsageError, () -> a_turn(turn -> turn!(Rebinding(routine), turn)))
-            @test occursin("got no actions from $routine, wanted [\"done\"]", told)
-            @test occursin("`actions = …` writes nothing", told)
+            message = words(UsageError, () -> a_turn(turn -> turn!(Rebinding(routine), turn)))
+            @test occursin("got no actions from $routine, wanted [\"done\"]", message)
+            @test occursin("`actions = …` writes nothing", message)
         end
     end
-    @testset "that gives its episodes up needs no actions" begin
-        @test a_turn(turn -> (turn!(GivingUp(), turn); @test turn.abandoned == [2, 1, 3])) == [0, 0, 0]
+    @testset "that abandons its episodes needs no actions" begin
+        @test a_turn(turn -> (turn!(Abandoning(), turn); @test turn.abandoned == [2, 1, 3])) == [0, 0, 0]
     end
-    @testset "gives up no episode that it does not play" begin
+    @testset "abandons no episode that it does not play" begin
         for slot in (0, 7)
-            told = words(UsageError, () -> a_turn(turn -> (abandon!(turn, slot); Reglue.check_abandoned(turn))))
-            @test told == "got slot $slot to abandon, wanted one that steps or starts in this turn: 2, 1, 3"
+            message = words(UsageError, () -> a_turn(turn -> (abandon!(turn, slot); Reglue.check_abandoned(turn))))
+            @test message == "got slot $slot to abandon, wanted one that steps or starts in this turn: 2, 1, 3"
         end
     end
     @testset "is plain calls for the compiler" begin

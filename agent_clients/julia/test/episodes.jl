@@ -11,7 +11,7 @@ Reglue.new_episode(::Acting, seed) = nothing
 Reglue.episode_start!(::Nothing, agent::Acting, action, observation) = agent.act!(action)
 Reglue.episode_step!(::Nothing, agent::Acting, action, reward, observation) = agent.act!(action)
 
-"The columns that an agent does, of two slots that start and one that goes on."
+"The columns of actions for two slots that start and one that goes on."
 function played(act!, actions...)
     spec = TaskSpec([TensorSpec("seen", Float64)], [actions...])
     task, done = Reglue.TypedSpec(Reglue.with_slots(spec, 3)), [zeros(eltype(each), size(each)..., 3) for each in actions]
@@ -29,7 +29,7 @@ end
 
 const PAIR, PLACE = TensorSpec("pair", Float32, (2,)), TensorSpec("place", Int64, (), Discrete(3))
 
-"What an agent is told whose action is wrong."
+"The error for a wrong action."
 refusal(act!, actions...) = words(UsageError, () -> played(act!, actions...))
 
 @testset "an episode's action" begin
@@ -41,20 +41,20 @@ refusal(act!, actions...) = words(UsageError, () -> played(act!, actions...))
         @test played(action -> copyto!(action, [1, 2]), PAIR) == [[1 1 1; 2 2 2]]
     end
     @testset "that is not looked at is refused, as `action = …` writes nothing" begin
-        told = "got no action from episode_step!, wanted \"pair\" of `action` written, (2,) of Float32, as in action[] = …; " *
+        wanted = "got no action from episode_step!, wanted \"pair\" of `action` written, (2,) of Float32, as in action[] = …; " *
                "`action = …` writes nothing"
-        @test refusal(action -> (action = 2), PAIR) == told
-        @test refusal(action -> 2, PAIR) == told
+        @test refusal(action -> (action = 2), PAIR) == wanted
+        @test refusal(action -> 2, PAIR) == wanted
         @test occursin("no actions from episode_step!, wanted [\"pair\"] or [\"place\"]", refusal(action -> 2, PAIR, PLACE))
     end
-    @testset "of a wrong size is told with the right one" begin
-        for (values, given) in ((2, ()), ([1, 2, 3], (3,)), ([1], (1,)))
-            @test refusal(action -> action[] = values, PAIR) == "got values of size $given for \"pair\", wanted (2,) of Float32"
+    @testset "of a wrong size is refused with the right one" begin
+        for (values, size) in ((2, ()), ([1, 2, 3], (3,)), ([1], (1,)))
+            @test refusal(action -> action[] = values, PAIR) == "got values of size $size for \"pair\", wanted (2,) of Float32"
         end
         @test refusal(action -> action .= [1, 2, 3], PAIR) == "got values of size (3,) for \"pair\", wanted (2,) of Float32"
         @test refusal(action -> action[] = [1, 2], PLACE) == "got values of size (2,) for \"place\", wanted () of Int64"
     end
-    @testset "that the type does not hold is told" begin
+    @testset "that the type cannot hold is refused" begin
         for write! in (action -> action[] = 1.5, action -> action .= 1.5, action -> action[1] = 1.5)
             @test refusal(write!, PLACE) == "got 1.5 for \"place\", wanted numbers that are Int64"
         end

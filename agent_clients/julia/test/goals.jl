@@ -14,7 +14,7 @@ function seen!(task, numbers; ends = Int[], steps = Int[], starts = Int[])
     actions = [zeros(eltype(each), size(each)..., many) for each in task.spec.actions]
     memories, undone = Ptr{Cvoid}[pointer(row) for row in rows], Ptr{Cvoid}[pointer(action) for action in actions]
     GC.@preserve rows memories actions undone begin
-        told = Reglue.Turn(
+        turn = Reglue.Turn(
             Ends(ends, fill(TERMINATED, length(ends)), TRAIN, task.goals),
             Steps(steps, zeros(UInt8, length(steps)), TRAIN, task.goals),
             Starts(starts, zeros(UInt64, length(starts)), TRAIN, task.goals),
@@ -23,8 +23,8 @@ function seen!(task, numbers; ends = Int[], steps = Int[], starts = Int[])
             pointer(memories),
             pointer(undone),
         )
-        Reglue.see!(task.goals, told)
-        return told
+        Reglue.see!(task.goals, turn)
+        return turn
     end
 end
 
@@ -35,7 +35,7 @@ catch error
 end
 
 @testset "goals" begin
-    @testset "the newest of a slot is told" begin
+    @testset "the newest of a slot is returned" begin
         mine = task(STATE, GOAL)
         seen!(mine, [1, 2]; starts = [3, 1])
         @test get_goal(mine.goals, 3) == Dict("desired_goal" => [1, 1])
@@ -52,7 +52,7 @@ end
         @test get_goal(turn, 1)["desired_goal"] == [3, 3]
         @test get_goal(turn, 3)["desired_goal"] == [2, 2]  # only ends
     end
-    @testset "what is told is a copy" begin
+    @testset "a goal is a copy" begin
         turn = seen!(task(GOAL), [1]; starts = [1])
         get_goal(turn, 1)["desired_goal"] .= 9
         @test get_goal(turn, 1)["desired_goal"] == [1, 1]
@@ -65,7 +65,7 @@ end
         @test goal[names[1]] == fill(0x07) && goal[names[1]] isa Array{UInt8,0}
         @test goal[names[2]] == fill(7.0, 3, 2)
     end
-    @testset "where there are none the reason is told" begin
+    @testset "without any the error says why" begin
         @test why_not(task(STATE).goals, 1) == "got a task that shows observation, wanted a tensor called desired_goal"
         goals = seen!(task(STATE, GOAL), [1]; starts = [1]).starts.goals
         @test why_not(goals, 2) == "nothing was seen in slot 2 yet; wait for its agent_start!"

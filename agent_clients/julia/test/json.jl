@@ -40,9 +40,9 @@ function string!(reader::Reader)
 end
 
 function number!(reader::Reader)
-    found = match(r"[-+.\deE]+", reader.text, reader.place)
-    reader.place = found.offset + ncodeunits(found.match)
-    return parse(Float64, found.match)
+    number = match(r"[-+.\deE]+", reader.text, reader.place)
+    reader.place = number.offset + ncodeunits(number.match)
+    return parse(Float64, number.match)
 end
 
 "The next character that is no space."

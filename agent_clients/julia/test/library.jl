@@ -11,11 +11,11 @@
         @test sizeof(Reglue.CCell) == 40
         @test sizeof(Reglue.CEnvironmentCall) == 120
     end
-    @testset "what else is said of a task is read" begin
+    @testset "the rest of a task is read" begin
         extra = "by a Größe"
-        told = Ref(Reglue.CSpec(C_NULL, C_NULL, 0, 0, 0.0, 1.0, 1.0, 0, 1, 0, 1, Reglue.c_text(extra)))
-        GC.@preserve extra told begin
-            spec = Reglue.task_spec(Base.unsafe_convert(Ptr{Reglue.CSpec}, told))
+        spec_in_c = Ref(Reglue.CSpec(C_NULL, C_NULL, 0, 0, 0.0, 1.0, 1.0, 0, 1, 0, 1, Reglue.c_text(extra)))
+        GC.@preserve extra spec_in_c begin
+            spec = Reglue.task_spec(Base.unsafe_convert(Ptr{Reglue.CSpec}, spec_in_c))
         end
         @test spec.extra == Reglue.with_slots(spec, 2).extra == extra
     end

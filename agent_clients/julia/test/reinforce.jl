@@ -11,12 +11,12 @@ end
     Example.backward!(gradient, network, input, Example.forward(network, input)[1], share)
     for layer in (:hidden, :output), place in eachindex(getfield(network, layer))
         weights, width = getfield(network, layer), 1e-6
-        kept = weights[place]
-        weights[place] = kept + width
+        weight = weights[place]
+        weights[place] = weight + width
         above = sum(outputs() .* share)
-        weights[place] = kept - width
+        weights[place] = weight - width
         below = sum(outputs() .* share)
-        weights[place] = kept
+        weights[place] = weight
         @test getfield(gradient, layer)[place] ≈ (above - below) / 2width atol = 1e-8
     end
 end

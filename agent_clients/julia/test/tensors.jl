@@ -43,7 +43,7 @@ written(array = zeros(2, 3)) = Actions(["a"], (array,), Int[])
         @test collect(keys(one)) == ["a"]
         @test get(one, "b", nothing) === nothing
     end
-    @testset "a wrong name is told with the right ones" begin
+    @testset "a wrong name is refused with the right ones" begin
         two = Observations(["a", "b"], ([1.0], [2]))
         @test words(UsageError, () -> two["c"]) == "got [\"c\"], wanted [\"a\"] or [\"b\"]"
         @test words(UsageError, () -> two[]) == "got [], which is for one tensor, wanted [\"a\"] or [\"b\"]"
@@ -60,18 +60,18 @@ written(array = zeros(2, 3)) = Actions(["a"], (array,), Int[])
         actions["a"] .+= 1
         @test array == [5 6 7; 5 6 7]
     end
-    @testset "a wrong size is told with the right one" begin
-        told = "for \"a\", wanted (2, 3) of Float64, whose last axis is that of slots"
-        @test occursin("got values of size (3,) $told", words(UsageError, () -> written()["a"] = [1, 2, 3]))
-        @test occursin("got values of size (3,) $told", words(UsageError, () -> written()[] .= [1, 2, 3] .+ 1))
-        @test occursin("got values of size (2, 3, 2) $told", words(UsageError, () -> written()[] = zeros(2, 3, 2)))
+    @testset "a wrong size is refused with the right one" begin
+        wanted = "for \"a\", wanted (2, 3) of Float64, whose last axis is that of slots"
+        @test occursin("got values of size (3,) $wanted", words(UsageError, () -> written()["a"] = [1, 2, 3]))
+        @test occursin("got values of size (3,) $wanted", words(UsageError, () -> written()[] .= [1, 2, 3] .+ 1))
+        @test occursin("got values of size (2, 3, 2) $wanted", words(UsageError, () -> written()[] = zeros(2, 3, 2)))
     end
-    @testset "what the type does not hold is told" begin
+    @testset "a value that the type cannot hold is refused" begin
         bytes = Actions(["a"], (zeros(Int8, 1),), Int[])
         for value in (300, 1.5, NaN, nothing, "1")
-            told = "got $(repr(value)) for \"a\", wanted numbers that are Int8"
-            @test words(UsageError, () -> bytes[] = [value]) == told
-            @test words(UsageError, () -> bytes["a"] .= [value]) == told
+            wanted = "got $(repr(value)) for \"a\", wanted numbers that are Int8"
+            @test words(UsageError, () -> bytes[] = [value]) == wanted
+            @test words(UsageError, () -> bytes["a"] .= [value]) == wanted
         end
         bytes[] = 3.0
         @test bytes[] == [3]

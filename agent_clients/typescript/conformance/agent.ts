@@ -12,7 +12,7 @@ import {
   type Turn,
 } from "reglue";
 
-import { answer } from "./commands.js";
+import { answer, FAILURE } from "./commands.js";
 import { bytesOf, elements, fold, START } from "./rule.js";
 import { budgetWords, parted, specWords } from "./words.js";
 
@@ -97,7 +97,7 @@ export class ConformanceAgent extends Agent {
   }
 
   override async turn(turn: Turn): Promise<Actions> {
-    if (this.#mustFail) throw new Error("told to fail");
+    if (this.#mustFail) throw new Error(FAILURE);
     const answer = (await super.turn(turn)) as Chosen;
     const abandon = this.#abandon;
     this.#abandon = [];

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parted } from "./words.js";
 
 /** The failure that the kit asks for. */
-export const TOLD_TO_FAIL = "told to fail";
+export const FAILURE = "told to fail";
 
 /** Answers `counts`, `echo TEXT`, `sleep MS` and `fail`; empty for any other message. */
 export async function answer(
@@ -21,7 +21,7 @@ export async function answer(
       await sleep(Number(argument));
       return "";
     case "fail":
-      if (argument === "") throw new Error(TOLD_TO_FAIL);
+      if (argument === "") throw new Error(FAILURE);
       return "";
     default:
       return "";

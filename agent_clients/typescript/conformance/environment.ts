@@ -15,7 +15,7 @@ import {
   UnknownKey,
 } from "reglue";
 
-import { answer, TOLD_TO_FAIL } from "./commands.js";
+import { answer, FAILURE } from "./commands.js";
 import { bytesOf, draw, elements, fold, START } from "./rule.js";
 import { parted, taskOfWords } from "./words.js";
 
@@ -180,7 +180,7 @@ export class ConformanceEnvironment extends Environment {
     if (failing === undefined || !slots.includes(failing)) return new Map();
     this.#failing = undefined;
     this.#episodes.delete(failing);
-    return new Map([[failing, TOLD_TO_FAIL]]);
+    return new Map([[failing, FAILURE]]);
   }
 }
 

@@ -29,7 +29,7 @@ export interface Part {
 export interface Kind {
   readonly noun: "action" | "observation";
   /** The question to ask where there is no answer at all. */
-  readonly whereAre: string;
+  readonly hint: string;
   readonly misfit: (what: string, got: string, wanted: string) => Error;
 }
 
@@ -85,21 +85,25 @@ export function stacked(
 function byName(
   tensors: readonly TensorSpec[],
   { routine, answer, rows }: Part,
-  { noun, whereAre, misfit }: Kind,
+  { noun, hint, misfit }: Kind,
 ): { readonly [name: string]: Values } {
   const names = tensors.map((tensor) => tensor.name);
   const wanted = `${noun}s by name: ${names.join(", ")}`;
   if (answer === undefined || answer === null) {
-    throw misfit(`${routine}()`, String(answer), `${wanted}; ${whereAre}`);
+    throw misfit(`${routine}()`, String(answer), `${wanted}; ${hint}`);
   }
   if (rows === 0 && Object.keys(answer).length === 0) {
     return Object.fromEntries(names.map((name) => [name, []]));
   }
   const isNamed = typeof answer === "object" && !isArray(answer);
   if (!isNamed && names.length === 1) return { [names[0]!]: answer as Values };
-  const given = Object.keys(answer);
-  if (!isNamed || given.length !== names.length || !names.every((name) => given.includes(name))) {
-    const got = isNamed ? given.join(", ") || "none" : "rows without a name";
+  const gotNames = Object.keys(answer);
+  if (
+    !isNamed ||
+    gotNames.length !== names.length ||
+    !names.every((name) => gotNames.includes(name))
+  ) {
+    const got = isNamed ? gotNames.join(", ") || "none" : "rows without a name";
     throw misfit(`${routine}()`, got, wanted);
   }
   return answer as { readonly [name: string]: Values };
@@ -117,11 +121,11 @@ function fitting(
   rows: number,
   { misfit }: Kind,
 ): Elements {
-  const given = flat(values);
+  const numbers = flat(values);
   const wanted = rows * tensor.size;
-  if (given.length !== wanted) {
+  if (numbers.length !== wanted) {
     const rowsWanted = `${wanted}: ${rows} rows of ${String(tensor)}`;
-    throw misfit(what, `${given.length} numbers`, rowsWanted);
+    throw misfit(what, `${numbers.length} numbers`, rowsWanted);
   }
   const [got, shape] = [shapeOf(values), [rows, ...tensor.shape]];
   const hasRows = values instanceof Rows || got?.length !== 1; // else numbers one after another
@@ -130,18 +134,18 @@ function fitting(
     throw misfit(what, shapes, `[${shape.join()}]: one row a slot`);
   }
   const type = elementsType(tensor.dtype);
-  if (given instanceof type && tensor.dtype !== "bool") return given;
+  if (numbers instanceof type && tensor.dtype !== "bool") return numbers;
   const cast = new type(wanted);
   const convert = converter(tensor.dtype);
   for (let i = 0; i < wanted; i++) {
-    const number = convert(given[i]);
-    if (number === undefined) throw misfit(what, String(given[i]), numberOf(tensor));
+    const number = convert(numbers[i]);
+    if (number === undefined) throw misfit(what, String(numbers[i]), numberOf(tensor));
     cast[i] = number;
   }
   return cast;
 }
 
-/** What one of its numbers may be, in words. */
+/** Which numbers the tensor takes, in words. */
 function numberOf({ dtype }: TensorSpec): string {
   const range = wholeRange(dtype);
   const wanted = range === undefined ? "a number" : `an integer of ${range.join(" to ")}`;

@@ -34,9 +34,9 @@ export async function connect(
  * Play a session as `connect`, and leave the process when it is over.
  *
  * Exit codes are those of `reglue join`: 0 farewell, 1 the agent or environment failed or the glue
- * went away, 2 wrong usage or refused, 130 after SIGINT (Ctrl-C) and 143 after SIGTERM, of which the
- * glue is told. The second signal ends it at once. With `handleSignals: false` signals are the
- * program's own.
+ * went away, 2 wrong usage or refused, 130 after SIGINT (Ctrl-C) and 143 after SIGTERM, after
+ * telling the glue. The second signal ends it at once. With `handleSignals: false` the program
+ * handles signals itself.
  */
 export async function main(
   peer: Agent | Environment,

@@ -13,7 +13,7 @@ const INTERRUPTED = { SIGINT: 130, SIGTERM: 143 };
 type Signal = keyof typeof INTERRUPTED;
 
 /**
- * Run, and leave the process with 0; what `run` returns is said at last.
+ * Run, and leave the process with 0; print what `run` returns.
  *
  * If it throws the code is 2 for wrong usage or if the glue refused, 130 after SIGINT and 143 after
  * SIGTERM, which abort the signal unless `handlesSignals` is false, otherwise 1. The second one ends
@@ -33,12 +33,12 @@ export async function runProgram(
     });
   }
   try {
-    const said = await run(interruption.signal);
-    if (said !== undefined) console.error(`reglue: ${said}`);
+    const farewell = await run(interruption.signal);
+    if (farewell !== undefined) console.error(`reglue: ${farewell}`);
     process.exit(0);
   } catch (error) {
     if (received !== undefined) process.exit(INTERRUPTED[received]);
-    if (!(error instanceof PeerFailed)) console.error(`reglue: ${words(error)}`); // the log said that
+    if (!(error instanceof PeerFailed)) console.error(`reglue: ${words(error)}`); // it is logged already
     process.exit(isUsage(error) || error instanceof Refused ? 2 : 1);
   }
 }

@@ -138,7 +138,7 @@ export function checkedSpec(spec: TaskSpec): TaskSpec {
   })) {
     const names = tensors.map((tensor) => tensor.name);
     if (names.length === 0 || new Set(names).size !== names.length) {
-      throw new SpecError(`${what} need names, each its own; got ${names.join(", ") || "none"}`);
+      throw new SpecError(`${what} need distinct names, got ${names.join(", ") || "none"}`);
     }
   }
   if (!(spec.discount >= 0 && spec.discount <= 1)) {

@@ -13,27 +13,27 @@ class Pacifist extends Agent {
   override agentStep = () => ({ force: [0, 0], grip: 0 });
 }
 
-test("nobody but the session writes what an agent is told", async () => {
+test("only the session writes an agent's task, phase, budget and goals", async () => {
   const agent = new Pacifist();
   await play(agent, { kind: "init", spec: readmeSpec() });
   const writable = agent as { -readonly [name in keyof Agent]: Agent[name] };
-  const told = {
+  const values = {
     spec: { ...readmeSpec(), slots: 7 },
     phase: Phase.Evaluate,
     budget: { ...agent.budget, stepUs: 1n },
     seenGoals: { of: () => ({}) },
   };
   for (const name of ["spec", "phase", "budget", "seenGoals"] as const) {
-    assert.throws(() => Object.assign(writable, { [name]: told[name] }), TypeError, name);
+    assert.throws(() => Object.assign(writable, { [name]: values[name] }), TypeError, name);
   }
   assert.deepEqual([agent.spec, agent.phase], [readmeSpec(), Phase.Train]);
 });
 
-test("an agent that reads its task before it has one is told when to", () => {
+test("an agent that reads its task before agentInit() gets a UsageError", () => {
   assert.throws(() => new Pacifist().spec, /^UsageError: there is no task before agentInit\(\)/);
 });
 
-test("a unit test gives an agent its task as its own property", () => {
+test("a unit test gives an agent its task by defineProperty", () => {
   const agent = new Pacifist();
   Object.defineProperty(agent, "spec", { value: readmeSpec() });
   assert.equal(agent.spec.slots, 4);
@@ -67,7 +67,7 @@ for (const [why, episode, words] of [
     /^BadAnswer: agentStart\(\): got rows without a name/,
   ],
 ] as [string, unknown, RegExp][]) {
-  test(`an agent that answers ${why} is told what was wanted`, async () => {
+  test(`an agent that answers ${why} throws with what it should answer`, async () => {
     class Wrong extends EpisodeAgent {
       override newEpisode = () => episode as AgentEpisode;
     }
@@ -82,7 +82,7 @@ for (const [abandon, got] of [
   [[0, 1], "0, 1"],
   [[-1], "-1"],
 ] as const) {
-  test(`who abandons ${JSON.stringify(abandon)} is told which slots can be`, async () => {
+  test(`abandoning ${JSON.stringify(abandon)} throws with the slots that can be`, async () => {
     class Wrong extends Pacifist {
       override turn = () => new Actions({ force: [0, 0], grip: 0 }, abandon as never);
     }

@@ -27,9 +27,9 @@ test("numbers may be typed, nested, named or alone", () => {
   assert.deepEqual(cast(only("bool", []), true, 1), [Uint8Array.of(1)]);
 });
 
-test("an array of the spec's own dtype is not copied", () => {
-  const own = Float32Array.of(1, 2);
-  assert.equal(cast(only("float32", [2]), own, 1)[0], own);
+test("an array of the spec's dtype is not copied", () => {
+  const floats = Float32Array.of(1, 2);
+  assert.equal(cast(only("float32", [2]), floats, 1)[0], floats);
 });
 
 for (const [dtype, good, bad] of [
@@ -41,7 +41,7 @@ for (const [dtype, good, bad] of [
   ["uint64", [0n, 2n ** 64n - 1n, 2 ** 53], [-1n, 2n ** 64n, 2 ** 64, 0.5]],
   ["int64", [-(2n ** 63n), 2n ** 63n - 1n, -7], [2n ** 63n, NaN]],
 ] as [Dtype, never[], never[]][]) {
-  test(`what ${dtype} cannot hold is refused: nothing wraps around`, () => {
+  test(`a value outside of ${dtype} is refused: nothing wraps around`, () => {
     for (const number of good) {
       assert.equal(BigInt(cast(only(dtype, []), [number], 1)[0]![0]!), BigInt(number));
     }
@@ -55,11 +55,11 @@ for (const [dtype, good, bad] of [
   });
 }
 
-test("what holds a byte that is neither 0 nor 1 is no bool", () => {
+test("a byte that is neither 0 nor 1 is no bool", () => {
   assert.throws(() => cast(only("bool", [2]), Uint8Array.of(1, 7), 1), { got: "7" });
 });
 
-test("more or fewer numbers than rows want are refused, and both are told", () => {
+test("a wrong count of numbers is refused with both counts", () => {
   assert.throws(() => cast(only("float32", [2]), [1, 2, 3], 2), {
     name: "BadAnswer",
     message: "turn(): action a: got 3 numbers, wanted 4: 2 rows of float32[2]",
@@ -68,7 +68,7 @@ test("more or fewer numbers than rows want are refused, and both are told", () =
   assert.throws(() => cast(only("float32", []), [1], 0), BadAnswer);
 });
 
-test("as many numbers of another shape are refused: a row is a slot's", () => {
+test("numbers of another shape are refused: one row a slot", () => {
   const columns = [
     [1, 2],
     [3, 4],
@@ -89,7 +89,7 @@ for (const [why, answer] of [
   ["begin with a number", [1, [2, 3], 4]],
   ["are uneven inside", [[[1], [2, 3]], [[4]]]],
 ] as [string, Chosen][]) {
-  test(`rows that ${why} are refused, though as many numbers are there`, () => {
+  test(`rows that ${why} are refused, even if their count is right`, () => {
     const rows = JSON.stringify(answer).match(/\d/g)!.length / 2;
     assert.throws(() => cast(only("float32", [2]), answer, rows), {
       name: "BadAnswer",
@@ -102,7 +102,7 @@ test("rows of one number may be numbers, too", () => {
   assert.deepEqual([...cast(only("float32", []), [1, [2], 3], 3)[0]!], [1, 2, 3]);
 });
 
-test("no answer, other names, and rows without a name where there are several are refused", () => {
+test("no answer, other names, and rows without a name for several tensors are refused", () => {
   const spec = readmeSpec();
   const wanted = "actions by name: force, grip";
   assert.throws(() => cast(spec, { force: [1, 2] }, 1), { got: "force", wanted });

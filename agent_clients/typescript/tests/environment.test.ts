@@ -22,10 +22,10 @@ import { readmeSpec } from "./specs.js";
 
 const PAGE = "proto/CONFORMANCE.md";
 
-type Said = MessageInitShape<typeof EnvironmentCallSchema>["call"] & {};
+type CallBody = MessageInitShape<typeof EnvironmentCallSchema>["call"] & {};
 
-/** Shows what a test wants it to show. */
-class Shown extends Environment {
+/** Returns what a test sets. */
+class TestEnvironment extends Environment {
   begun: Begun = { observations: [0] };
   earned: Earned = { rewards: [0.5], observations: [1] };
   throws: Error | undefined;
@@ -53,18 +53,18 @@ class Shown extends Environment {
   }
 }
 
-/** One that is asked, call by call. */
-class Asked {
+/** The glue's side of an environment's session, one call at a time. */
+class Session {
   readonly logged: string[] = [];
   readonly #peer: EnvironmentPeer;
   #seq = 0n;
 
   constructor(environment: Environment) {
     const log = (_: string, words: string) => void this.logged.push(words);
-    this.#peer = new EnvironmentPeer(environment, { name: "shown", log });
+    this.#peer = new EnvironmentPeer(environment, { name: "test", log });
   }
 
-  async ask(call: Said): Promise<EnvironmentReply["reply"]> {
+  async ask(call: CallBody): Promise<EnvironmentReply["reply"]> {
     const message = create(EnvironmentCallSchema, { seq: ++this.#seq, call });
     const read = this.#peer.read(toBinary(EnvironmentCallSchema, message));
     const reply = fromBinary(EnvironmentReplySchema, await this.#peer.decode(read)());
@@ -72,41 +72,41 @@ class Asked {
     return reply.reply;
   }
 
-  async played(call: Said) {
+  async play(call: CallBody) {
     const reply = await this.ask(call);
     assert(reply.case === "played", reply.case);
     return reply.value;
   }
 }
 
-/** Two slots, which have begun. */
-async function shown(environment: Shown): Promise<Asked> {
-  const asked = new Asked(environment);
-  await asked.ask({ case: "init", value: { slots: 2 } });
-  return asked;
+/** A session of two slots, after init. */
+async function begin(environment: TestEnvironment): Promise<Session> {
+  const session = new Session(environment);
+  await session.ask({ case: "init", value: { slots: 2 } });
+  return session;
 }
 
 const CELL = { task: "task", variant: 0, seed: 1n, repeat: 0n, phase: Phase.TRAIN };
-const step = (...stepSlots: number[]): Said => {
+const step = (...stepSlots: number[]): CallBody => {
   return { case: "play", value: { stepSlots, actions: [new Uint8Array(stepSlots.length)] } };
 };
 
 test("the page's environment is played to the byte", async () => {
   const environment = new ConformanceEnvironment();
   const task = block(PAGE, "text spec").replace(/^task.*$/m, "task -Infinity Infinity 1 100 0 1 4");
-  const asked = new Asked(environment);
-  await asked.ask({ case: "message", value: { text: `play\n${task}` } });
-  await asked.ask({ case: "init", value: { slots: 1 } });
+  const session = new Session(environment);
+  await session.ask({ case: "message", value: { text: `play\n${task}` } });
+  await session.ask({ case: "init", value: { slots: 1 } });
   const cells = [{ ...CELL, task: "first", variant: 1, seed: 41n, repeat: 3n, steps: 1000n }];
-  const started = await asked.played({ case: "play", value: { startSlots: [0], cells } });
+  const started = await session.play({ case: "play", value: { startSlots: [0], cells } });
   const page = block(PAGE, "text environment").split("\n");
-  const shownBytes = page.flatMap((line) => /\[(.*)\]/.exec(line)?.[1] ?? []).map(unhex);
+  const pageBytes = page.flatMap((line) => /\[(.*)\]/.exec(line)?.[1] ?? []).map(unhex);
   const doors = page.flatMap((line) => /^door_open (\d)/.exec(line)?.[1] ?? []).map(Number);
-  const [first, second, reward] = shownBytes;
+  const [first, second, reward] = pageBytes;
   assert.deepEqual(started.observations, [first, Uint8Array.of(doors[0]!)]);
   const digits = unhex(entries(PAGE, "text environment").get("step")!);
   const actions = [digits.subarray(0, 8), digits.subarray(8)];
-  const stepped = await asked.played({ case: "play", value: { stepSlots: [0], actions } });
+  const stepped = await session.play({ case: "play", value: { stepSlots: [0], actions } });
   assert.deepEqual(stepped.observations, [second, Uint8Array.of(doors[1]!)]);
   assert.deepEqual(stepped.rewards, reward);
   assert.deepEqual([...stepped.flags], [4]); // success
@@ -141,17 +141,17 @@ test("a task in words is read as it is written", () => {
   assert.deepEqual(taskSpec(task, 4), readmeSpec());
 });
 
-test("what an environment does not say of its task has its default", () => {
+test("parts of a task that an environment omits have their defaults", () => {
   const { observations, actions } = readmeSpec();
   const spec = taskSpec({ observations, actions }, 3);
   assert.equal(
     specWords(spec).split("\n")[0],
-    "task -Infinity Infinity 1 0 0 1 3", // rewards, discount, horizon, continuing, shown, slots
+    "task -Infinity Infinity 1 0 0 1 3", // rewards, discount, horizon, continuing, rewards in evaluation, slots
   );
 });
 
 test("ready says which optional routines are there", async () => {
-  const ready = await new Asked(new Shown()).ask({ case: "init", value: { slots: 2 } });
+  const ready = await new Session(new TestEnvironment()).ask({ case: "init", value: { slots: 2 } });
   assert(ready.case === "ready");
   const { spec, tasks, restores, portable, seeds, standardizes, tellsNoSuccess } = ready.value;
   assert.deepEqual(
@@ -163,8 +163,8 @@ test("ready says which optional routines are there", async () => {
 });
 
 test("flags are one for all rows, or one for each", async () => {
-  const environment = new Shown();
-  const asked = await shown(environment);
+  const environment = new TestEnvironment();
+  const session = await begin(environment);
   environment.earned = {
     rewards: [1, 2],
     observations: { x: [3, 4] },
@@ -172,7 +172,7 @@ test("flags are one for all rows, or one for each", async () => {
     truncated: Uint8Array.of(0, 1),
     success: true,
   };
-  const { rewards, observations, flags } = await asked.played(step(1, 0));
+  const { rewards, observations, flags } = await session.play(step(1, 0));
   assert.deepEqual(new Float64Array(rewards.slice().buffer), Float64Array.of(1, 2));
   assert.deepEqual(new Float32Array(observations[0]!.slice().buffer), Float32Array.of(3, 4));
   assert.deepEqual([...flags], [1 + 4, 2 + 4]);
@@ -185,7 +185,7 @@ for (const [why, earned, words] of [
     /x: got 2 numbers, wanted 1: 1 rows/,
   ],
   ["an observation of another name", { observations: { y: [1] } }, /got y, wanted observations by/],
-  ["a number that is none", { observations: ["1"] }, /got 1, wanted a number \(float32\)/],
+  ["text instead of a number", { observations: ["1"] }, /got 1, wanted a number \(float32\)/],
   ["too few rewards", { rewards: [] }, /got 0 rewards, wanted 1/],
   ["a reward that is not finite", { rewards: [NaN] }, /got reward NaN, wanted a finite number/],
   ["too many flags", { terminated: [true, false] }, /got 2 of terminated, wanted 1/],
@@ -193,11 +193,11 @@ for (const [why, earned, words] of [
   ["null", null, /envStep\(\) returned null, wanted an object with observations/],
 ] as [string, Partial<Earned> | null | undefined, RegExp][]) {
   test(`${why} is the fault of the slots, and the session goes on`, async () => {
-    const environment = new Shown();
-    const asked = await shown(environment);
+    const environment = new TestEnvironment();
+    const session = await begin(environment);
     const good = environment.earned;
     environment.earned = (earned && { ...good, ...earned }) as Earned;
-    const { faults, observations, flags } = await asked.played(step(1));
+    const { faults, observations, flags } = await session.play(step(1));
     assert.deepEqual(
       faults.map(({ slot }) => slot),
       [1],
@@ -205,16 +205,16 @@ for (const [why, earned, words] of [
     assert.match(faults[0]!.what, words);
     assert.deepEqual([observations[0]!.length, ...flags], [4, 0]); // its row is there
     environment.earned = good;
-    assert.deepEqual((await asked.played(step(1))).faults, []);
+    assert.deepEqual((await session.play(step(1))).faults, []);
   });
 }
 
-test("what it throws in a step is logged with its place, and the fault of all slots", async () => {
-  const environment = new Shown();
-  const asked = await shown(environment);
+test("an error thrown in a step is logged with its stack, and is a fault of every slot", async () => {
+  const environment = new TestEnvironment();
+  const session = await begin(environment);
   environment.throws = new RangeError("off the track");
   const starts = { startSlots: [0], cells: [CELL] };
-  const { faults } = await asked.played({
+  const { faults } = await session.play({
     case: "play",
     value: { ...(step(1).value as object), ...starts },
   });
@@ -222,23 +222,23 @@ test("what it throws in a step is logged with its place, and the fault of all sl
     faults.map(({ slot, what }) => [slot, what]),
     [1, 0].map((slot) => [slot, "RangeError: off the track"]),
   );
-  assert.match(asked.logged[0]!, /its episodes are void: RangeError: off the track\n +at /);
+  assert.match(session.logged[0]!, /its episodes are void: RangeError: off the track\n +at /);
 });
 
 test("one slot may fail while the others play on", async () => {
-  const environment = new Shown();
-  const asked = await shown(environment);
+  const environment = new TestEnvironment();
+  const session = await begin(environment);
   const faults: Faults = new Map([[0, "out of paint"]]);
   environment.earned = { rewards: [1, 1], observations: [1, 2], faults };
-  const played = await asked.played(step(0, 1));
+  const played = await session.play(step(0, 1));
   assert.deepEqual(
     played.faults.map(({ slot, what }) => [slot, what]),
     [[0, "out of paint"]],
   );
 });
 
-test("what a routine refuses, and one that it lacks, is a refusal with its code", async () => {
-  const asked = await shown(new Shown());
+test("a refused routine and a missing one are refusals with their codes", async () => {
+  const session = await begin(new TestEnvironment());
   for (const [call, code, wanted] of [
     [{ case: "getState", value: { slot: 1 } }, RefusalCode.OUT_OF_ORDER, "env_start there first"],
     [{ case: "setState", value: {} }, RefusalCode.UNKNOWN_KEY, "a state of this environment"],
@@ -248,8 +248,8 @@ test("what a routine refuses, and one that it lacks, is a refusal with its code"
       RefusalCode.NOT_SUPPORTED,
       "an environment that standardizes",
     ],
-  ] as [Said, RefusalCode, string][]) {
-    const reply = await asked.ask(call);
+  ] as [CallBody, RefusalCode, string][]) {
+    const reply = await session.ask(call);
     assert(reply.case === "refusal");
     assert.deepEqual([reply.value.code, reply.value.wanted], [code, wanted]);
   }
@@ -261,16 +261,16 @@ for (const [task, words] of [
   [{}, /^SpecError: got observations undefined, wanted a list of TensorSpec objects/],
   [{ observations: [{ name: "x", dtype: "int8" }] }, /^SpecError: got observations \[object Obj/],
 ] as [unknown, RegExp][]) {
-  test(`an envInit that returns ${JSON.stringify(task)} is told what it should return`, async () => {
-    class Wrong extends Shown {
+  test(`an envInit that returns ${JSON.stringify(task)} throws with what it should return`, async () => {
+    class Wrong extends TestEnvironment {
       override envInit = () => task as TaskDescription;
     }
-    const init: Said = { case: "init", value: { slots: 1 } };
-    await assert.rejects(new Asked(new Wrong()).ask(init), words);
+    const init: CallBody = { case: "init", value: { slots: 1 } };
+    await assert.rejects(new Session(new Wrong()).ask(init), words);
   });
 }
 
-test("an environment that lacks a routine is told before it dials", async () => {
+test("an environment that lacks a routine is refused before it dials", async () => {
   class Half extends (Environment as unknown as new () => { envInit?: unknown }) {
     override envInit = () => {};
   }
@@ -278,5 +278,5 @@ test("an environment that lacks a routine is told before it dials", async () => 
   const lacks = /^NotAnEnvironment: Half lacks envStart\(\); write envInit\(\), envStart\(\) and/;
   await assert.rejects(connect(half, { address: "127.0.0.1:9" }), lacks);
   await assert.rejects(connect(half, { address: "127.0.0.1:9" }), NotAnEnvironment);
-  assert.throws(() => new Shown().spec, UsageError);
+  assert.throws(() => new TestEnvironment().spec, UsageError);
 });

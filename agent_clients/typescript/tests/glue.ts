@@ -1,4 +1,4 @@
-/** A glue's side of a session, as small as it can be: it says what a test says. */
+/** A glue's side of a session: it sends what a test tells it to. */
 import { createServer, type Socket } from "node:net";
 
 import {
@@ -29,16 +29,16 @@ import {
 } from "../src/gen/reglue/v1/lobby_pb.js";
 import { unixSocketProof } from "../src/net/lobby.js";
 
-/** What a call says; its number is counted. */
-export type Said = MessageInitShape<typeof AgentCallSchema>["call"] & {};
+/** A call without its number. */
+export type CallBody = MessageInitShape<typeof AgentCallSchema>["call"] & {};
 
-/** a stream that an agent opened. */
+/** A stream that an agent opened. */
 export interface Connection {
   readonly transport: "grpc" | "unix";
   readonly hello: AgentReply;
   /** The next reply. */
-  hear(): Promise<AgentReply>;
-  say(seq: bigint, call: Said): void;
+  receive(): Promise<AgentReply>;
+  send(seq: bigint, call: CallBody): void;
   /** Break it. */
   cut(): void;
 }
@@ -73,7 +73,7 @@ export class Glue {
     );
   }
 
-  /** Listen; at a Unix socket, too, if one is given. */
+  /** Listen; also at a Unix socket, if there is a path. */
   async open(unixSocketPath?: string): Promise<this> {
     const port = await new Promise<number>((resolve, reject) =>
       this.#server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
@@ -112,8 +112,8 @@ export class Glue {
       this.#connections.put({
         transport: "grpc",
         hello,
-        hear: replies.take,
-        say: (seq, call) => stream.write(create(AgentCallSchema, { seq, call })),
+        receive: replies.take,
+        send: (seq, call) => stream.write(create(AgentCallSchema, { seq, call })),
         cut: () => stream.end(),
       }),
     );
@@ -137,8 +137,8 @@ export class Glue {
       this.#connections.put({
         transport: "unix",
         hello,
-        hear: replies.take,
-        say: (seq, call) =>
+        receive: replies.take,
+        send: (seq, call) =>
           frame(socket, toBinary(AgentCallSchema, create(AgentCallSchema, { seq, call }))),
         cut: () => socket.destroy(),
       });

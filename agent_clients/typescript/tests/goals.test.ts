@@ -23,7 +23,7 @@ class Reader extends Agent {
   }
 }
 
-test("the newest goal of a slot is told", async () => {
+test("getGoal returns the newest goal of a slot", async () => {
   const agent = await reader([STATE, GOAL]);
   await turn(agent, { starts: [2, 0] }, [1, 2]);
   assert.deepEqual(goal(agent, 2), Float64Array.of(1, 1));
@@ -32,7 +32,7 @@ test("the newest goal of a slot is told", async () => {
   assert.deepEqual(goal(agent, 0), Float64Array.of(2, 2)); // not in that turn
 });
 
-test("where a slot ends and starts the start counts", async () => {
+test("if a slot ends and starts in one turn, the start counts", async () => {
   const agent = await reader([STATE, GOAL]);
   await turn(agent, { ends: [1, 2], steps: [0], starts: [1] }, [1, 2, 3, 4]);
   assert.deepEqual(goal(agent, 1), Float64Array.of(4, 4));
@@ -40,19 +40,19 @@ test("where a slot ends and starts the start counts", async () => {
   assert.deepEqual(goal(agent, 2), Float64Array.of(2, 2)); // only ends
 });
 
-test("it is known in the routine that chooses", async () => {
+test("agentStart already sees the goal", async () => {
   const agent = await reader([STATE, GOAL]);
   const reply = await turn(agent, { starts: [1, 0] }, [7, 8]);
   assert(reply?.kind === "actions");
   assert.deepEqual(reply.actions, [Float64Array.of(7, 7, 8, 8)]);
 });
 
-test("what is told is a copy, of one row in the tensor's shape", async () => {
+test("a goal is a copy, one row in the tensor's shape", async () => {
   const agent = await reader([STATE, GOAL]);
   await turn(agent, { starts: [0] }, [1]);
-  const told = agent.getGoal(0)["desired_goal"]!;
-  assert.deepEqual([told.length, told.shape], [1, [2]]);
-  told.data.fill(9 as never);
+  const desired = agent.getGoal(0)["desired_goal"]!;
+  assert.deepEqual([desired.length, desired.shape], [1, [2]]);
+  desired.data.fill(9 as never);
   assert.deepEqual(goal(agent, 0), Float64Array.of(1, 1));
 });
 
@@ -65,16 +65,16 @@ test("goals are known by the end of their names, and may have parts and any dtyp
     tensor("desired_goals", []),
   ]);
   await turn(agent, { starts: [0] }, [7]);
-  const told = agent.getGoal(0);
-  assert.deepEqual(Object.keys(told), [
+  const goals = agent.getGoal(0);
+  assert.deepEqual(Object.keys(goals), [
     "state_desired_goal",
     "desired_goal/kettle",
     "__proto__/desired_goal",
   ]);
-  assert.deepEqual(told["desired_goal/kettle"]!.data, BigInt64Array.of(7n, 7n));
+  assert.deepEqual(goals["desired_goal/kettle"]!.data, BigInt64Array.of(7n, 7n));
 });
 
-test("a task that shows no goal is said to", async () => {
+test("a task without a goal is refused", async () => {
   const agent = await reader([STATE]);
   assert.throws(() => agent.getGoal(0), {
     name: "UsageError",
@@ -82,7 +82,7 @@ test("a task that shows no goal is said to", async () => {
   });
 });
 
-test("a slot without a goal yet is refused, and one that there is not", async () => {
+test("a slot without a goal yet and an unknown slot are refused", async () => {
   const agent = await reader([STATE, GOAL]);
   await turn(agent, { starts: [0] }, [1]);
   assert.throws(() => agent.getGoal(1), /^UsageError: nothing was seen in slot 1 yet/);
@@ -102,7 +102,7 @@ function tensor(name: string, shape: number[], dtype: Dtype = "float64"): Tensor
   return new TensorSpec(name, dtype, shape, { kind: "box", low: [], high: [] });
 }
 
-/** One that was told a task of three slots. */
+/** A reader whose task has three slots. */
 async function reader(observations: TensorSpec[]): Promise<Reader> {
   const agent = new Reader();
   const spec = { ...readmeSpec(), observations, actions: [tensor("action", [2])], slots: 3 };

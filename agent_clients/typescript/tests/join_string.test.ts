@@ -18,7 +18,7 @@ afterEach(() => {
   delete process.env["REGLUE_CERT"];
 });
 
-test("address and token come from the environment where they are not given", () => {
+test("address and token default to the variables of the environment", () => {
   process.env["REGLUE_ADDRESS"] = "127.0.0.1:4096";
   process.env["REGLUE_TOKEN"] = "from the environment";
   assert.equal(joinString({}).address, "127.0.0.1:4096");
@@ -27,13 +27,13 @@ test("address and token come from the environment where they are not given", () 
   assert.equal(joinString({ address: "reglue://a:1?token=a%2Bb+c=" }).token, "a+b c=");
 });
 
-test("what is given goes before what a join string says", () => {
-  const given = joinString({ address: JOINED, token: "mine", tlsName: "other" });
-  assert.equal(given.token, "mine");
-  assert.equal(given.tlsName, "other");
+test("options override the join string", () => {
+  const joined = joinString({ address: JOINED, token: "mine", tlsName: "other" });
+  assert.equal(joined.token, "mine");
+  assert.equal(joined.tlsName, "other");
 });
 
-test("an authority may be given as PEM, too", () => {
+test("an authority may be PEM, too", () => {
   const base64 = Buffer.from(CA, "base64url").toString("base64");
   const pem = `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`;
   const both = joinString({ address: "a:1", ca: Buffer.from(pem + pem) }).authority;
@@ -69,7 +69,7 @@ for (const [address, words] of [
   });
 }
 
-test("a file that is not there, or holds no certificate, is told", () => {
+test("a missing file and one without a certificate are refused", () => {
   assert.throws(() => joinString({ address: "a:1", ca: "/no/such/file" }), /cannot be read/);
   assert.throws(() => joinString({ address: "a:1", ca: Buffer.from("hello") }), /no certificate/);
 });
@@ -88,7 +88,7 @@ function certificate(folder: string, passphrase?: string): { cert: string; key: 
   return { cert: readFileSync(cert, "utf8"), key: readFileSync(key, "utf8") };
 }
 
-test("an own certificate that nobody could show is refused, and no passphrase is asked for", () => {
+test("an unusable certificate of the peer is refused, and nothing asks for a passphrase", () => {
   const { authority } = joinString({ address: JOINED });
   const folder = mkdtempSync(join(tmpdir(), "reglue-"));
   try {

@@ -10,19 +10,19 @@ afterEach(() => {
   delete process.env["REGLUE_TRACE"];
 });
 
-for (const [shown, levels] of [
+for (const [minimum, levels] of [
   [undefined, ["error", "warning"]],
   ["error", ["error"]],
   ["warning", ["error", "warning"]],
   ["info", ["error", "warning", "info"]],
 ] as const) {
-  test(`REGLUE_LOG ${shown} shows ${levels.join(" and ")}`, () => {
-    if (shown !== undefined) process.env["REGLUE_LOG"] = shown;
-    const said: string[] = [];
-    const log = openLog((words, level) => said.push(`${level} ${words}`));
+  test(`REGLUE_LOG ${minimum} shows ${levels.join(" and ")}`, () => {
+    if (minimum !== undefined) process.env["REGLUE_LOG"] = minimum;
+    const lines: string[] = [];
+    const log = openLog((words, level) => lines.push(`${level} ${words}`));
     for (const level of ["error", "warning", "info"] as const) log(level, "so it is");
     assert.deepEqual(
-      said,
+      lines,
       levels.map((level) => `${level} so it is`),
     );
   });
@@ -60,16 +60,16 @@ test("a traced call is named as in the protocol, with sizes and time", ({ mock }
   ]);
 });
 
-test("a connection that stays lost is told once, and once that it is back", () => {
-  const said: [LogLevel, string][] = [];
-  const outage = new Outage((level, words) => said.push([level, words]));
+test("a lost connection is logged once, and its return once", () => {
+  const lines: [LogLevel, string][] = [];
+  const outage = new Outage((level, words) => lines.push([level, words]));
   outage.end();
   for (const why of ["cut", "refused", "refused"]) outage.begin(why, 1500);
   outage.forget();
   outage.forget();
   outage.end();
   outage.begin("cut again", 60_000);
-  assert.deepEqual(said, [
+  assert.deepEqual(lines, [
     ["warning", "lost the connection, reconnecting for up to 1.5 s: cut"],
     ["warning", "the glue has forgotten this session; joining anew"],
     ["warning", "connected again after 0.0 s"],

@@ -1,4 +1,4 @@
-/** The pages that tell the protocol, as what is to be tested against. */
+/** The pages that define the protocol, as test data. */
 import { readFileSync } from "node:fs";
 
 const ROOT = new URL("../../../../", import.meta.url); // of the repository, from dist/tests
@@ -10,12 +10,12 @@ export function file(path: string): string {
 
 /** The fenced block of a page whose fence says `info`. */
 export function block(path: string, info: string): string {
-  const found = file(path).split(`\n\`\`\`${info}\n`)[1]?.split("\n```")[0];
-  if (found === undefined) throw new Error(`${path} has no block ${info}`);
-  return found;
+  const content = file(path).split(`\n\`\`\`${info}\n`)[1]?.split("\n```")[0];
+  if (content === undefined) throw new Error(`${path} has no block ${info}`);
+  return content;
 }
 
-/** Its lines, each a name and what follows. */
+/** The lines of a block: name -> the rest. */
 export function entries(path: string, info: string): ReadonlyMap<string, string> {
   const lines = block(path, info).split("\n");
   return new Map(lines.map((line) => [line.split(/\s+/)[0]!, line.replace(/^\S+\s*/, "")]));

@@ -17,11 +17,11 @@ const PAGE = "proto/README.md";
 test("the page's join string says what the page says", () => {
   const joined = block(PAGE, "text join-string").replaceAll("\n", "");
   const wanted = entries(PAGE, "text join-string-entries");
-  const said = joinString({ address: joined });
-  assert.equal(said.address, wanted.get("address"));
-  assert.equal(said.tlsName, wanted.get("name"));
-  assert.equal(said.token, wanted.get("token"));
-  assert.equal(createHash("sha256").update(said.authority).digest("hex"), wanted.get("sha256"));
+  const parts = joinString({ address: joined });
+  assert.equal(parts.address, wanted.get("address"));
+  assert.equal(parts.tlsName, wanted.get("name"));
+  assert.equal(parts.token, wanted.get("token"));
+  assert.equal(createHash("sha256").update(parts.authority).digest("hex"), wanted.get("sha256"));
 });
 
 for (const [info, proof] of [

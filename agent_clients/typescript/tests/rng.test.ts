@@ -62,7 +62,7 @@ test("integers are the vectors', and take as many words", () => {
   }
 });
 
-test("where a rng stands is the vectors' bytes, from which it goes on", () => {
+test("the bytes of a state are the vectors', and the rng continues from them", () => {
   for (const vector of VECTORS.positions) {
     const rng = rngOf(vector);
     assert.equal(hex(rng.toBytes()), vector.bytes);
@@ -72,7 +72,7 @@ test("where a rng stands is the vectors' bytes, from which it goes on", () => {
   assert.throws(() => Rng.fromBytes(null as never), /got null, wanted a Uint8Array of 24 bytes/);
 });
 
-test("what no word of 64 bits is is refused", () => {
+test("numbers that are not 64-bit words are refused", () => {
   assert.throws(() => new Rng(-1n), UsageError);
   assert.throws(() => new Rng(0n, 2n ** 64n), /got episode 18446744073709551616/);
   assert.throws(() => new Rng(0n).below(0), UsageError);

@@ -14,29 +14,29 @@ import { Phase } from "../src/gen/reglue/v1/session_pb.js";
 import type { LogLevel } from "../src/net/log.js";
 import type { ConnectOptions } from "../src/net/options.js";
 import type { Arrays } from "../src/spec.js";
-import { Glue, type Said } from "./glue.js";
+import { Glue, type CallBody } from "./glue.js";
 import { readmeMessage } from "./specs.js";
 
-const FAREWELL: Said = { case: "farewell", value: { reason: "that was all" } };
+const FAREWELL: CallBody = { case: "farewell", value: { reason: "that was all" } };
 
-/** Takes its time, as an agent may that asks another machine. */
+/** Waits in agentStart, like an agent that calls another machine. */
 class SlowAgent extends Agent {
-  readonly heard: string[] = [];
+  readonly calls: string[] = [];
   answer: Chosen = { force: [0, 0], grip: 0 };
 
   override async agentStart(_: Arrays, { slots }: Starts): Promise<Chosen> {
     await sleep(1);
-    this.heard.push(`start ${slots.join()}`);
+    this.calls.push(`start ${slots.join()}`);
     return this.answer;
   }
 
   override agentStep(_rewards: Float64Array, _: Arrays, { slots }: Steps): Chosen {
-    this.heard.push(`step ${slots.join()}`);
+    this.calls.push(`step ${slots.join()}`);
     return this.answer;
   }
 
   override agentMessage(message: string): string {
-    this.heard.push(message);
+    this.calls.push(message);
     return message.toUpperCase();
   }
 }
@@ -64,15 +64,15 @@ for (const transport of ["grpc", "unix"] as const) {
     const connection = await glue.connection();
     assert.equal(connection.transport, transport);
     assert.equal((connection.hello.reply.value as { agent: string }).agent, "slow");
-    connection.say(1n, init());
-    assert.equal((await connection.hear()).reply.case, "done");
-    connection.say(2n, start(0));
-    connection.say(3n, step(0));
-    const [started, stepped] = [await connection.hear(), await connection.hear()];
+    connection.send(1n, init());
+    assert.equal((await connection.receive()).reply.case, "done");
+    connection.send(2n, start(0));
+    connection.send(3n, step(0));
+    const [started, stepped] = [await connection.receive(), await connection.receive()];
     assert.deepEqual([started.seq, stepped.seq], [2n, 3n]);
-    connection.say(4n, FAREWELL);
+    connection.send(4n, FAREWELL);
     assert.equal(await playing, "that was all");
-    assert.deepEqual(agent.heard, ["start 0", "step 0"]);
+    assert.deepEqual(agent.calls, ["start 0", "step 0"]);
   });
 }
 
@@ -84,9 +84,9 @@ test("gRPC is used where the Unix socket is in a folder that this user may not e
   try {
     glue = await new Glue({ unixSocketPath: join(closed, "agent") }).open();
     const playing = play(new SlowAgent());
-    playing.catch(() => {}); // said below
+    playing.catch(() => {}); // asserted below
     const connection = await Promise.race([glue.connection(), playing.then(() => undefined)]);
-    connection!.say(1n, FAREWELL);
+    connection!.send(1n, FAREWELL);
     assert.equal(await playing, "that was all");
   } finally {
     if (isRoot) process.seteuid!(0);
@@ -100,22 +100,22 @@ test("eight answers are remembered for a glue that did not get them", async () =
   const playing = play(agent);
   const connection = await glue.connection();
   for (let seq = 1n; seq <= 9n; seq++) {
-    connection.say(seq, { case: "message", value: { text: `m${seq}` } });
-    await connection.hear();
+    connection.send(seq, { case: "message", value: { text: `m${seq}` } });
+    await connection.receive();
   }
   connection.cut();
   const back = await glue.connection();
   assert.equal((back.hello.reply.value as { answered: bigint }).answered, 9n);
   for (let seq = 1n; seq <= 9n; seq++) {
-    back.say(seq, { case: "message", value: { text: `m${seq}` } });
+    back.send(seq, { case: "message", value: { text: `m${seq}` } });
   }
   for (let seq = 2n; seq <= 9n; seq++) {
-    const { seq: of, reply } = await back.hear();
+    const { seq: of, reply } = await back.receive();
     assert.deepEqual([of, reply.value], [seq, { ...(reply.value as object), text: `M${seq}` }]);
   }
-  back.say(10n, FAREWELL);
+  back.send(10n, FAREWELL);
   assert.equal(await playing, "that was all");
-  assert.equal(agent.heard.length, 9);
+  assert.equal(agent.calls.length, 9);
 });
 
 test("a lost connection is one line, however many streams are tried, and its return another", async () => {
@@ -123,24 +123,24 @@ test("a lost connection is one line, however many streams are tried, and its ret
   const from = logged.length;
   const playing = play(new SlowAgent(), { connectTimeoutS: 20 }); // the glue's window is longer
   const connection = await glue.connection();
-  connection.say(1n, { case: "message", value: { text: "hello" } });
-  await connection.hear();
+  connection.send(1n, { case: "message", value: { text: "hello" } });
+  await connection.receive();
   glue.turnsAway = 3;
   connection.cut();
   const back = await glue.connection();
   assert.equal(glue.turnsAway, 0);
-  back.say(2n, FAREWELL);
+  back.send(2n, FAREWELL);
   await playing;
-  const [lost, found, ...more] = logged.slice(from);
+  const [lost, returned, ...more] = logged.slice(from);
   assert.match(lost!, /^warning lost the connection, reconnecting for up to 60\.0 s: /);
-  assert.match(found!, /^warning connected again after \d+\.\d s$/);
+  assert.match(returned!, /^warning connected again after \d+\.\d s$/);
   assert.deepEqual(more, []);
 });
 
-test("a glue that gives tickets and takes no stream is given up after the connect timeout", async () => {
+test("a glue that gives tickets and takes no stream is abandoned after the connect timeout", async () => {
   const ticket = { address: "", reconnectWindowUs: 50_000n };
   glue = await new Glue(ticket).open();
-  ticket.address = glue.address; // a run's, which has its streams at an address of its own
+  ticket.address = glue.address; // a run's, which has its streams at another address
   glue.turnsAway = Infinity;
   const from = logged.length;
   const playing = play(new SlowAgent(), { connectTimeoutS: 0.5, transport: "grpc" });
@@ -161,7 +161,7 @@ for (const [transport, how] of [
     process.env["REGLUE_LOG"] = "info";
     const playing = play(new SlowAgent(), { transport });
     delete process.env["REGLUE_LOG"];
-    (await glue.connection()).say(1n, FAREWELL);
+    (await glue.connection()).send(1n, FAREWELL);
     await playing;
     const lines = [`info joined the glue at ${glue.address}`];
     if (how !== undefined) lines.push(`info messages travel over ${how}`);
@@ -169,21 +169,21 @@ for (const [transport, how] of [
   });
 }
 
-test("an answer of a wrong size is told to the glue as a fault, and thrown", async () => {
+test("an answer of a wrong size is reported to the glue as a fault, and thrown", async () => {
   glue = await new Glue({}).open();
   const agent = new SlowAgent();
   agent.answer = { force: [1, 2, 3], grip: 0 };
   const playing = play(agent);
   const refused = assert.rejects(playing, (error) => error instanceof BadAnswer);
   const connection = await glue.connection();
-  connection.say(1n, init());
-  await connection.hear();
-  connection.say(2n, start(1));
-  const { seq, reply } = await connection.hear();
+  connection.send(1n, init());
+  await connection.receive();
+  connection.send(2n, start(1));
+  const { seq, reply } = await connection.receive();
   assert.equal(seq, 2n);
   const wanted = "action force: got 3 numbers, wanted 2: 1 rows of float32[2]";
   assert.equal((reply.value as { what: string }).what, `BadAnswer: agentStart(): ${wanted}`);
-  connection.say(3n, FAREWELL);
+  connection.send(3n, FAREWELL);
   await refused;
 });
 
@@ -193,24 +193,24 @@ test("an answer that no message can hold is a fault", async () => {
   const playing = play(new SlowAgent());
   const refused = assert.rejects(playing, /got an answer of 12\d\d bytes, wanted at most 1000/);
   const connection = await glue.connection();
-  connection.say(1n, { case: "message", value: { text: "ŉ".repeat(400) } });
-  assert.equal((await connection.hear()).reply.case, "fault");
-  connection.say(2n, FAREWELL);
+  connection.send(1n, { case: "message", value: { text: "ŉ".repeat(400) } });
+  assert.equal((await connection.receive()).reply.case, "fault");
+  connection.send(2n, FAREWELL);
   await refused;
 });
 
-test("who is interrupted says so", async () => {
+test("an interrupted agent says so to the glue", async () => {
   glue = await new Glue({ reconnectWindowUs: 60_000_000n }).open();
   const interruption = new AbortController();
   const playing = play(new SlowAgent(), { signal: interruption.signal });
   const refused = assert.rejects(playing, { name: "AbortError" });
   const connection = await glue.connection();
-  connection.say(1n, init());
-  await connection.hear();
+  connection.send(1n, init());
+  await connection.receive();
   interruption.abort();
-  const { seq, reply } = await connection.hear();
+  const { seq, reply } = await connection.receive();
   assert.deepEqual([seq, (reply.value as { what: string }).what], [0n, "interrupted"]);
-  connection.say(2n, FAREWELL);
+  connection.send(2n, FAREWELL);
   await refused;
 });
 
@@ -226,16 +226,16 @@ test("an agent that waits for something is interrupted, too", async () => {
   const playing = play(new Stuck(), { signal: interruption.signal });
   const refused = assert.rejects(playing, { name: "AbortError" });
   const connection = await glue.connection();
-  connection.say(1n, { case: "message", value: { text: "how are you?" } });
-  assert.equal(((await connection.hear()).reply.value as { what: string }).what, "interrupted");
-  connection.say(2n, FAREWELL);
+  connection.send(1n, { case: "message", value: { text: "how are you?" } });
+  assert.equal(((await connection.receive()).reply.value as { what: string }).what, "interrupted");
+  connection.send(2n, FAREWELL);
   await refused;
   await assert.rejects(play(new SlowAgent(), { signal: interruption.signal }), {
     name: "AbortError",
   });
 });
 
-test("who is interrupted while no glue is up leaves at once", async () => {
+test("an agent that is interrupted before a glue is up leaves at once", async () => {
   const interruption = new AbortController();
   const playing = play(new SlowAgent(), { address: "127.0.0.1:9", signal: interruption.signal });
   setTimeout(() => interruption.abort(new Error("enough")), 100);
@@ -248,7 +248,7 @@ test("gRPC is used where somebody else answers at the Unix socket", async () => 
   assert.equal((await glue.connection()).transport, "unix");
   const connection = await glue.connection();
   assert.equal(connection.transport, "grpc");
-  connection.say(1n, FAREWELL);
+  connection.send(1n, FAREWELL);
   await playing;
 });
 
@@ -261,7 +261,7 @@ for (const [why, path, words] of [
     const playing = play(new SlowAgent());
     const connection = await glue.connection();
     assert.equal(connection.transport, "grpc");
-    connection.say(1n, FAREWELL);
+    connection.send(1n, FAREWELL);
     await playing;
     await assert.rejects(
       play(new SlowAgent(), { transport: "unix" }),
@@ -270,21 +270,21 @@ for (const [why, path, words] of [
   });
 }
 
-test("what nobody of this version can read ends the session", async () => {
+test("a message that this version cannot read ends the session", async () => {
   glue = await new Glue({ reconnectWindowUs: 60_000_000n }).open();
   const playing = play(new SlowAgent());
   const lost = assert.rejects(playing, (error) => error instanceof SessionLost);
   const connection = await glue.connection();
-  connection.say(1n, { case: "freeze", value: {} });
+  connection.send(1n, { case: "freeze", value: {} });
   await lost;
 });
 
-test("a refusal is told to the author", async () => {
+test("a refusal is thrown", async () => {
   glue = await new Glue({}).open();
   const playing = play(new SlowAgent());
   const connection = await glue.connection();
-  connection.say(1n, { case: "refusal", value: { ofSeq: 7n, got: "2 bytes", wanted: "4 bytes" } });
-  connection.say(2n, FAREWELL);
+  connection.send(1n, { case: "refusal", value: { ofSeq: 7n, got: "2 bytes", wanted: "4 bytes" } });
+  connection.send(2n, FAREWELL);
   await playing;
   assert(logged.includes("error reply 7 was refused: got 2 bytes, wanted 4 bytes"));
 });
@@ -297,11 +297,11 @@ test("a log that throws fails no session, and its lines go to stderr", async ({ 
   };
   const playing = play(new SlowAgent(), { log });
   const connection = await glue.connection();
-  connection.say(1n, { case: "refusal", value: { ofSeq: 7n } });
-  connection.say(2n, { case: "message", value: { text: "hello" } });
-  await connection.hear();
+  connection.send(1n, { case: "refusal", value: { ofSeq: 7n } });
+  connection.send(2n, { case: "message", value: { text: "hello" } });
+  await connection.receive();
   connection.cut();
-  (await glue.connection()).say(3n, FAREWELL);
+  (await glue.connection()).send(3n, FAREWELL);
   assert.equal(await playing, "that was all");
   const lines = error.mock.calls.map(({ arguments: [line] }) => line as string);
   for (const part of ["error: reply 7 was refused", "warning: lost the connection", "no paper"]) {
@@ -309,7 +309,7 @@ test("a log that throws fails no session, and its lines go to stderr", async ({ 
   }
 });
 
-test("who is interrupted while a glue does not welcome it leaves at once", async () => {
+test("an agent that is interrupted before the glue welcomes it leaves at once", async () => {
   const interruption = new AbortController();
   const silent = createServer((socket) => {
     socket.on("error", () => {}); // the agent has left
@@ -323,7 +323,7 @@ test("who is interrupted while a glue does not welcome it leaves at once", async
   silent.close();
 });
 
-test("nobody at the address is told when the connect timeout ends", async () => {
+test("an address without a glue is unreachable after the connect timeout", async () => {
   const playing = connect(new SlowAgent(), {
     address: "127.0.0.1:9",
     token: "",
@@ -334,7 +334,7 @@ test("nobody at the address is told when the connect timeout ends", async () => 
   });
 });
 
-test("an agent without routines, or with a wrong transport, is told before it dials", async () => {
+test("an agent without routines, or with a wrong transport, is refused before it dials", async () => {
   class Empty extends Agent {}
   class Half extends Agent {
     override agentStart = () => 0;
@@ -357,11 +357,11 @@ function play(agent: Agent, options: ConnectOptions = {}): Promise<string> {
   return connect(agent, { address: glue?.address, token: "t", log, ...options });
 }
 
-function init(): Said {
+function init(): CallBody {
   return { case: "init", value: { spec: readmeMessage() } };
 }
 
-function start(slot: number): Said {
+function start(slot: number): CallBody {
   const observations = [new Uint8Array(16), new Uint8Array(1)];
   return {
     case: "turn",
@@ -369,7 +369,7 @@ function start(slot: number): Said {
   };
 }
 
-function step(slot: number): Said {
+function step(slot: number): CallBody {
   const observations = [new Uint8Array(16), new Uint8Array(1)];
   const value = { phase: Phase.TRAIN, stepSlots: [slot], stepFlags: [0], observations };
   return { case: "turn", value: { ...value, rewards: new Uint8Array(8) } };

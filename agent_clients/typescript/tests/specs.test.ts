@@ -12,14 +12,14 @@ import { decodeSpec, encodeSpec } from "../src/wire/specs.js";
 import { bytes } from "./pages.js";
 import { readmeMessage, readmeSpec } from "./specs.js";
 
-test("bounds are given for each element", () => {
+test("there is a bound for each element", () => {
   const [position, force] = [readmeSpec().observations[0]!, readmeSpec().actions[0]!];
   assert.deepEqual(position.low(), Float64Array.of(-Infinity, -Infinity));
   assert.deepEqual(force.high(), Float64Array.of(1, 1));
   assert.equal(force.rowBytes, 8);
 });
 
-test("what else is said of the task is read and written", () => {
+test("the rest of the task is read and written", () => {
   const spec = decodeSpec({ ...readmeMessage(), extra: "by a Größe" });
   assert.equal(spec.extra, "by a Größe");
   assert.equal(encodeSpec(spec).extra, spec.extra);
@@ -87,7 +87,7 @@ function tensor(shape: unknown, domain: unknown = { kind: "box", low: [], high: 
 test("a task without tensors, with two of a name, or without slots is refused", () => {
   const message = readmeMessage();
   const [first] = message.actions;
-  assert.throws(() => decodeSpec({ ...message, actions: [] }), /actions need names/);
+  assert.throws(() => decodeSpec({ ...message, actions: [] }), /actions need distinct names/);
   assert.throws(() => decodeSpec({ ...message, actions: [first!, first!] }), /got force, force/);
   assert.throws(() => decodeSpec({ ...message, slots: 0 }), /got 0 slots/);
   assert.throws(() => decodeSpec({ ...message, discount: NaN }), /got discount NaN/);

@@ -19,16 +19,16 @@ const CASES = JSON.parse(file("tests/reglue/printable_words.json")) as readonly 
 
 for (const { what, ...each } of CASES) {
   const words = each.told.repeat(each.times ?? 1);
-  const shown = each.shown.repeat(each.shown_times ?? 1);
+  const printed = each.shown.repeat(each.shown_times ?? 1);
 
-  test(`a glue's words are cut and lose what terminals obey: ${what}`, () => {
-    assert.equal(glueText(words), shown);
-    assert.equal(new StreamEnded(words).meaning().message, shown);
+  test(`a glue's words are cut and lose control characters: ${what}`, () => {
+    assert.equal(glueText(words), printed);
+    assert.equal(new StreamEnded(words).meaning().message, printed);
   });
 
-  test(`what an error repeats loses what terminals obey: ${what}`, () => {
+  test(`words in an error lose control characters: ${what}`, () => {
     assert.equal(new SessionLost(words).message, printable(words));
-    if (each.times === undefined) assert.equal(printable(words), shown);
+    if (each.times === undefined) assert.equal(printable(words), printed);
   });
 }
 

@@ -32,7 +32,7 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-test("frames come whole, however they are cut", async () => {
+test("frames arrive whole, however they are split", async () => {
   const messages = [Buffer.from("one"), Buffer.alloc(0), Buffer.alloc(70_000, 7), Buffer.from("4")];
   const bytes = Buffer.concat(messages.map(frame));
   for (const [from, to] of [
@@ -49,10 +49,10 @@ test("frames come whole, however they are cut", async () => {
   assert.equal(await stream.receive(20), undefined);
 });
 
-test("a message is sent behind its length", async () => {
+test("a message follows its length", async () => {
   stream.send(Buffer.from("hello"));
-  const heard = await new Promise<Buffer>((resolve) => far.once("data", resolve));
-  assert.deepEqual(heard, frame(Buffer.from("hello")));
+  const sent = await new Promise<Buffer>((resolve) => far.once("data", resolve));
+  assert.deepEqual(sent, frame(Buffer.from("hello")));
 });
 
 test("a message that is too large ends the Unix socket before it is read", async () => {
@@ -60,13 +60,13 @@ test("a message that is too large ends the Unix socket before it is read", async
   await assert.rejects(stream.receive(), /got a message of 100001 bytes, wanted at most 100000/);
 });
 
-test("larger messages come where they were allowed", async () => {
+test("larger messages arrive if they are allowed", async () => {
   stream.allow(2 * MOST);
   far.write(frame(Buffer.alloc(MOST + 1)));
   assert.equal((await stream.receive())!.length, MOST + 1);
 });
 
-test("what came before the end is still read, half a message is not", async () => {
+test("messages before the end are still read, half a message is not", async () => {
   far.end(Buffer.concat([frame(Buffer.from("last")), Buffer.from([9, 0, 0, 0, 1])]));
   assert.equal(String(await stream.receive()), "last");
   await assert.rejects(stream.receive(), /the glue went away/);

@@ -50,11 +50,11 @@ Episode from_bytes(const std::string& bytes) {
 }
 
 void show(const Motion& motion, const reglue::ShownObservations& observations, std::size_t row) {
-  const auto shown = observations[0].row<float>(row);
-  shown[0] = static_cast<float>(motion.position);
-  shown[1] = static_cast<float>(motion.velocity);
-  shown[2] = static_cast<float>(motion.angle);
-  shown[3] = static_cast<float>(motion.angular_velocity);
+  const auto values = observations[0].row<float>(row);
+  values[0] = static_cast<float>(motion.position);
+  values[1] = static_cast<float>(motion.velocity);
+  values[2] = static_cast<float>(motion.angle);
+  values[3] = static_cast<float>(motion.angular_velocity);
 }
 
 class CartPole : public reglue::Environment {
@@ -152,8 +152,8 @@ class CartPole : public reglue::Environment {
   }
 
   Episode& on(std::uint32_t slot, const char* routine) {
-    const auto found = episodes_.find(slot);
-    if (found != episodes_.end()) return found->second;
+    const auto episode = episodes_.find(slot);
+    if (episode != episodes_.end()) return episode->second;
     throw reglue::OutOfOrder(routine + std::string(" in slot ") + std::to_string(slot),
                              "env_start there first");
   }

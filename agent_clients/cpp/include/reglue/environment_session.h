@@ -80,7 +80,7 @@ class REGLUE_API EnvironmentSession {
   /// As close().
   ~EnvironmentSession();
   EnvironmentSession(EnvironmentSession&&) noexcept;
-  /// Takes over a session. Its own is left, as by close().
+  /// Takes over another session; leaves the present one, as close() does.
   EnvironmentSession& operator=(EnvironmentSession&&) noexcept;
 
   /// Waits for the next call, without limit; null after the glue's farewell, or once stop() has

@@ -23,7 +23,7 @@ class AgentEpisode {
   virtual void step(double reward, const Observations& observation, Actions& action) = 0;
 
   /// Take the last reward and observation, and how it ended. Not called for an episode that was
-  /// abandoned, or of which nothing more was heard.
+  /// abandoned, or that the glue did not end.
   virtual void end(double, const Observations&, EndKind) {}
 };
 
@@ -31,7 +31,7 @@ class AgentEpisode {
 /// as what it learned.
 class EpisodeAgent : public Agent {
  public:
-  /// Makes what plays the episode that begins. `seed` is of the agent's own random numbers in it.
+  /// Returns what plays the episode that begins; `seed` is for the agent's random numbers in it.
   virtual std::unique_ptr<AgentEpisode> new_episode(std::uint64_t seed) = 0;
 
   void agent_start(const Observations& observations, const Starts& starts, Actions& actions) final {

@@ -113,13 +113,13 @@ class REGLUE_API Experiment {
   /// Leaves, as close().
   ~Experiment();
   Experiment(Experiment&&) noexcept;
-  /// Takes over a session. Its own is left, as by close().
+  /// Takes over another session; leaves the present one, as close() does.
   Experiment& operator=(Experiment&&) noexcept;
 
   /// Leaves; the glue lets the agent and the environment go.
   void close();
 
-  /// How long a routine may take, RL_init with its wait for agent and environment too; 24 hours
+  /// How long a routine may take, including RL_init's wait for agent and environment; 24 hours
   /// by default. A longer one throws SessionLost. Throws UsageError for less than 1 ms.
   void set_timeout(std::chrono::milliseconds timeout);
 
@@ -146,7 +146,7 @@ class REGLUE_API Experiment {
   bool rl_episode(std::uint64_t max_steps = 0, const Slots& slots = {}, const Goal& goal = {});
 
   /// RL_iterate_goal: each slot's next start plays the next variant of its task, after the last
-  /// one the first. Where nothing was played since rl_init(), the next one is that of rl_init().
+  /// one the first. A slot that has not played since rl_init() starts with what rl_init() chose.
   void rl_iterate_goal(const Slots& slots = {});
 
   /// RL_episode of 1.0: at most `steps` steps of the environment, and all of them.

@@ -30,7 +30,7 @@ struct Options {
   /// REGLUE_LOG asks for. None: stderr, with the time and the level.
   std::function<void(const std::string&)> log;
 
-  /// Asked twenty times a second while the peer waits; the peer leaves once it is true, as by
+  /// Called twenty times a second while the peer waits; the peer leaves once it is true, as by
   /// AgentSession::stop(). It may read what another thread or a signal handler sets.
   std::function<bool()> stop;
 

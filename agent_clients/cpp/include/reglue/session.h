@@ -44,7 +44,7 @@ class REGLUE_API AgentSession {
   /// As close().
   ~AgentSession();
   AgentSession(AgentSession&&) noexcept;
-  /// Takes over a session. Its own is left, as by close().
+  /// Takes over another session; leaves the present one, as close() does.
   AgentSession& operator=(AgentSession&&) noexcept;
 
   /// Waits for the next call, without limit; null after the glue's farewell, or once stop() has

@@ -98,7 +98,7 @@ void AgentCalls::take(Agent& agent, const AgentCall& call) {
 
 namespace {
 
-/// The class's own name, for who gives none.
+/// The name of the class, the default of AgentTraits::name.
 std::string class_name(const Agent& agent) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> name(
@@ -135,8 +135,8 @@ std::string connect(Agent& agent, Options options) {
 }
 
 int run_agent(Agent& agent, int argc, char** argv, Options options) {
-  const auto plays = [&](Options given, bool& has_failed) {
-    return play_all(agent, std::move(given), has_failed);
+  const auto plays = [&](Options session_options, bool& has_failed) {
+    return play_all(agent, std::move(session_options), has_failed);
   };
   return run_program(plays, argc, argv, std::move(options));
 }

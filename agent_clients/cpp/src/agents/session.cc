@@ -32,11 +32,11 @@ struct AgentWire {
 Budget decode_budget(const v1::AgentCall& call) {
   Budget budget;
   if (!call.has_budget()) return budget;
-  const v1::Budget& given = call.budget();
-  if (given.has_step_us()) budget.step_us = given.step_us();
-  if (given.has_bank_us()) budget.bank_us = given.bank_us();
-  if (given.has_adapt_us()) budget.adapt_us = given.adapt_us();
-  if (given.has_run_us()) budget.run_us = given.run_us();
+  const v1::Budget& limits = call.budget();
+  if (limits.has_step_us()) budget.step_us = limits.step_us();
+  if (limits.has_bank_us()) budget.bank_us = limits.bank_us();
+  if (limits.has_adapt_us()) budget.adapt_us = limits.adapt_us();
+  if (limits.has_run_us()) budget.run_us = limits.run_us();
   return budget;
 }
 
@@ -88,8 +88,8 @@ struct [[gnu::visibility("hidden")]] AgentSession::State {
 };
 
 AgentSession::AgentSession(Options options, AgentTraits traits) {
-  const std::string& own = options.name.empty() ? traits.name : options.name;
-  state_ = std::make_unique<State>(options, traits, own.empty() ? "agent" : own);
+  const std::string& name = options.name.empty() ? traits.name : options.name;
+  state_ = std::make_unique<State>(options, traits, name.empty() ? "agent" : name);
 }
 AgentSession::~AgentSession() = default;
 AgentSession::AgentSession(AgentSession&&) noexcept = default;

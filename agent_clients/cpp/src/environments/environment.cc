@@ -62,8 +62,8 @@ std::string connect(Environment& environment, Options options) {
 }
 
 int run_environment(Environment& environment, int argc, char** argv, Options options) {
-  const auto plays = [&](const Options& given, bool& has_failed) {
-    return play_all(environment, given, has_failed);
+  const auto plays = [&](const Options& session_options, bool& has_failed) {
+    return play_all(environment, session_options, has_failed);
   };
   return run_program(plays, argc, argv, std::move(options));
 }

@@ -11,7 +11,7 @@
 
 namespace reglue {
 
-/// Reads a call at a time; the answer goes into the message that is given with it, except its
+/// Reads a call at a time; the answer goes into the message that is passed with it, except its
 /// number. Both messages must live until the call is answered.
 class EnvironmentCodec {
  public:
@@ -44,7 +44,7 @@ class EnvironmentCodec {
   using Kind = EnvironmentCall::Kind;
 
   void read_play(v1::Play& message);
-  /// Throws RoutineRefused for what no environment has to be asked.
+  /// Throws RoutineRefused for a call that no environment has to answer.
   void check_routine(const v1::EnvironmentCall& message) const;
   void check_slot(std::uint32_t slot) const;
   /// The message to answer by. Throws UsageError unless the call is to be answered, and so.

@@ -24,7 +24,7 @@ class EnvironmentConnection {
   /// Waits until next() returns or throws at once; false if `until` comes first.
   bool wait(const Deadline& until);
 
-  /// Sends what the codec was given. Throws UsageError, and the call is still to be answered, if it
+  /// Sends the answer of the codec. Throws UsageError, and the call is still to be answered, if it
   /// is larger than a message may be.
   void answer();
 

@@ -5,8 +5,8 @@ namespace reglue {
 
 int run_experiment(const std::function<void(Experiment&)>& program, int argc, char** argv,
                    Options options) {
-  const auto plays = [&](const Options& given, bool& has_failed) {
-    Experiment rl(given);
+  const auto plays = [&](const Options& session_options, bool& has_failed) {
+    Experiment rl(session_options);
     has_failed = true;  // until it returns
     program(rl);
     has_failed = false;

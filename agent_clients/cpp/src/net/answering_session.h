@@ -82,8 +82,8 @@ class AnsweringSession {
   /// larger than a message may be.
   void answer();
 
-  /// Sends a Fault as the answer to call `seq`, or of its own accord if that is 0; waits some
-  /// seconds for the farewell unless it is interrupted, and ends the session.
+  /// Sends a Fault as the answer to call `seq`, or a fault outside of calls if that is 0; waits
+  /// some seconds for the farewell unless it is interrupted, and ends the session.
   void fault(std::uint64_t seq, std::string_view what) { say_fault(seq, what, kFarewell); }
 
   /// Ends the session; tells the glue if it is not over.
@@ -131,7 +131,7 @@ class AnsweringSession {
   ReconnectWait reconnect_wait_;  // for streams of this ticket
   ReconnectWait rejoin_wait_;     // for tickets that bring a good stream
   std::uint64_t taken_ = 0;     // number of the last call that was answered
-  std::uint64_t heard_ = 0;     // what was taken when the stream was opened
+  std::uint64_t taken_before_ = 0;     // what was taken when the stream was opened
   Call call_;
   bool has_call_ = false;  // that next() returns
   Remembered<Reply> answers_;
@@ -192,7 +192,7 @@ bool AnsweringSession<Wire>::enter(const Deadline& until) {
   if (!stream_) {
     Reply hello;
     hello_(hello, route_->ticket, taken_);
-    heard_ = taken_;
+    taken_before_ = taken_;
     stream_ = route_->open(hello, taken_, is_admitted_);
     is_admitted_ = true;
   }
@@ -248,7 +248,7 @@ void AnsweringSession<Wire>::answer() {
 /// Says when the next try is. Throws the end's meaning if it is too late.
 template <class Wire>
 void AnsweringSession<Wire>::reconnect(const StreamEnded& end) {
-  if (stream_ && was_good(stream_->admitted(), taken_ > heard_)) {
+  if (stream_ && was_good(stream_->admitted(), taken_ > taken_before_)) {
     reconnect_wait_.restart();
     rejoin_wait_.restart();
   }

@@ -38,8 +38,8 @@ inline std::chrono::milliseconds limited(std::chrono::milliseconds limit) {
 /// wait of gRPC's, so every wait looks here twenty times a second.
 class Interrupt {
  public:
-  /// Also where `given` is true, if there is one.
-  explicit Interrupt(std::function<bool()> given = {}) : given_(std::move(given)) {}
+  /// Checks `is_stopped` too, if there is one.
+  explicit Interrupt(std::function<bool()> is_stopped = {}) : is_stopped_(std::move(is_stopped)) {}
 
   /// Safe in signal handlers and other threads.
   void request() noexcept { is_requested_ = true; }
@@ -50,7 +50,8 @@ class Interrupt {
   void check() const {
     if (!is_enabled_) return;
     if (HandledSignals::received() != 0) throw Stopped(kInterrupted);
-    if (is_requested_ || (given_ && given_())) throw Stopped("the program has stopped the session");
+    if (is_requested_ || (is_stopped_ && is_stopped_()))
+      throw Stopped("the program has stopped the session");
   }
 
   /// When a wait until `until` is to look again.
@@ -68,7 +69,7 @@ class Interrupt {
 
  private:
   static_assert(std::atomic<bool>::is_always_lock_free, "signal handlers store it");
-  const std::function<bool()> given_;
+  const std::function<bool()> is_stopped_;
   std::atomic<bool> is_requested_ = false;
   bool is_enabled_ = true;
 };

@@ -13,11 +13,11 @@
 
 namespace reglue {
 
-/// Whether a stream was good: it brought a new call (`has_heard`), or the glue had admitted the
+/// Whether a stream was good: it brought a new call (`has_new_call`), or the glue had admitted the
 /// peer for a second (`admitted`). Less proves nothing: a call may break every stream that carries
 /// it.
-inline bool was_good(Clock::duration admitted, bool has_heard) {
-  return has_heard || admitted >= std::chrono::seconds(1);
+inline bool was_good(Clock::duration admitted, bool has_new_call) {
+  return has_new_call || admitted >= std::chrono::seconds(1);
 }
 
 /// Counts from the end of the last good stream.

@@ -100,8 +100,7 @@ void check_tensors(const char* what, const std::vector<TensorSpec>& tensors) {
   for (const TensorSpec& tensor : tensors) {
     check_tensor(tensor);
     if (!names.insert(tensor.name).second) {
-      throw SpecError(std::string(what) + " need names, each its own; got " + tensor.name +
-                      " twice");
+      throw SpecError(std::string(what) + " need distinct names, got " + tensor.name + " twice");
     }
   }
 }

@@ -183,7 +183,7 @@ export function checkAgent(agent: unknown): asserts agent is Agent {
 /** How errors call an agent's answers. */
 export const ACTIONS: Kind = {
   noun: "action",
-  whereAre: "does it return them?",
+  hint: "does it return them?",
   misfit: (what, got, wanted) => new BadAnswer(what, got, wanted),
 };
 

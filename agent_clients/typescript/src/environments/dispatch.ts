@@ -31,7 +31,7 @@ const DONE: Reply = { case: "done", value: {} };
 
 const OBSERVATIONS: Kind = {
   noun: "observation",
-  whereAre: "does it return them?",
+  hint: "does it return them?",
   misfit: (what, got, wanted) => new BadObservation(what, got, wanted),
 };
 

@@ -45,8 +45,8 @@ function misfit(what: string, got: string, wanted: string): RoutineRefused {
 }
 
 const KINDS = {
-  actions: { noun: "action", whereAre: "were they given?", misfit },
-  observations: { noun: "observation", whereAre: "were they given?", misfit },
+  actions: { noun: "action", hint: "did you pass them?", misfit },
+  observations: { noun: "observation", hint: "did you pass them?", misfit },
 } satisfies Record<string, Kind>;
 
 /**

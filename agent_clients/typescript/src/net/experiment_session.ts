@@ -22,7 +22,7 @@ const FAREWELL_MS = 5000; // to connect again, and for the glue to end the other
 export class ExperimentSession {
   readonly #route: Route;
   readonly #outage: Outage;
-  readonly #givenUp = new AbortController();
+  readonly #givingUp = new AbortController();
   readonly #signal: AbortSignal; // the program is interrupted, or gives up
   #stream: Stream | undefined;
   #answered = 0n; // number of the last call whose reply has come
@@ -37,7 +37,7 @@ export class ExperimentSession {
   ) {
     this.#route = new Route(where, ticket, playing);
     this.#outage = new Outage(playing.log);
-    this.#signal = AbortSignal.any([playing.signal, this.#givenUp.signal]);
+    this.#signal = AbortSignal.any([playing.signal, this.#givingUp.signal]);
   }
 
   /** Joins. Throws Unreachable, Refused, and the signal's reason. */
@@ -83,7 +83,7 @@ export class ExperimentSession {
 
   /** The call under way and those that follow throw SessionLost. */
   giveUp(): void {
-    this.#givenUp.abort(new SessionLost(LEFT));
+    this.#givingUp.abort(new SessionLost(LEFT));
   }
 
   /** Says farewell, over a new stream if it broke, and ends the stream. */

@@ -31,7 +31,7 @@ export interface JoinOptions {
 const FORM = "reglue://HOST:PORT?ca=…&name=…&token=…";
 const HOST = /^(?:[^\s/?#@:[\]]+|\[[^\s/?#@[\]]*:[^\s/?#@[\]]*\])$/;
 const LAST_PORT = 65535;
-const LONGEST_SHOWN = 20; // characters of a part: a token that a glue makes has 32
+const MAX_PART = 20; // characters of a part that errors repeat: a token that a glue makes has 32
 
 /**
  * The join string of `reglue://…` or `host:port`, overridden by the other options.
@@ -43,12 +43,12 @@ export function joinString(options: JoinOptions): JoinString {
   if (address === "") {
     throw new UsageError("no address: give host:port or a join string, or set REGLUE_ADDRESS");
   }
-  const said = address.includes("://") ? parsed(address) : plain(address);
+  const parts = address.includes("://") ? parsed(address) : plain(address);
   const whole = {
-    address: said.address,
-    token: options.token ?? (said.token || process.env["REGLUE_TOKEN"] || ""),
-    authority: options.ca === undefined ? said.authority : readAuthority(options.ca),
-    tlsName: options.tlsName ?? said.tlsName,
+    address: parts.address,
+    token: options.token ?? (parts.token || process.env["REGLUE_TOKEN"] || ""),
+    authority: options.ca === undefined ? parts.authority : readAuthority(options.ca),
+    tlsName: options.tlsName ?? parts.tlsName,
   };
   if (whole.tlsName !== "" && whole.authority.length === 0) {
     const got = `got TLS name ${whole.tlsName} and no authority to trust`;
@@ -103,7 +103,7 @@ function pair(text: string): [string, string] {
     const [name, value] = words.map((word) => decodeURIComponent(word.replaceAll("+", " ")));
     if (name !== undefined && value !== undefined) return [name, value];
   } catch {
-    // What follows is said of it.
+    // The error below names it.
   }
   throw new UsageError(`a join string's entry is cut or broken, copy it whole; wanted ${FORM}`);
 }
@@ -127,7 +127,7 @@ function withoutSecrets(text: string): string {
 
 /** The text, or its beginning if it may be a token. */
 function part(text: string): string {
-  return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, 4)}…`;
+  return text.length <= MAX_PART ? text : `${text.slice(0, 4)}…`;
 }
 
 const PEM = /-----BEGIN CERTIFICATE-----([\s\S]*?)-----END CERTIFICATE-----/g;
@@ -169,9 +169,9 @@ export function trusting(authority: Uint8Array): SecureContext {
   const trusted = { ca, allowPartialTrustChain: true };
   const file = ownCertificate();
   if (file === "") return createSecureContext(trusted);
-  const own = contentOf(file, "REGLUE_CERT: ");
+  const certificate = contentOf(file, "REGLUE_CERT: ");
   try {
-    return createSecureContext({ ...trusted, cert: own, key: own });
+    return createSecureContext({ ...trusted, cert: certificate, key: certificate });
   } catch (error) {
     const wanted = "wanted both, in PEM, without a passphrase";
     const why = `REGLUE_CERT: ${file} holds no certificate with its key: ${wanted}`;

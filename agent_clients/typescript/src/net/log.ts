@@ -27,7 +27,7 @@ export function openLog(sink: (words: string, level: LogLevel) => void = toStder
     if (LEVELS.indexOf(level) > most) return;
     const line = printable(words);
     // A sink that throws, or returns a promise that rejects, fails no session.
-    new Promise<void>((said) => said(sink(line, level))).catch((error: unknown) => {
+    new Promise<void>((resolve) => resolve(sink(line, level))).catch((error: unknown) => {
       toStderr(line, level);
       toStderr(`the log option failed: ${printable(failure(error).where)}`, "error");
     });

@@ -4,11 +4,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 const ADMITTED_MS = 1000;
 
 /**
- * Whether a stream was good: it brought a new call (`hasHeard`), or the glue had admitted it for a
+ * Whether a stream was good: it brought a new call (`hasNewCall`), or the glue had admitted it for a
  * second (`admittedMs`). Less proves nothing: a call may break every stream that carries it.
  */
-export function wasGood(admittedMs: number, hasHeard: boolean): boolean {
-  return hasHeard || admittedMs >= ADMITTED_MS;
+export function wasGood(admittedMs: number, hasNewCall: boolean): boolean {
+  return hasNewCall || admittedMs >= ADMITTED_MS;
 }
 
 /** How long a peer tries: from the end of the last good stream, for `mostMs`. */

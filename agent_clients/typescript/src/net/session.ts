@@ -23,9 +23,9 @@ import { glueText } from "../text.js";
 const WINDOW = 8;
 
 const FAREWELL_MS = 5000; // how long a failed peer waits for the glue's last word
-/** What a peer says that a signal ends. */
+/** The farewell of a peer that a signal ends. */
 export const INTERRUPTED = "interrupted";
-/** For how long it waits until that has arrived. */
+/** How long it waits for that farewell to arrive. */
 export const ARRIVES_MS = 50;
 const LONG_MS = 50; // a peer that took longer may have kept Node from hearing the glue
 
@@ -48,7 +48,7 @@ export interface Peer<Message extends AgentCall | EnvironmentCall> {
    * whatever the peer throws.
    */
   decode(message: Message): () => Promise<Uint8Array>;
-  /** The message that says what failed during call `seq`, or of its own accord if that is 0. */
+  /** The message that says what failed during call `seq`, or 0 if no call was open. */
   fault(seq: bigint, what: string): Uint8Array;
 }
 
@@ -113,12 +113,12 @@ class Session<Message extends AgentCall | EnvironmentCall> {
     const mostMs = Number(this.ticket.reconnectWindowUs) / 1000;
     const reconnectWait = new ReconnectWait(mostMs);
     for (;;) {
-      const heard = this.#taken;
+      const takenBefore = this.#taken;
       this.#admittedMs = 0;
       try {
         return await this.#stream();
       } catch (error) {
-        if (wasGood(this.#admittedMs, this.#taken > heard)) {
+        if (wasGood(this.#admittedMs, this.#taken > takenBefore)) {
           this.hadGoodStream = true;
           reconnectWait.restart();
         }

@@ -35,7 +35,7 @@ export async function tlsTrouble(
   // A glue that asks for a certificate closes the connection, and sends no alert. One that stops
   // just now does not do so twice.
   if (outcome === "shut") outcome = await shakeHands(where, timeoutMs);
-  if (outcome === "shut") return ofOurs(where);
+  if (outcome === "shut") return certificateError(where);
   if (outcome instanceof Error) return wrongTls(outcome, where);
   if (isTls || outcome !== "done") return undefined;
   const wanted = "give its whole join string, or the certificate of its authority (ca)";
@@ -43,14 +43,14 @@ export async function tlsTrouble(
 }
 
 /** The error for a certificate that the peer lacks, or that is refused. */
-function ofOurs(where: JoinString): WrongTls {
+function certificateError(where: JoinString): WrongTls {
   const glue = `the glue at ${where.address}`;
-  const own = ownCertificate();
-  if (own === "") {
+  const file = ownCertificate();
+  if (file === "") {
     const wanted = "set REGLUE_CERT to the file that the host gave you";
     return new WrongTls(`${glue} asks for a certificate of yours: ${wanted}`);
   }
-  const refused = `does not accept the certificate in ${own} (REGLUE_CERT)`;
+  const refused = `does not accept the certificate in ${file} (REGLUE_CERT)`;
   return new WrongTls(`${glue} ${refused}: ask the host for a new one`);
 }
 

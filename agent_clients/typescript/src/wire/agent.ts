@@ -70,7 +70,7 @@ export function encodeReply(seq: bigint, reply: Reply): Uint8Array {
   }
 }
 
-/** The bytes that say what failed during call `seq`; 0: of the agent's own accord. */
+/** The bytes that say what failed during call `seq`; 0: no call was open. */
 export function encodeFault(seq: bigint, what: string): Uint8Array {
   return encode({ seq, reply: { case: "fault", value: { what: faultText(what) } } });
 }

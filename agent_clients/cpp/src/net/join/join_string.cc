@@ -198,7 +198,7 @@ using Bio = OpensslPtr<BIO>;
 
 /// The certificates, one after another; none if there are other bytes.
 std::vector<Certificate> parsed(const std::string& der) {
-  std::vector<Certificate> found;
+  std::vector<Certificate> certificates;
   auto* at = reinterpret_cast<const unsigned char*>(der.data());
   const unsigned char* end = at + der.size();
   while (at < end) {
@@ -207,9 +207,9 @@ std::vector<Certificate> parsed(const std::string& der) {
       ERR_clear_error();
       return {};
     }
-    found.push_back(std::move(next));
+    certificates.push_back(std::move(next));
   }
-  return found;
+  return certificates;
 }
 
 std::string encoded(X509& certificate) {

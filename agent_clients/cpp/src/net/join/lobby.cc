@@ -140,10 +140,10 @@ std::optional<v1::Ticket> Joining::ticket(const Deadline& until) {
     }
     next_try_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(pauses_.next());
     if (next_try_ > deadline) throw_unreachable(status, join_string_, connect_timeout_);
-    if (!has_told_ && Clock::now() - begun_ > kQuiet) {
+    if (!has_logged_ && Clock::now() - begun_ > kQuiet) {
       log_.warning("waiting for a glue at " + join_string_.address + ", up to " +
                    seconds(connect_timeout_));
-      has_told_ = true;
+      has_logged_ = true;
     }
   }
   return std::nullopt;

@@ -66,7 +66,7 @@ class Joining {
   const Clock::time_point begun_ = Clock::now();
   Clock::time_point next_try_ = begun_;
   Backoff pauses_;
-  bool has_told_ = false;  // that it waits
+  bool has_logged_ = false;  // that it waits
 };
 
 /// Fills in the fields that the hellos of all roles share; `Hello` is agent.proto's,

@@ -61,13 +61,13 @@ bool is_ready(int fd, short events, Clock::time_point until) {
 
 /// A connection to one of the host's addresses; below 0 if none is made in time.
 Socket dialled(const std::string& host, std::uint16_t port, Clock::time_point until) {
-  addrinfo wanted{}, *found = nullptr;
+  addrinfo wanted{}, *first = nullptr;
   wanted.ai_socktype = SOCK_STREAM;
-  if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &found) != 0) {
+  if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &first) != 0) {
     return Socket(-1);
   }
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, freeaddrinfo);
-  for (const addrinfo* each = found; each; each = each->ai_next) {
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(first, freeaddrinfo);
+  for (const addrinfo* each = first; each; each = each->ai_next) {
     Socket socket(::socket(each->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (socket.fd() < 0) continue;
     if (::connect(socket.fd(), each->ai_addr, each->ai_addrlen) != 0) {
@@ -88,9 +88,9 @@ OpensslPtr<SSL> session(SSL_CTX* context, const JoinString& join_string, const s
   static constexpr unsigned char kH2[] = {2, 'h', '2'};
   SSL_CTX_set_alpn_protos(context, kH2, sizeof kH2);
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-  if (const OwnCertificate own = own_certificate(); !own.path.empty()) {
-    SSL_CTX_use_certificate_chain_file(context, own.path.c_str());
-    SSL_CTX_use_PrivateKey_file(context, own.path.c_str(), SSL_FILETYPE_PEM);
+  if (const OwnCertificate certificate = own_certificate(); !certificate.path.empty()) {
+    SSL_CTX_use_certificate_chain_file(context, certificate.path.c_str());
+    SSL_CTX_use_PrivateKey_file(context, certificate.path.c_str(), SSL_FILETYPE_PEM);
     ERR_clear_error();
   }
   OpensslPtr<SSL> tls(SSL_new(context));
@@ -223,12 +223,12 @@ void throw_tls_trouble(const JoinString& join_string, Clock::duration timeout) {
   for (int tries = 0; tries < 2; ++tries) {
     if (!is_shut_after_handshake(join_string, until)) return;
   }
-  const std::string own = own_certificate().path;
+  const std::string file = own_certificate().path;
   throw WrongTls("the glue at " + join_string.address +
-                 (own.empty() ? " asks for a certificate of yours: set REGLUE_CERT to the file "
-                                "that the host gave you"
-                              : " does not accept the certificate in " + own +
-                                    " (REGLUE_CERT): ask the host for a new one"));
+                 (file.empty() ? " asks for a certificate of yours: set REGLUE_CERT to the file "
+                                 "that the host gave you"
+                               : " does not accept the certificate in " + file +
+                                     " (REGLUE_CERT): ask the host for a new one"));
 }
 
 }  // namespace reglue
