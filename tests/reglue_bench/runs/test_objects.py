@@ -87,7 +87,7 @@ def test_a_function_that_gives_out_one_object_again_is_refused() -> None:
 def test_a_function_that_makes_no_environment_or_wants_arguments_is_refused() -> None:
     with raises(NotAnEnvironment, 3):
         reglue.evaluate(lambda: 3, agent=zeros)
-    with raises(CannotLoad, "(limit)"):
+    with raises(CannotLoad, "'limit'", "it takes limit"):
         reglue.evaluate(lambda limit: limit, agent=zeros)
 
 
