@@ -36,5 +36,5 @@ def assert_named(named: Iterable[object], message: str) -> None:
 
 
 def _word(each: object) -> str:
-    before = r"[\w.-]" if isinstance(each, int) else r"\w"  # not the 0 of -0.5
+    before = r"[\w.-]" if isinstance(each, int | float) else r"\w"  # not the 0 of -0.5
     return rf"(?<!{before}){re.escape(str(each))}(?!\w|\.\d)"

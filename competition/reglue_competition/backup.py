@@ -222,7 +222,8 @@ def _unpack(path: Path, folder: Path) -> None:
     except (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise UsageError(f"{path} is no backup of a competition, or damaged: {error}") from error
     except OSError as error:
-        raise UsageError(f"{path} cannot be restored: {error.strerror or error}") from error
+        reason = error.strerror if error.filename in (path, str(path)) else error
+        raise UsageError(f"{path} cannot be restored: {reason}") from error
     secrets = folder / "secrets"
     if secrets.is_dir():
         secrets.chmod(0o700)

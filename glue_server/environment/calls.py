@@ -172,7 +172,7 @@ class EnvironmentCalls:
     def recall_from(self, recall: Recall) -> None:
         """From now on `recall` remembers what is played, and nothing else is kept here.
 
-        Without it, episodes are remembered if workers play them.
+        Without this call, episodes are remembered here if the port can renew workers.
         """
         self._log = recall if isinstance(recall, CallLog) else None
         self._replays = Replays(

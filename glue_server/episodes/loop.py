@@ -288,7 +288,7 @@ class EpisodeLoop:
     def _record(self, slots: Slots, played: Played, whole: Flags | None) -> tuple[Played, set[int]]:
         """Record what came of the actions: of all rows, or of those that are `whole`.
 
-        Returns it with the ends that orders truncate, and the slots in which it does.
+        Returns `played` with the truncations of orders, and the slots that they truncate.
         """
         rows: Flags | slice = slice(None) if whole is None else whole
         self._recording.land(slots[rows], played.rewards[rows], played.success[rows])

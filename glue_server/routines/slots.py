@@ -165,7 +165,7 @@ class JoinedSlots:
 
     @property
     def agent_hello(self) -> AgentHello:
-        """What the agent said of itself."""
+        """How the agent describes itself."""
         return self._agent.calls.hello
 
     def ask_agent(self, call: Call) -> Reply:

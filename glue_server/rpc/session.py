@@ -47,7 +47,7 @@ class PeerSession(ABC):
 
     def __init__(self, hello: Any, *, reconnect_window_s: float) -> None:
         self.hello = hello  # how the peer describes itself
-        self._why_lost = ""  # if its stream was ended here
+        self._why_lost = ""  # why its stream was ended from this side
         self._reconnect_window_s = reconnect_window_s
         self.waited_s = 0.0  # how long the last message lay here before it was received
         self._lock = threading.Lock()

@@ -589,7 +589,7 @@ REGLUE_API int reglue_rl_start_goal(reglue_experiment *experiment, const uint32_
                                     const reglue_rows **rows);
 
 /** RL_iterate_goal: each slot's next start plays the next variant of its task, after the last one the
- * first. Where nothing was played since RL_init, the next one is that of RL_init. */
+ * first. A slot that has not played since RL_init starts with what RL_init chose. */
 REGLUE_API int reglue_rl_iterate_goal(reglue_experiment *experiment, const uint32_t *slots,
                                       size_t count);
 

@@ -1,5 +1,5 @@
-/* A benchmark program that makes illegal requests, then one that takes longer than its timeout: run beside a
- * glue with an agent and an environment, which leave after the first. Exit code 0 if all were refused. */
+/* A benchmark program with two sessions: illegal requests, with an agent and an environment that then leave;
+ * and routines that take longer than their timeout. Exit code 0 if all were refused. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -61,7 +61,7 @@ exit_code(::Union{UsageError,Refused}) = 2
 exit_code(::InterruptException) = 130
 exit_code(error) = 1
 
-"`has_failed` becomes true if the player throws, whose error is then printed already."
+"Sets `has_failed` if the player throws; its error is printed by then."
 function play_session(
     @nospecialize(player),
     has_failed;

@@ -89,8 +89,8 @@ end
 """
     rl_iterate_goal!(rl, slots = [])
 
-RL_iterate_goal: each slot's next start plays the next variant of its task, after the last one the first. Where nothing
-was played since [`rl_init!`](@ref), the next one is that of `rl_init!`.
+RL_iterate_goal: each slot's next start plays the next variant of its task, after the last one the first. A slot that
+has not played since [`rl_init!`](@ref) starts with what `rl_init!` chose.
 """
 function rl_iterate_goal!(rl::Experiment, slots = ())
     slots = checked_slots(slots)

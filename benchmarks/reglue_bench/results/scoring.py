@@ -1,7 +1,7 @@
-"""Scores what was played, by the function that its procedure names; here that of frozen agents.
+"""Scores what was played, by the function that its procedure names.
 
-It folds a plan's cells and a ledger's rows: each row is forgotten once it is folded, so memory does
-not grow with their number.
+That of frozen agents is here. It folds a plan's cells and a ledger's rows: each row is forgotten
+once it is folded, so memory does not grow with their number.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from reglue.wire.agent import decode_call, decode_reply, encode_call, encode_rep
 from reglue.wire.layout import (
     Repeats,
     decode_repeated_turn,
+    encode_repeated_actions,
     encode_repeated_turn,
     numbered,
     see_turn,
@@ -68,9 +69,10 @@ def _measure(runner: pyperf.Runner, slots: int) -> None:
     call = Numbered(10_000, turn, Budget(step_us=60_000_000))
     reply = Actions(step.actions)
     sent, answered = _write_turn(call, spec), _write_actions(reply, spec)
-    written, read, start = Repeats(), Repeats(), len(numbered(10_000))
+    written, read, acted, start = Repeats(), Repeats(), Repeats(), len(numbered(10_000))
     for _ in range(2):
         encode_repeated_turn(call, spec, written)
+        encode_repeated_actions(10_000, reply, spec, acted)
         message = pb.AgentCall.FromString(sent)
         see_turn(decode_call(message, spec), message, spec, read)
     checks, agent = ActionChecks(spec), Stepping()
@@ -84,6 +86,7 @@ def _measure(runner: pyperf.Runner, slots: int) -> None:
         ("read a turn by its layout", decode_repeated_turn, 10_000, sent, start, spec, read),
         ("play a turn", play, agent, turn),
         ("write actions", _write_actions, reply, spec),
+        ("write actions by their layout", encode_repeated_actions, 10_000, reply, spec, acted),
         ("read actions", _read_actions, answered, spec, slots),
         ("check actions", checks.check, reply.arrays, slots),
     ):

@@ -72,7 +72,7 @@ def _valid_name(name: str) -> str:
         raise BadArgument(f"got the name {name!r}, wanted letters, digits and -, such as my-comp")
     name = name.lower()
     if is_known(name):
-        raise BadArgument(f"got the name {name!r}, which environments have: choose another")
+        raise BadArgument(f"got the name {name!r}, which is an environment's: choose another")
     return name
 
 

@@ -29,7 +29,7 @@ CAR = "gymnasium:MountainCar-v0"
         ([[CAR, 2.5]], "schedule[0]", ["duration", 2.5]),
         ([[CAR, True]], "schedule[0]", ["duration", "True"]),
         ([[{"pool": []}, 1]], "schedule[0].pool", [[]]),
-        ([[{"pool": [CAR], "repeat": [[CAR, 1]]}, 1]], "schedule[0]", ["pool", "repeat"]),
+        ([[{"pool": [CAR], "repeat": [[CAR, 1]]}, 1]], "schedule[0]", ["keys pool, repeat"]),
         ([[{"repeat": [[CAR, -2]]}, 1]], "schedule[0].repeat[0]", ["duration", -2]),
         ([[{"repeat": []}, 1]], "schedule[0].repeat", [[]]),
         ([[{"pool": [{"repeat": [[CAR, 1]]}]}, 1]], "schedule[0].pool[0]", ["repeat"]),

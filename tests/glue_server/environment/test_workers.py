@@ -347,7 +347,7 @@ def test_workers_that_never_come_up_are_the_environments_fault(
     make_pool: MakePool, tmp_path: Path
 ) -> None:
     (fuse := tmp_path / "fuse").write_bytes(bytes(99))
-    with raises(EnvironmentFault, "worker", "suite"):
+    with raises(EnvironmentFault, "worker died", "suite"):
         make_pool("Frail", workers=1, fuse=str(fuse))
     assert fuse.stat().st_size == 99 - 3
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -158,11 +159,14 @@ def for_a_ray_cluster(opened: ExitStack) -> Wait:
     ],
 )
 def test_a_wait_ends_once_play_is_to_stop(begin: Callable[[ExitStack], Wait]) -> None:
-    def play() -> None:
-        stop_play()
-        wait()
-        pytest.fail("it waited for all of it")
-
     with ExitStack() as opened:
         wait = begin(opened)
+        stop = threading.Timer(0.3, stop_play)  # most likely while it waits
+        opened.callback(stop.join)  # before the test's own way to stop is gone
+
+        def play() -> None:
+            stop.start()
+            wait()
+            pytest.fail("it waited for all of it")
+
         assert interruptible(play)

@@ -56,7 +56,7 @@ def test_an_address_that_is_none_is_refused(listen: str) -> None:
 
 
 def test_a_port_that_is_taken_is_refused(server: GlueServer) -> None:
-    with raises(UsageError, server.address):
+    with raises(UsageError, server.address, "port"):
         GlueServer(server.address).close()
 
 

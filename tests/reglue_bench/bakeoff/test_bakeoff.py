@@ -192,8 +192,16 @@ def test_a_run_s_copies_of_an_agent_play_at_the_same_time(tmp_path: Path, at_onc
     ("asked", "named", "settings"),
     [
         ({"processes": 2}, ["processes=2", 1], {"agents", "processes"}),
-        ({"engine": "ray", "connect_timeout": 3.0}, ["127.0.0.1:1", "3 s"], {"engine"}),
-        ({"environments": "ray", "connect_timeout": 3.0}, ["127.0.0.1:1", "3 s"], {"environments"}),
+        (
+            {"engine": "ray", "connect_timeout": 3.0},
+            ["127.0.0.1:1", "ray start --head"],
+            {"engine"},
+        ),
+        (
+            {"environments": "ray", "connect_timeout": 3.0},
+            ["127.0.0.1:1", "ray start --head"],
+            {"environments"},
+        ),
     ],
 )
 def test_processes_that_no_run_could_have_are_refused_once(
@@ -214,7 +222,7 @@ def test_a_run_of_another_plan_is_not_gone_on_with(tmp_path: Path) -> None:
     other = write(
         tmp_path, agent("new"), agent("seeded"), benchmark=BENCHMARK.replace("seed = 7", "seed = 8")
     )
-    with raises(PlanDiffers, tmp_path / "out" / "seeded", "seed", 7, 8):
+    with raises(PlanDiffers, tmp_path / "out" / "seeded", "seed", "7 before", "8 now"):
         bake(other, resume=True)
     assert not (tmp_path / "out" / "new").exists()
 

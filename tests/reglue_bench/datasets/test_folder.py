@@ -167,7 +167,7 @@ def test_spaces_are_minaris(tensor: TensorSpec, space: str) -> None:
 
 
 def test_a_dataset_is_not_overwritten(run: Path, tmp_path: Path) -> None:
-    with source_of(run) as source, raises(UsageError, tmp_path):
+    with source_of(run) as source, raises(UsageError, tmp_path, "exists"):
         write_dataset(source, tmp_path)
 
 

@@ -113,7 +113,7 @@ def test_a_part_that_unpacks_to_too_much_is_damage(tmp_path: Path, blob: bytes) 
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:
     record(tmp_path, corridor_plan(slots=2), agent_cmd=joining("Seeded"))
     before = arrays(dataset_of(tmp_path))
-    with Ledger(tmp_path), raises(RunBusy, tmp_path):
+    with Ledger(tmp_path), raises(RunBusy, tmp_path, "another process"):
         resume(tmp_path, NullObserver(), record=True)
     assert arrays(dataset_of(tmp_path)) == before
 

@@ -199,7 +199,7 @@ def test_a_cluster_that_is_not_there_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
-    with raises(UsageError, "127.0.0.1:1", "3 s", settings={"environments"}):
+    with raises(UsageError, "127.0.0.1:1", "ray start --head", settings={"environments"}):
         placed(tmp_path, corridor_plan(), connect_timeout=3.0)
 
 
@@ -219,7 +219,7 @@ def test_an_environment_that_connects_by_itself_is_refused(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("settings", "named"),
-    [({"engine": "ray"}, ["omit one of them"]), ({"workers": 0}, ["got 0", 1])],
+    [({"engine": "ray"}, ["omit one of them"]), ({"workers": 0}, ["got 0, wanted 1"])],
 )
 def test_what_contradicts_it_is_refused(settings: dict[str, Any], named: list[object]) -> None:
     with raises(ValidationError, *named):

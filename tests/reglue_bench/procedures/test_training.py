@@ -260,7 +260,7 @@ def test_a_run_that_was_interrupted_in_training_is_begun_anew(tmp_path: Path) ->
 
 def test_a_run_is_not_resumed_with_another_training_seed(tmp_path: Path) -> None:
     walk(Seeded(), out=tmp_path, training_seed=1)
-    with raises(PlanDiffers, "agent training seed", 1, 2):
+    with raises(PlanDiffers, "agent training seed", "1 before", "2 now"):
         walk(Seeded(), out=tmp_path, training_seed=2, resume=True)
 
 

@@ -241,7 +241,7 @@ def test_another_environment_does_not_finish_a_run(tmp_path: Path) -> None:
         ):
             resume(tmp_path / "run", watcher)
     assert played(tmp_path / "run") == before
-    with raises(PlanDiffers, "parameters.episodes", 4, 5):
+    with raises(PlanDiffers, "parameters.episodes", "4 before", "5 now"):
         resume(tmp_path / "run", NullObserver(), episodes=5)
 
 

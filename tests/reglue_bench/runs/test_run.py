@@ -231,7 +231,7 @@ def test_another_version_is_refused_and_named(tmp_path: Path, package: str) -> N
     change_fact(tmp_path, f"version {package}", "1.0")
     with (
         Ledger(tmp_path) as ledger,
-        raises(PlanDiffers, f"version {package}", 1.0, version(package)),
+        raises(PlanDiffers, f"version {package}", "1.0 before", f"{version(package)} now"),
     ):
         check_same(ledger, request)
 
@@ -240,10 +240,10 @@ def test_another_source_of_meta_world_is_refused_and_named(tmp_path: Path) -> No
     settings = read_settings(benchmark="MT1:reach-v3", agent="random", workers=0)
     request = Request(settings, make_plan(settings))
     begin(tmp_path, request).close()
-    change_fact(tmp_path, "version metaworld sources", "0123456789abcdef")
+    change_fact(tmp_path, "version metaworld sources", "0123456789abcdef before")
     with (
         Ledger(tmp_path) as ledger,
-        raises(PlanDiffers, "version metaworld sources", "0123456789abcdef"),
+        raises(PlanDiffers, "version metaworld sources", "0123456789abcdef before"),
     ):
         check_same(ledger, request)
 

@@ -146,7 +146,7 @@ def test_a_run_waits_for_an_agent_and_says_how_to_join(tmp_path: Path) -> None:
 
 def test_a_wrong_token_is_turned_away_and_the_run_goes_on(tmp_path: Path) -> None:
     with waiting_run(tmp_path, corridor_plan()) as (_, address, token):
-        with raises(WrongToken, "REGLUE_TOKEN"):
+        with raises(WrongToken, "wrong token"):
             reglue.connect(Seeded(), address, "guess")
         reglue.connect(Seeded(), address, token)
     assert read_result(tmp_path).complete
@@ -172,7 +172,7 @@ def test_a_second_agent_is_turned_away_while_the_first_plays_on(tmp_path: Path) 
         playing.start()
         assert first.playing.wait(PATIENCE_S)
         try:
-            with raises(Busy):
+            with raises(Busy, "its agent already"):
                 reglue.connect(Seeded(), address, token)
         finally:
             first.go_on.set()

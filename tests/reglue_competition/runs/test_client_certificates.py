@@ -63,7 +63,7 @@ def test_an_agent_without_one_is_told_what_it_lacks(
 ) -> None:
     monkeypatch.delenv("REGLUE_CERT", raising=False)
     where = server.team("ours")
-    with joined(where, Seeded()) as agent, raises(WrongTls, where.address, "REGLUE_CERT"):
+    with joined(where, Seeded()) as agent, raises(WrongTls, where.address, "set REGLUE_CERT"):
         agent.result(PATIENCE_S)
     stranger = private_authority()
     (tmp_path / "stranger.pem").write_bytes(stranger.key + stranger.chain)

@@ -189,7 +189,7 @@ def test_a_competition_has_one_server(folder: Path, tmp_path: Path) -> None:
     with (
         hosted.folder.store() as opened,
         FileLock(folder / "server.lock"),
-        raises(RunBusy, folder),
+        raises(RunBusy, folder, "a server"),
     ):
         serve(hosted, opened, Addresses("127.0.0.1:0"), say=print)
 

@@ -83,7 +83,7 @@ def test_a_migration_that_was_broken_off_left_nothing_and_can_be_repeated(empty_
 def test_a_database_without_tables_is_refused(empty_url: str) -> None:
     made = Database(empty_url, creates=True)
     made.close()
-    with raises(UsageError, "revision none", "0001", "`reglue competition migrate FOLDER`"):
+    with raises(UsageError, "revision none", head(), "`reglue competition migrate FOLDER`"):
         Store(empty_url)
 
 

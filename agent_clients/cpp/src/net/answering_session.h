@@ -82,7 +82,7 @@ class AnsweringSession {
   /// larger than a message may be.
   void answer();
 
-  /// Sends a Fault as the answer to call `seq`, or a fault outside of calls if that is 0; waits
+  /// Sends a Fault as the answer to call `seq`, or one that answers no call if that is 0; waits
   /// some seconds for the farewell unless it is interrupted, and ends the session.
   void fault(std::uint64_t seq, std::string_view what) { say_fault(seq, what, kFarewell); }
 

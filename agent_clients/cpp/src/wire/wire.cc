@@ -186,7 +186,7 @@ void decode_kinds(const v1::Turn& message, std::vector<EndKind>& kinds) {
   }
 }
 
-/// One a row; NaN where they are withheld.
+/// One a row; NaN if they are withheld.
 Rewards decode_rewards(v1::Turn& message, std::size_t rows, bool is_withheld,
                        std::vector<double>& withheld) {
   if (!is_withheld) return view(rewards_spec(), *message.mutable_rewards(), rows).as<double>();

@@ -157,8 +157,8 @@ class Routines:
 
     def iterate_goal(self, slots: Sequence[int] = ()) -> None:
         """RL_iterate_goal: each slot's next start plays the next variant of its task, after the
-        last one the first. If nothing has been played since init(), the next one is that of
-        init(). No episode may be in play.
+        last one the first. A slot that has not played since init() starts with what init()
+        chose. No episode may be in play.
         """
         self._ask(RLIterateGoal(arguments.slots(slots)), RoutineDone)
 

@@ -65,7 +65,7 @@ def find(name: str) -> Callable[..., Any]:
     if not target or not attribute:
         raise CannotLoad(_without_class(name))
     module = _load_file(target) if _is_file(target) else _load_module(target)
-    if hasattr(module, "__path__") and not module.__file__:
+    if hasattr(module, "__path__") and getattr(module, "__file__", "") is None:
         raise CannotLoad(f"got {name}: {target} is a folder, wanted a Python module or package")
     return _find(module, attribute)
 

@@ -158,7 +158,7 @@ export class Experiment {
 
   /**
    * RL_iterate_goal: each slot's next start plays the next variant of its task, after the last one
-   * the first. Where nothing was played since `init`, the next one is that of `init`.
+   * the first. A slot that has not played since `init` starts with what `init` chose.
    */
   async iterateGoal(slots: readonly number[] = []): Promise<void> {
     const value = { slots: checkedSlots(slots) };

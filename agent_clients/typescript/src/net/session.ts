@@ -48,7 +48,7 @@ export interface Peer<Message extends AgentCall | EnvironmentCall> {
    * whatever the peer throws.
    */
   decode(message: Message): () => Promise<Uint8Array>;
-  /** The message that says what failed during call `seq`, or 0 if no call was open. */
+  /** The message that says what failed, as the answer to call `seq`; with 0 it answers no call. */
   fault(seq: bigint, what: string): Uint8Array;
 }
 

@@ -70,7 +70,7 @@ export function encodeReply(seq: bigint, reply: Reply): Uint8Array {
   }
 }
 
-/** The bytes that say what failed during call `seq`; 0: no call was open. */
+/** The bytes that say what failed, as the answer to call `seq`; with 0 they answer no call. */
 export function encodeFault(seq: bigint, what: string): Uint8Array {
   return encode({ seq, reply: { case: "fault", value: { what: faultText(what) } } });
 }

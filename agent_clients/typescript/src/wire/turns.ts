@@ -49,7 +49,7 @@ export function decodeSlots(numbers: readonly number[], spec: TaskSpec): Uint32A
   return Uint32Array.from(numbers);
 }
 
-/** One a row; NaN where they are withheld. */
+/** One a row; NaN if they are withheld. */
 function rewards(entry: Uint8Array, rows: number, phase: Phase, spec: TaskSpec): Float64Array {
   if (phase !== Phase.Evaluate || spec.rewardsInEvaluation) {
     return decodeElements(REWARDS, entry, rows) as Float64Array;
