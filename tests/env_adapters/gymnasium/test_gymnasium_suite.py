@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from contextlib import closing
@@ -216,19 +217,22 @@ def test_a_module_that_is_named_is_not_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "reason"),
+    ("name", "options", "reasons"),
     [
-        ("CartPole-v1", {"wheels": 3}, "TypeError"),
-        ("Ant-v2", {}, "ImportError"),  # moved to another package
-        ("HalfCheetah-v5", {"xml_file": "no_such_file.xml"}, "OSError"),
-        ("no_such_module:Env-v0", {}, "ModuleNotFoundError"),
+        ("CartPole-v1", {"wheels": 3}, {"TypeError"}),
+        # Moved to another package, which another test of this process may have loaded.
+        ("Ant-v2", {}, {"ImportError", "DependencyNotInstalled"}),
+        ("HalfCheetah-v5", {"xml_file": "no_such_file.xml"}, {"OSError"}),
+        ("no_such_module:Env-v0", {}, {"ModuleNotFoundError"}),
     ],
 )
 def test_what_gymnasium_cannot_make_is_told_with_its_reason(
-    name: str, options: dict[str, Any], reason: str
+    name: str, options: dict[str, Any], reasons: set[str]
 ) -> None:
-    with raises(CannotLoad, name, options, reason):
+    with raises(CannotLoad, name, options) as refused:
         Gymnasium(name, **options)
+    (reason,) = re.findall(r"could not be made with .*?: (\w+): ", str(refused.value))
+    assert reason in reasons
 
 
 class Untold(gymnasium.Env[Any, Any]):
