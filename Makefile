@@ -91,7 +91,7 @@ test-clients: .venv/dev-is-installed tidy clients onnxruntime sanitize reference
 test-containers: .venv/dev-is-installed docker ## the bake-off, the competition, projects and shells in containers, unless REGLUE_NO_DOCKER=1
 	$(BIN)/python -m pytest --durations 10 tests/docker
 
-docker: # two that install packages would get in each other's way: check runs it first
+docker:
 	[ "$(REGLUE_NO_DOCKER)" = 1 ] || .ci/docker
 
 clients: cpp c julia typescript ## build the clients in other languages
@@ -169,15 +169,16 @@ speed: .venv-speed/is-installed ## measure Reglue beside its peers; ONLY=turns: 
 scaling: .venv-speed/is-installed ## measure a run's coordinator, and 1 to 8 Ray nodes on this machine
 	.venv-speed/bin/python -m speed.scaling $(FLAGS)
 
-check: check-style check-layers check-proto check-stubs tools docker ## what CI runs
+check: ## what CI runs
+	$(MAKE) -j 3 check-style check-layers check-proto check-stubs tools
 	$(MAKE) -j 3 check-tests check-containers check-types docs
 
 # After the Python tests: beside them, compilers would slow down tests that wait for processes.
 check-tests: test-python
 	$(MAKE) -j 1 test-clients
 
-# What packages bring, before tests run beside one another: two that install would get in each other's way.
-tools: .venv/dev-is-installed $(TYPESCRIPT)/node_modules/is-installed
+# What packages bring, one after another and before the tests: two that install would get in each other's way.
+tools: .venv/pyvenv.cfg proto/node_modules/is-installed $(TYPESCRIPT)/node_modules/is-installed docker
 	.ci/gl
 	.ci/sandbox
 	.ci/postgres
@@ -186,7 +187,6 @@ tools: .venv/dev-is-installed $(TYPESCRIPT)/node_modules/is-installed
 	.ci/clang
 	.ci/doxygen
 	.ci/julia build/julia
-	.ci/onnxruntime $(BIN)/python build/onnxruntime
 
 # Beside the others, as it waits mostly for disk and network: its output comes at its end.
 CONTAINERS_LOG := build/containers.log
@@ -237,8 +237,10 @@ clean: ## remove all that the other targets made, except runs/
 
 # Each of these files is the date of an installation; a newer prerequisite renews it.
 
-.venv/is-installed: pyproject.toml constraints.txt
+.venv/pyvenv.cfg:
 	.ci/venv $(PYTHON) .venv
+
+.venv/is-installed: pyproject.toml constraints.txt | .venv/pyvenv.cfg
 	$(BIN)/python -m pip install -c constraints.txt -e '.[server,metaworld]'
 	touch $@
 
