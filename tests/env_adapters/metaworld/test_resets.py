@@ -40,10 +40,9 @@ print(json.dumps([simulator.start(goal, goal_visible=True).tolist(), sum(substep
 """
 
 
-@pytest.fixture(scope="module")
-def make(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Simulator]:
+@pytest.fixture
+def make(models: Models) -> Callable[..., Simulator]:
     """Makes simulators that share compiled models; where the hand rests, only if asked to."""
-    models = Models(DiskCache(tmp_path_factory.mktemp("models")))
 
     def give(task: str, settled_states: SettledStates | None = None) -> Simulator:
         return Simulator(task, SharedEnvs(models, settled_states or SettledStates(DiskCache(None))))
@@ -125,9 +124,10 @@ def test_a_start_equals_a_plain_reset_whatever_was_played(
 
 @pytest.mark.parametrize("task", ALL_TASKS)
 def test_resets_set_no_attribute_of_a_kind_that_is_not_kept(
-    task: str, draw_two: Any, plain: Any
+    task: str, start_plain: Any, draw_two: Any
 ) -> None:
-    env, recorded = plain(task), {}
+    (env, _), recorded = start_plain(task, draw_two(task)[0]), {}
+    env._freeze_rand_vec = False  # goals are drawn
     original = type(env)
 
     def record(self: Any, name: str, value: Any) -> None:
@@ -135,7 +135,8 @@ def test_resets_set_no_attribute_of_a_kind_that_is_not_kept(
         object.__setattr__(self, name, value)
 
     env.__class__ = type(original.__name__, (original,), {"__setattr__": record})
-    draw_two(task)
+    for _ in range(2):
+        env.reset()
     object.__setattr__(env, "__class__", original)
     assert "_target_pos" in recorded
     assert {n: v for n, v in recorded.items() if not isinstance(v, resets._PLAIN)} == {}
