@@ -2,7 +2,7 @@
 
 The blocks of a page are run in order, in one folder: a block with a title is written as that
 file, Python and sh without one are run. A block below `<!-- not run: WHY -->` is checked as
-far as that goes without what it needs. Commands play at most four runs and episodes. Ports of
+far as that goes without what it needs. Commands play at most two runs and episodes. Ports of
 this machine's are free ones, and what a block leaves running ends with the page.
 """
 
@@ -81,10 +81,10 @@ def perform(block: Block, number: int, folder: Path, closing: ExitStack) -> None
 
 
 def cut(script: str) -> str:
-    """The script, whose counts of runs and episodes are at most four."""
+    """The script, whose counts of runs and episodes are at most two."""
     return re.sub(
         r"(--runs|--episodes|--num-episodes) (\d+)",
-        lambda found: f"{found[1]} {min(int(found[2]), 4)}",
+        lambda found: f"{found[1]} {min(int(found[2]), 2)}",
         script,
     )
 
