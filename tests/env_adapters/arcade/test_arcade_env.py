@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
-import sys
 from typing import Any
 
 import gymnasium
@@ -17,6 +15,7 @@ from env_adapters.arcade import GAMES, Arcade, make_config
 from reglue.errors import BadArgument, UsageError
 from tests.env_adapters.arcade import policies
 from tests.errors import raises
+from tests.programs import run_python
 
 _WIDTHS = {"distribution": "uniform", "low": 0.1, "high": 0.3}
 
@@ -48,10 +47,7 @@ import sys
 from env_adapters.gymnasium import Gymnasium
 print(*Gymnasium("MetaArcade-v0", config="pong").variants)
 """
-    said = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=100
-    )
-    assert said.stdout == "MetaArcade-v0\n"
+    assert run_python(program).stdout == "MetaArcade-v0\n"
 
 
 def test_rendering_gives_the_frame_that_was_seen() -> None:
@@ -81,12 +77,7 @@ def test_episodes_are_the_same_in_another_process() -> None:
     program = (
         "from tests.env_adapters.arcade.test_arcade_env import played_digest;print(played_digest())"
     )
-    there = [
-        subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=50
-        ).stdout.strip()
-        for _ in range(2)
-    ]
+    there = [run_python(program).stdout.strip() for _ in range(2)]
     assert there == [played_digest()] * 2
 
 

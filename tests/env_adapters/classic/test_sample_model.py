@@ -5,12 +5,8 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import os
 import struct
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,8 +22,7 @@ from reglue.rng import Rng
 from reglue.spec import Box, Discrete, MultiDiscrete
 from tests.env_adapters.classic.playing import SUITES, cell_of, play, random_actions, world
 from tests.errors import raises
-
-ROOT = Path(__file__).parents[3]
+from tests.programs import run_python
 
 every_environment = pytest.mark.parametrize("name", SUITES)
 
@@ -196,16 +191,9 @@ def test_every_state_goes_on_to_the_bit_in_another_process() -> None:
             }
         )
         expected.append(play(player, actions[60:]))
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.env_adapters.classic.playing"],
-        input="\n".join(map(json.dumps, jobs)),
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    seen = [[tuple(step) for step in json.loads(line)] for line in done.stdout.splitlines()]
+    program = "from tests.env_adapters.classic.playing import main; main()"
+    lines = run_python(program, given="\n".join(map(json.dumps, jobs))).stdout.splitlines()
+    seen = [[tuple(step) for step in json.loads(line)] for line in lines]
     assert seen == expected
     assert min(map(len, seen)) >= 20
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +16,7 @@ from env_adapters.metaworld.library import mujoco
 from env_adapters.metaworld.resets import SettledStates
 from env_adapters.metaworld.shared_env import Models, SharedEnvs
 from env_adapters.metaworld.simulator import Simulator
+from tests.programs import run_python
 
 pytestmark = pytest.mark.slow
 
@@ -209,16 +207,7 @@ def test_another_process_starts_without_physics(
 ) -> None:
     goal = draw_two(task)[0]
     make(task, SettledStates(DiskCache(tmp_path))).start(goal, goal_visible=True)
-    paths = {
-        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-        "REGLUE_CACHE_DIR": str(tmp_path),
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", OTHER_PROCESS, task, json.dumps(goal)],
-        env=os.environ | paths,
-        stdout=subprocess.PIPE,
-        check=True,
-    )
+    done = run_python(OTHER_PROCESS, task, json.dumps(goal), REGLUE_CACHE_DIR=str(tmp_path))
     frames, substeps = json.loads(done.stdout)
     assert bits(np.array(frames)) == bits(start_plain(task, goal)[1])
     assert substeps <= 1 + 2 * 5  # box-close takes a step in each of its two reset_model

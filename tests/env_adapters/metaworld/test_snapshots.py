@@ -5,9 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +17,7 @@ from env_adapters.states import read_episode_state
 from reglue.errors import BadArgument, UsageError
 from reglue.messages.agent import Phase
 from tests.errors import raises
+from tests.programs import run_python
 
 pytestmark = pytest.mark.slow
 
@@ -92,14 +90,7 @@ def test_a_state_goes_on_to_the_bit_in_another_process(draw_two: Any, expert: An
         actions = np.random.default_rng(1).uniform(-1, 1, (15, 4)).astype(np.float32)
         expected += run(world, actions)
         jobs.append({"config": settings, "state": state.hex(), "actions": actions.tolist()})
-    done = subprocess.run(
-        [sys.executable, "-c", OTHER_PROCESS],
-        input="\n".join(map(json.dumps, jobs)),
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = run_python(OTHER_PROCESS, given="\n".join(map(json.dumps, jobs)))
     lines = map(json.loads, done.stdout.splitlines())
     assert [(bytes.fromhex(seen), *rest) for seen, *rest in lines] == expected
 
