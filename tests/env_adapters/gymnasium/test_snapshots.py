@@ -75,20 +75,6 @@ def test_a_state_goes_on_to_the_bit_in_another_process() -> None:
         assert [tuple(step) for step in json.loads(line)] == here, name
 
 
-@pytest.mark.parametrize("name", ["Humanoid-v5", "CartPole-v1", "Taxi-v4"])
-def test_keeping_a_state_changes_nothing(name: str) -> None:
-    suite = Gymnasium(name)
-    world, chosen = exact(suite), actions(suite, 10)
-    world.start(cell(name))
-    expected = run(world, chosen)
-    world.start(cell(name))
-    seen = []
-    for action in chosen:
-        world.get_state()
-        seen += run(world, [action])
-    assert seen == expected
-
-
 def test_a_state_that_was_set_is_kept_as_it_was() -> None:
     suite = Gymnasium("Ant-v5")
     world = exact(suite)

@@ -108,18 +108,6 @@ def test_worlds_can_be_restored(suite: MetaWorld) -> None:
     assert isinstance(suite.world(), Restorable)
 
 
-def test_keeping_a_state_changes_nothing(suite: MetaWorld) -> None:
-    world = suite.world()
-    world.start(cell("push-v3"))
-    expected = run(world, ACTIONS)
-    world.start(cell("push-v3"))
-    seen = []
-    for action in ACTIONS:
-        world.get_state()
-        seen += run(world, [action])
-    assert seen == expected
-
-
 def test_the_state_of_a_start_plays_the_whole_episode(suite: MetaWorld) -> None:
     world = suite.world()
     world.start(cell("push-v3"))
