@@ -92,9 +92,19 @@ class Hosting:
 
         self.runs_until(all_have, f"{', '.join(teams)}: {status}")
 
+    def enter(self, team: str, name: str = "Seeded") -> Submission:
+        """Enter a team's agent that is not here."""
+        return self.store.enter(self.store.team(team), name, datetime.now(UTC))
+
     def folder(self, submission: Submission) -> Path:
         """Of its runs."""
         return self.hosted.runs_of(submission)
+
+    def take_folder(self, team: str) -> None:
+        """A file is where the runs of the team's submission belong: it cannot be played."""
+        there = self.folder(self.submission(team))
+        there.parent.mkdir()
+        there.write_text("no folder")
 
     def alone(self, folder: Path, agent: Any, submission: Submission) -> list[Any]:
         """The rows that an agent gets when it plays that submission here, by itself."""

@@ -11,7 +11,7 @@ from reglue.errors import Refused
 from reglue_competition.competition_folder import note_admission
 from reglue_competition.runs import phase_calendar
 from tests.reglue_bench.agents import Seeded
-from tests.reglue_competition.competitions import CLOSES, OPENS, phase
+from tests.reglue_competition.competitions import CLOSES, OPENS, Clock, phase
 from tests.reglue_competition.runs.hosting import corridor, hosting
 from tests.reglue_competition.runs.submissions import joined
 from tests.waiting import PATIENCE_S
@@ -21,11 +21,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("cleared")]
 
 def test_phases_open_and_close_once_whatever_the_clock_says_later(tmp_path: Path) -> None:
     day = timedelta(days=1)
-    now = [OPENS - day]
-    with hosting(tmp_path, clock=lambda: now[0]) as server:
+    clock = Clock(OPENS - day)
+    with hosting(tmp_path, clock=clock) as server:
         states = []
-        for date in (now[0], OPENS, OPENS - 2 * day, CLOSES, OPENS + day, CLOSES + day):
-            now[0] = date
+        for date in (clock.now, OPENS, OPENS - 2 * day, CLOSES, OPENS + day, CLOSES + day):
+            clock.now = date
             server.queue.tick()
             states.append(server.store.phases()[0].state)
         assert states == ["planned", "open", "open", "closed", "closed", "closed"]

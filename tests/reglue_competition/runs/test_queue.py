@@ -9,7 +9,6 @@ import threading
 from collections import Counter
 from concurrent.futures import Future
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +132,7 @@ def test_an_agent_that_leaves_before_its_turn_has_withdrawn(tmp_path: Path) -> N
             agent.send_signal(signal.SIGINT)
             until(lambda: server.entries.has_left(submission.id), "it has left")
         server.runs_until_status("withdrawn", "ours")
-        server.store.enter(server.store.team("ours"), "another", datetime.now(UTC))
+        server.enter("ours", "another")
         with (
             joined(where, Seeded()) as refused,
             pytest.raises(Refused, match="allows a team 1 submissions that wait or play"),
@@ -235,10 +234,7 @@ def test_what_never_plays_breaks_after_three_tries(
     monkeypatch.setattr(queue, "_PAUSES_S", (0.1, 0.1))
     with hosting(tmp_path) as server, joined(server.team("ours"), Seeded()) as agent:
         server.runs_until(lambda: server.store.submissions() != [], "it is entered")
-        submission = server.submission("ours")
-        there = server.folder(submission)
-        there.parent.mkdir()
-        there.write_text("no folder")
+        server.take_folder("ours")
         server.runs_until_status("broken", "ours")
         assert "cannot be made" in server.submission("ours").detail
         server.runs_until(agent.done, "it is told")
@@ -256,9 +252,7 @@ def test_an_agent_that_joins_as_its_submission_breaks_enters_no_other(
         of_store, of_entries = server.store.set_status, server.entries.enter
         submission = of_entries(where.token, "mine", Caller("127.0.0.1:1"))
         server.entries.came(submission)
-        there = server.folder(server.submission("ours"))
-        there.parent.mkdir()
-        there.write_text("no folder")
+        server.take_folder("ours")
         told: list[Future[str]] = []
 
         def enter(*entry: Any) -> str:
@@ -324,9 +318,7 @@ def test_an_agent_that_was_away_when_its_submission_broke_is_told(
             until(lambda: server.store.submissions() != [], "it is entered")
             submission = server.submission("ours")
             until(lambda: server.entries.is_connected(submission.id), "it waits")
-            there = server.folder(submission)
-            there.parent.mkdir()
-            there.write_text("no folder")
+            server.take_folder("ours")
             agent.kill()
             agent.wait()
             server.runs_until_status("broken", "ours")

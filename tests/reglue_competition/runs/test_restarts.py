@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -31,7 +30,7 @@ def test_submissions_wait_for_agents_that_are_away_since_their_server_was(
     long = phase(benchmarks=[corridor(num_episodes=20)])
     with hosting(tmp_path, long, play={"places": 1}) as server:
         server.team("new")
-        server.store.enter(server.store.team("new"), "Seeded", datetime.now(UTC))
+        server.enter("new")
         with joined_process(server.team("away"), "Pausing"):
             server.runs_until_status("playing", "away")
             run = run_folder(server.folder(server.submission("away")), 0)
@@ -89,7 +88,7 @@ def test_an_agent_that_was_not_told_how_it_ended_enters_no_other_submission(
     """Its server was killed between the two: it hears of it from the next one, once."""
     with hosting(tmp_path) as server:
         where = server.team("ours")
-        first = server.store.enter(server.store.team("ours"), "Seeded", datetime.now(UTC))
+        first = server.enter("ours")
         server.store.set_status(first.id, "finished")
     with hosting(tmp_path) as server:
         where = JoinString(server.gateway.address, where.token)
@@ -99,7 +98,7 @@ def test_an_agent_that_was_not_told_how_it_ended_enters_no_other_submission(
                 assert agent.result() == "the submission is finished, thank you"
             assert len(server.store.submissions(team="ours")) == count
     with hosting(tmp_path) as server:
-        server.store.enter(server.store.team("ours"), "Seeded", datetime.now(UTC))
+        server.enter("ours")
     with hosting(tmp_path) as server:
         where = JoinString(server.gateway.address, where.token)
         with joined(where, Seeded()):
