@@ -111,7 +111,7 @@ def test_what_is_no_inside_changes_nothing(
     env.reset(seed=1)
     env.step(3)
     before = env.get_inside()
-    inside = before | {name: spoil(before[name])}
+    inside: dict[str, Array | None] = {**before, name: spoil(before[name])}
     with pytest.raises(UsageError):
         env.set_inside({key: array for key, array in inside.items() if array is not None})
     assert all(np.array_equal(before[key], env.get_inside()[key]) for key in before)
