@@ -12,6 +12,27 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _GONE_MS = 20_000
+_MOST_S = 300.0
+
+
+def run_python(
+    code: str, *arguments: str, given: str = "", unset: Sequence[str] = (), **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run `code` to its end in a fresh interpreter, which imports what this process can.
+
+    It reads `given`; its environment is this one's without `unset`, and with `variables`.
+    """
+    kept = {name: value for name, value in os.environ.items() if name not in unset}
+    kept["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        env=kept | variables,
+        input=given,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=_MOST_S,
+    )
 
 
 @contextmanager

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -13,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from env_adapters.disk_cache import DiskCache, Usage, cache_folder
+from tests.programs import run_python
 
 KEY = {"what": "a number", "of": [1, 2]}
 OTHER = {"what": "a number", "of": [1, 3]}
@@ -34,8 +33,7 @@ def test_what_was_kept_is_found_by_another_process(cache: DiskCache) -> None:
         "import sys, pathlib; from env_adapters.disk_cache import DiskCache;"
         f"DiskCache(pathlib.Path(sys.argv[1])).put({KEY}, b'seven')"
     )
-    paths = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    subprocess.run([sys.executable, "-c", program, str(cache.folder)], env=paths, check=True)
+    run_python(program, str(cache.folder))
     assert cache.get(KEY) == b"seven"
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 
 from env_adapters.machine_identity import machine_identity
+from tests.programs import run_python
 
 PROGRAM = """
 import json
@@ -17,9 +15,7 @@ print(json.dumps(machine_identity()))
 
 
 def of_another_process(**switches: str) -> dict[str, str]:
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} | switches
-    done = subprocess.run([sys.executable, "-c", PROGRAM], env=env, check=True, stdout=-1)
-    told: dict[str, str] = json.loads(done.stdout)
+    told: dict[str, str] = json.loads(run_python(PROGRAM, **switches).stdout)
     return told
 
 

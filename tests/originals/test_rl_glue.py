@@ -12,13 +12,13 @@ from glue_server import Glue
 
 pytestmark = pytest.mark.slow
 
-ENVIRONMENT, SEED = "mountain-car", 3
+ENVIRONMENT, AGENT, SEED = "gridworld", "q_learning", 3
 
 
 @contextmanager
 def glue() -> Iterator[Any]:
     """Of equal ones the first runs are equal."""
-    with Glue(environment=ENVIRONMENT, agent="sarsa", seed=SEED) as rl:
+    with Glue(environment=ENVIRONMENT, agent=AGENT, seed=SEED) as rl:
         yield rl
 
 

@@ -12,6 +12,16 @@ CLOSES = datetime(2100, 1, 1, tzinfo=UTC)
 AFTER = CLOSES + timedelta(days=30)
 
 
+class Clock:
+    """Stands still until a test sets `now`."""
+
+    def __init__(self, now: datetime) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
 def phase(name: str = "public", **changes: Any) -> dict[str, Any]:
     """A table of a phase that is open for long."""
     made: dict[str, Any] = {

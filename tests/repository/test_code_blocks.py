@@ -2,8 +2,9 @@
 
 The blocks of a page are run in order, in one folder: a block with a title is written as that
 file, Python and sh without one are run. A block below `<!-- not run: WHY -->` is checked as
-far as that goes without what it needs. Commands play at most four runs and episodes. Ports of
-this machine's are free ones, and what a block leaves running ends with the page.
+far as that goes without what it needs. Commands and files of settings
+play at most two runs and episodes. Ports of this machine's are free ones, and what a block leaves
+running ends with the page.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ def perform(block: Block, number: int, folder: Path, closing: ExitStack) -> None
     if block.title:
         path = folder / block.title
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(block.text, encoding="utf-8")
+        text = cut(block.text) if block.language == "toml" else block.text
+        path.write_text(text, encoding="utf-8")
     match block.language:
         case "python":
             compile(block.text, block.title or "block", "exec")
@@ -80,12 +82,12 @@ def perform(block: Block, number: int, folder: Path, closing: ExitStack) -> None
             tomllib.loads(block.text)
 
 
-def cut(script: str) -> str:
-    """The script, whose counts of runs and episodes are at most four."""
+def cut(text: str) -> str:
+    """A script, or a file of settings, whose counts of runs and episodes are at most two."""
     return re.sub(
-        r"(--runs|--episodes|--num-episodes) (\d+)",
-        lambda found: f"{found[1]} {min(int(found[2]), 4)}",
-        script,
+        r"\b((?:runs|(?:num[-_])?episodes)(?: | = ))(\d+)",
+        lambda found: f"{found[1]}{min(int(found[2]), 2)}",
+        text,
     )
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pkgutil
 import re
-import subprocess
-import sys
 import tomllib
 from importlib.metadata import EntryPoint
 from itertools import chain
@@ -13,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.programs import run_python
 
 ROOT = Path(__file__).parents[2]
 
@@ -94,14 +94,7 @@ def test_every_dependency_is_pinned_by_the_constraints() -> None:
 def loaded_by_importing_reglue() -> set[str]:
     """Names of the modules that a fresh interpreter then holds."""
     code = "import sys, reglue; print(*sys.modules)"
-    python = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        cwd=ROOT / "agent_clients/python",
-        capture_output=True,
-        check=True,
-        text=True,
-    )
-    return set(python.stdout.split())
+    return set(run_python(code, PYTHONWARNINGS="error").stdout.split())
 
 
 def constraints() -> list[str]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
-import sys
+from contextlib import closing
 from typing import Any
 
 import gymnasium
@@ -14,10 +13,15 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from env_adapters.arcade import GAMES, Arcade, make_config
+from env_adapters.determinism import check_determinism
+from env_adapters.gymnasium import Gymnasium
+from reglue.environments.world import Restorable, Seeded
 from reglue.errors import BadArgument, UsageError
 from tests.env_adapters.arcade import policies
 from tests.errors import raises
+from tests.programs import run_python
 
+_ROWS = {"rows": {"distribution": "uniform", "low": 1, "high": 9}}
 _WIDTHS = {"distribution": "uniform", "low": 0.1, "high": 0.3}
 
 
@@ -48,10 +52,7 @@ import sys
 from env_adapters.gymnasium import Gymnasium
 print(*Gymnasium("MetaArcade-v0", config="pong").variants)
 """
-    said = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=100
-    )
-    assert said.stdout == "MetaArcade-v0\n"
+    assert run_python(program).stdout == "MetaArcade-v0\n"
 
 
 def test_rendering_gives_the_frame_that_was_seen() -> None:
@@ -81,12 +82,7 @@ def test_episodes_are_the_same_in_another_process() -> None:
     program = (
         "from tests.env_adapters.arcade.test_arcade_env import played_digest;print(played_digest())"
     )
-    there = [
-        subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=50
-        ).stdout.strip()
-        for _ in range(2)
-    ]
+    there = [run_python(program).stdout.strip() for _ in range(2)]
     assert there == [played_digest()] * 2
 
 
@@ -251,3 +247,14 @@ def test_nothing_goes_before_the_first_reset() -> None:
         Arcade("pong", render_mode="human")
     with raises(BadArgument, "continuous 'no'"):
         Arcade("pong", continuous="no")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_game_is_kept_restored_and_standardised_as_cells(game: str) -> None:
+    config = make_config(game, {"blocks_settings": _ROWS} if game == "breakout" else None)
+    suite = Gymnasium("env_adapters.arcade:Reglue/Arcade-v0", config=config)
+    assert suite.standardizes
+    with closing(suite.world()) as world:
+        assert isinstance(world, Restorable)
+        assert isinstance(world, Seeded)
+    check_determinism(suite, episodes=2, steps=12)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from env_adapters.environment_configs import JSON
 from env_adapters.environment_configs.values import ConfigError
 from reglue.errors import CannotLoad, UnknownName, UsageError
 from tests.errors import raises
+from tests.programs import run_python
 
 _SECTIONS = [
     "meta",
@@ -181,7 +180,4 @@ def test_a_missing_package_is_said_with_the_extra(package: str) -> None:
         "try:\n import env_adapters.arcade\n"
         "except MissingExtra as error:\n print(error)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=50
-    )
-    assert "pip install 'reglue[gymnasium]'" in done.stdout
+    assert "pip install 'reglue[gymnasium]'" in run_python(program).stdout

@@ -1,4 +1,4 @@
-"""Every classic environment, played; run as a program, it goes on from kept states."""
+"""Every classic environment, played; `main` goes on from kept states in another process."""
 
 from __future__ import annotations
 
@@ -65,7 +65,3 @@ def main() -> None:
         player: Any = SuiteName(job["factory"], job["config"]).build().world()
         player.set_state(bytes.fromhex(job["state"]))
         print(json.dumps(play(player, job["actions"])))
-
-
-if __name__ == "__main__":
-    main()

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import subprocess
-import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -32,6 +29,7 @@ from tests.env_adapters.gymnasium.playing import (
     run,
 )
 from tests.errors import raises
+from tests.programs import run_python
 
 OTHER_PROCESS = """
 import json, sys
@@ -81,14 +79,7 @@ def test_an_episode_is_plain_gymnasiums_to_the_bit(name: str, options: dict[str,
 
 
 def test_an_episode_is_the_same_in_another_process() -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", OTHER_PROCESS],
-        input=json.dumps(KNOWN),
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = run_python(OTHER_PROCESS, given=json.dumps(KNOWN), PYTHONWARNINGS="error")
     for (name, options), line in zip(KNOWN, done.stdout.splitlines(), strict=True):
         suite = Gymnasium(name, **options)
         world = suite.world()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 import sys
 from contextlib import closing
 from typing import Any
@@ -33,6 +31,7 @@ from reglue.messages.agent import Phase
 from reglue.spec import Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
 from tests.env_adapters.gymnasium.playing import KNOWN
 from tests.errors import raises
+from tests.programs import run_python
 
 INF = np.inf
 
@@ -275,7 +274,7 @@ try:
 except Exception as error:
     print(json.dumps([type(error).__name__, str(error)]))
 """
-    done = python(program)
+    done = run_python(program, PYTHONWARNINGS="error").stdout
     wanted = f"Ant-v5 needs the package {missing}: pip install 'reglue[gymnasium]'"
     assert json.loads(done) == ["MissingExtra", wanted]
 
@@ -285,18 +284,7 @@ def test_importing_the_adapter_does_not_load_gymnasium() -> None:
 import sys, env_adapters.gymnasium
 print({'gymnasium', 'mujoco'} & set(sys.modules))
 """
-    assert python(program) == "set()\n"
-
-
-def python(program: str) -> str:
-    """What a fresh interpreter prints."""
-    return subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    assert run_python(program, PYTHONWARNINGS="error").stdout == "set()\n"
 
 
 def test_a_view_of_a_benchmark_is_no_environment_of_one() -> None:

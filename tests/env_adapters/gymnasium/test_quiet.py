@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
+
+from tests.programs import run_python
 
 pytestmark = pytest.mark.slow
 
@@ -27,15 +25,7 @@ def world(name, **options):
 def run(program: str, **variables: str) -> tuple[str, str]:
     """What a fresh interpreter without a display writes to stdout and to stderr."""
     unset = ("SDL_VIDEODRIVER", "XDG_RUNTIME_DIR", "DISPLAY", "WAYLAND_DISPLAY")
-    kept = {name: value for name, value in os.environ.items() if name not in unset}
-    path = os.pathsep.join(filter(None, sys.path))
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", START + program],
-        env={**kept, "PYTHONPATH": path, **variables},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = run_python(START + program, unset=unset, PYTHONWARNINGS="error", **variables)
     return done.stdout, done.stderr
 
 

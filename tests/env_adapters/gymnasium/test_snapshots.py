@@ -5,10 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import os
 import struct
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,6 +24,7 @@ from env_adapters.states import (
 from reglue.errors import BadArgument, UnknownName, UsageError
 from tests.env_adapters.gymnasium.playing import KNOWN, actions, cell, exact, run
 from tests.errors import raises
+from tests.programs import run_python
 
 pytestmark = pytest.mark.slow
 
@@ -72,30 +70,9 @@ def test_a_state_goes_on_to_the_bit_in_another_process() -> None:
         run(world, chosen[:5])
         jobs.append({"name": name, "options": options, "state": world.get_state().hex()})
         expected.append(run(world, chosen[5:]))
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", OTHER_PROCESS],
-        input=json.dumps(jobs),
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = run_python(OTHER_PROCESS, given=json.dumps(jobs), PYTHONWARNINGS="error")
     for (name, _), line, here in zip(KNOWN, done.stdout.splitlines(), expected, strict=True):
         assert [tuple(step) for step in json.loads(line)] == here, name
-
-
-@pytest.mark.parametrize("name", ["Humanoid-v5", "CartPole-v1", "Taxi-v4"])
-def test_keeping_a_state_changes_nothing(name: str) -> None:
-    suite = Gymnasium(name)
-    world, chosen = exact(suite), actions(suite, 10)
-    world.start(cell(name))
-    expected = run(world, chosen)
-    world.start(cell(name))
-    seen = []
-    for action in chosen:
-        world.get_state()
-        seen += run(world, [action])
-    assert seen == expected
 
 
 def test_a_state_that_was_set_is_kept_as_it_was() -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
 
+from env_adapters.disk_cache import DiskCache, cache_folder
 from env_adapters.metaworld.library import metaworld
+from env_adapters.metaworld.shared_env import Models
 
 Expert: TypeAlias = Callable[[Any], Any]  # observation, (39+,) -> action, (4,) float32
 Plain: TypeAlias = Any  # a metaworld environment
@@ -41,9 +43,16 @@ def plain() -> Callable[[str], Plain]:
 
 
 @pytest.fixture(scope="session")
+def models() -> Models:
+    """Models that are kept for this session's tests: MuJoCo compiles each once."""
+    return Models(DiskCache(cache_folder()))
+
+
+@pytest.fixture(scope="session")
 def draw_two(plain: Callable[[str], Plain]) -> Callable[[str], list[list[float]]]:
     """Draws two goals of a task, as Meta-World does but in a fiftieth of the time."""
 
+    @cache
     def draw(task: str) -> list[list[float]]:
         env = plain(task)
         before = np.random.get_state()  # noqa: NPY002

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
@@ -19,6 +18,7 @@ from env_adapters.disk_cache import DiskCache
 from env_adapters.metaworld.resets import Resets, SettledStates
 from env_adapters.metaworld.shared_env import Models
 from env_adapters.mujoco import IntegrationState
+from tests.programs import run_python
 
 PROGRAM = """
 import hashlib, json
@@ -72,18 +72,8 @@ print(json.dumps({"bits": bits.hexdigest(), "drawing": drawing, "all": sum(subst
 
 def run(folder: Path, *first: Path) -> tuple[Mapping[str, Any], str]:
     """What PROGRAM prints, and its log; packages are looked for in `first` before all others."""
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        env=os.environ
-        | {
-            "PYTHONPATH": os.pathsep.join([*map(str, first), *filter(None, sys.path)]),
-            "REGLUE_CACHE_DIR": str(folder),
-        },
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=300,
-    )
+    paths = os.pathsep.join([*map(str, first), *filter(None, sys.path)])
+    done = run_python(PROGRAM, PYTHONPATH=paths, REGLUE_CACHE_DIR=str(folder))
     return json.loads(done.stdout), done.stderr
 
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +16,7 @@ from env_adapters.metaworld.library import mujoco
 from env_adapters.metaworld.resets import SettledStates
 from env_adapters.metaworld.shared_env import Models, SharedEnvs
 from env_adapters.metaworld.simulator import Simulator
+from tests.programs import run_python
 
 pytestmark = pytest.mark.slow
 
@@ -40,10 +38,9 @@ print(json.dumps([simulator.start(goal, goal_visible=True).tolist(), sum(substep
 """
 
 
-@pytest.fixture(scope="module")
-def make(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Simulator]:
+@pytest.fixture
+def make(models: Models) -> Callable[..., Simulator]:
     """Makes simulators that share compiled models; where the hand rests, only if asked to."""
-    models = Models(DiskCache(tmp_path_factory.mktemp("models")))
 
     def give(task: str, settled_states: SettledStates | None = None) -> Simulator:
         return Simulator(task, SharedEnvs(models, settled_states or SettledStates(DiskCache(None))))
@@ -125,9 +122,10 @@ def test_a_start_equals_a_plain_reset_whatever_was_played(
 
 @pytest.mark.parametrize("task", ALL_TASKS)
 def test_resets_set_no_attribute_of_a_kind_that_is_not_kept(
-    task: str, draw_two: Any, plain: Any
+    task: str, start_plain: Any, draw_two: Any
 ) -> None:
-    env, recorded = plain(task), {}
+    (env, _), recorded = start_plain(task, draw_two(task)[0]), {}
+    env._freeze_rand_vec = False  # goals are drawn
     original = type(env)
 
     def record(self: Any, name: str, value: Any) -> None:
@@ -135,7 +133,8 @@ def test_resets_set_no_attribute_of_a_kind_that_is_not_kept(
         object.__setattr__(self, name, value)
 
     env.__class__ = type(original.__name__, (original,), {"__setattr__": record})
-    draw_two(task)
+    for _ in range(2):
+        env.reset()
     object.__setattr__(env, "__class__", original)
     assert "_target_pos" in recorded
     assert {n: v for n, v in recorded.items() if not isinstance(v, resets._PLAIN)} == {}
@@ -208,16 +207,7 @@ def test_another_process_starts_without_physics(
 ) -> None:
     goal = draw_two(task)[0]
     make(task, SettledStates(DiskCache(tmp_path))).start(goal, goal_visible=True)
-    paths = {
-        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-        "REGLUE_CACHE_DIR": str(tmp_path),
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", OTHER_PROCESS, task, json.dumps(goal)],
-        env=os.environ | paths,
-        stdout=subprocess.PIPE,
-        check=True,
-    )
+    done = run_python(OTHER_PROCESS, task, json.dumps(goal), REGLUE_CACHE_DIR=str(tmp_path))
     frames, substeps = json.loads(done.stdout)
     assert bits(np.array(frames)) == bits(start_plain(task, goal)[1])
     assert substeps <= 1 + 2 * 5  # box-close takes a step in each of its two reset_model

@@ -18,11 +18,6 @@ from env_adapters.metaworld.simulator import Simulator
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Models:
-    return Models(DiskCache(tmp_path_factory.mktemp("models")))
-
-
 def envs(models: Models) -> SharedEnvs:
     return SharedEnvs(models, SettledStates(DiskCache(None)))
 

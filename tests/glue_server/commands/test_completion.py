@@ -15,7 +15,8 @@ ENVIRONMENT = {
 }
 
 TAB = """
-eval "$(reglue completion bash)"
+eval "$1"
+shift
 COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
 _reglue_completion reglue
 echo "${COMPREPLY[@]}"
@@ -27,6 +28,12 @@ def run(*command: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=ENVIRONMENT)
     assert done.stderr == ""
     return done.stdout
+
+
+@pytest.fixture(scope="module")
+def script() -> str:
+    """What people evaluate in their bash."""
+    return run("bash", "--norc", "-c", "reglue completion bash")
 
 
 @pytest.mark.parametrize(
@@ -41,8 +48,8 @@ def run(*command: str) -> str:
     ],
     ids=" ".join,
 )
-def test_bash_completes(typed: list[str], offered: list[str]) -> None:
-    assert run("bash", "--norc", "-c", TAB, "bash", "reglue", *typed).split() == offered
+def test_bash_completes(typed: list[str], offered: list[str], script: str) -> None:
+    assert run("bash", "--norc", "-c", TAB, "bash", script, "reglue", *typed).split() == offered
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
+import httpx2
 import pytest
 from starlette.testclient import TestClient
 
@@ -14,6 +16,8 @@ from reglue_competition.store import Store
 from tests.reglue_competition.page.competition_builder import Made, whole
 
 Open = Callable[[Made], TestClient]
+
+PUBLIC = ("/", "/rules", "/team", "/organiser", "/phases/warm-up", "/phases/private")
 
 
 @pytest.fixture(scope="package")
@@ -42,3 +46,16 @@ def opened() -> Iterator[Open]:
 def client(opened: Open, made: Made) -> TestClient:
     """Of the competition that no test changes."""
     return opened(made)
+
+
+def form_token(page: httpx2.Response) -> str:
+    """Of the forms on a page."""
+    found = re.search(r'name="form_token" value="([^"]+)"', page.text)
+    assert found, page.text
+    return found[1]
+
+
+def log_in(client: TestClient, token: str) -> httpx2.Response:
+    """By the form of a team's page."""
+    given = form_token(client.get("/team"))
+    return client.post("/login", data={"form_token": given, "token": token})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from reglue.examples.constant import Constant
 from reglue_bench import evaluate
 from reglue_competition.definition import Definition
 from reglue_competition.store import Store, Submission
@@ -40,15 +41,14 @@ def hosts(*benchmarks: dict[str, Any], **changes: Any) -> Definition:
 def enter_played(
     store: Store, made: Made, team: str, benchmarks: Sequence[dict[str, Any]], secret: int = 0
 ) -> Submission:
-    """A finished submission of the agent `constant`, keyed by a secret."""
+    """A finished submission of a constant agent in this process, keyed by a secret."""
     submission = enter(store, made, team, f"{team} plays")
     results = [
         evaluate(
             each["benchmark"],
-            agent="constant",
+            agent=Constant(),
             out=made.folder / "runs" / submission.id / str(index),
             secret=f"the secret of number {secret}",
-            sandbox="none",
             workers=0,
             **each["options"],
         )

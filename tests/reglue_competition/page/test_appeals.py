@@ -19,8 +19,7 @@ from tests.reglue_competition.page.competition_builder import (
     enter,
     play,
 )
-from tests.reglue_competition.page.conftest import Open
-from tests.reglue_competition.page.test_app import form_token, log_in
+from tests.reglue_competition.page.conftest import Open, form_token, log_in
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -23,7 +24,8 @@ from reglue_competition.store.migrate import migrate
 from tests.reglue_competition.competitions import definition, phase
 from tests.reglue_competition.runs.submissions import CORRIDOR, alone
 from tests.waiting import PATIENCE_S as TEST_PATIENCE_S
-from tests.waiting import until
+
+_LOOK_S = 0.05
 
 OPTIONS = {"environment_args": CORRIDOR, "num_episodes": 6, "slots": 2}
 
@@ -69,13 +71,14 @@ class Hosting:
     def runs_until(
         self, condition: Callable[[], bool], what: str, most_s: float = TEST_PATIENCE_S
     ) -> None:
-        """Let the queue look again and again until that holds."""
-
-        def looked() -> bool:
+        """Let the queue look until that holds: at what a process says, and now and then."""
+        deadline = time.monotonic() + most_s
+        while True:
             self.queue.tick()
-            return condition()
-
-        until(looked, what, most_s)
+            if condition():
+                return
+            assert time.monotonic() < deadline, f"waited {most_s:g} s until {what}"
+            self.queue.wait(_LOOK_S)
 
     def runs_until_status(self, status: str, *teams: str) -> None:
         """Until the last submission of each team has it."""
@@ -89,9 +92,19 @@ class Hosting:
 
         self.runs_until(all_have, f"{', '.join(teams)}: {status}")
 
+    def enter(self, team: str, name: str = "Seeded") -> Submission:
+        """Enter a team's agent that is not here."""
+        return self.store.enter(self.store.team(team), name, datetime.now(UTC))
+
     def folder(self, submission: Submission) -> Path:
         """Of its runs."""
         return self.hosted.runs_of(submission)
+
+    def take_folder(self, team: str) -> None:
+        """A file is where the runs of the team's submission belong: it cannot be played."""
+        there = self.folder(self.submission(team))
+        there.parent.mkdir()
+        there.write_text("no folder")
 
     def alone(self, folder: Path, agent: Any, submission: Submission) -> list[Any]:
         """The rows that an agent gets when it plays that submission here, by itself."""

@@ -23,7 +23,7 @@ from reglue_competition.runs import page_process, queue
 from reglue_competition.runs.page_process import PageProcess
 from reglue_competition.runs.submission import run_folder
 from reglue_competition.store import Store, Submission
-from tests.leftovers import child_processes, nothing_left
+from tests.leftovers import child_processes
 from tests.reglue_bench.agents import Pausing, Seeded
 from tests.reglue_bench.bakeoffs import count_rows, wait_for_rows
 from tests.reglue_competition.competitions import phase
@@ -37,12 +37,6 @@ pytestmark = pytest.mark.slow
 SHORT = phase(benchmarks=[corridor(num_episodes=2)])
 EPISODES = 4  # of those: two of each task
 LONG = phase(benchmarks=[corridor(num_episodes=100)])  # far more than a full disk takes
-
-
-@pytest.fixture
-def cleared() -> Iterator[None]:
-    with nothing_left():
-        yield
 
 
 def check_rows(server: Hosting, folder: Path, *teams: str) -> None:

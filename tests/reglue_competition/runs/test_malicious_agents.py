@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -18,7 +18,6 @@ from reglue.net.join_string import JoinString, split_address
 from reglue.net.lobby import open_channel
 from tests.glue_server.rpc.peers import RawAgent, refusal
 from tests.glue_server.rpc.test_connections import PREFACE
-from tests.leftovers import nothing_left
 from tests.reglue_bench.agents import Pausing, Seeded
 from tests.reglue_competition.competitions import phase
 from tests.reglue_competition.runs import malicious
@@ -26,7 +25,7 @@ from tests.reglue_competition.runs.hosting import Hosting, corridor, hosting
 from tests.reglue_competition.runs.submissions import joined, of_folder
 from tests.waiting import PATIENCE_S, until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("cleared")]
 
 SHORT = phase(benchmarks=[corridor(num_episodes=2)])
 PLAY = {"places": 12, "first_step_s": 8.0, "step_s": 8.0}
@@ -40,12 +39,6 @@ FAILS = {
 }
 PLAYS = (malicious.answers_twice, malicious.answers_out_of_order)
 LIES = (malicious.lies_about_its_slots,)
-
-
-@pytest.fixture(autouse=True)
-def _nothing_left() -> Iterator[None]:
-    with nothing_left():
-        yield
 
 
 class Threads:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,6 @@ from tests.reglue_competition.runs.submissions import CORRIDOR, joined
 from tests.reglue_competition.transcript.transcripts import STRANGER, changed
 
 STRANGERS = STRANGER.public_key().public_bytes_raw().hex().encode()
-NOW = datetime.now(UTC)
 MENDED = "multi-task:tests.reglue_competition.runs.submissions:Mended"
 
 
@@ -145,7 +143,7 @@ def test_what_an_environment_broke_is_played_again_as_a_whole_on_other_cells(
 def test_what_the_server_broke_goes_on_where_it_was(tmp_path: Path) -> None:
     with hosting(tmp_path) as server:
         server.team("ours")
-        entered = server.store.enter(server.store.team("ours"), "Seeded", NOW)
+        entered = server.enter("ours")
         server.store.set_status(entered.id, "broken", "a full disk")
         server.store.ask_replay(entered.id)
         assert server.submission("ours").draw == 0
@@ -154,7 +152,7 @@ def test_what_the_server_broke_goes_on_where_it_was(tmp_path: Path) -> None:
 def test_nothing_is_played_again_once_everybody_knows_the_goals(tmp_path: Path) -> None:
     with hosting(tmp_path) as server:
         server.team("ours")
-        entered = server.store.enter(server.store.team("ours"), "Seeded", NOW)
+        entered = server.enter("ours")
         with raises(UsageError, "phase public", "it is open"):
             server.store.reveal_phase("public")
         server.store.close_phase("public")

@@ -7,10 +7,8 @@ import signal
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,30 +16,18 @@ import pytest
 
 from glue_server.rpc.handlers import Caller
 from reglue.errors import Refused
-from reglue.net.join_string import JoinString
 from reglue_bench.results.read_run import read_run
-from reglue_competition.competition_folder import note_admission
-from reglue_competition.runs import phase_calendar, queue
+from reglue_competition.runs import queue
 from reglue_competition.runs.submission import TO_SUBMISSION, run_folder
 from reglue_competition.store.records import Status
-from tests.leftovers import child_processes, nothing_left
+from tests.leftovers import child_processes
 from tests.reglue_bench.agents import Pausing, Raises, Seeded
-from tests.reglue_bench.bakeoffs import count_rows
-from tests.reglue_competition.competitions import CLOSES, OPENS, phase
+from tests.reglue_competition.competitions import phase
 from tests.reglue_competition.runs.hosting import corridor, hosting
 from tests.reglue_competition.runs.submissions import joined, joined_process, of_folder
 from tests.waiting import PATIENCE_S, until
 
-pytestmark = pytest.mark.slow
-
-_FAILED: tuple[Status, ...] = ("failed",)
-_FINISHED: tuple[Status, ...] = ("finished",)
-
-
-@pytest.fixture(autouse=True)
-def _nothing_left() -> Iterator[None]:
-    with nothing_left():
-        yield
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("cleared")]
 
 
 def test_teams_get_at_once_to_the_bit_what_each_gets_alone(tmp_path: Path) -> None:
@@ -110,12 +96,12 @@ def test_many_that_wait_are_all_played_and_none_twice(tmp_path: Path) -> None:
     """However many wait, no more play at once than there are places."""
     short = phase(benchmarks=[corridor(num_episodes=1)])
     with (
-        hosting(tmp_path, short, play={"places": 2}, quotas={"at_once": 3}) as server,
+        hosting(tmp_path, short, play={"places": 2}, quotas={"at_once": 2}) as server,
         ExitStack() as agents,
     ):
         for team in ("ours", "theirs"):
             where = server.team(team)
-            for number in range(3):
+            for number in range(2):
                 agents.enter_context(joined(where, Seeded(), name=f"agent {number}"))
 
         def finished() -> int:
@@ -123,7 +109,7 @@ def test_many_that_wait_are_all_played_and_none_twice(tmp_path: Path) -> None:
             assert statuses["playing"] <= 2
             return statuses["finished"]
 
-        for count in range(1, 7):
+        for count in range(1, 5):
             server.runs_until(lambda: finished() >= count, f"{count} have finished")  # noqa: B023
         kinds = Counter((each.kind, each.submission) for each in server.store.events(limit=1000))
         for submission in server.store.submissions():
@@ -132,7 +118,7 @@ def test_many_that_wait_are_all_played_and_none_twice(tmp_path: Path) -> None:
             played = read_run(run_folder(server.folder(submission), 0)).episodes
             cells = [(row.task, row.repeat, row.attempt) for row in played]
             assert cells == [("a", 0, 0), ("b", 0, 0)]
-        assert len(server.store.runs()) == 6
+        assert len(server.store.runs()) == 4
 
 
 def test_an_agent_that_leaves_before_its_turn_has_withdrawn(tmp_path: Path) -> None:
@@ -146,7 +132,7 @@ def test_an_agent_that_leaves_before_its_turn_has_withdrawn(tmp_path: Path) -> N
             agent.send_signal(signal.SIGINT)
             until(lambda: server.entries.has_left(submission.id), "it has left")
         server.runs_until_status("withdrawn", "ours")
-        server.store.enter(server.store.team("ours"), "another", datetime.now(UTC))
+        server.enter("ours", "another")
         with (
             joined(where, Seeded()) as refused,
             pytest.raises(Refused, match="allows a team 1 submissions that wait or play"),
@@ -248,10 +234,7 @@ def test_what_never_plays_breaks_after_three_tries(
     monkeypatch.setattr(queue, "_PAUSES_S", (0.1, 0.1))
     with hosting(tmp_path) as server, joined(server.team("ours"), Seeded()) as agent:
         server.runs_until(lambda: server.store.submissions() != [], "it is entered")
-        submission = server.submission("ours")
-        there = server.folder(submission)
-        there.parent.mkdir()
-        there.write_text("no folder")
+        server.take_folder("ours")
         server.runs_until_status("broken", "ours")
         assert "cannot be made" in server.submission("ours").detail
         server.runs_until(agent.done, "it is told")
@@ -269,9 +252,7 @@ def test_an_agent_that_joins_as_its_submission_breaks_enters_no_other(
         of_store, of_entries = server.store.set_status, server.entries.enter
         submission = of_entries(where.token, "mine", Caller("127.0.0.1:1"))
         server.entries.came(submission)
-        there = server.folder(server.submission("ours"))
-        there.parent.mkdir()
-        there.write_text("no folder")
+        server.take_folder("ours")
         told: list[Future[str]] = []
 
         def enter(*entry: Any) -> str:
@@ -337,9 +318,7 @@ def test_an_agent_that_was_away_when_its_submission_broke_is_told(
             until(lambda: server.store.submissions() != [], "it is entered")
             submission = server.submission("ours")
             until(lambda: server.entries.is_connected(submission.id), "it waits")
-            there = server.folder(submission)
-            there.parent.mkdir()
-            there.write_text("no folder")
+            server.take_folder("ours")
             agent.kill()
             agent.wait()
             server.runs_until_status("broken", "ours")
@@ -347,151 +326,6 @@ def test_an_agent_that_was_away_when_its_submission_broke_is_told(
             server.runs_until(back.done, "it is told")
             assert "by our own failure" in back.result()
         assert len(server.store.submissions()) == 1
-
-
-def test_submissions_wait_for_agents_that_are_away_since_their_server_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They keep what was played, hold no place, and go on when their agents join again."""
-    monkeypatch.setattr(queue, "_MARGIN_S", -5.0)
-    long = phase(benchmarks=[corridor(num_episodes=20)])
-    with hosting(tmp_path, long, play={"places": 1}) as server:
-        server.team("new")
-        server.store.enter(server.store.team("new"), "Seeded", datetime.now(UTC))
-        with joined_process(server.team("away"), "Pausing"):
-            server.runs_until_status("playing", "away")
-            run = run_folder(server.folder(server.submission("away")), 0)
-            server.runs_until(lambda: count_rows(run) >= 2, "it has played some")
-            server.queue.close(10.0)
-        assert server.submission("away").status == "playing"
-        played = count_rows(run)
-    with hosting(tmp_path, long, play={"places": 1}) as server:
-        server.runs_until_status("waiting", "away", "new")
-        assert len(server.store.runs()) == 0
-        token = {team: server.store.new_token(server.store.team(team)) for team in ("away", "new")}
-        where = {team: JoinString(server.gateway.address, each) for team, each in token.items()}
-        with joined(where["new"], Seeded()):
-            server.runs_until_status("finished", "new")
-        assert server.submission("away").status == "waiting"
-        with joined(where["away"], Seeded(), name="Pausing"):
-            server.runs_until_status("finished", "away")
-        away = server.submission("away")
-        assert 2 <= played < 40
-        assert of_folder(server.folder(away), 1) == server.alone(tmp_path / "x", Seeded(), away)
-        assert len(server.store.submissions()) == 2
-
-
-def test_a_fault_before_an_outage_is_not_forgiven(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The server was killed after the fault was committed, and before the status was."""
-    monkeypatch.setattr(queue, "_MARGIN_S", -5.0)
-    with hosting(tmp_path) as server:
-        with joined(server.team("ours"), Raises()):
-            server.runs_until_status("failed", "ours")
-        of = server.submission("ours").id
-        server.store.set_status(of, "playing", from_statuses=_FAILED)
-    with hosting(tmp_path) as server:
-        server.runs_until_status("failed", "ours")
-        assert server.submission("ours").detail.startswith("agent_error")
-
-
-def test_what_was_played_to_its_end_before_an_outage_waits_for_nobody(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(queue, "_MARGIN_S", -5.0)
-    with hosting(tmp_path) as server:
-        with joined(server.team("ours"), Seeded()):
-            server.runs_until_status("finished", "ours")
-        of = server.submission("ours").id
-        server.store.set_status(of, "playing", from_statuses=_FINISHED)
-    with hosting(tmp_path) as server:
-        server.runs_until_status("finished", "ours")
-
-
-def test_an_agent_that_was_not_told_how_it_ended_enters_no_other_submission(
-    tmp_path: Path,
-) -> None:
-    """Its server was killed between the two: it hears of it from the next one, once."""
-    with hosting(tmp_path) as server:
-        where = server.team("ours")
-        first = server.store.enter(server.store.team("ours"), "Seeded", datetime.now(UTC))
-        server.store.set_status(first.id, "finished")
-    with hosting(tmp_path) as server:
-        where = JoinString(server.gateway.address, where.token)
-        for count in (1, 2):
-            with joined(where, Seeded()) as agent:
-                server.runs_until(agent.done, "it is told")
-                assert agent.result() == "the submission is finished, thank you"
-            assert len(server.store.submissions(team="ours")) == count
-    with hosting(tmp_path) as server:
-        server.store.enter(server.store.team("ours"), "Seeded", datetime.now(UTC))
-    with hosting(tmp_path) as server:
-        where = JoinString(server.gateway.address, where.token)
-        with joined(where, Seeded()):
-            server.runs_until_status("finished", "ours")
-        assert len(server.store.submissions(team="ours")) == 3
-
-
-def test_phases_open_and_close_once_whatever_the_clock_says_later(tmp_path: Path) -> None:
-    day = timedelta(days=1)
-    now = [OPENS - day]
-    with hosting(tmp_path, clock=lambda: now[0]) as server:
-        states = []
-        for date in (now[0], OPENS, OPENS - 2 * day, CLOSES, OPENS + day, CLOSES + day):
-            now[0] = date
-            server.queue.tick()
-            states.append(server.store.phases()[0].state)
-        assert states == ["planned", "open", "open", "closed", "closed", "closed"]
-        commitment = server.hosted.commitment("public")
-        assert server.store.phases()[0].plan_commitment == commitment
-
-
-def test_a_phase_is_opened_before_its_date_where_the_organiser_asks(tmp_path: Path) -> None:
-    with hosting(tmp_path, clock=lambda: OPENS - timedelta(days=1)) as server:
-        server.store.ask_open("public")
-        server.queue.tick()
-        (public,) = server.store.phases()
-        assert public.state == "open"
-        assert public.plan_commitment == server.hosted.commitment("public")
-
-
-def test_a_phase_that_cannot_be_played_is_not_opened(tmp_path: Path) -> None:
-    missing = {"benchmark": "multi-task:tests.worlds:Nowhere"}
-    with hosting(tmp_path, phase(benchmarks=[missing])) as server:
-        server.queue.tick()
-        server.queue.tick()
-        assert server.store.phases()[0].state == "planned"
-        events = server.store.events(limit=1000)
-        (told,) = [each for each in events if each.kind == "phase not opened"]
-        assert "Nowhere" in told.detail["why"]
-
-
-def test_a_phase_that_is_not_admitted_does_not_open_by_its_date(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(phase_calendar, "_AGAIN_S", 0.0)
-    with hosting(tmp_path, phase(benchmarks=[corridor()], needs_admission=None)) as server:
-        server.queue.tick()
-        assert server.store.phases()[0].state == "planned"
-        (told,) = server.store.events_of("phase not opened", phase="public")
-        assert "it was not admitted" in told.detail["why"]
-        drawn, committed = server.hosted.benchmarks("public"), server.hosted.commitment("public")
-        note_admission(server.store, "public", drawn, committed, passed=False)
-        server.queue.tick()
-        assert server.store.phases()[0].state == "planned"
-        note_admission(server.store, "public", drawn, committed, passed=True)
-        server.queue.tick()
-        assert server.store.phases()[0].state == "open"
-
-
-def test_an_agent_comes_in_vain_before_the_phase_is_open(tmp_path: Path) -> None:
-    with (
-        hosting(tmp_path, clock=lambda: datetime(2025, 12, 31, tzinfo=UTC)) as server,
-        joined(server.team("ours"), Seeded()) as agent,
-        pytest.raises(Refused, match="no phase is open: public opens at 2026-01-01"),
-    ):
-        agent.result(PATIENCE_S)
 
 
 def test_an_agent_that_cannot_adapt_has_failed_and_its_program_ends_with_an_error(

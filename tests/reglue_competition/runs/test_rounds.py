@@ -2,39 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import ExitStack
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from reglue.net.join_string import JoinString
-from tests.leftovers import nothing_left
 from tests.reglue_bench.agents import Seeded
-from tests.reglue_competition.competitions import OPENS
+from tests.reglue_competition.competitions import OPENS, Clock
 from tests.reglue_competition.runs.hosting import Hosting, hosting
 from tests.reglue_competition.runs.submissions import joined
 from tests.waiting import until
 
+pytestmark = pytest.mark.usefixtures("cleared")
+
 HOUR = timedelta(hours=1)
 ROUNDS = {"places": 2, "round_every_s": 3600.0}
-
-
-@pytest.fixture(autouse=True)
-def _nothing_left() -> Iterator[None]:
-    with nothing_left():
-        yield
-
-
-class Clock:
-    """Stands still until a test sets it."""
-
-    def __init__(self, now: datetime) -> None:
-        self.now = now
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 def test_what_was_entered_before_a_round_begins_plays_in_it(tmp_path: Path) -> None:

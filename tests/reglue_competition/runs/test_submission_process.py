@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,6 @@ from reglue_competition.runs.submission import (
     run_folder,
 )
 from reglue_competition.transcript import verify
-from tests.leftovers import nothing_left
 from tests.reglue_bench.agents import Pausing, Raises, Seeded
 from tests.reglue_bench.bakeoffs import wait_for_rows
 from tests.reglue_competition.runs.submissions import (
@@ -36,17 +34,11 @@ from tests.reglue_competition.runs.submissions import (
 )
 from tests.waiting import PATIENCE_S
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("cleared")]
 
 TWO = (settings(), settings(num_episodes=3, environment_args={"solved": {"c": [2, 0]}}))
 MANY = settings(num_episodes=40)
 FINISHED = Ended("finished", detail="", again=False)
-
-
-@pytest.fixture(autouse=True)
-def _nothing_left() -> Iterator[None]:
-    with nothing_left():
-        yield
 
 
 def ended(process: SubmissionProcess, farewell: str = "thank you") -> Ended:

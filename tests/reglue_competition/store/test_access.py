@@ -11,6 +11,7 @@ from reglue_competition.store import Organiser, Store
 from reglue_competition.store.access import token_id
 from reglue_competition.store.schema import TABLES
 from tests.errors import raises
+from tests.reglue_competition.competitions import Clock
 
 GIVEN = "0123456789abcdef" * 3  # as long as 192 bits are in hexadecimal
 
@@ -59,12 +60,12 @@ def test_tokens_are_rotated_by_a_new_one_beside_the_old(store: Store) -> None:
 
 
 def test_a_token_expires(url: str) -> None:
-    now = [datetime(2026, 5, 1, 12, tzinfo=UTC)]
-    with Store(url, clock=lambda: now[0]) as store:
+    clock = Clock(datetime(2026, 5, 1, 12, tzinfo=UTC))
+    with Store(url, clock=clock) as store:
         team = store.add_team("A")
-        token = store.new_token(team, now[0] + timedelta(hours=1))
+        token = store.new_token(team, clock.now + timedelta(hours=1))
         assert store.bearer(token) == team
-        now[0] += timedelta(hours=1)
+        clock.now += timedelta(hours=1)
         with raises(TokenRefused, "2026-05-01 13:00 UTC"):
             store.bearer(token)
 
@@ -131,11 +132,11 @@ def test_a_token_of_another_is_refused(store: Store) -> None:
 
 
 def test_a_token_that_is_over_is_not_given_again(url: str) -> None:
-    now = [datetime(2026, 5, 1, 12, tzinfo=UTC)]
-    with Store(url, clock=lambda: now[0]) as store:
-        store.add_team_with(GIVEN, "A", now[0] + timedelta(hours=1))
+    clock = Clock(datetime(2026, 5, 1, 12, tzinfo=UTC))
+    with Store(url, clock=clock) as store:
+        store.add_team_with(GIVEN, "A", clock.now + timedelta(hours=1))
         store.revoke(token_id(store.new_token(store.team("A"), token=GIVEN[::-1])))
-        now[0] += timedelta(hours=1)
+        clock.now += timedelta(hours=1)
         for token in (GIVEN, GIVEN[::-1]):
             with raises(UsageError, token_id(token)):
                 store.add_team_with(token, "A")

@@ -9,22 +9,15 @@ from reglue.errors import BadArgument, UnknownName, UsageError
 from reglue_competition.store import Store, Submission, Team
 from reglue_competition.store.appeals import MOST_A_DAY, MOST_TEXT
 from tests.errors import raises
-from tests.reglue_competition.competitions import definition
+from tests.reglue_competition.competitions import Clock, definition
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
-
-
-class Clock:
-    now = NOW
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 @pytest.fixture
 def clock() -> Clock:
     """That tests set."""
-    return Clock()
+    return Clock(NOW)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import json
 import logging
 import os
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -67,13 +66,12 @@ def with_told(**fields: Any) -> Any:
     return change
 
 
-def with_plan(change: Callable[[Any], None]) -> Change:
+def with_plan(**changes: Any) -> Change:
     def of(kind: Kind, content: bytes) -> bytes:
         if kind is not Kind.HEADER:
             return content
         header = json.loads(content)
-        plan = json.loads(header["plan"])
-        change(plan)
+        plan = json.loads(header["plan"]) | changes
         return json.dumps({**header, "plan": json.dumps(plan)}).encode()
 
     return of
@@ -152,48 +150,26 @@ def test_a_team_is_not_told_what_an_environment_said(tmp_path: Path, faults: lis
     assert verdict.result.status_counts == result.status_counts
 
 
-def _procedure(plan: Any) -> None:
-    plan["procedure"] = "none such"
-
-
-def _parameters(plan: Any) -> None:
-    plan["parameters"] = {}
-
-
-def _variants(plan: Any) -> None:
-    plan["variants"] = ["walk"]
-
-
-def _units(plan: Any) -> None:
-    plan["parameters"]["runs"] = 10**15
-
-
-def _more(plan: Any) -> None:
-    plan["more"] = 1
-
-
-def _no_variants(plan: Any) -> None:
-    plan["variants"] = dict.fromkeys(plan["variants"], 0)
-
-
-def _parameter(name: str, value: Any) -> Any:
-    def change(plan: Any) -> None:
-        plan["parameters"][name] = value
-
-    return change
+def parameters(name: str, *values: Any) -> list[dict[str, Any]]:
+    """Changes of the plan's parameters: that one has each of these values."""
+    known = online_plan().parameters
+    return [{"parameters": {**known, name: value}} for value in values]
 
 
 @pytest.mark.parametrize(
-    "change",
+    "changes",
     [
-        *(_parameters, _variants, _units, _more, _no_variants),
-        *(_parameter("runs", each) for each in (float("nan"), "aaa", "3", 0, -1, 10**400)),
-        *(_parameter("episode_limit", each) for each in (float("nan"), "aaa", 0.5)),
-        *(_parameter("episodes", each) for each in (10**7, 10**12)),  # of three
+        {"parameters": {}},
+        {"variants": ["walk"]},
+        {"variants": {"walk": 0}},
+        {"more": 1},
+        *parameters("runs", float("nan"), "aaa", "3", 0, -1, 10**15, 10**400),
+        *parameters("episode_limit", float("nan"), "aaa", 0.5),
+        *parameters("episodes", 10**7, 10**12),  # of three
     ],
 )
-def test_a_plan_that_is_none_does_not_stand(transcript: Path, change: Any) -> None:
-    verdict = verified(changed(transcript, with_plan(change)))
+def test_a_plan_that_is_none_does_not_stand(transcript: Path, changes: dict[str, Any]) -> None:
+    verdict = verified(changed(transcript, with_plan(**changes)))
     assert "its plan" in verdict.problem
 
 
@@ -205,7 +181,7 @@ def test_no_benchmark_is_too_large_to_verify(benchmark: str) -> None:
 
 def test_a_procedure_that_is_not_installed_is_told(transcript: Path) -> None:
     with raises(UnknownName, "procedure", got="none such"):
-        verified(changed(transcript, with_plan(_procedure)))
+        verified(changed(transcript, with_plan(procedure="none such")))
 
 
 def test_a_file_that_names_its_own_key_says_so(transcript: Path) -> None:

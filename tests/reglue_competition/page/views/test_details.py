@@ -16,7 +16,7 @@ from reglue_competition.page.views.details import detail, visible_part
 from reglue_competition.page.views.visibility import Reader, Visibility, are_public, visibility
 from reglue_competition.store import Store
 from tests.reglue_competition.page.competition_builder import Made, begin
-from tests.reglue_competition.page.conftest import Open
+from tests.reglue_competition.page.conftest import Open, log_in
 from tests.reglue_competition.page.played_submissions import (
     CART_POLE,
     HIDDEN,
@@ -25,7 +25,6 @@ from tests.reglue_competition.page.played_submissions import (
     hidden,
     hosts,
 )
-from tests.reglue_competition.page.test_app import log_in
 
 READERS: Sequence[Reader] = ("public", "team", "organiser")
 

@@ -1,0 +1,80 @@
+"""When phases open and close."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from reglue.errors import Refused
+from reglue_competition.competition_folder import note_admission
+from reglue_competition.runs import phase_calendar
+from tests.reglue_bench.agents import Seeded
+from tests.reglue_competition.competitions import CLOSES, OPENS, Clock, phase
+from tests.reglue_competition.runs.hosting import corridor, hosting
+from tests.reglue_competition.runs.submissions import joined
+from tests.waiting import PATIENCE_S
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("cleared")]
+
+
+def test_phases_open_and_close_once_whatever_the_clock_says_later(tmp_path: Path) -> None:
+    day = timedelta(days=1)
+    clock = Clock(OPENS - day)
+    with hosting(tmp_path, clock=clock) as server:
+        states = []
+        for date in (clock.now, OPENS, OPENS - 2 * day, CLOSES, OPENS + day, CLOSES + day):
+            clock.now = date
+            server.queue.tick()
+            states.append(server.store.phases()[0].state)
+        assert states == ["planned", "open", "open", "closed", "closed", "closed"]
+        commitment = server.hosted.commitment("public")
+        assert server.store.phases()[0].plan_commitment == commitment
+
+
+def test_a_phase_is_opened_before_its_date_where_the_organiser_asks(tmp_path: Path) -> None:
+    with hosting(tmp_path, clock=lambda: OPENS - timedelta(days=1)) as server:
+        server.store.ask_open("public")
+        server.queue.tick()
+        (public,) = server.store.phases()
+        assert public.state == "open"
+        assert public.plan_commitment == server.hosted.commitment("public")
+
+
+def test_a_phase_that_cannot_be_played_is_not_opened(tmp_path: Path) -> None:
+    missing = {"benchmark": "multi-task:tests.worlds:Nowhere"}
+    with hosting(tmp_path, phase(benchmarks=[missing])) as server:
+        server.queue.tick()
+        server.queue.tick()
+        assert server.store.phases()[0].state == "planned"
+        events = server.store.events(limit=1000)
+        (told,) = [each for each in events if each.kind == "phase not opened"]
+        assert "Nowhere" in told.detail["why"]
+
+
+def test_a_phase_that_is_not_admitted_does_not_open_by_its_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(phase_calendar, "_AGAIN_S", 0.0)
+    with hosting(tmp_path, phase(benchmarks=[corridor()], needs_admission=None)) as server:
+        server.queue.tick()
+        assert server.store.phases()[0].state == "planned"
+        (told,) = server.store.events_of("phase not opened", phase="public")
+        assert "it was not admitted" in told.detail["why"]
+        drawn, committed = server.hosted.benchmarks("public"), server.hosted.commitment("public")
+        note_admission(server.store, "public", drawn, committed, passed=False)
+        server.queue.tick()
+        assert server.store.phases()[0].state == "planned"
+        note_admission(server.store, "public", drawn, committed, passed=True)
+        server.queue.tick()
+        assert server.store.phases()[0].state == "open"
+
+
+def test_an_agent_comes_in_vain_before_the_phase_is_open(tmp_path: Path) -> None:
+    with (
+        hosting(tmp_path, clock=lambda: datetime(2025, 12, 31, tzinfo=UTC)) as server,
+        joined(server.team("ours"), Seeded()) as agent,
+        pytest.raises(Refused, match="no phase is open: public opens at 2026-01-01"),
+    ):
+        agent.result(PATIENCE_S)
