@@ -1,16 +1,42 @@
-"""Ray clusters: one for the tests of a module, and those that a test begins for itself."""
+"""`reglue …` in this process; Ray clusters: one of a module, and those that a test begins."""
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
+from subprocess import CompletedProcess
 from typing import TypeAlias
 
 import pytest
 
+from reglue.__main__ import main
 from tests.ray_cluster import RayCluster
 
 NewCluster: TypeAlias = Callable[..., RayCluster]
+Say: TypeAlias = Callable[..., CompletedProcess[str]]
+
+
+@pytest.fixture
+def say(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Iterator[Say]:
+    """Runs a command, in a folder, and tells how it left and what it printed.
+
+    What needs no process of its own is spared the loading of one.
+    """
+    before = signal.getsignal(signal.SIGTERM)
+
+    def say(*words: object, folder: Path | None = None) -> CompletedProcess[str]:
+        if folder is not None:
+            monkeypatch.chdir(folder)
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main([str(word) for word in words])
+        told = capfd.readouterr()
+        return CompletedProcess(words, int(str(left.value.code)), told.out, told.err)
+
+    yield say
+    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +11,17 @@ import pytest
 from reglue.errors import CannotLoad, PlanDiffers, RunExists, UsageError
 from reglue_bench.formatting import p_value, points
 from reglue_bench.measures.compare import compare_all
-from reglue_bench.results.result import read_result
+from reglue_bench.results.result import Result, read_result
 from tests.errors import raises
 from tests.leftovers import nothing_left
 from tests.reglue_bench.bakeoffs import (
     BENCHMARK,
-    TIMEOUT_S,
     agent,
     bake,
-    command,
     surroundings,
     write,
 )
+from tests.reglue_bench.conftest import Say
 from tests.reglue_bench.toys import cells, joining, rows
 
 pytestmark = pytest.mark.slow
@@ -38,6 +36,12 @@ workers = 1
 """
 IN_WORKERS = BENCHMARK.replace("workers = 0", "workers = 1")
 STILL = '[agents.still]\nagent = "constant"\n'
+
+
+@pytest.fixture
+def run(say: Say) -> Say:
+    """`reglue bakeoff` of a file, into the folder `out` beside it."""
+    return lambda path, *more: say("bakeoff", path, "--out", path.parent / "out", *more)
 
 
 @pytest.fixture(autouse=True)
@@ -61,13 +65,12 @@ def test_every_agent_plays_the_same_plan_in_a_process_of_its_own(
     assert rows(results["seeded"]) != rows(results["still"])
 
 
-def test_the_table_and_the_page_are_those_of_the_report(tmp_path: Path) -> None:
+def test_the_table_and_the_page_are_those_of_the_report(say: Say, run: Say, tmp_path: Path) -> None:
     path = write(tmp_path, agent("seeded"), STILL, agent("raises", "Raises"))
     done = run(path, "--json")
     assert done.returncode == 1, done.stderr
     folders = [tmp_path / "out" / name for name in ("seeded", "still", "raises")]
-    words = ["report", *map(str, folders), "--json", "--out", str(tmp_path / "again.html")]
-    again = reglue(*words)
+    again = say("report", *folders, "--json", "--out", tmp_path / "again.html")
     assert again.returncode == 0
     assert done.stdout == again.stdout
     pairs = json.loads(done.stdout)["comparisons"]
@@ -89,7 +92,7 @@ def test_the_table_and_the_page_are_those_of_the_report(tmp_path: Path) -> None:
             assert figure in page.decode()
 
 
-def test_an_agent_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
+def test_an_agent_that_fails_does_not_stop_the_others(run: Say, tmp_path: Path) -> None:
     broken = '[agents.absent]\nagent = "nothing.py:Nobody"\n'
     program = '[agents.leaves]\nagent_cmd = "false"\n'
     path = write(tmp_path, agent("exits", "Exits"), broken, program, agent("seeded"))
@@ -108,7 +111,9 @@ def test_an_agent_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("at_once", [1, 2])
-def test_an_agent_that_cannot_play_has_no_run_and_no_rank(tmp_path: Path, at_once: int) -> None:
+def test_an_agent_that_cannot_play_has_no_run_and_no_rank(
+    run: Say, tmp_path: Path, at_once: int
+) -> None:
     """The same of one that cannot be started, and of one whose hello says so."""
     absent = '[agents.absent]\nagent = "nothing.py:Nobody"\n'
     tables = (agent("seeded"), agent("endless", "Endless"), absent)
@@ -123,7 +128,7 @@ def test_an_agent_that_cannot_play_has_no_run_and_no_rank(tmp_path: Path, at_onc
         assert name not in (tmp_path / "out" / "report.html").read_text()
 
 
-def test_agents_of_which_none_can_play_are_wrong_usage(tmp_path: Path) -> None:
+def test_agents_of_which_none_can_play_are_wrong_usage(run: Say, tmp_path: Path) -> None:
     done = run(write(tmp_path, agent("endless", "Endless"), agent("single", "Endless")))
     assert done.returncode == 2, done.stderr
     assert "takes no end of an episode" in done.stderr + done.stdout
@@ -149,7 +154,7 @@ def test_an_agent_that_is_added_plays_the_plan_of_the_others(tmp_path: Path) -> 
     assert cells(again["more"]) == cells(first["seeded"])
 
 
-def test_agents_that_learn_are_compared_too(tmp_path: Path) -> None:
+def test_agents_that_learn_are_compared_too(run: Say, tmp_path: Path) -> None:
     path = write(tmp_path, agent("learner", "Learner"), STILL, benchmark=ONLINE)
     done = run(path)
     assert done.returncode == 0, done.stderr
@@ -166,26 +171,25 @@ def test_runs_that_are_there_are_left_as_they_are(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "seeded" / "result.json").read_bytes() == before
 
 
-@pytest.mark.parametrize("at_once", [1, 2])
-def test_a_run_s_copies_of_an_agent_play_at_the_same_time(tmp_path: Path, at_once: int) -> None:
+def test_a_run_s_copies_of_an_agent_play_at_the_same_time(tmp_path: Path) -> None:
     """A log each, and the rows of one process."""
 
-    def table(name: str, copies: int) -> str:
-        folder = tmp_path / f"{name} {copies}"
-        return agent(name, "Meets", f'agent_args = {{ folder = "{folder}", copies = {copies} }}')
+    def played(folder: str, copies: int, at_once: int) -> dict[str, Result]:
+        (where := tmp_path / folder).mkdir()
+        met = 'agent_args = {{ folder = "{}", copies = {} }}'
+        tables = [agent(name, "Meets", met.format(where / name, copies)) for name in names]
+        results = bake(write(where, *tables, benchmark=ONLINE), processes=copies, at_once=at_once)
+        for name in names:
+            assert len([*(where / "out" / name).glob("agent*.log")]) == copies
+        return results
 
     names = ("one", "other")
-    alone = bake(
-        write(tmp_path, *[table(name, 1) for name in names], benchmark=ONLINE), processes=1
-    )
-    (tmp_path / "out").rename(tmp_path / "alone")
-    path = write(tmp_path, *[table(name, 2) for name in names], benchmark=ONLINE)
-    both = bake(path, processes=2, at_once=at_once)
-    assert all(result.complete and not result.faults for result in both.values())
-    for name in names:
-        assert rows(alone[name]) == rows(both[name])
-        assert len([*(tmp_path / "out" / name).glob("agent*.log")]) == 2
-        assert len([*(tmp_path / "alone" / name).glob("agent*.log")]) == 1
+    alone = played("alone", 1, 2)
+    for at_once in (1, 2):
+        both = played(f"{at_once} at once", 2, at_once)
+        assert all(result.complete and not result.faults for result in both.values())
+        for name in names:
+            assert rows(alone[name]) == rows(both[name])
 
 
 @pytest.mark.parametrize(
@@ -240,7 +244,7 @@ def test_environments_of_one_process_are_not_shared_by_threads(tmp_path: Path) -
 
 
 def test_a_file_of_one_s_own_is_played_as_it_says_and_its_first_frames_are_shown(
-    tmp_path: Path,
+    run: Say, tmp_path: Path
 ) -> None:
     (tmp_path / "games.toml").write_text(
         'procedure = "multi-task"\nnum_episodes = 1\nslots = 2\nhorizon = 3\n'
@@ -254,18 +258,3 @@ def test_a_file_of_one_s_own_is_played_as_it_says_and_its_first_frames_are_shown
         assert page.count(f'alt="{caption}"') == 2
     result = read_result(tmp_path / "out" / "still")
     assert (result.benchmark, result.slots, len(rows(result))) == ("games", 2, 2)
-
-
-def run(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return reglue(*command(path, *arguments)[4:])
-
-
-def reglue(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*command(Path())[:4], *arguments],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-        env=surroundings(),
-    )

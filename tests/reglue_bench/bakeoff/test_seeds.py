@@ -63,7 +63,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 ONLINE = [
     *("online:tests.worlds:Corridor", "--environment-arg", 'solved={"walk": [0]}'),
-    *("--runs", "3", "--episodes", "2", "--workers", "1", "--training-seeds", "2"),
+    *("--runs", "2", "--episodes", "2", "--workers", "1", "--training-seeds", "2"),
 ]
 
 
@@ -88,22 +88,26 @@ def test_a_run_is_that_of_its_training_seed_alone(two: Path, tmp_path: Path) -> 
     assert rows(read_run(tmp_path / "alone")) == rows(results(two)[1])
 
 
-@pytest.mark.parametrize("at_once", ["1", "2"])
 def test_runs_of_training_seeds_play_in_several_processes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", surroundings()["PYTHONPATH"])
-    one, two = tmp_path / "one", tmp_path / "two"
-    for out, copies, more in ((one, "1", ()), (two, "2", ("--at-once", at_once))):
+    def played(name: str, copies: str, *more: str) -> list[Result]:
         words = [
             *("--agent", f"{AGENTS}:Meets", "--agent-arg", "scale=0.{training_seed}"),
-            *("--agent-arg", f"folder={tmp_path}/{copies} of {{training_seed}}"),
+            *("--agent-arg", f"folder={tmp_path}/{name} of {{training_seed}}"),
             *("--agent-arg", f"copies={copies}", "--processes", copies, *more),
         ]
-        assert run(*ONLINE, *words, "--out", str(out)) == 0
-    assert [rows(each) for each in results(one)] == [rows(each) for each in results(two)]
-    assert rows(results(two)[0]) != rows(results(two)[1])
-    assert [len([*each.glob("agent*.log")]) for each in runs_in(two)] == [2, 2]
+        assert run(*ONLINE, *words, "--out", str(tmp_path / name)) == 0
+        logs = [len([*each.glob("agent*.log")]) for each in runs_in(tmp_path / name)]
+        assert logs == [int(copies)] * 2
+        return results(tmp_path / name)
+
+    monkeypatch.setenv("PYTHONPATH", surroundings()["PYTHONPATH"])
+    one = [rows(each) for each in played("alone", "1")]
+    assert one[0] != one[1]
+    for at_once in ("1", "2"):
+        two = played(f"{at_once} at once", "2", "--at-once", at_once)
+        assert [rows(each) for each in two] == one
 
 
 def test_processes_for_one_agent_that_learns_are_refused(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from env_adapters.disk_cache import DiskCache
-from tests.reglue_bench.cli.conftest import Say
+from tests.reglue_bench.conftest import Say
 
 
 @pytest.fixture(autouse=True)

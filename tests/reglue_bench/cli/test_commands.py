@@ -10,6 +10,7 @@ import sys
 import threading
 from importlib.metadata import entry_points
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -19,7 +20,7 @@ from reglue_bench.results.scores import PerformanceScore
 from reglue_bench.runs.ledger import Ledger
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.benching import commanded
-from tests.reglue_bench.cli.conftest import Say
+from tests.reglue_bench.conftest import Say
 from tests.reglue_bench.made_results import make_result
 from tests.reglue_bench.toys import AGENTS, Interrupts, corridor_plan, play
 
@@ -27,54 +28,58 @@ pytestmark = pytest.mark.slow
 
 REACH = ["MT1:reach-v3", "--num-episodes", "2", "--episode-horizon", "20", "--workers", "1"]
 EXPERT = ["--agent", "expert", "--agent-arg", "task=reach-v3"]
+POLE = ["multi-task:cart-pole", "--num-episodes", "2", "--episode-limit", "20", "--workers", "0"]
 
 
-def reglue(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "reglue", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        cwd=folder,
-    )
+def reglue(*arguments: str) -> CompletedProcess[str]:
+    """A command in a process of its own."""
+    command = [sys.executable, "-m", "reglue", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
 def test_runs_that_begin_together_have_folders_of_their_own() -> None:
     assert len({new_folder("MT10-random") for _ in range(50)}) == 50
 
 
-def test_a_run_loads_nothing_that_draws_reports() -> None:
-    program = [sys.executable, "-c", "import sys, reglue_bench.cli.bench; print(*sys.modules)"]
-    loaded = subprocess.run(program, capture_output=True, text=True, check=True).stdout.split()
-    assert "reglue_bench.cli.bench" in loaded
-    assert not {"jinja2", "plotly"} & {*loaded}
+@pytest.fixture
+def reach(say: Say, tmp_path: Path) -> CompletedProcess[str]:
+    """A finished run of Meta-World's expert, in the folder `run`."""
+    return say("bench", *REACH, *EXPERT, "--out", "run", "--seed", "3", folder=tmp_path)
 
 
-def test_bench_plays_a_plan_and_writes_a_result(tmp_path: Path) -> None:
-    done = reglue("bench", *REACH, *EXPERT, "--out", str(tmp_path / "run"), "--seed", "3")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("loading MT1:reach-v3")  # before what takes seconds
-    assert "2 of 2 episodes" in done.stdout
-    result = json.loads((tmp_path / "run" / "result.json").read_text())
+def test_bench_plays_a_plan_writes_a_result_and_leaves_it_as_it_is(
+    reach: CompletedProcess[str], say: Say
+) -> None:
+    assert reach.returncode == 0, reach.stderr
+    assert reach.stdout.startswith("loading MT1:reach-v3")  # before what takes seconds
+    assert "2 of 2 episodes" in reach.stdout
+    before = Path("run/result.json").read_bytes()
+    result = json.loads(before)
     assert result["seed"] == 3
     assert result["agent"]["name"] == "ExpertAgent"
-    played = read_result(tmp_path / "run").episodes
+    played = read_result(Path("run")).episodes
     assert [(row.unit, row.k, row.attempt, row.steps) for row in played] == [
         (0, 0, 0, 20),
         (1, 0, 0, 20),
     ]
+    again = say("bench", *REACH, *EXPERT, "--out", "run")
+    assert again.returncode == 2
+    assert "--resume" in again.stderr
+    assert Path("run/result.json").read_bytes() == before
+    resumed = say("bench", "--resume", "run")
+    assert resumed.returncode == 0, resumed.stderr
+    assert "mean over tasks" in resumed.stdout
 
 
-def test_bench_begins_a_folder_of_its_own_in_runs(tmp_path: Path) -> None:
-    done = reglue("bench", *REACH, *EXPERT, folder=tmp_path)
+def test_bench_begins_a_folder_of_its_own_in_runs(say: Say, tmp_path: Path) -> None:
+    done = say("bench", *POLE, "--agent", "random", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     (folder,) = (tmp_path / "runs").iterdir()
     assert read_result(folder).complete
 
 
 def test_an_agent_of_a_file_gets_its_arguments_and_its_checkpoint_is_hashed(
-    tmp_path: Path,
+    say: Say, tmp_path: Path
 ) -> None:
     (tmp_path / "w.npz").write_bytes(b"weights")
     (tmp_path / "still.py").write_text(
@@ -82,12 +87,12 @@ def test_an_agent_of_a_file_gets_its_arguments_and_its_checkpoint_is_hashed(
         "class Still(reglue.Agent):\n"
         "    def __init__(self, checkpoint, gain=0.0):\n"
         "        print('gain', gain, open(checkpoint).read())\n"
-        "    def agent_start(self, observations, starts): return np.zeros((len(starts), 4))\n"
-        "    def agent_step(self, rewards, observations, steps): return np.zeros((len(steps), 4))\n"
+        "    def agent_start(self, observations, starts): return np.zeros(len(starts), int)\n"
+        "    def agent_step(self, rewards, observations, steps): return np.zeros(len(steps), int)\n"
     )
     arguments = ["--agent", "still.py:Still", "--agent-arg", "checkpoint=w.npz"]
     arguments += ["--agent-arg", "gain=0.5", "--label", "still 0.5", "--training-seed", "7"]
-    done = reglue("bench", *REACH, *arguments, "--out", "run", folder=tmp_path)
+    done = say("bench", *POLE, *arguments, "--out", "run", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     agent = read_result(tmp_path / "run").agent
     assert (agent.name, agent.label, agent.training_seed) == ("Still", "still 0.5", 7)
@@ -95,7 +100,7 @@ def test_an_agent_of_a_file_gets_its_arguments_and_its_checkpoint_is_hashed(
     assert "gain 0.5 weights" in (tmp_path / "run" / "agent.log").read_text()
 
 
-def test_bench_leaves_with_1_when_the_agent_failed(tmp_path: Path) -> None:
+def test_bench_leaves_with_1_when_the_agent_failed(say: Say, tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text(
         "import reglue\n"
         "class Broken(reglue.Agent):\n"
@@ -103,29 +108,11 @@ def test_bench_leaves_with_1_when_the_agent_failed(tmp_path: Path) -> None:
         "    def agent_step(self, rewards, observations, steps): pass\n"
     )
     arguments = ["--agent", "broken.py:Broken", "--label", "a [/b] name", "--slots", "1"]
-    done = reglue("bench", *REACH, *arguments, "--out", "run", folder=tmp_path)
+    done = say("bench", *POLE, *arguments, "--out", "run", folder=tmp_path)
     assert done.returncode == 1, done.stderr
     assert "PARTIAL: 1 agent_error, 1 missing" in done.stdout
     assert "1 × agent_error: KeyError: 'weights'" in done.stdout
-    assert "a [/b] name on MT1:reach-v3" in done.stdout
-
-
-def test_a_folder_that_holds_a_run_is_left_as_it_is(tmp_path: Path) -> None:
-    arguments = ["bench", *REACH, *EXPERT, "--out", str(tmp_path / "run")]
-    assert reglue(*arguments).returncode == 0
-    before = (tmp_path / "run" / "result.json").read_bytes()
-    done = reglue(*arguments)
-    assert done.returncode == 2
-    assert "--resume" in done.stderr
-    assert (tmp_path / "run" / "result.json").read_bytes() == before
-
-
-def test_resuming_a_finished_run_says_its_score_again(tmp_path: Path) -> None:
-    folder = str(tmp_path / "run")
-    assert reglue("bench", *REACH, *EXPERT, "--out", folder).returncode == 0
-    done = reglue("bench", "--resume", folder)
-    assert done.returncode == 0, done.stderr
-    assert "mean over tasks" in done.stdout
+    assert f"a [/b] name on {POLE[0]}" in done.stdout
 
 
 @pytest.mark.parametrize("times", [1, 3])
@@ -189,50 +176,52 @@ def test_an_online_benchmark_is_listed_with_what_its_agents_see(say: Say) -> Non
     assert "0 to 2" in done.stdout
 
 
-ONLINE = ["online:tests.worlds:Corridor", "--environment-arg", 'solved={"walk": [0]}']
+ONLINE = [
+    "online:tests.worlds:Corridor",
+    *("--environment-arg", 'solved={"walk": [0]}', "--workers", "0"),
+]
+LEARNER = ["--agent", f"{AGENTS}:Learner"]
 
 
-def test_bench_plays_runs_of_an_agent_that_learns_and_draws_them(tmp_path: Path) -> None:
+def test_bench_plays_runs_of_an_agent_that_learns_and_draws_them(say: Say, tmp_path: Path) -> None:
     folder = str(tmp_path / "run")
-    arguments = ["--agent", f"{AGENTS}:Learner", "--runs", "2", "--episodes", "4"]
-    done = reglue("bench", *ONLINE, *arguments, "--metric", "final:2", "--out", folder)
+    few = ["--runs", "2", "--episodes", "4", "--metric", "final:2"]
+    done = say("bench", *ONLINE, *LEARNER, *few, "--out", folder)
     assert done.returncode == 0, done.stderr
     assert "performance: mean return over the last 2 episodes of a run" in done.stdout
     assert "each run has an agent process of its own" in done.stdout
     online = read_result(tmp_path / "run").score_as(PerformanceScore)
     assert online is not None
     assert online.performance == pytest.approx(5.125)
-    assert reglue("report", folder).returncode == 0
+    assert say("report", folder).returncode == 0
     assert "Learning curve" in (tmp_path / "run" / "report.html").read_text()
 
 
-def test_bench_leaves_with_1_when_a_run_was_lost(tmp_path: Path) -> None:
+def test_bench_leaves_with_1_when_a_run_was_lost(say: Say, tmp_path: Path) -> None:
     fuse = tmp_path / "fuse"
     fuse.touch()
     arguments = ["--agent", f"{AGENTS}:FailsOnce", "--agent-arg", f"fuse={fuse}"]
     arguments += ["--agent-arg", "how=exits", "--runs", "2", "--episodes", "3"]
-    done = reglue("bench", *ONLINE, *arguments, "--out", str(tmp_path / "run"))
+    done = say("bench", *ONLINE, *arguments, "--out", str(tmp_path / "run"))
     assert done.returncode == 1, done.stderr
     assert "not played to their end: 1 agent_disconnected, of 2 runs" in done.stdout
     assert "no score: the agent's own fault ended 1 of 2 runs" in done.stdout
     assert "the 1 completed run alone: " in done.stdout
 
 
-def test_try_rehearses_an_agent_that_learns(tmp_path: Path) -> None:
-    arguments = ["--environment-arg", 'solved={"walk": [0]}']
-    done = reglue("try", ONLINE[0], "--agent", f"{AGENTS}:Learner", *arguments)
+def test_try_rehearses_an_agent_that_learns(say: Say) -> None:
+    done = say("try", *ONLINE, *LEARNER)
     assert done.returncode == 0, done.stdout
     assert "played 120 short episodes in 2 runs, 1 at once" in done.stdout
     assert "a second run gave the same episodes to the bit" in done.stdout
 
 
 def test_a_program_reads_one_json_document(say: Say, tmp_path: Path) -> None:
-    words = ["--environment-arg", 'solved={"walk": [0]}', "--agent", f"{AGENTS}:Learner", "--json"]
-    tried = reglue("try", ONLINE[0], *words)
+    tried = say("try", *ONLINE, *LEARNER, "--json")
     assert json.loads(tried.stdout)["ready"] is True
     assert "ready: reglue bench" in tried.stderr
     short = ["--runs", "1", "--episodes", "2", "--out", str(tmp_path / "run")]
-    played = reglue("bench", ONLINE[0], *words, *short)
+    played = say("bench", *ONLINE, *LEARNER, "--json", *short)
     assert json.loads(played.stdout) == json.loads((tmp_path / "run/result.json").read_text())
     about = json.loads(say("benchmarks", "MT1:reach-v3", "--json").stdout)
     assert about["variants"] == {"reach-v3": 50}
@@ -302,8 +291,8 @@ def test_one_benchmark_is_listed_with_its_tasks(say: Say) -> None:
     assert "what an agent sees and does" in done.stdout
 
 
-def test_try_says_that_an_agent_is_ready() -> None:
-    done = reglue("try", "MT1:reach-v3", "--agent", "expert", "--agent-arg", "task=reach-v3")
+def test_try_says_that_an_agent_is_ready(say: Say) -> None:
+    done = say("try", "MT1:reach-v3", *EXPERT, "--workers", "1")
     assert done.returncode == 0, done.stdout
     assert "a second run gave the same episodes to the bit" in done.stdout
     assert "ready" in done.stdout
@@ -313,28 +302,26 @@ def test_try_is_interrupted_and_says_nothing_of_the_agent(
     say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("reglue_bench.cli.rehearse.watcher", lambda _: Interrupts(2))
-    words = ["--environment-arg", 'solved={"walk": [0]}', "--agent", f"{AGENTS}:Learner"]
-    done = say("try", ONLINE[0], *words)
+    done = say("try", *ONLINE, *LEARNER)
     assert (done.returncode, done.stdout) == (130, "")
 
 
-def test_try_says_what_would_fail_and_why(tmp_path: Path) -> None:
+def test_try_says_what_would_fail_and_why(say: Say, tmp_path: Path) -> None:
     (tmp_path / "short.py").write_text(
         "import numpy as np, reglue\n"
         "class Short(reglue.Agent):\n"
         "    def agent_start(self, observations, starts): return np.zeros((len(starts), 3))\n"
         "    def agent_step(self, rewards, observations, steps): return np.zeros((len(steps), 3))\n"
     )
-    done = reglue(
-        "try", "MT1:reach-v3", "--agent", "short.py:Short", "--slots", "10", folder=tmp_path
-    )
+    done = say("try", "MT1:reach-v3", "--agent", "short.py:Short", "--slots", "10", folder=tmp_path)
     assert done.returncode == 1
     assert "got shape (10, 3), wanted (10, 4): one row for each slot" in done.stdout
     assert "the run would fail" in done.stdout
 
 
-def test_try_plays_a_meta_learner_through_a_wave() -> None:
-    done = reglue("try", "ML1:reach-v3", "--agent", "reach_adapt", "--meta-batch-size", "2")
+def test_try_plays_a_meta_learner_through_a_wave(say: Say) -> None:
+    words = ["ML1:reach-v3", "--agent", "reach_adapt", "--meta-batch-size", "2", "--workers", "1"]
+    done = say("try", *words)
     assert done.returncode == 0, done.stdout
     assert "played 6 short episodes in 1 wave, 2 at once" in done.stdout
 

@@ -20,11 +20,21 @@ pytestmark = pytest.mark.slow
 SOON_S = 20.0  # on a busy machine
 
 
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...]]:
+    """The rows of a run that nobody interrupts."""
+    folder = tmp_path_factory.mktemp("undisturbed") / "run"
+    with commanded(bench_words(folder, "Slow", "--workers", "1", pause_s=0.0)) as command:
+        code, said, _ = command.ended()
+    assert code == 0, said
+    return rows(read_result(folder))
+
+
 @pytest.mark.parametrize(
     ("agent", "gaps_s"), [("Seeded", ()), ("Seeded", (0.05,)), ("Stays", (0.0, 0.4))]
 )
 def test_a_run_that_is_interrupted_ends_soon_and_resumes_to_the_same_rows(
-    tmp_path: Path, agent: str, gaps_s: tuple[float, ...]
+    tmp_path: Path, undisturbed: list[tuple[Any, ...]], agent: str, gaps_s: tuple[float, ...]
 ) -> None:
     """One that stays has to be ended by force, which takes a while that a second one hits."""
     folder = tmp_path / "run"
@@ -45,16 +55,7 @@ def test_a_run_that_is_interrupted_ends_soon_and_resumes_to_the_same_rows(
     ended = read_result(folder).ended_early
     assert ended is not None
     assert ended.status == "interrupted"
-    assert resumed_rows(folder, "--environment-timeout", "100") == undisturbed(tmp_path / "whole")
-
-
-def undisturbed(folder: Path) -> list[tuple[Any, ...]]:
-    with commanded(
-        bench_words(folder, "Slow", "--workers", "1", agent="Seeded", pause_s=0.0)
-    ) as command:
-        code, said, _ = command.ended()
-    assert code == 0, said
-    return rows(read_result(folder))
+    assert resumed_rows(folder, "--environment-timeout", "100") == undisturbed
 
 
 @pytest.mark.parametrize("how", ["sleep", "catch"])
@@ -79,7 +80,9 @@ def test_an_environment_of_this_process_that_hangs_is_ended_by_the_second_ctrl_c
     assert len(resumed_rows(folder)) == 30
 
 
-def test_a_run_whose_environment_hangs_in_a_worker_plays_on(tmp_path: Path) -> None:
+def test_a_run_whose_environment_hangs_in_a_worker_plays_on(
+    tmp_path: Path, undisturbed: list[tuple[Any, ...]]
+) -> None:
     folder, fuse = tmp_path / "run", tmp_path / "fuse"
     fuse.write_bytes(bytes(1))
     words = bench_words(
@@ -89,7 +92,7 @@ def test_a_run_whose_environment_hangs_in_a_worker_plays_on(tmp_path: Path) -> N
         code, said, _ = command.ended()
         assert not command.left_behind()
     assert code == 0, said
-    assert rows(read_result(folder)) == undisturbed(tmp_path / "whole")
+    assert rows(read_result(folder)) == undisturbed
 
 
 def test_a_run_that_is_killed_leaves_no_process_behind(tmp_path: Path) -> None:

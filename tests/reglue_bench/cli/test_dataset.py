@@ -14,7 +14,7 @@ from minari import MinariDataset
 
 from reglue_bench.run_folder import OBSERVED
 from reglue_bench.runs.ledger import digests
-from tests.reglue_bench.cli.conftest import Say
+from tests.reglue_bench.conftest import Say
 
 pytestmark = pytest.mark.slow
 

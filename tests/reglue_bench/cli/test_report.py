@@ -8,19 +8,18 @@ from typing import Any
 
 import pytest
 
-from reglue_bench.cli.report import main
 from reglue_bench.report.compare_view import comparison_view
 from tests.reglue_bench.agents import Seeded
+from tests.reglue_bench.conftest import Say
 from tests.reglue_bench.made_results import Play, make_result
 from tests.reglue_bench.toys import corridor_plan, play
 
 
-def printed(capfd: pytest.CaptureFixture[str], *words: str) -> Any:
-    """The document that `reglue report WORDS --json` prints."""
-    with pytest.raises(SystemExit) as left:
-        main([*words, "--json"])
-    assert left.value.code == 0
-    return json.loads(capfd.readouterr().out)
+def printed(say: Say, *folders: str | Path) -> Any:
+    """The document that `reglue report FOLDERS --json` prints."""
+    done = say("report", *folders, "--json")
+    assert done.returncode == 0
+    return json.loads(done.stdout)
 
 
 @pytest.fixture
@@ -32,10 +31,8 @@ def folders(tmp_path: Path) -> list[str]:
     return [str(tmp_path / label) for label in ("poor", "good")]
 
 
-def test_a_run_is_its_result_json_and_there_is_no_comparison(
-    folders: list[str], capfd: pytest.CaptureFixture[str]
-) -> None:
-    found = printed(capfd, folders[0])
+def test_a_run_is_its_result_json_and_there_is_no_comparison(say: Say, folders: list[str]) -> None:
+    found = printed(say, folders[0])
     assert found == {
         "runs": [
             {
@@ -50,11 +47,9 @@ def test_a_run_is_its_result_json_and_there_is_no_comparison(
     assert Path(folders[0], "report.html").exists()
 
 
-def test_runs_are_compared_as_on_the_page(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_are_compared_as_on_the_page(say: Say, tmp_path: Path) -> None:
     runs = [play(tmp_path / name, corridor_plan(), Seeded(), label=name) for name in ("one", "two")]
-    found = printed(capfd, *(str(tmp_path / name) for name in ("one", "two")))
+    found = printed(say, tmp_path / "one", tmp_path / "two")
     view = comparison_view([(each.agent.label, each) for each in runs])
     [pair] = found["comparisons"]
     assert (pair["run"], pair["reference"]) == ("two", "one")

@@ -17,6 +17,7 @@ from minari import MinariDataset
 from reglue.errors import PlanDiffers, RunBusy, RunDamaged
 from reglue_bench.evaluation import carry_out, evaluate, resume, start
 from reglue_bench.results.read_run import read_run
+from reglue_bench.results.result import Result
 from reglue_bench.run_folder import OBSERVED
 from reglue_bench.runs.ledger import Ledger, digests
 from reglue_bench.runs.observed import ObservedReader, ObservedWriter, writer
@@ -166,25 +167,31 @@ def test_a_try_that_does_not_count_is_not_in_it(tmp_path: Path) -> None:
     assert arrays(dataset_of(tmp_path / "run")) == arrays(dataset_of(tmp_path / "whole"))
 
 
+EIGHTEEN = corridor_plan(slots=1, num_episodes=9)
+
+
+def asked(*, record: bool) -> Request:
+    """Eighteen episodes by an object."""
+    return Request(Settings(benchmark="corridor", workers=0, record=record), EIGHTEEN, Seeded())
+
+
+def go_on(folder: Path, *, record: bool) -> Result:
+    """Play what a run lacks."""
+    with Ledger(folder) as ledger:
+        return carry_out(folder, ledger, asked(record=record), NullObserver())
+
+
 def test_an_interrupted_run_goes_on_recording(tmp_path: Path) -> None:
-    plan = corridor_plan(slots=1, num_episodes=9)
-    request = Request(Settings(benchmark="corridor", workers=0, record=True), plan, agent=Seeded())
-    start(tmp_path / "run", request, Interrupts(4))
+    start(tmp_path / "run", asked(record=True), Interrupts(4))
     assert not dataset_of(tmp_path / "run").exists()
-    with Ledger(tmp_path / "run") as ledger:
-        again = Request(Settings(benchmark="corridor", workers=0), plan, agent=Seeded())
-        carry_out(tmp_path / "run", ledger, again, NullObserver())
-    record(tmp_path / "whole", plan)
+    go_on(tmp_path / "run", record=False)
+    record(tmp_path / "whole", EIGHTEEN)
     assert arrays(dataset_of(tmp_path / "run")) == arrays(dataset_of(tmp_path / "whole"))
 
 
 def test_recording_from_the_middle_of_a_run_counts_what_was_played_before(tmp_path: Path) -> None:
-    plan = corridor_plan(slots=1, num_episodes=9)
-    request = Request(Settings(benchmark="corridor", workers=0), plan, agent=Seeded())
-    start(tmp_path, request, Interrupts(4))
-    with Ledger(tmp_path) as ledger:
-        again = Request(Settings(benchmark="corridor", workers=0, record=True), plan, Seeded())
-        result = carry_out(tmp_path, ledger, again, NullObserver())
+    start(tmp_path, asked(record=False), Interrupts(4))
+    result = go_on(tmp_path, record=True)
     assert result.recorded is not None
     assert result.recorded.lost > 0
     assert result.recorded.lost + result.recorded.episodes == 18
@@ -239,16 +246,13 @@ def test_what_another_run_recorded_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damage", [b"not a database" * 99, b""])
 def test_a_damaged_file_is_told_when_the_run_goes_on(tmp_path: Path, damage: bytes) -> None:
-    plan = corridor_plan(slots=1, num_episodes=9)
-    request = Request(Settings(benchmark="corridor", workers=0, record=True), plan, agent=Seeded())
-    start(tmp_path, request, Interrupts(4))
+    start(tmp_path, asked(record=True), Interrupts(4))
     (tmp_path / OBSERVED).write_bytes(damage)
-    with Ledger(tmp_path) as ledger:
-        if damage:
-            with raises(RunDamaged, tmp_path / OBSERVED, "file is not a database"):
-                carry_out(tmp_path, ledger, request, NullObserver())
-            (tmp_path / OBSERVED).unlink()
-        result = carry_out(tmp_path, ledger, request, NullObserver())
+    if damage:
+        with raises(RunDamaged, tmp_path / OBSERVED, "file is not a database"):
+            go_on(tmp_path, record=True)
+        (tmp_path / OBSERVED).unlink()
+    result = go_on(tmp_path, record=True)
     assert result.recorded is not None
     assert result.complete
     assert result.recorded.lost > 0

@@ -37,7 +37,7 @@ pytestmark = pytest.mark.slow
 
 SEEDED = joining("Seeded")
 PLANS = [
-    online_plan(runs=5, episodes=3),
+    online_plan(runs=3, episodes=3),
     corridor_plan(agents=2, num_episodes=4),
     corridor_plan("meta-learning", agents=2, num_evals=3),
 ]
@@ -145,7 +145,7 @@ def test_a_unit_whose_processes_die_again_and_again_ends_the_run(tmp_path: Path)
 
 
 def test_ctrl_c_keeps_what_is_whole_and_the_rest_is_resumed(tmp_path: Path) -> None:
-    plan = online_plan(runs=6, episodes=3)
+    plan = online_plan(runs=4, episodes=3)
     play(tmp_path / "whole", plan, Seeded())
     result = play(
         tmp_path / "cut", plan, agent_cmd=SEEDED, processes=2, watcher=Interrupts(after=7)

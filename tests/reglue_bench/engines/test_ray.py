@@ -140,7 +140,7 @@ def test_a_lost_head_ends_the_run_which_is_resumed(
 def test_ctrl_c_keeps_what_is_whole_and_the_rest_is_resumed(
     tmp_path: Path, cluster: RayCluster
 ) -> None:
-    plan = online_plan(runs=6, episodes=3)
+    plan = online_plan(runs=4, episodes=3)
     play(tmp_path / "whole", plan, Seeded())
     watcher = Interrupts(after=7)
     result = play(tmp_path / "cut", plan, agent_cmd=SEEDED, engine="ray", watcher=watcher)

@@ -10,13 +10,13 @@ import pytest
 from env_adapters.metaworld import catalogue, draw_goals, task_set
 from env_adapters.suites import EXAMPLES
 from reglue.errors import UsageError
-from reglue_bench.cli.benchmarks import main
 from reglue_bench.planning.file import described
 from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan, difference
 from reglue_bench.procedures import PROCEDURES, TRAINING
 from reglue_bench.settings import read_settings
 from tests.errors import raises
+from tests.reglue_bench.conftest import Say
 
 LISTS = {
     "MT1:<task>": "MT1:reach-v3",
@@ -44,24 +44,16 @@ NAMES = [
 ]
 
 
-def say(*words: str) -> None:
-    """`reglue benchmarks WORDS`."""
-    with pytest.raises(SystemExit) as left:
-        main(words)
-    assert left.value.code == 0
-
-
 def plan_of(benchmark: str | Path, **options: object) -> Plan:
     return make_plan(read_settings(benchmark=str(benchmark), **options))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_who_plays_the_description_plays_the_same_plan(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    say(name, "--describe")
+def test_who_plays_the_description_plays_the_same_plan(name: str, say: Say, tmp_path: Path) -> None:
+    done = say("benchmarks", name, "--describe")
+    assert done.returncode == 0, done.stderr
     file = tmp_path / "it.toml"
-    file.write_text(text := capsys.readouterr().out)
+    file.write_text(text := done.stdout)
     quota = {"steps": 10_000} if name.endswith(CONTINUING) else {}
     built_in, played = plan_of(name, **quota), plan_of(file)
     assert difference(built_in, played) == []
@@ -70,9 +62,8 @@ def test_who_plays_the_description_plays_the_same_plan(
     assert described(played) == text
 
 
-def test_goals_are_in_it_one_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    say("MT1:reach-v3", "--describe")
-    text = capsys.readouterr().out
+def test_goals_are_in_it_one_a_line(say: Say) -> None:
+    text = say("benchmarks", "MT1:reach-v3", "--describe").stdout
     goals = draw_goals(task_set("MT1:reach-v3"), 0)["reach-v3"]
     assert tomllib.loads(text)["arguments"]["goals"]["reach-v3"] == [list(goal) for goal in goals]
     assert len(text.splitlines()) < len(goals) + 25
@@ -112,11 +103,11 @@ def test_what_bears_a_built_in_s_name_is_that_built_in(tmp_path: Path) -> None:
         plan_of(tmp_path / "MT10.toml")
 
 
-def test_what_a_file_holds_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_file_holds_is_listed(say: Say, tmp_path: Path) -> None:
     (tmp_path / "it.toml").write_text(
         'procedure = "multi-task"\nenvironment = "cart-pole"\n[tasks.stand]\n'
     )
-    say(str(tmp_path / "it.toml"))
-    out = capsys.readouterr().out
-    assert "stand" in out
-    assert "observation" in out
+    done = say("benchmarks", tmp_path / "it.toml")
+    assert done.returncode == 0, done.stderr
+    assert "stand" in done.stdout
+    assert "observation" in done.stdout

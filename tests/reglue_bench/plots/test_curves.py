@@ -16,11 +16,23 @@ from reglue_bench.results.scores import PerformanceScore
 from tests.errors import raises
 from tests.reglue_bench.learning_results import Learned, learned
 from tests.reglue_bench.made_results import make_result
-from tests.reglue_bench.report.test_run_view import HOSTILE, read
+from tests.reglue_bench.report.test_run_view import HOSTILE, Page, read
 
 
 def score_of(result: Result) -> PerformanceScore:
     return result.score_as(PerformanceScore)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """The page of one agent."""
+    return read(tmp_path_factory.mktemp("one"), learned())
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """The page of three."""
+    return read(tmp_path_factory.mktemp("three"), *three(), names=["sarsa", "fast", "poor"])
 
 
 def test_an_agent_is_told_by_its_performance_its_interval_and_how_many_runs(
@@ -44,16 +56,13 @@ def test_an_agent_is_told_by_its_performance_its_interval_and_how_many_runs(
     assert "Success." not in text
 
 
-def test_there_is_a_curve_the_length_of_episodes_and_every_run(tmp_path: Path) -> None:
-    page = read(tmp_path, learned())
+def test_there_is_a_curve_the_length_of_episodes_and_every_run(page: Page) -> None:
     assert list(page.figures) == ["run-0-curve-figure", "run-0-steps-figure", "run-0-runs-figure"]
 
 
-def test_the_curve_has_a_line_a_run_a_band_and_the_mean(tmp_path: Path) -> None:
-    result = learned()
-    traces = read(tmp_path, result).figures["run-0-curve-figure"]["data"]
-    online = score_of(result)
-    *lines, band, mean = traces
+def test_the_curve_has_a_line_a_run_a_band_and_the_mean(page: Page) -> None:
+    online = score_of(learned())
+    *lines, band, mean = page.figures["run-0-curve-figure"]["data"]
     assert [line["y"] for line in lines] == [run.line for run in online.runs]
     assert {line["meta"] for line in lines} == {"optional"}
     assert mean["y"] == pytest.approx(online.curve.mean)
@@ -61,8 +70,7 @@ def test_the_curve_has_a_line_a_run_a_band_and_the_mean(tmp_path: Path) -> None:
     assert band["y"][:60] == pytest.approx(highs)
 
 
-def test_a_box_switches_the_lines_of_single_runs(tmp_path: Path) -> None:
-    page = read(tmp_path, learned())
+def test_a_box_switches_the_lines_of_single_runs(page: Page) -> None:
     boxes = [attrs["data-plot"] for tag, attrs in page.elements if tag == "input"]
     assert boxes == ["run-0-curve", "run-0-steps"]
     assert any("restyle" in script for script in page.scripts)
@@ -121,20 +129,18 @@ def test_where_no_run_was_completed_there_is_a_table_and_no_empty_axis(tmp_path:
     assert ("details", {"open": None}) in page.elements
 
 
-def test_the_thin_line_the_bold_line_and_the_band_are_explained(tmp_path: Path) -> None:
+def test_the_thin_line_the_bold_line_and_the_band_are_explained(page: Page, compared: Page) -> None:
     legend = "A thin line is one run, the bold line the mean over runs, the band its 95 % interval."
-    assert read(tmp_path, learned()).text.count(legend) == 1
+    assert page.text.count(legend) == 1
     # One for each of the two agents with a score, one for the table.
-    assert read(tmp_path, *three()).text.count(legend) == 3
+    assert compared.text.count(legend) == 3
 
 
-def test_the_numbers_of_every_run_stand_in_a_table(tmp_path: Path) -> None:
-    result = learned()
-    text = read(tmp_path, result).text
-    for run in score_of(result).runs:
+def test_the_numbers_of_every_run_stand_in_a_table(page: Page) -> None:
+    for run in score_of(learned()).runs:
         assert run.performance is not None
-        assert value(run.performance) in text
-    assert text.count("played to its end") == 10
+        assert value(run.performance) in page.text
+    assert page.text.count("played to its end") == 10
 
 
 # Several agents.
@@ -148,25 +154,26 @@ def three() -> list[Result]:
     ]
 
 
-def test_agents_are_compared_with_the_first(tmp_path: Path) -> None:
-    page = read(tmp_path, *three(), names=["sarsa", "fast", "poor"])
+def test_agents_are_compared_with_the_first(compared: Page) -> None:
     first, second = (score_of(result).performance for result in three()[:2])
     assert first is not None
     assert second is not None
-    assert "3 agents on corridor" in page.text
-    assert signed(second - first) in page.text
-    assert "paired t-test" in page.text
-    assert "9 of 10 runs" in page.text
-    assert "1 of 10 runs ended by the agent's own fault" in page.text
+    for words in (
+        "3 agents on corridor",
+        signed(second - first),
+        "paired t-test",
+        "9 of 10 runs",
+        "1 of 10 runs ended by the agent's own fault",
+    ):
+        assert words in compared.text
 
 
-def test_curves_are_overlaid(tmp_path: Path) -> None:
-    page = read(tmp_path, *three(), names=["sarsa", "fast", "poor"])
-    traces = page.figures["compare-curve-figure"]["data"]
+def test_curves_are_overlaid(compared: Page) -> None:
+    traces = compared.figures["compare-curve-figure"]["data"]
     means = [trace for trace in traces if trace.get("line", {}).get("width") == 2.5]
     assert len(means) == 3
     assert all(trace["visible"] is False for trace in traces if trace.get("meta") == "optional")
-    assert "compare-runs-figure" in page.figures
+    assert "compare-runs-figure" in compared.figures
 
 
 def test_agents_that_measure_other_things_stand_side_by_side(tmp_path: Path) -> None:
@@ -206,11 +213,11 @@ def test_a_hostile_name_is_text_and_nothing_else(tmp_path: Path) -> None:
     assert not any("<img" in json.dumps(figure) for figure in page.figures.values())
 
 
-def test_every_id_on_the_page_is_there_once(tmp_path: Path) -> None:
-    page = read(tmp_path, *three())
-    ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
+def test_every_id_on_the_page_is_there_once(compared: Page) -> None:
+    ids = [attrs["id"] for _, attrs in compared.elements if "id" in attrs]
     assert len(ids) == len(set(ids))
 
 
-def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
-    assert read(tmp_path, *three()).html == read(tmp_path, *three()).html
+def test_the_same_results_give_the_same_bytes(tmp_path: Path, compared: Page) -> None:
+    again = read(tmp_path, *three(), names=["sarsa", "fast", "poor"])
+    assert again.html == compared.html

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +28,7 @@ from reglue_bench.statistics import wilson
 from reglue_bench.terminal.summary import notes, print_summary
 from reglue_bench.terminal.tally import tally_of
 from tests.errors import raises
+from tests.reglue_bench.conftest import Say
 from tests.reglue_bench.toys import Interrupts, rows
 
 NAME = "evaluate:gymnasium:CartPole-v1"
@@ -88,7 +87,9 @@ def of_gymnasium(gain: float, seeds: range) -> list[float]:
     return found
 
 
-def test_stable_baselines3_finds_the_same_returns_on_the_same_seeds(tmp_path: Path) -> None:
+def test_stable_baselines3_finds_the_same_returns_on_the_same_seeds(
+    say: Say, tmp_path: Path
+) -> None:
     from stable_baselines3 import PPO
     from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.evaluation import evaluate_policy
@@ -110,8 +111,8 @@ def test_stable_baselines3_finds_the_same_returns_on_the_same_seeds(tmp_path: Pa
     model.save(tmp_path / "ppo")
     (tmp_path / "agent.py").write_text("from stable_baselines3 import PPO\n\nload = PPO.load\n")
     words = f"bench {NAME} --agent agent.py:load --agent-arg path=ppo.zip --num-episodes 8"
-    command = [sys.executable, "-m", "reglue", *words.split(), "--workers", "0", "--out", "run"]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    done = say(*words.split(), "--workers", "0", "--out", "run", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
     assert returns(read_result(tmp_path / "run")) == theirs
 
     assert ours.mean_return == pytest.approx(np.mean(theirs))

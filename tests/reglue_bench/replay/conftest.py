@@ -8,19 +8,17 @@ from typing import Any
 import pytest
 
 from reglue_bench import evaluate
-from reglue_bench.cli.watch import main
+from tests.reglue_bench.conftest import Say
 from tests.reglue_bench.replay.recordings import Watch
 
 
 @pytest.fixture
-def watch(capsys: pytest.CaptureFixture[str]) -> Watch:
+def watch(say: Say) -> Watch:
     """Runs the command: its exit code, and what it says on stdout and stderr."""
 
     def run(*words: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as left:
-            main([str(word) for word in words])
-        told = capsys.readouterr()
-        return int(str(left.value.code)), told.out, told.err
+        done = say("watch", *words)
+        return done.returncode, done.stdout, done.stderr
 
     return run
 

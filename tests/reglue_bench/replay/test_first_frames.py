@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,10 +18,10 @@ from imageio.v3 import imread
 from env_adapters import SuiteName
 from reglue.errors import UsageError
 from reglue_bench import evaluate
-from reglue_bench.cli.report import main
 from reglue_bench.replay import read_episode
 from reglue_bench.report.frames import first_frames
 from tests.errors import raises
+from tests.reglue_bench.conftest import Say
 from tests.reglue_bench.replay.recordings import with_suite
 
 ARCADE = "gymnasium:Reglue/Arcade-v0"
@@ -29,6 +30,19 @@ ARCADE = "gymnasium:Reglue/Arcade-v0"
 def run(folder: Path, benchmark: str, **options: Any) -> Path:
     evaluate(benchmark, agent="random", out=folder / "run", workers=0, **options)
     return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two episodes of pong."""
+    folder = tmp_path_factory.mktemp("pong")
+    return run(folder, f"online:{ARCADE}", runs=1, episodes=2, episode_limit=5)
+
+
+@pytest.fixture
+def copy(played: Path, tmp_path: Path) -> Path:
+    """That run, for a test that changes it."""
+    return shutil.copytree(played, tmp_path / "run")
 
 
 def test_the_first_run_s_episodes_begin_as_they_were_played(tmp_path: Path) -> None:
@@ -57,19 +71,14 @@ def test_each_variant_of_each_task_is_shown_once_and_24_at_most(tmp_path: Path) 
     assert [frame.caption for frame in frames] == [f"t{place:02}, variant 0" for place in range(24)]
 
 
-def test_the_page_shows_them_without_the_network(tmp_path: Path) -> None:
-    folder = run(tmp_path, f"online:{ARCADE}", runs=1, episodes=2, episode_limit=5)
-    with pytest.raises(SystemExit):
-        main([str(folder)])
-    page = (folder / "report.html").read_text(encoding="utf-8")
-    assert (
-        len(re.findall(r'<img src="data:image/png;base64,[\w+/=]+" alt="episode \d">', page)) == 2
-    )
-    plain = tmp_path / "plain.html"
+def test_the_page_shows_them_without_the_network(say: Say, copy: Path, tmp_path: Path) -> None:
+    assert say("report", copy).returncode == 0
+    page = (copy / "report.html").read_text(encoding="utf-8")
+    picture = r'<img src="data:image/png;base64,[\w+/=]+" alt="episode \d">'
+    assert len(re.findall(picture, page)) == 2
     numbers = run(tmp_path / "numbers", "online:mountain-car", runs=1, episodes=1, episode_limit=5)
-    with pytest.raises(SystemExit):
-        main([str(numbers), "--out", str(plain)])
-    assert "<figure>" not in plain.read_text(encoding="utf-8")
+    assert say("report", numbers).returncode == 0
+    assert "<figure>" not in (numbers / "report.html").read_text(encoding="utf-8")
 
 
 def test_no_file_is_executed_and_no_run_is_needed(tmp_path: Path) -> None:
@@ -104,22 +113,20 @@ def test_no_file_is_executed_and_no_run_is_needed(tmp_path: Path) -> None:
     ],
 )
 def test_nothing_that_only_the_run_names_is_called(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, called: SuiteName
+    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, called: SuiteName
 ) -> None:
-    folder = run(tmp_path, f"online:{ARCADE}", runs=1, episodes=1, episode_limit=5)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "made.py").write_text("from pathlib import Path; Path('made').touch()\n")
     config = {"path": "made"} if called.factory == "os:mkdir" else called.config
-    with_suite(folder, SuiteName(called.factory, config))
-    assert not first_frames(folder)
+    with_suite(copy, SuiteName(called.factory, config))
+    assert not first_frames(copy)
     assert not (tmp_path / "made").exists()
 
 
-def test_an_environment_that_fails_here_is_left_out(tmp_path: Path) -> None:
-    folder = run(tmp_path, f"online:{ARCADE}", runs=1, episodes=1, episode_limit=5)
-    with_suite(folder, SuiteName("env_adapters.metaworld:MetaWorld", {"goals": 3}))
-    assert not first_frames(folder)
+def test_an_environment_that_fails_here_is_left_out(copy: Path) -> None:
+    with_suite(copy, SuiteName("env_adapters.metaworld:MetaWorld", {"goals": 3}))
+    assert not first_frames(copy)
 
 
 def test_environments_draw_where_they_are_asked_to(tmp_path: Path) -> None:

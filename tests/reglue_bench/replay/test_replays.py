@@ -54,11 +54,9 @@ def test_each_step_is_a_line_where_there_is_no_terminal(tmp_path: Path, watch: W
 
 
 def test_a_multi_task_episode_is_a_unit_of_its_own(tmp_path: Path) -> None:
-    play(tmp_path / "run", corridor_plan(), Seeded())
-    assert read_episode(tmp_path / "run", 4).order.unit == 4
-    assert (
-        read_episode(tmp_path / "run", 0, unit=4).order == read_episode(tmp_path / "run", 4).order
-    )
+    play(tmp_path, corridor_plan(), Seeded())
+    assert read_episode(tmp_path, 4).order.unit == 4
+    assert read_episode(tmp_path, 0, unit=4).order == read_episode(tmp_path, 4).order
 
 
 def test_a_curriculum_is_told_the_steps_before(tmp_path: Path) -> None:
@@ -155,28 +153,26 @@ def test_an_episode_without_a_step_is_told_whose_fault_it_was(tmp_path: Path, wa
     assert "ended before its first step, by agent_timeout: no answer in 1 s;" in err
 
 
-def test_an_environment_that_dialled_in_cannot_be_watched(tmp_path: Path, watch: Watch) -> None:
+@pytest.mark.parametrize(
+    ("suite", "words"),
+    [
+        (SuiteName("wait", {"name": "mine", "spec_sha256": "0"}), "connected by itself"),
+        (SuiteName("nowhere_at_all:Suite", {}), "nowhere_at_all"),
+        (
+            SuiteName("tests.reglue_bench.replay.watched:Unmade", {}),
+            "cannot be made here: RuntimeError: no display",
+        ),
+    ],
+    ids=["dialled in", "not installed", "fails"],
+)
+def test_an_environment_that_cannot_be_made_here_cannot_be_watched(
+    tmp_path: Path, watch: Watch, suite: SuiteName, words: str
+) -> None:
     play(tmp_path / "run", online_plan(), Seeded())
-    with_suite(tmp_path / "run", SuiteName("wait", {"name": "mine", "spec_sha256": "0"}))
+    with_suite(tmp_path / "run", suite)
     code, _, err = watch(tmp_path / "run", "--episode", 0)
     assert code == 2
-    assert "connected by itself" in err
-
-
-def test_an_environment_that_is_not_installed_is_named(tmp_path: Path, watch: Watch) -> None:
-    play(tmp_path / "run", online_plan(), Seeded())
-    with_suite(tmp_path / "run", SuiteName("nowhere_at_all:Suite", {}))
-    code, _, err = watch(tmp_path / "run", "--episode", 0)
-    assert code == 2
-    assert "nowhere_at_all" in err
-
-
-def test_one_whose_world_cannot_be_made_says_so(tmp_path: Path, watch: Watch) -> None:
-    play(tmp_path / "run", online_plan(), Seeded())
-    with_suite(tmp_path / "run", SuiteName("tests.reglue_bench.replay.watched:Unmade", {}))
-    code, _, err = watch(tmp_path / "run", "--episode", 0)
-    assert code == 2
-    assert "cannot be made here: RuntimeError: no display" in err
+    assert words in err
 
 
 def test_a_file_of_one_s_own_is_watched_from_anywhere(

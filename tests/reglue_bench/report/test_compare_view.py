@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from reglue.errors import UsageError
 from reglue_bench.formatting import points
 from reglue_bench.measures.compare import compare_all
@@ -14,7 +16,7 @@ from reglue_bench.report.page import draw_report
 from reglue_bench.results.result import Result
 from tests.errors import raises
 from tests.reglue_bench.made_results import Play, make_result
-from tests.reglue_bench.report.test_run_view import read
+from tests.reglue_bench.report.test_run_view import Page, read
 
 
 def three() -> list[Result]:
@@ -22,8 +24,14 @@ def three() -> list[Result]:
     return [make_result(Play(label=name, rate=rate)) for name, rate in rates.items()]
 
 
-def test_runs_are_compared_with_the_first(tmp_path: Path) -> None:
-    page = read(tmp_path, *three(), names=["sac", "mtmhsac", "random"])
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """The page of the three."""
+    names = [each.agent.label for each in three()]
+    return read(tmp_path_factory.mktemp("three"), *three(), names=names)
+
+
+def test_runs_are_compared_with_the_first(page: Page) -> None:
     found = compare_all(three())
     assert "3 runs on MT10" in page.text
     assert "Compared with sac" in page.text
@@ -37,20 +45,19 @@ def test_the_first_run_has_no_difference_to_itself() -> None:
     assert second.difference.startswith("+")
 
 
-def test_goals_are_mapped_by_who_does_better(tmp_path: Path) -> None:
+def test_goals_are_mapped_by_who_does_better(page: Page) -> None:
     sac, _, random = three()
-    squares = read(tmp_path, *three()).figures["compare-2-figure"]["data"][0]["z"]
+    squares = page.figures["compare-2-figure"]["data"][0]["z"]
     pairs = zip(random.episodes, sac.episodes, strict=True)
     assert sum(map(sum, squares)) == sum(ours.success - theirs.success for ours, theirs in pairs)
 
 
-def test_every_run_has_its_own_part_of_the_page(tmp_path: Path) -> None:
-    page = read(tmp_path, *three())
+def test_every_run_has_its_own_part_of_the_page(page: Page) -> None:
     assert {f"run-{place}-tasks-figure" for place in range(3)} <= set(page.figures)
 
 
-def test_one_seed_of_each_agent_shows_no_performance_profile(tmp_path: Path) -> None:
-    assert "profile-figure" not in read(tmp_path, *three()).figures
+def test_one_seed_of_each_agent_shows_no_performance_profile(page: Page) -> None:
+    assert "profile-figure" not in page.figures
 
 
 def test_training_seeds_of_one_agent_are_taken_together(tmp_path: Path) -> None:
@@ -168,9 +175,8 @@ def test_too_few_goals_are_told_with_how_many_would_do() -> None:
     )
 
 
-def test_each_is_compared_with_each(tmp_path: Path) -> None:
-    text = read(tmp_path, *three(), names=["sac", "mtmhsac", "random"]).text
-    assert "random − mtmhsac" in text
+def test_each_is_compared_with_each(tmp_path: Path, page: Page) -> None:
+    assert "random − mtmhsac" in page.text
     assert "Each with each" not in read(tmp_path, *three()[:2]).text
 
 
@@ -181,11 +187,7 @@ def test_a_page_that_cannot_be_written_is_told_and_leaves_nothing(tmp_path: Path
     assert [*tmp_path.iterdir()] == [tmp_path / "report.html"]
 
 
-def test_pairs_of_runs_name_their_columns_at_each_cell_for_narrow_screens(tmp_path: Path) -> None:
-    runs = [
-        make_result(Play(label=name, rate=rate))
-        for name, rate in zip("abc", (0.9, 0.6, 0.3), strict=True)
-    ]
-    columns = [attrs.get("data-column") for tag, attrs in read(tmp_path, *runs).elements]
+def test_pairs_of_runs_name_their_columns_at_each_cell_for_narrow_screens(page: Page) -> None:
+    columns = [attrs.get("data-column") for _, attrs in page.elements]
     assert columns.count("95 % interval") == 3
     assert columns.count("p, Holm") == 6  # a run each, and a pair each

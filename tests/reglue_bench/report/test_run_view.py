@@ -60,6 +60,22 @@ def read(folder: Path, *results: Result, names: Sequence[str] = ()) -> Page:
     return Page(path.read_text(encoding="utf-8"))
 
 
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """The page of one whole run."""
+    return read(tmp_path_factory.mktemp("one"), make_result())
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """The page of two."""
+    return read(tmp_path_factory.mktemp("two"), *two())
+
+
+def two() -> list[Result]:
+    return [make_result(), make_result(Play(label="other", rate=0.5))]
+
+
 def test_one_run_is_told_by_its_score_interval_and_what_was_run(tmp_path: Path) -> None:
     result = make_result(Play(label="my_agent"))
     page = read(tmp_path, result)
@@ -78,14 +94,12 @@ def test_one_run_is_told_by_its_score_interval_and_what_was_run(tmp_path: Path) 
     assert ">complete<" in page.html
 
 
-def test_one_run_has_no_comparison(tmp_path: Path) -> None:
-    text = read(tmp_path, make_result()).text
-    assert "Compared with" not in text
-    assert "Holm" not in text
+def test_one_run_has_no_comparison(page: Page) -> None:
+    assert "Compared with" not in page.text
+    assert "Holm" not in page.text
 
 
-def test_every_task_stands_in_the_plots_and_their_tables(tmp_path: Path) -> None:
-    page = read(tmp_path, make_result())
+def test_every_task_stands_in_the_plots_and_their_tables(page: Page) -> None:
     assert list(page.figures) == ["run-0-tasks-figure", "run-0-goals-figure", "run-0-steps-figure"]
     for figure in page.figures.values():
         assert figure["layout"]["yaxis"]["ticktext"] == MT10
@@ -160,16 +174,15 @@ def test_a_privileged_run_is_marked_with_what_it_was_told(tmp_path: Path) -> Non
     assert "not ranked: the agent was told what the benchmark hides (task names)" in text
 
 
-def test_adaptation_is_shown_where_it_was_measured(tmp_path: Path) -> None:
+def test_adaptation_is_shown_where_it_was_measured(tmp_path: Path, page: Page) -> None:
     play = Play(benchmark="ML1", tasks=["reach-v3"], goals=40, rate=0.8, rate_before=0.1)
     adapted = make_result(play)
     rates = adapted.score_as(SuccessScore).before_adaptation
     assert rates is not None
-    page = read(tmp_path, adapted)
-    _, before, after = page.figures["run-0-adaptation-figure"]["data"]
+    _, before, after = read(tmp_path, adapted).figures["run-0-adaptation-figure"]["data"]
     assert before["x"] == [rates.mean_success_rate]
     assert after["x"] == [adapted.mean_success_rate]
-    assert "Before and after adaptation" not in read(tmp_path, make_result()).text
+    assert "Before and after adaptation" not in page.text
 
 
 def test_an_agent_that_never_came_has_a_report(tmp_path: Path) -> None:
@@ -178,11 +191,10 @@ def test_an_agent_that_never_came_has_a_report(tmp_path: Path) -> None:
     assert page.figures["run-0-goals-figure"]["data"][0]["z"][0] == [None] * 50
 
 
-def test_more_tasks_make_a_higher_plot(tmp_path: Path) -> None:
-    few = read(tmp_path, make_result())
+def test_more_tasks_make_a_higher_plot(tmp_path: Path, page: Page) -> None:
     many = read(tmp_path, make_result(Play(tasks=[f"task-{n}" for n in range(50)], goals=5)))
-    heights = [page.figures["run-0-tasks-figure"]["layout"]["height"] for page in (few, many)]
-    assert heights[1] > 2 * heights[0]
+    few, high = (each.figures["run-0-tasks-figure"]["layout"]["height"] for each in (page, many))
+    assert high > 2 * few
 
 
 def test_a_hostile_name_is_text_and_nothing_else(tmp_path: Path) -> None:
@@ -206,8 +218,7 @@ def test_a_hostile_name_is_text_in_the_plots_too(tmp_path: Path) -> None:
     assert any("&lt;img" in json.dumps(figure) for figure in page.figures.values())
 
 
-def test_the_page_needs_no_network_and_runs_only_its_own_scripts(tmp_path: Path) -> None:
-    page = read(tmp_path, make_result())
+def test_the_page_needs_no_network_and_runs_only_its_own_scripts(page: Page) -> None:
     policy = next(str(attrs["content"]) for _, attrs in page.elements if "http-equiv" in attrs)
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     for script in page.scripts:
@@ -216,30 +227,25 @@ def test_the_page_needs_no_network_and_runs_only_its_own_scripts(tmp_path: Path)
     assert not any("src" in attrs or "href" in attrs for _, attrs in page.elements)
 
 
-def test_a_page_weighs_two_megabytes_as_plotly_is_packed(tmp_path: Path) -> None:
-    page = read(tmp_path, make_result())
+def test_a_page_weighs_two_megabytes_as_plotly_is_packed(page: Page) -> None:
     assert len(page.html) < 2.2e6
     plotly, own = page.scripts
     assert "plotly.js v" in plotly[:200]
     assert "DecompressionStream" in own
 
 
-def test_a_browser_that_cannot_draw_shows_a_sentence_in_place_of_each_figure(
-    tmp_path: Path,
-) -> None:
-    page = read(tmp_path, make_result())
+def test_a_browser_that_cannot_draw_shows_a_sentence_in_place_of_each_figure(page: Page) -> None:
     assert page.text.count("This figure needs JavaScript") == len(page.figures) > 0
 
 
-def test_columns_of_runs_are_named_at_each_cell_for_narrow_screens(tmp_path: Path) -> None:
-    page = read(tmp_path, make_result(), make_result(Play(label="other", rate=0.5)))
-    columns = [attrs["data-column"] for _, attrs in page.elements if "data-column" in attrs]
+def test_columns_of_runs_are_named_at_each_cell_for_narrow_screens(both: Page) -> None:
+    columns = [attrs["data-column"] for _, attrs in both.elements if "data-column" in attrs]
     assert columns == 2 * ["success", "Δ to the first", "p, Holm"]
 
 
-def test_labels_of_a_value_axis_are_never_turned(tmp_path: Path) -> None:
-    figures = read(tmp_path, make_result()).figures
-    assert all(figure["layout"]["xaxis"]["tickangle"] == 0 for figure in figures.values())
+def test_labels_of_a_value_axis_are_never_turned(page: Page) -> None:
+    angles = {figure["layout"]["xaxis"]["tickangle"] for figure in page.figures.values()}
+    assert angles == {0}
 
 
 def test_a_run_without_success_has_no_plot_of_steps_to_success(tmp_path: Path) -> None:
@@ -255,15 +261,13 @@ def test_clipped_actions_are_a_share_of_the_steps(tmp_path: Path) -> None:
     assert "was clipped: the agent may use another scale" in page.text
 
 
-def test_every_id_on_the_page_is_there_once(tmp_path: Path) -> None:
-    page = read(tmp_path, make_result(), make_result(Play(label="other", rate=0.5)))
-    ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
+def test_every_id_on_the_page_is_there_once(both: Page) -> None:
+    ids = [attrs["id"] for _, attrs in both.elements if "id" in attrs]
     assert len(ids) == len(set(ids))
 
 
-def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
-    runs = [make_result(), make_result(Play(label="other", rate=0.5))]
-    assert read(tmp_path, *runs).html == read(tmp_path, *runs).html
+def test_the_same_results_give_the_same_bytes(tmp_path: Path, both: Page) -> None:
+    assert read(tmp_path, *two()).html == both.html
 
 
 def test_a_report_of_nothing_is_refused(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from reglue_bench.runs.ledger import Ledger, Totals, Try
 from reglue_bench.runs.run import Request, begin
 from reglue_bench.settings import Settings
 from tests.reglue_bench.agents import Seeded
+from tests.reglue_bench.conftest import Say
 from tests.reglue_bench.toys import corridor_plan, play
 
 AWKWARD = 'KeyError: "a, b"\nin line 3 – ☕'
@@ -113,42 +114,30 @@ def test_parquet_is_written_some_rows_at_a_time(run: Path, monkeypatch: pytest.M
     assert sizes == [4, 2]
 
 
-def exported(*words: str) -> int:
-    with pytest.raises(SystemExit) as left:
-        main(words)
-    assert isinstance(left.value.code, int)
-    return left.value.code
-
-
 def test_the_command_writes_csv_to_standard_output(
     run: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    assert exported(str(run)) == 0
+    with pytest.raises(SystemExit, match="0"):
+        main([str(run)])
     assert capfdbinary.readouterr().out == table(run, "csv")
 
 
-def test_the_command_writes_a_file(run: Path, tmp_path: Path) -> None:
+def test_the_command_writes_a_file(say: Say, run: Path, tmp_path: Path) -> None:
     out = tmp_path / "table.parquet"
-    assert exported(str(run), "--format", "parquet", "--out", str(out)) == 0
+    assert say("export", run, "--format", "parquet", "--out", out).returncode == 0
     assert out.read_bytes() == table(run, "parquet")
 
 
-def test_no_run_is_told_and_leaves_no_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert exported(str(tmp_path), "--out", str(tmp_path / "table.csv")) == 2
-    assert "holds no run" in capsys.readouterr().err
+def test_no_run_is_told_and_leaves_no_file(say: Say, tmp_path: Path) -> None:
+    done = say("export", tmp_path, "--out", tmp_path / "table.csv")
+    assert (done.returncode, "holds no run" in done.stderr) == (2, True)
     assert not [*tmp_path.iterdir()]
 
 
 def test_without_pyarrow_the_extra_is_named(
-    run: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    say: Say, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    out = str(tmp_path / "table.parquet")
-    assert exported(str(run), "--format", "parquet", "--out", out) == 2
-    assert "pip install 'reglue[parquet]'" in capsys.readouterr().err
+    done = say("export", run, "--format", "parquet", "--out", tmp_path / "table.parquet")
+    assert (done.returncode, "pip install 'reglue[parquet]'" in done.stderr) == (2, True)
     assert not [*tmp_path.iterdir()]

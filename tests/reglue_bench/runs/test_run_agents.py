@@ -10,20 +10,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import reglue
+from glue_server.rpc import connection
 from reglue.errors import Busy, WrongToken
 from reglue_bench.evaluation import start
 from reglue_bench.plans.plan import Plan
+from reglue_bench.replay import Replay, read_episode
 from reglue_bench.results.result import read_result
+from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.observer import NullObserver, RunStarted
 from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings
 from reglue_bench.terminal.summary import notes
 from tests.errors import raises
 from tests.reglue_bench.agents import Garbled, Seeded
-from tests.reglue_bench.toys import corridor_plan, joining, play, rows
+from tests.reglue_bench.toys import corridor_plan, joining, online_plan, play, rows
 from tests.waiting import PATIENCE_S
 
 # An agent's fault is its own, and the run says so.
@@ -101,6 +105,42 @@ def test_an_agent_that_cannot_be_made_ends_the_wait(tmp_path: Path) -> None:
 def test_a_result_is_written_even_if_nothing_was_played(tmp_path: Path) -> None:
     play(tmp_path, corridor_plan(), agent_cmd=joining("NeverMade"))
     assert read_result(tmp_path).mean_success_rate == 0.0
+
+
+def test_an_agent_that_was_stopped_is_ended_and_said_to_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "STOPPED_S", 0.5)
+    monkeypatch.setattr(connection, "_LOOK_S", 0.1)
+    result = play(tmp_path, corridor_plan(), agent_cmd=joining("Stops"))
+    assert result.ended_early is not None
+    assert result.ended_early.status == "agent_disconnected"
+    for words in ("has been stopped for 0.5 s", "Reglue ended the agent's process"):
+        assert words in result.ended_early.what
+    assert "SIGKILL" not in result.ended_early.what
+
+
+@pytest.mark.parametrize("procedure", ["multi-task", "online"])
+def test_default_actions_for_a_late_agent_are_counted_kept_and_played_again(
+    tmp_path: Path, procedure: str
+) -> None:
+    plan = online_plan(runs=1) if procedure == "online" else corridor_plan(slots=1)
+    asked: dict[str, Any] = {"step_timeout": 0.3, "late": "default-action"}
+    result = play(tmp_path, plan, agent_cmd=joining("Dawdles"), **asked)
+    assert result.complete
+    assert not result.faults
+    late = [row for row in result.episodes if row.defaulted]
+    assert late
+    assert result.defaulted_steps == sum(row.defaulted for row in late)
+    with Ledger(tmp_path) as ledger:
+        kept = [np.frombuffer(ledger.actions(row.unit, row.attempt, row.k), "<f4") for row in late]
+    assert [np.count_nonzero(actions == 0) for actions in kept] == [row.defaulted for row in late]
+    for row in late:
+        recorded = read_episode(tmp_path, row.k, row.unit)
+        replay = Replay(recorded, recorded.suite.build())
+        *_, last = replay.moments()
+        replay.close()
+        assert last.return_ == row.return_
 
 
 # Agents that dial in.

@@ -14,13 +14,11 @@ import pytest
 
 from env_adapters import SuiteName
 from reglue_bench import evaluate
-from reglue_bench.cli.bench import main as bench
-from reglue_bench.cli.report import main as report
-from reglue_bench.cli.watch import main as watch
 from reglue_bench.evaluation import plan_and_start
 from reglue_bench.runs.ledger import LedgerReader
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import read_settings
+from tests.reglue_bench.conftest import Say
 from tests.reglue_bench.ledgers import change_fact
 from tests.reglue_bench.replay.recordings import with_suite
 from tests.reglue_bench.toys import Interrupts
@@ -32,26 +30,18 @@ SHORT: dict[str, Any] = {
     "workers": 0,
     "processes": 1,
 }
-COMMANDS: dict[str, tuple[Callable[[list[str]], None], list[str]]] = {
-    "watch": (watch, ["--episode", "0"]),
-    "report": (report, ["--pictures"]),
-    "bench": (bench, []),
-}
+COMMANDS = {"watch": ["--episode", "0"], "report": ["--pictures"], "bench": ["--resume"]}
 
-Said = tuple[int, str]
+Told = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+def told(say: Say) -> Told:
     """A command on a folder: its exit code, and what it says."""
 
-    def run(name: str, folder: Path, *words: str) -> Said:
-        main, more = COMMANDS[name]
-        where = ["--resume", str(folder)] if name == "bench" else [str(folder)]
-        with pytest.raises(SystemExit) as left:
-            main([*where, *more, *words])
-        told = capsys.readouterr()
-        return int(str(left.value.code)), told.out + re.sub(r"\s+", " ", told.err)
+    def run(name: str, folder: Path, *words: str) -> tuple[int, str]:
+        done = say(name, *words, *COMMANDS[name], folder)
+        return done.returncode, done.stdout + re.sub(r"\s+", " ", done.stderr)
 
     return run
 
@@ -62,8 +52,12 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], N
     return lambda: monkeypatch.setenv("REGLUE_CACHE_DIR", str(tmp_path / "another cache"))
 
 
-def mine(folder: Path, agent: str = "random") -> Path:
-    """A run of one's own environment, which says when it is made; its second half is left."""
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an environment of one's own, which says when it is made, with a run of it
+    whose second half is left.
+    """
+    folder = tmp_path_factory.mktemp("mine")
     (folder / "mine.py").write_text(
         "from pathlib import Path\n"
         "from env_adapters.gymnasium import Gymnasium\n"
@@ -73,52 +67,60 @@ def mine(folder: Path, agent: str = "random") -> Path:
         "        with Path(__file__).with_name('times').open('a') as file:\n"
         "            file.write('x')\n"
     )
-    asked = SHORT | {"runs": 2, "agent": agent, "watcher": Interrupts(2)}
+    asked = SHORT | {"runs": 2, "agent": "random", "watcher": Interrupts(2)}
     evaluate(f"online:{folder / 'mine.py'}:Mine", out=folder / "run", **asked)
-    (folder / "times").unlink()
-    return folder / "run"
+    return folder
+
+
+@pytest.fixture
+def times(played: Path) -> Path:
+    """A file that is there once the environment is made."""
+    (played / "times").unlink(missing_ok=True)
+    return played / "times"
+
+
+@pytest.fixture
+def mine(played: Path, tmp_path: Path) -> Path:
+    """That run, copied."""
+    return shutil.copytree(played / "run", tmp_path / "run")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_stranger_s_run_runs_nothing_of_its_own(
-    command: str, tmp_path: Path, say: Callable[..., Said], elsewhere: Callable[[], None]
+    command: str, mine: Path, times: Path, told: Told, elsewhere: Callable[[], None]
 ) -> None:
-    folder = mine(tmp_path)
     elsewhere()
-    code, told = say(command, folder)
+    code, said = told(command, mine)
     assert code == 2
-    assert f"{tmp_path / 'mine.py'}:Mine" in told
-    assert "--trust-code" in told
-    assert not (tmp_path / "times").exists()
+    assert f"{times.with_name('mine.py')}:Mine" in said
+    assert "--trust-code" in said
+    assert not times.exists()
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_who_trusts_a_stranger_s_run_runs_it(
-    command: str, tmp_path: Path, say: Callable[..., Said], elsewhere: Callable[[], None]
+    command: str, mine: Path, times: Path, told: Told, elsewhere: Callable[[], None]
 ) -> None:
-    folder = mine(tmp_path)
     elsewhere()
-    assert say(command, folder, "--trust-code")[0] == 0
-    assert (tmp_path / "times").exists()
+    assert told(command, mine, "--trust-code")[0] == 0
+    assert times.exists()
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_runs_that_were_begun_here_need_no_word(
-    command: str, tmp_path: Path, say: Callable[..., Said]
-) -> None:
-    assert say(command, mine(tmp_path))[0] == 0
+def test_runs_that_were_begun_here_need_no_word(command: str, mine: Path, told: Told) -> None:
+    assert told(command, mine)[0] == 0
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_reglue_s_own_environments_are_made_of_any_run(
-    command: str, tmp_path: Path, say: Callable[..., Said], elsewhere: Callable[[], None]
+    command: str, tmp_path: Path, told: Told, elsewhere: Callable[[], None]
 ) -> None:
     folder = tmp_path / "run"
     arguments = {"max_episode_steps": 4}
     evaluate("online:acrobot", agent="random", out=folder, environment_args=arguments, **SHORT)
     elsewhere()
-    code, told = say(command, folder)
-    assert code == 0, told
+    code, said = told(command, folder)
+    assert code == 0, said
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +157,7 @@ def test_a_plan_that_was_changed_runs_nothing(
     named: SuiteName,
     recorded: Path,
     tmp_path: Path,
-    say: Callable[..., Said],
+    told: Told,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     shutil.copytree(recorded, tmp_path / "run")
@@ -164,9 +166,9 @@ def test_a_plan_that_was_changed_runs_nothing(
         (tmp_path / f"{module}.py").write_text("from pathlib import Path; Path('made').touch()\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    code, told = say(command, tmp_path / "run")
+    code, said = told(command, tmp_path / "run")
     assert code == 2
-    assert "--trust-code" in told
+    assert "--trust-code" in said
     assert not (tmp_path / "made").exists()
 
 
@@ -174,7 +176,7 @@ def test_a_plan_that_was_changed_runs_nothing(
 def test_a_stranger_s_agent_is_not_started(
     tmp_path: Path,
     named: dict[str, str],
-    say: Callable[..., Said],
+    told: Told,
     elsewhere: Callable[[], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -190,23 +192,22 @@ def test_a_stranger_s_agent_is_not_started(
     plan_and_start(folder, settings, NullObserver())
     (tmp_path / "made").unlink()
     elsewhere()
-    code, told = say("bench", folder)
+    code, said = told("bench", folder)
     assert (code, (tmp_path / "made").exists()) == (2, False)
-    assert (agent if what == "agent" else program) in told
+    assert (agent if what == "agent" else program) in said
 
 
 def test_a_cache_that_keeps_nothing_leaves_runs_to_play(
-    tmp_path: Path, say: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
+    mine: Path, told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REGLUE_CACHE_DIR", "")
-    folder = mine(tmp_path)
-    assert say("watch", folder)[0] == 2
-    assert say("watch", folder, "--trust-code")[0] == 0
+    assert told("watch", mine)[0] == 2
+    assert told("watch", mine, "--trust-code")[0] == 0
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_what_a_stranger_wrote_into_a_run_commands_no_terminal(
-    command: str, tmp_path: Path, say: Callable[..., Said]
+    command: str, tmp_path: Path, told: Told
 ) -> None:
     """The ledger's digests can be computed by anybody."""
     folder = tmp_path / "run"
@@ -220,6 +221,6 @@ def test_what_a_stranger_wrote_into_a_run_commands_no_terminal(
     for name in about:
         if "name" in name or name.startswith(("version", "machine")):
             change_fact(folder, name, strange)
-    _, said = say(command, folder)
+    _, said = told(command, folder)
     assert "red" in said
     assert not {"\x1b", "\x07", "\x9b"} & {*said}

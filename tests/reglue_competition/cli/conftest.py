@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reglue_bench.cli.conftest import Say, say
+from tests.reglue_bench.conftest import Say, say
 
 __all__ = ["Say", "say"]
 

@@ -14,7 +14,7 @@ from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request
 from reglue_competition.phases import Secrets, commitment, plan_phase, reveal
 from reglue_competition.transcript import RunIdentity, write_transcript
-from tests.reglue_bench.cli.conftest import Say
+from tests.reglue_bench.conftest import Say
 from tests.reglue_competition.competitions import definition, phase
 from tests.reglue_competition.transcript.transcripts import STRANGER, changed
 

@@ -95,13 +95,9 @@ def test_rows_that_are_read_some_at_a_time_are_all_there(tmp_path: Path, cells: 
     assert found == [*units, (7, 0, 0)]
 
 
-def test_a_second_writer_is_refused(tmp_path: Path) -> None:
+def test_a_second_writer_is_refused_until_the_first_has_closed(tmp_path: Path) -> None:
     with Ledger.create(tmp_path, {}), raises(RunBusy, tmp_path):
         Ledger(tmp_path)
-
-
-def test_a_closed_ledger_lets_the_next_writer_in(tmp_path: Path) -> None:
-    Ledger.create(tmp_path, {}).close()
     Ledger(tmp_path).close()
 
 
@@ -116,6 +112,7 @@ def test_a_closed_ledger_is_one_file_however_it_was_read(tmp_path: Path) -> None
 
 
 def test_a_folder_that_holds_a_run_is_not_begun_again(tmp_path: Path) -> None:
+    """Nor is a lock left behind."""
     with Ledger.create(tmp_path, {"plan": "first"}):
         pass
     with raises(RunExists, tmp_path, settings={"resume"}):
@@ -132,14 +129,6 @@ def test_a_beginning_that_died_before_its_first_row_is_no_run(tmp_path: Path) ->
     with raises(UsageError, tmp_path, f"{LEDGER}-wal", f"--out {tmp_path}"):
         Ledger(tmp_path)
     Ledger.create(tmp_path, {}).close()
-
-
-def test_a_refused_beginning_leaves_no_lock_behind(tmp_path: Path) -> None:
-    with Ledger.create(tmp_path, {}):
-        pass
-    with pytest.raises(RunExists):
-        Ledger.create(tmp_path, {})
-    Ledger(tmp_path).close()
 
 
 def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
