@@ -35,20 +35,12 @@ CORRIDOR = SuiteName("tests.worlds:Corridor", {"solved": SOLVED})
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
-def test_rows_do_not_depend_on_the_number_of_workers(workers: int) -> None:
+def test_rows_and_counted_steps_do_not_depend_on_the_number_of_workers(workers: int) -> None:
     alone = played(Follower(), corridor_pool(1), cells())
     pool, _ = in_workers(CORRIDOR, 4, workers=workers)
     try:
         assert played(Follower(), pool, cells()) == alone
-    finally:
-        pool.close()
-
-
-def test_workers_count_the_steps_that_they_simulate() -> None:
-    pool, _ = in_workers(CORRIDOR, 3, workers=2)
-    try:
-        rows = played(Follower(), pool, cells())
-        assert pool.executed == sum(row.steps for row in rows)
+        assert pool.executed == sum(row.steps for row in alone)
     finally:
         pool.close()
 

@@ -260,8 +260,9 @@ def test_an_episode_without_end_ends_with_its_program(start: Start, transport: s
     with a_hub(reconnect_window_s=PATIENCE_S, transport=transport) as (server, said):
         agent = start(Follower(), server.address, server.tokens["agent"])
         start(Worlds(Endless()), server.address, server.tokens["environment"])
-        rl = Experiment(server.address, server.tokens["experiment"], timeout_s=5.0)
-        rl.init()  # which may take a while, too
+        rl = Experiment(server.address, server.tokens["experiment"])
+        rl.init()
+        rl._asking._timeout_s = 0.5  # not before: RL_init may take a while
         with pytest.raises(SessionLost, match="did not answer in time"):
             rl.episode()
         rl.close()

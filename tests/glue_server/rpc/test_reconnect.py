@@ -73,24 +73,24 @@ def way(server: GlueServer) -> Iterator[TcpProxy]:
         yield way
 
 
-def test_ten_thousand_calls_through_a_hundred_cuts_are_each_carried_out_once(
+def test_a_thousand_calls_through_a_hundred_cuts_are_each_carried_out_once(
     server: GlueServer, way: TcpProxy, start: Play_, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.ERROR, "reglue")
     agent = Counting()
     left = start(agent, way.address, server.tokens["agent"])
     port = seated(server)
-    for call in range(10_000):
-        if call % 100 == 50:
+    for call in range(1000):
+        if call % 10 == 5:
             way.cut()
         port.send(TextMessage(str(call)))
-        if call % 200 == 150:
+        if call % 20 == 15:
             way.cut()
         assert port.receive(PATIENCE_S) == TextMessage(f"{call + 1}: {call}")
     port.close("thank you")
     assert left.result(PATIENCE_S) == "thank you"
     assert way.cuts >= 100
-    assert agent.heard == [str(call) for call in range(10_000)]
+    assert agent.heard == [str(call) for call in range(1000)]
 
 
 @pytest.mark.parametrize("window", [2, 4, 8])
