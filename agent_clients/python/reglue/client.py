@@ -94,7 +94,7 @@ def session_of(
 
 def _role(peer: object, name: str) -> AnsweringRole:
     """The end of the session. Raises NotAnAgent and NotAnEnvironment."""
-    from reglue.net.session import AgentRole, EnvironmentRole
+    from reglue.net.role import AgentRole, EnvironmentRole
 
     environment = environment_of(peer)
     if environment is not None:

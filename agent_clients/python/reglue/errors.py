@@ -295,15 +295,18 @@ ROUTINE_REFUSALS = {
 """The errors of refused routines, by code."""
 
 
+class PeersWords(ReglueError):
+    """An error whose message may hold the words of a peer, or of the glue."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(printable(what))
+
+
 # The glue's answer to a peer that joins.
 
 
-class Refused(ReglueError):
+class Refused(PeersWords):
     """The glue refused the peer."""
-
-    def __init__(self, what: str) -> None:
-        """`what` may be the glue's own words."""
-        super().__init__(printable(what))
 
 
 class WrongToken(Refused):
@@ -333,29 +336,24 @@ class Busy(Refused):
 # A peer's: an agent's, an environment's or a program's.
 
 
-class BadReply(ReglueError):
+class BadReply(PeersWords):
     """A message does not fit its call; the session can go on.
 
     `code` is a name of the protocol's RefusalCode without its prefix.
     """
 
     def __init__(self, code: str, *, got: str, wanted: str) -> None:
-        """`got` may be the peer's own words."""
-        super().__init__(printable(f"got {got}, wanted {wanted}"))
+        super().__init__(f"got {got}, wanted {wanted}")
         self.code, self.got, self.wanted = code, got, wanted
 
 
 # The agent's.
 
 
-class AgentFault(ReglueError):
+class AgentFault(PeersWords):
     """The agent failed; `status` is what its episodes are recorded as."""
 
     status = "agent_error"
-
-    def __init__(self, what: str) -> None:
-        """`what` may be the agent's own words."""
-        super().__init__(printable(what))
 
 
 class AgentTimeout(AgentFault):
@@ -393,14 +391,10 @@ class BadAgentReply(BadReply, AgentFault):
 # The environment's.
 
 
-class EnvironmentFault(ReglueError):
+class EnvironmentFault(PeersWords):
     """An environment raised, or its process died and could not be replaced."""
 
     status = "environment_error"
-
-    def __init__(self, what: str) -> None:
-        """`what` may be the environment's own words."""
-        super().__init__(printable(what))
 
 
 class EnvironmentTimeout(EnvironmentFault):
@@ -421,12 +415,8 @@ class TranscriptDamaged(NotVerified):
 # The connection's, seen by the peer.
 
 
-class SessionLost(ReglueError):
+class SessionLost(PeersWords):
     """The glue went away in mid-session."""
-
-    def __init__(self, what: str) -> None:
-        """`what` may be the glue's own words."""
-        super().__init__(printable(what))
 
 
 class Unreachable(ReglueError):

@@ -10,7 +10,8 @@ import pytest
 from reglue.conformance import ConformanceAgent
 from reglue.errors import Refused
 from reglue.messages.agent import Farewell, Fault, Numbered, Refusal, RoutineDone
-from reglue.net.session import AgentRole, Session
+from reglue.net.role import AgentRole
+from reglue.net.session import Session
 from reglue.net.streams import Stream
 from reglue.v1 import agent_pb2
 from tests.glue_server.conformance.findings import found

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from reglue.agents.agent import Agent
 from reglue.environments.environment import Environment
 from reglue.net.join_string import JoinString, join_string
-from reglue.net.role import AnsweringRole
-from reglue.net.session import AgentRole, EnvironmentRole, Session
+from reglue.net.role import AgentRole, AnsweringRole, EnvironmentRole
+from reglue.net.session import Session
 
 Play = Callable[[JoinString], object]
 

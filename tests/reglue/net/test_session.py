@@ -23,7 +23,8 @@ from reglue.messages.agent import (
     Turn,
 )
 from reglue.net.join_string import join_string
-from reglue.net.session import AgentRole, Session
+from reglue.net.role import AgentRole
+from reglue.net.session import Session
 from tests.errors import raises
 from tests.glue_server.rpc.peers import seated
 from tests.reglue.connecting import PATIENCE_S

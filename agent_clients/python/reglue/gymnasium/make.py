@@ -194,7 +194,8 @@ def _connect(  # noqa: PLR0913 - as `connect`
     where = join_string(address, token, ca=ca, tls_name=tls_name)
     if transport not in TRANSPORTS:
         raise BadArgument(f"got transport {transport!r}, wanted {', '.join(TRANSPORTS)}")
-    from reglue.net.session import AgentRole, Session
+    from reglue.net.role import AgentRole
+    from reglue.net.session import Session
 
     role = AgentRole(_Program(slots), name)
     return Session(where, role, connect_timeout_s=connect_timeout_s, transport=transport).calls()

@@ -4,8 +4,27 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from reglue.agents.agent import Agent, hello, play
+from reglue.environments.environment import Environment
+from reglue.environments.environment_dispatch import environment_hello, play_environment
+from reglue.messages.agent import AgentInit, Numbered
+from reglue.messages.environment import EnvironmentReady, Play
+from reglue.net.lobby import hello_fields
 from reglue.net.log import CallTrace
-from reglue.v1 import lobby_pb2
+from reglue.process_tuning import keep_blocks_for
+from reglue.spec import TaskSpec
+from reglue.v1 import agent_pb2, environment_pb2, lobby_pb2
+from reglue.wire.agent import decode_call
+from reglue.wire.environment import decode_environment_call
+from reglue.wire.layout import (
+    Repeats,
+    decode_repeated_play,
+    decode_repeated_turn,
+    encode_repeated_actions,
+    encode_repeated_played,
+    see_play,
+    see_turn,
+)
 
 
 class Role(Protocol):
@@ -33,6 +52,106 @@ class AnsweringRole(Role, Protocol):
 
     def encode(self, seq: int, reply: Any) -> bytes:
         """The message that answers call `seq`."""
+
+
+class AgentRole:
+    """An agent."""
+
+    role = lobby_pb2.ROLE_AGENT
+    calls = agent_pb2.AgentCall
+
+    def __init__(self, agent: Agent, name: str) -> None:
+        self.name = name
+        self._agent = agent
+        self._spec: TaskSpec | None = None
+        self._turns, self._actions = Repeats(), Repeats()
+
+    def hello(self, ticket: lobby_pb2.Ticket, answered: int) -> Any:
+        """What the agent says of itself."""
+        own = hello(self._agent, self.name)
+        return agent_pb2.AgentReply(
+            hello=agent_pb2.AgentHello(
+                agent=own.agent,
+                max_slots=own.max_slots,
+                partial_turns=own.partial_turns,
+                adapts=own.adapts,
+                episodic=own.episodic,
+                **hello_fields(ticket, answered),
+            )
+        )
+
+    def read(self, message: Any) -> Numbered:
+        """A numbered call; AgentInit fixes the spec of what follows."""
+        numbered = decode_call(message, self._spec)
+        if isinstance(numbered.call, AgentInit):
+            self._spec = numbered.call.spec
+            self._turns, self._actions = Repeats(), Repeats()
+            keep_blocks_for(self._spec)
+        elif self._spec is not None:
+            see_turn(numbered, message, self._spec, self._turns)
+        return numbered
+
+    def read_repeated(self, seq: int, message: bytes, at: int) -> Numbered | None:
+        """A turn."""
+        spec = self._spec
+        return None if spec is None else decode_repeated_turn(seq, message, at, spec, self._turns)
+
+    def carry_out(self, call: Any) -> Any | None:
+        """As the agent does."""
+        self._agent.budget = call.budget
+        return play(self._agent, call.call)
+
+    def encode(self, seq: int, reply: Any) -> bytes:
+        """An AgentReply."""
+        return encode_repeated_actions(seq, reply, self._spec, self._actions)
+
+
+class EnvironmentRole:
+    """An environment."""
+
+    role = lobby_pb2.ROLE_ENVIRONMENT
+    calls = environment_pb2.EnvironmentCall
+
+    def __init__(self, environment: Environment, name: str) -> None:
+        self.name = name
+        self._environment = environment
+        self._spec: TaskSpec | None = None
+        self._plays, self._played = Repeats(), Repeats()
+
+    def hello(self, ticket: lobby_pb2.Ticket, answered: int) -> Any:
+        """What the environment says of itself."""
+        own = environment_hello(self._environment, self.name)
+        return environment_pb2.EnvironmentReply(
+            hello=environment_pb2.EnvironmentHello(
+                environment=own.environment,
+                max_slots=own.max_slots,
+                **hello_fields(ticket, answered),
+            )
+        )
+
+    def read(self, message: Any) -> Any:
+        """A call."""
+        call = decode_environment_call(message, self._spec)
+        if self._spec is not None:
+            see_play(call, message, self._spec, self._plays)
+        return call
+
+    def read_repeated(self, seq: int, message: bytes, at: int) -> Play | None:
+        """A Play."""
+        spec = self._spec
+        return None if spec is None else decode_repeated_play(message, at, spec, self._plays)
+
+    def carry_out(self, call: Any) -> Any | None:
+        """As the environment does."""
+        return play_environment(self._environment, call)
+
+    def encode(self, seq: int, reply: Any) -> bytes:
+        """An EnvironmentReply; EnvironmentReady fixes the spec of what follows."""
+        if isinstance(reply, EnvironmentReady):
+            self._spec = reply.spec
+            self._plays, self._played = Repeats(), Repeats()
+            keep_blocks_for(self._spec)
+        return encode_repeated_played(seq, reply, self._spec, self._played)
 
 
 class TracedRole:
