@@ -1,4 +1,4 @@
-"""`reglue …` in this process; Ray clusters: one of a module, and those that a test begins."""
+"""`reglue …` in this process; Ray clusters: one for all tests, and those that a test begins."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ def say(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> I
     signal.signal(signal.SIGTERM, before)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def three_nodes() -> Iterator[RayCluster]:
+    """Begun once; who loses a node or a head begins a `new_cluster`."""
     with RayCluster() as cluster:
         cluster.add()
         cluster.add()
