@@ -30,10 +30,11 @@ def say(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> I
         if folder is not None:
             monkeypatch.chdir(folder)
         capfd.readouterr()
+        command = [str(word) for word in words]
         with pytest.raises(SystemExit) as left:
-            main([str(word) for word in words])
+            main(command)
         told = capfd.readouterr()
-        return CompletedProcess(words, int(str(left.value.code)), told.out, told.err)
+        return CompletedProcess(command, int(str(left.value.code)), told.out, told.err)
 
     yield say
     signal.signal(signal.SIGTERM, before)
