@@ -33,7 +33,7 @@ from reglue.spec import TaskSpec
 from reglue_bench.engines.environments import cores, make_environment
 from reglue_bench.planning.names import BenchmarkName
 from reglue_bench.planning.training_stream import TrainingStream, training_stream
-from reglue_bench.procedures.training import EVALUATED_BY
+from reglue_bench.procedures.training_cells import EVALUATED_BY
 from reglue_bench.replay.pictures import Picture, render_world, with_pictures
 from reglue_bench.results.scoring import brief_cause, is_agents_fault
 

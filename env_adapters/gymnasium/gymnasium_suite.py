@@ -175,13 +175,13 @@ def _check_reward(task: str, env: Any) -> None:
 
 
 def _with_goals(make: Callable[[], Any]) -> Callable[[], Any]:
-    from env_adapters.goals import goal_environment
+    from env_adapters.goals import goal_environment  # loads gymnasium
 
     return lambda: goal_environment(make())
 
 
 def _goal_variants(env: Any, goals: int, seed: int) -> Goals:
-    from env_adapters.goals.goal_environment import GoalVariants
+    from env_adapters.goals.goal_environment import GoalVariants  # as above
 
     return GoalVariants(env, goals, seed)
 

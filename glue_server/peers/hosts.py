@@ -167,7 +167,7 @@ class _Served:
 
         With a `server`, peers come in there; it stays open when this closes.
         """
-        from glue_server.rpc import GlueServer
+        from glue_server.rpc import GlueServer  # loads gRPC
 
         self._timeout_s, self._set_by = options.timeout_s, options.set_by
         self._program = program

@@ -1,4 +1,4 @@
-"""`reglue …` in this process; Ray clusters: one of a module, and those that a test begins."""
+"""`reglue …` in this process; Ray clusters: one for all tests, and those that a test begins."""
 
 from __future__ import annotations
 
@@ -30,17 +30,19 @@ def say(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> I
         if folder is not None:
             monkeypatch.chdir(folder)
         capfd.readouterr()
+        command = [str(word) for word in words]
         with pytest.raises(SystemExit) as left:
-            main([str(word) for word in words])
+            main(command)
         told = capfd.readouterr()
-        return CompletedProcess(words, int(str(left.value.code)), told.out, told.err)
+        return CompletedProcess(command, int(str(left.value.code)), told.out, told.err)
 
     yield say
     signal.signal(signal.SIGTERM, before)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def three_nodes() -> Iterator[RayCluster]:
+    """Begun once; who loses a node or a head begins a `new_cluster`."""
     with RayCluster() as cluster:
         cluster.add()
         cluster.add()

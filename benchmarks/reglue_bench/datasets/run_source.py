@@ -176,7 +176,7 @@ class RunSource(Source):
 
         None if its agents received anything that this environment does not return.
         """
-        from env_adapters.gymnasium.gymnasium_suite import make
+        from env_adapters.gymnasium.gymnasium_suite import make  # costs 30 ms
 
         suite = self.plan.suite
         reglue_keys = {"goals", "goal_seed", "sees"}

@@ -166,6 +166,7 @@ def listen(
     settings: Settings, *, places: Mapping[str, int], reconnect_window_s: Mapping[str, float]
 ) -> GlueServer:
     """A server as the settings say. Raises UsageError if it cannot listen."""
+    # A run whose agent and environments are in this process loads no gRPC.
     from glue_server.rpc import GlueServer
     from glue_server.rpc.tls.server_tls import server_tls
 

@@ -9,7 +9,7 @@ from reglue.errors import UsageError, setting
 from reglue_bench.planning.file import COMPOSED
 from reglue_bench.plans.plan import Goals, Plan
 from reglue_bench.procedures import PROCEDURES, TRAINING, Training
-from reglue_bench.procedures.training import EVALUATED_BY
+from reglue_bench.procedures.training_cells import EVALUATED_BY
 from reglue_bench.settings import Settings
 
 PREFIX = "train/"

@@ -11,8 +11,7 @@ from reglue_bench.planning.resolve import make_plan, suite_of
 from reglue_bench.plans.keys import Submission, training_key
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import PROCEDURES
-from reglue_bench.procedures.training import training_cells
-from reglue_bench.procedures.training_cells import TrainingCells
+from reglue_bench.procedures.training_cells import TrainingCells, training_cells
 from reglue_bench.settings import read_settings
 
 

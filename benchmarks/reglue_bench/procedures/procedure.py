@@ -114,6 +114,26 @@ class Agents(Protocol):
         """The agent was lost: raise `fault` unless another can be started."""
 
 
+@dataclass(frozen=True, slots=True)
+class TrainedAgent:
+    """Gives a judge the agent that has been trained; see Agents."""
+
+    agents: Agents
+    glue: EpisodeRunner
+
+    def fresh(self) -> EpisodeRunner:
+        """The same agent, which keeps what it has learned."""
+        return self.glue
+
+    def explain(self, fault: AgentFault) -> str:
+        """Describe the fault as the run does."""
+        return self.agents.explain(fault)
+
+    def go_on(self, fault: AgentFault) -> None:
+        """There is no other agent that has learned this."""
+        raise fault
+
+
 class Procedure(ABC):
     """How a benchmark plays its plan: when agents learn, when they are judged, and by what.
 

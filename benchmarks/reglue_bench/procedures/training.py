@@ -11,7 +11,7 @@ import math
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any, ClassVar, Self
 
@@ -31,17 +31,19 @@ from reglue_bench.procedures.procedure import (
     Record,
     Todo,
     Todos,
+    TrainedAgent,
     Watch,
     or_default,
     plan_parameters,
-    shows_tasks,
 )
 from reglue_bench.procedures.registry import PROCEDURES, procedure_of
-from reglue_bench.procedures.training_cells import TrainingCells
+from reglue_bench.procedures.training_cells import (
+    EVALUATED_BY,
+    TrainingCells,
+    evaluation_of,
+    training_cells,
+)
 from reglue_bench.settings import Settings
-
-EVALUATED_BY = "evaluated_by"
-"""The parameter that names the procedure that judges."""
 
 DEFAULT_EVAL_EPISODES = 10
 
@@ -188,8 +190,8 @@ class Training(Procedure):
             return self._cells.cell(k - self.first)
         if k >= self.judged:
             return self._checkpoint_cell(k, (k - self.judged) % self.at_once)
-        unit = bisect_right(self._begins, k) - 1
-        cell = self.judge.cell(unit, k - self._begins[unit])
+        unit, judged_k = self.judged_as(k)
+        cell = self.judge.cell(unit, judged_k)
         return replace(cell, k=k, seed_from=cell.seed_from or (unit, cell.k))
 
     def steps_left(self, episodes: int, steps: int) -> float:
@@ -253,28 +255,6 @@ class Training(Procedure):
         return replace(fixed, k=k, phase=phase, seed_from=(0, episode), reset=reset)
 
 
-def evaluation_of(plan: Plan) -> Plan:
-    """What is judged after the training of a plan."""
-    training_names = {EVALUATED_BY, *TrainingSettings.model_fields}
-    parameters = {
-        name: value for name, value in plan.parameters.items() if name not in training_names
-    }
-    procedure = str(plan.parameters[EVALUATED_BY])
-    return replace(plan, procedure=procedure, parameters=parameters, training=None, training_key="")
-
-
-def training_cells(plan: Plan, *, slots: int | None = None) -> TrainingCells:
-    """What the agents of a plan train on; also of a plan without training."""
-    judge = evaluation_of(plan) if EVALUATED_BY in plan.parameters else plan
-    return TrainingCells(
-        plan.variants if plan.training is None else plan.training.variants,
-        or_default(slots, plan.slots),
-        bytes.fromhex(plan.training_key),
-        shows_tasks=shows_tasks(plan),
-        trial=sum(procedure_of(judge).training_trial) or 1,
-    )
-
-
 class TrainingRun:
     """One run in play: what slots have taken, and the outcomes so far."""
 
@@ -301,7 +281,7 @@ class TrainingRun:
         glue.keep_learned()
         judge = procedure.judge
         judge.play(
-            _TrainedAgent(agents, glue),
+            TrainedAgent(agents, glue),
             Todos(array("I", range(judge.units)), array("I", [0]) * judge.units),
             order=self._order,
             begin=lambda _todo: None,  # the run has begun
@@ -411,8 +391,6 @@ class TrainingRun:
         self._others.add(outcome)
         self._watch(outcome, phase)
 
-    # What is judged.
-
     def _judged(self, todo: Todo, outcomes: Iterable[Outcome]) -> None:
         """Receives the outcomes of a judged unit."""
         for outcome in outcomes:
@@ -420,23 +398,3 @@ class TrainingRun:
             self._judged_outcomes[k] = replace(
                 outcome, order=replace(outcome.order, unit=self._unit, k=k)
             )
-
-
-@dataclass(frozen=True, slots=True)
-class _TrainedAgent:
-    """Gives a judge the agent that has been trained; see Agents."""
-
-    agents: Agents
-    glue: EpisodeRunner
-
-    def fresh(self) -> EpisodeRunner:
-        """The same agent, which keeps what it has learned."""
-        return self.glue
-
-    def explain(self, fault: AgentFault) -> str:
-        """Describe the fault as the run does."""
-        return self.agents.explain(fault)
-
-    def go_on(self, fault: AgentFault) -> None:
-        """There is no other agent that has learned this."""
-        raise fault

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from reglue_bench.plan_settings import TrainingSettings
 from reglue_bench.plans.keys import shuffled
-from reglue_bench.plans.plan import PlanCell
+from reglue_bench.plans.plan import Plan, PlanCell
+from reglue_bench.procedures.procedure import or_default, shows_tasks
+from reglue_bench.procedures.registry import procedure_of
+
+EVALUATED_BY = "evaluated_by"
+"""The parameter that names the procedure that judges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,28 @@ class TrainingCells:
         if self.shows_tasks:
             return visit, place
         return visit, _order(self.key, f"task of round {visit}", len(self.variants))[place]
+
+
+def evaluation_of(plan: Plan) -> Plan:
+    """What is judged after the training of a plan."""
+    training_names = {EVALUATED_BY, *TrainingSettings.model_fields}
+    parameters = {
+        name: value for name, value in plan.parameters.items() if name not in training_names
+    }
+    procedure = str(plan.parameters[EVALUATED_BY])
+    return replace(plan, procedure=procedure, parameters=parameters, training=None, training_key="")
+
+
+def training_cells(plan: Plan, *, slots: int | None = None) -> TrainingCells:
+    """What the agents of a plan train on; also of a plan without training."""
+    judge = evaluation_of(plan) if EVALUATED_BY in plan.parameters else plan
+    return TrainingCells(
+        plan.variants if plan.training is None else plan.training.variants,
+        or_default(slots, plan.slots),
+        bytes.fromhex(plan.training_key),
+        shows_tasks=shows_tasks(plan),
+        trial=sum(procedure_of(judge).training_trial) or 1,
+    )
 
 
 @lru_cache(maxsize=256)  # those of the tasks in play

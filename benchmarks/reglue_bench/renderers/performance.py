@@ -163,6 +163,7 @@ def _facts(result: Result) -> Sentences:
 
 
 def _plots(result: Result, prefix: str) -> list[Plot]:
+    # What draws loads plotly, which a run that prints its score does without.
     from reglue_bench.plots.figures import colour
     from reglue_bench.plots.learning import PlottedScore, learning_plots
 
@@ -170,6 +171,7 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
 
 
 def _beside(view: ComparisonView, runs: Sequence[NamedRun], alike: Sequence[int]) -> ComparisonView:
+    # As above.
     from reglue_bench.plots.figures import colour
     from reglue_bench.plots.learning import PlottedScore, learning_plots
 

@@ -109,6 +109,7 @@ def _facts(result: Result) -> Sentences:
 
 
 def _plots(result: Result, prefix: str) -> list[Plot]:
+    # What draws loads plotly, which a run that prints its score does without.
     from reglue_bench.plots.returns import returns
     from reglue_bench.plots.tasks import per_task
 
@@ -123,6 +124,7 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
 def _beside(
     view: ComparisonView, runs: Sequence[NamedRun], _alike: Sequence[int]
 ) -> ComparisonView:
+    # As above.
     from reglue_bench.plots.returns import returns
     from reglue_bench.plots.seeds_view import with_training_seeds
     from reglue_bench.plots.tasks import per_task

@@ -124,6 +124,7 @@ def _counts(result: Result) -> dict[str, int]:
 
 
 def _plots(result: Result, prefix: str) -> list[Plot]:
+    # What draws loads plotly, which a run that prints its score does without.
     from reglue_bench.plots import tasks
     from reglue_bench.plots.goal_map import goal_map
 
@@ -141,6 +142,7 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
 def _beside(
     view: ComparisonView, runs: Sequence[NamedRun], _alike: Sequence[int]
 ) -> ComparisonView:
+    # As above.
     from reglue_bench.plots.goal_map import difference_map
     from reglue_bench.plots.seeds_view import with_training_seeds
     from reglue_bench.plots.tasks import per_task

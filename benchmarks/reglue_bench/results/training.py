@@ -9,7 +9,8 @@ import numpy as np
 
 from glue_server.episodes.recording import CUT_OFF
 from reglue.errors import AgentAbandoned
-from reglue_bench.procedures.training import Training, evaluation_of
+from reglue_bench.procedures.training import Training
+from reglue_bench.procedures.training_cells import evaluation_of
 from reglue_bench.results.learning import edges
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import StepCurve, TrainingProgress

@@ -13,7 +13,8 @@ from glue_server import Outcome
 from glue_server.episodes.recording import CUT_OFF
 from reglue.errors import AgentAbandoned
 from reglue_bench.formatting import number, sparkline
-from reglue_bench.procedures.training import Training, evaluation_of
+from reglue_bench.procedures.training import Training
+from reglue_bench.procedures.training_cells import evaluation_of
 from reglue_bench.runs.observer import RunStarted
 from reglue_bench.terminal.tally import Tally, tally_of
 

@@ -30,7 +30,7 @@ def server_tls(settings: HostSettings) -> ServerTls | None:
             f"{setting('tls_cert')}, {setting('tls_key')} and {setting('ca')} go together: the "
             "first two at least"
         )
-    from glue_server.rpc.tls.authority import own_certificate
+    from glue_server.rpc.tls.authority import own_certificate  # as above
 
     return own_certificate(settings.tls_cert, settings.tls_key, settings.ca)
 

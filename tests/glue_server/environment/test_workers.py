@@ -125,21 +125,16 @@ def test_a_worker_killed_while_it_steps_goes_unnoticed(
     assert not bell.exists()
 
 
-def test_a_dead_worker_is_replaced_by_another_process(make_pool: MakePool) -> None:
+def test_a_dead_worker_is_replaced_by_another_process_and_logged(
+    make_pool: MakePool, caplog: pytest.LogCaptureFixture
+) -> None:
     pool, port = make_pool()
-    before = port.processes
-    kill(before[0])
-    played(Follower(), pool, cells(1))
-    assert port.processes[0] != before[0]
-    assert port.processes[1] == before[1]
-
-
-def test_a_replaced_worker_is_logged(make_pool: MakePool, caplog: pytest.LogCaptureFixture) -> None:
-    pool, port = make_pool()
-    dead = port.processes[0]
+    dead, alive = port.processes
     kill(dead)
     with caplog.at_level(logging.WARNING, logger="reglue"):
         played(Follower(), pool, cells(1))
+    assert port.processes[0] != dead
+    assert port.processes[1] == alive
     assert f"worker {dead} died" in caplog.text
 
 
@@ -364,27 +359,18 @@ def test_workers_that_do_not_listen_are_ended_all_at_once(make_pool: MakePool) -
     assert time.monotonic() - began < 8.0  # not 2 s each
 
 
-def test_workers_end_when_their_pool_is_closed(make_pool: MakePool) -> None:
+def test_workers_end_when_their_pool_is_closed_also_twice(make_pool: MakePool) -> None:
     pool, port = make_pool()
     descriptors = [os.pidfd_open(pid) for pid in port.processes]
+    pool.close()
     pool.close()
     wait_until_gone(descriptors)
 
 
-def test_a_pool_can_be_closed_twice(make_pool: MakePool) -> None:
-    pool, _ = make_pool()
-    pool.close()
-    pool.close()
-
-
-def test_a_worker_does_not_preempt_the_glue_that_wakes_it(make_pool: MakePool) -> None:
-    """Else the first worker to wake keeps the glue from waking the others."""
-    _, pool = make_pool()
-    assert [os.sched_getscheduler(pid) for pid in pool.processes] == [os.SCHED_BATCH] * 2
-
-
-def test_a_worker_leaves_ctrl_c_to_what_it_starts(make_pool: MakePool) -> None:
-    """What ignores a signal passes that on to its programs: one could not be ended by it."""
+def test_a_worker_neither_preempts_the_glue_nor_ignores_ctrl_c(make_pool: MakePool) -> None:
+    """The first worker to wake would keep the glue from waking the others; and what ignores a
+    signal passes that on to its programs: one could not be ended by it.
+    """
 
     def ignores_ctrl_c(pid: int) -> bool:
         status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
@@ -392,9 +378,10 @@ def test_a_worker_leaves_ctrl_c_to_what_it_starts(make_pool: MakePool) -> None:
         return bool(int(ignored, 16) >> (signal.SIGINT - 1) & 1)
 
     _, pool = make_pool()
+    assert [os.sched_getscheduler(pid) for pid in pool.processes] == [os.SCHED_BATCH] * 2
     assert {ignores_ctrl_c(pid) for pid in pool.processes} == {ignores_ctrl_c(os.getpid())}
 
 
 def test_a_suite_may_say_what_it_can_by_numbers(make_pool: MakePool) -> None:
-    environment, _ = make_pool("Loose")
+    environment, _ = make_pool("Loose", workers=1)
     assert environment.spec.slots == 4

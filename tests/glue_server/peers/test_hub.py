@@ -17,7 +17,8 @@ from glue_server.peers.hub import ROLES, Hub
 from glue_server.processes.interrupts import uninterrupted
 from glue_server.rpc import GlueServer
 from glue_server.timeouts import Timeouts
-from reglue.environments.environment import Worlds
+from reglue.agents.agent import Agent
+from reglue.environments.environment import Environment, Worlds
 from reglue.errors import (
     AgentFault,
     EnvironmentFault,
@@ -39,13 +40,28 @@ from tests.waiting import until
 from tests.worlds import Corridor, Faulty
 
 
+def start_peers(
+    start: Start,
+    server: GlueServer,
+    agent: Agent | None = None,
+    environment: Environment | None = None,
+) -> Future[str]:
+    """Both join; of the agent the reason is returned for which it left."""
+    start(environment or corridor(), server.address, server.tokens["environment"])
+    return start(agent or Follower(), server.address, server.tokens["agent"])
+
+
+def program_of(server: GlueServer, **more: Any) -> Experiment:
+    return Experiment(server.address, server.tokens["experiment"], **more)
+
+
 def test_a_program_plays_the_agent_and_the_environment_that_have_come(start: Start) -> None:
     with a_hub() as (server, said):
         agent = start(Follower(), server.address, server.tokens["agent"], name="follower")
         environment = start(
             corridor(), server.address, server.tokens["environment"], name="corridor"
         )
-        with Experiment(server.address, server.tokens["experiment"], name="program") as rl:
+        with program_of(server, name="program") as rl:
             assert rl.init().horizon == 5
             assert rl.episode(0)
             assert (rl.num_steps(), rl.num_episodes()) == (5, 1)
@@ -69,15 +85,14 @@ def test_who_plays_with_a_program_is_told_whether_it_was_interrupted(
     start: Start, raised: BaseException, why: str
 ) -> None:
     with a_hub() as (server, _):
-        agent = start(Follower(), server.address, server.tokens["agent"])
-        start(corridor(), server.address, server.tokens["environment"])
+        agent = start_peers(start, server)
         with pytest.raises(type(raised)):
-            _begin_and_raise(raised, server.address, server.tokens["experiment"])
+            _begin_and_raise(raised, server)
         assert agent.result(PATIENCE_S) == f"the run is over: {why}"
 
 
-def _begin_and_raise(raised: BaseException, address: str, token: str) -> None:
-    with Experiment(address, token) as rl:
+def _begin_and_raise(raised: BaseException, server: GlueServer) -> None:
+    with program_of(server) as rl:
         rl.init()
         raise raised
 
@@ -103,7 +118,7 @@ def test_what_is_refused_is_refused_by_the_same_errors_as_in_one_process(start: 
     with a_hub() as (server, _):
         start(RandomAgent(), server.address, server.tokens["agent"])
         start(GridWorld(), server.address, server.tokens["environment"])
-        with Experiment(server.address, server.tokens["experiment"]) as rl:
+        with program_of(server) as rl:
             with raises(OutOfOrder, "RL_step", "RL_init"):
                 rl.step()
             rl.init()
@@ -121,9 +136,8 @@ def test_what_is_refused_is_refused_by_the_same_errors_as_in_one_process(start: 
 
 def test_the_program_of_many_slots_gets_rows(start: Start) -> None:
     with a_hub() as (server, _):
-        start(Follower(), server.address, server.tokens["agent"])
-        start(corridor(), server.address, server.tokens["environment"])
-        with Experiment(server.address, server.tokens["experiment"], slots=32, seed=3) as rl:
+        start_peers(start, server)
+        with program_of(server, slots=32, seed=3) as rl:
             assert rl.init().slots == 32
             started = rl.start()
             assert started.slots == tuple(range(32))
@@ -141,18 +155,16 @@ def test_a_faulty_agent_is_told_of_and_the_others_play_on(start: Start) -> None:
             raise RuntimeError("tired")
 
     with a_hub() as (server, _):
-        bad = start(Tired(), server.address, server.tokens["agent"])
-        start(corridor(), server.address, server.tokens["environment"])
-        with Experiment(server.address, server.tokens["experiment"]) as rl:
+        bad = start_peers(start, server, Tired())
+        with program_of(server) as rl:
             rl.init()
             rl.start()
             with raises(AgentFault, "RuntimeError: tired"):
                 rl.step()
         with pytest.raises(RuntimeError):
             bad.result(PATIENCE_S)
-        start(Follower(), server.address, server.tokens["agent"])
-        start(corridor(), server.address, server.tokens["environment"])
-        with Experiment(server.address, server.tokens["experiment"]) as rl:
+        start_peers(start, server)
+        with program_of(server) as rl:
             rl.init()
             assert rl.episode()
 
@@ -168,9 +180,8 @@ def test_peers_need_no_name() -> None:
 def test_a_wrong_action_ends_its_episode_and_the_run_goes_on(start: Start) -> None:
     agent = Scripted(lambda turn: still(turn) if len(turn.starts) else still(turn) * float("nan"))
     with a_hub() as (server, _):
-        start(agent, server.address, server.tokens["agent"])
-        start(corridor(), server.address, server.tokens["environment"])
-        with Experiment(server.address, server.tokens["experiment"]) as rl:
+        start_peers(start, server, agent)
+        with program_of(server) as rl:
             rl.init()
             rl.start()
             with raises(AgentFault, "'action' = [nan]", "slot 0"):
@@ -182,9 +193,8 @@ def test_a_wrong_action_ends_its_episode_and_the_run_goes_on(start: Start) -> No
 
 def test_a_faulty_environment_is_told_of(start: Start) -> None:
     with a_hub() as (server, _):
-        start(Follower(), server.address, server.tokens["agent"])
-        start(Worlds(Faulty(faults=["raises"])), server.address, server.tokens["environment"])
-        with Experiment(server.address, server.tokens["experiment"]) as rl:
+        start_peers(start, server, environment=Worlds(Faulty(faults=["raises"])))
+        with program_of(server) as rl:
             rl.init()
             with raises(EnvironmentFault, "slot 0", "the floor gave way"):
                 rl.episode()
@@ -213,9 +223,8 @@ def test_who_vanishes_while_waiting_is_forgotten(
         until(lambda: any(f"{role} ghost" in words for words in said), "it has come")
         way.close()
         until(lambda: f"{role} ghost" not in said[-1], "it is forgotten")
-        start(Follower(), server.address, server.tokens["agent"])
-        start(corridor(), server.address, server.tokens["environment"])
-        with Experiment(server.address, server.tokens["experiment"], name="alive") as rl:
+        start_peers(start, server)
+        with program_of(server, name="alive") as rl:
             rl.init()
             assert rl.episode()
         with pytest.raises(SessionLost):
@@ -230,12 +239,7 @@ def test_a_program_comes_back_and_every_routine_is_carried_out_once(
         a_hub(reconnect_window_s=PATIENCE_S, transport=transport) as (server, _),
         proxy_to(server, "experiment") as way,
     ):
-        start(Follower(), server.address, server.tokens["agent"])
-        start(
-            Worlds(Corridor(solved=SOLVED, horizon=500)),
-            server.address,
-            server.tokens["environment"],
-        )
+        start_peers(start, server, environment=Worlds(Corridor(solved=SOLVED, horizon=500)))
         with Experiment(way.address, server.tokens["experiment"]) as rl:
             rl.init()
             rl.start()
@@ -248,19 +252,16 @@ def test_a_program_comes_back_and_every_routine_is_carried_out_once(
     assert way.cuts >= 5
 
 
-class Endless(Corridor):
-    """Never ends by itself."""
-
-    def __init__(self) -> None:
-        super().__init__(solved={"walk": [0]}, horizon=10**9)
+def endless() -> Worlds:
+    """Their walk never ends by itself."""
+    return Worlds(Corridor(solved={"walk": [0]}, horizon=10**9))
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_an_episode_without_end_ends_with_its_program(start: Start, transport: str) -> None:
     with a_hub(reconnect_window_s=PATIENCE_S, transport=transport) as (server, said):
-        agent = start(Follower(), server.address, server.tokens["agent"])
-        start(Worlds(Endless()), server.address, server.tokens["environment"])
-        rl = Experiment(server.address, server.tokens["experiment"])
+        agent = start_peers(start, server, environment=endless())
+        rl = program_of(server)
         rl.init()
         rl._asking._timeout_s = 0.5  # not before: RL_init may take a while
         with pytest.raises(SessionLost, match="did not answer in time"):
@@ -279,9 +280,8 @@ def test_an_episode_without_end_does_not_keep_the_hub(start: Start) -> None:
             return super().agent_step(rewards, observations, steps)
 
     with a_hub(reconnect_window_s=PATIENCE_S) as (server, _):
-        agent = start(Stepping(), server.address, server.tokens["agent"])
-        start(Worlds(Endless()), server.address, server.tokens["environment"])
-        rl = Experiment(server.address, server.tokens["experiment"])
+        agent = start_peers(start, server, Stepping(), endless())
+        rl = program_of(server)
         rl.init()
         threads = ThreadPoolExecutor(1)
         playing = threads.submit(rl.episode)
@@ -295,7 +295,6 @@ def test_an_episode_without_end_does_not_keep_the_hub(start: Start) -> None:
 
 def test_after_a_routine_that_was_interrupted_nothing_more_is_asked(start: Start) -> None:
     """Its answer would be taken for the next one's."""
-
     may_answer, has_answered = threading.Event(), threading.Event()
 
     class Slow(Follower):
@@ -305,9 +304,8 @@ def test_after_a_routine_that_was_interrupted_nothing_more_is_asked(start: Start
             return f"answer to {message}"
 
     with a_hub(reconnect_window_s=PATIENCE_S) as (server, _):
-        start(Slow(), server.address, server.tokens["agent"])
-        start(corridor(), server.address, server.tokens["environment"])
-        with Experiment(server.address, server.tokens["experiment"], timeout_s=0.1) as rl:
+        start_peers(start, server, Slow())
+        with program_of(server, timeout_s=0.1) as rl:
             with pytest.raises(SessionLost):
                 rl.agent_message("one")
             may_answer.set()
@@ -318,9 +316,8 @@ def test_after_a_routine_that_was_interrupted_nothing_more_is_asked(start: Start
 
 def test_a_message_that_nobody_would_take_is_refused_and_hurts_nobody(start: Start) -> None:
     with a_hub() as (server, _):
-        start(Follower(), server.address, server.tokens["agent"])
-        start(corridor(), server.address, server.tokens["environment"])
-        with Experiment(server.address, server.tokens["experiment"]) as rl:
+        start_peers(start, server)
+        with program_of(server) as rl:
             rl.init()
             with raises(OutOfDomain, "70000012 bytes", 2**26):
                 rl.agent_message("x" * 70_000_000)
@@ -329,18 +326,13 @@ def test_a_message_that_nobody_would_take_is_refused_and_hurts_nobody(start: Sta
 
 def test_a_program_says_what_task_and_variant_it_plays(start: Start) -> None:
     with a_hub() as (server, _):
-        start(Follower(), server.address, server.tokens["agent"])
-        start(
-            Worlds(Corridor(solved=SOLVED, show=True)), server.address, server.tokens["environment"]
-        )
-        with Experiment(server.address, server.tokens["experiment"], task="run", variant=3) as rl:
+        start_peers(start, server, environment=Worlds(Corridor(solved=SOLVED, show=True)))
+        with program_of(server, task="run", variant=3) as rl:
             rl.init()
             assert rl.start().observations["observation"][0, 2:].tolist() == [1.0, 3.0]
-    with a_hub() as (server, _):
-        start(Follower(), server.address, server.tokens["agent"])
-        start(corridor(), server.address, server.tokens["environment"])
+        start_peers(start, server)
         with (
-            Experiment(server.address, server.tokens["experiment"], task="swim") as rl,
+            program_of(server, task="swim") as rl,
             raises(OutOfDomain, "walk", "run", got="task 'swim'"),
         ):
             rl.init()
@@ -358,8 +350,8 @@ def test_a_hub_that_is_interrupted_does_not_wait_for_a_peer_that_thinks(
             thinking.set()
             over.wait(PATIENCE_S)
 
-    def program(address: str, token: str) -> None:
-        with Experiment(address, token) as rl:
+    def play(server: GlueServer) -> None:
+        with program_of(server) as rl:
             rl.init()
             rl.episode(0)
 
@@ -368,9 +360,8 @@ def test_a_hub_that_is_interrupted_does_not_wait_for_a_peer_that_thinks(
             uninterrupted(then_raise=False),
             a_hub(reconnect_window_s=PATIENCE_S) as (server, said),
         ):
-            start(Thinker(), server.address, server.tokens["agent"])
-            start(corridor(), server.address, server.tokens["environment"])
-            told = threads.submit(program, server.address, server.tokens["experiment"])
+            start_peers(start, server, Thinker())
+            told = threads.submit(play, server)
             assert thinking.wait(PATIENCE_S)
             signal.raise_signal(signal.SIGINT)
             began = time.monotonic()
@@ -398,7 +389,7 @@ def test_a_run_that_begins_while_the_hub_closes_lets_its_peers_go(start: Start) 
         ]
         with (
             ThreadPoolExecutor(1) as threads,
-            Experiment(server.address, server.tokens["experiment"]) as rl,
+            program_of(server) as rl,
         ):
             serving = threads.submit(closing.serve)
             with raises(SessionLost, "the hub has closed"):

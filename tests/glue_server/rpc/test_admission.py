@@ -21,7 +21,7 @@ from reglue.v1 import environment_pb2, environment_pb2_grpc, lobby_pb2, session_
 from tests.errors import raises
 from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.conftest import Dial, Join
-from tests.glue_server.rpc.peers import PATIENCE_S, ask, denied
+from tests.glue_server.rpc.peers import PATIENCE_S, ask, denied, seated
 from tests.waiting import until
 
 
@@ -184,8 +184,7 @@ def test_the_oldest_unused_tickets_are_forgotten(
 
 def test_a_second_agent_is_told_that_the_run_is_busy(server: GlueServer, join: Join) -> None:
     first = join(Follower())
-    port = server.next("agent", PATIENCE_S)
-    assert port is not None
+    port = seated(server)
     with pytest.raises(Busy, match="has its agent already"):
         join(Follower()).result(PATIENCE_S)
     port.close("thank you")

@@ -25,6 +25,7 @@ from tests.glue_server.playing import (
     played,
 )
 from tests.glue_server.rpc.conftest import Join
+from tests.glue_server.rpc.peers import seated
 from tests.waiting import until
 from tests.worlds import meet
 
@@ -44,8 +45,7 @@ class Punctual(Partial):
 
 
 def glue_with(server: GlueServer, pool: EnvironmentCalls) -> EpisodeRunner:
-    agent = server.next("agent", 20)
-    assert agent is not None
+    agent = seated(server)
     glue = EpisodeRunner(agent, pool, timeouts=PATIENT)
     glue.init()
     return glue
@@ -138,8 +138,7 @@ def test_an_agents_words_are_kept_where_it_fails_before_it_is_asked_again(
 ) -> None:
     """Its fault has come, and nobody has read it when there is a turn to send."""
     failing = join(Forgetful(), transport="grpc")  # of which the glue reads ahead
-    agent = server.next("agent", 20)
-    assert agent is not None
+    agent: Any = seated(server)
     glue = EpisodeRunner(agent, corridor_pool(2), timeouts=PATIENT)
     glue.init()
     rows = glue.play(in_turn([cell(variant=0)] * 4), Phase.EVALUATE)

@@ -15,17 +15,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from env_adapters import Step
 from glue_server import EnvironmentCalls, EpisodeRunner, Timeouts
-from glue_server.agent.port import AgentPort
 from glue_server.rpc import GlueServer
 from reglue import Phase, TaskSpec, TensorSpec
-from reglue.errors import (
-    AgentDisconnected,
-    AgentFault,
-    AgentTimeout,
-    UsageError,
-    printable,
-)
+from reglue.errors import AgentDisconnected, AgentFault, AgentTimeout, UsageError, printable
 from reglue.messages.agent import AgentInit, Freeze, RoutineDone
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES
 from reglue.v1 import agent_pb2 as pb
@@ -43,17 +37,11 @@ from tests.glue_server.playing import (
     played,
 )
 from tests.glue_server.rpc.conftest import Dial, Join
-from tests.glue_server.rpc.peers import PATIENCE_S, RawAgent
+from tests.glue_server.rpc.peers import PATIENCE_S, RawAgent, seated
 from tests.waiting import until
 
 SPEC = corridor_pool().spec
 WALK = [cell(variant=2)]  # five steps
-
-
-def seated(server: GlueServer) -> AgentPort:
-    port: AgentPort | None = server.next("agent", PATIENCE_S)
-    assert port is not None
-    return port
 
 
 def glue_over(
@@ -119,12 +107,6 @@ def test_the_hello_reaches_the_glue(server: GlueServer, join: Join) -> None:
     assert said.sdk.startswith("reglue-python ")
 
 
-def test_the_farewells_reason_is_what_connect_returns(server: GlueServer, join: Join) -> None:
-    agent = join(Follower())
-    seated(server).close("that was all")
-    assert agent.result(PATIENCE_S) == "that was all"
-
-
 # Agents whose answers are no good.
 
 
@@ -158,9 +140,8 @@ def test_garbage_in_actions_ends_the_episode_and_play_goes_on(
 def test_a_refusal_names_the_reply_and_says_why(server: GlueServer, dial: Dial) -> None:
     agent = dial()
     glue = glue_over(server, corridor_pool())
-    answering = in_thread(
-        lambda: (agent.done(), agent.act(np.array([np.nan], np.float32).tobytes()))
-    )
+    nan = np.array([np.nan], np.float32).tobytes()
+    answering = in_thread(lambda: (agent.done(), agent.act(nan)))
     glue.init()
     list(glue.play(in_turn(WALK), Phase.EVALUATE))
     _, turn = answering.result(PATIENCE_S)
@@ -269,14 +250,11 @@ def test_an_agent_whose_process_is_killed_is_disconnected(
     server: GlueServer, tmp_path: Path
 ) -> None:
     (tmp_path / "leaving.py").write_text(KILLS_ITSELF)
+    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    where = {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": server.token}
     with subprocess.Popen(
         [sys.executable, "-m", "reglue", "join", f"{tmp_path}/leaving.py:Leaving"],
-        env=os.environ
-        | {
-            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-            "REGLUE_ADDRESS": server.address,
-            "REGLUE_TOKEN": server.token,
-        },
+        env=os.environ | path | where,
         stderr=subprocess.DEVNULL,
     ) as process:
         status, _ = lost(glue_over(server, corridor_pool()), AgentDisconnected)
@@ -412,8 +390,6 @@ def test_a_task_just_small_enough_for_a_message_is_played(server: GlueServer, jo
             return {"observation": np.zeros(2**25 - 64, np.uint8)}
 
         def step(self, action: Any) -> Any:
-            from env_adapters import Step
-
             return Step(0.0, self.start(None), False, True, False)
 
     join(Still())

@@ -21,7 +21,7 @@ from reglue.v1 import agent_pb2_grpc
 from tests.errors import raises
 from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.conftest import Dial, Join
-from tests.glue_server.rpc.peers import PATIENCE_S, ask, denied
+from tests.glue_server.rpc.peers import PATIENCE_S, ask, denied, seated
 from tests.waiting import until
 
 PLACES = 64
@@ -127,8 +127,7 @@ def test_strangers_streams_hold_nothing(
 
 
 def served(server: GlueServer, agent: Future[str]) -> bool:
-    port = server.next("agent", PATIENCE_S)
-    assert port is not None
+    port = seated(server)
     port.close("served")
     return agent.result(PATIENCE_S) == "served"
 

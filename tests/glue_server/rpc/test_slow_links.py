@@ -15,6 +15,7 @@ from glue_server.rpc import GlueServer
 from glue_server.timeouts import Timeouts
 from reglue.messages.agent import Budget, TextMessage
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, MESSAGE_S, channel_options
+from tests.glue_server.rpc.peers import seated
 from tests.reglue.connecting import Start, Still
 from tests.waiting import PATIENCE_S, until
 
@@ -43,8 +44,7 @@ def server() -> Iterator[GlueServer]:
 def joined(start: Start, server: GlueServer, proxy: TcpProxy) -> Iterator[Any]:
     """The port of an agent that has joined through the proxy, and leaves at the end."""
     peer = start(Still(), proxy.address, server.tokens["agent"], transport="grpc")
-    port = server.next("agent", PATIENCE_S)
-    assert port is not None
+    port = seated(server)
     yield port
     port.close("that was all")
     assert peer.result(PATIENCE_S) == "that was all"

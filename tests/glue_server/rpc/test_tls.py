@@ -36,7 +36,7 @@ from tests.glue_server.playing import (
     played,
 )
 from tests.glue_server.rpc.certificates import DAY, certificate, shown, written
-from tests.glue_server.rpc.peers import PATIENCE_S
+from tests.glue_server.rpc.peers import PATIENCE_S, seated
 
 Start = Callable[..., "Future[str]"]
 
@@ -61,8 +61,7 @@ def server(tls: ServerTls) -> Iterator[GlueServer]:
 
 
 def welcomed(server: GlueServer, agent: Future[str]) -> bool:
-    port = server.next("agent", PATIENCE_S)
-    assert port is not None
+    port = seated(server)
     port.close("welcome")
     return agent.result(PATIENCE_S) == "welcome"
 
@@ -72,8 +71,7 @@ def welcomed(server: GlueServer, agent: Future[str]) -> bool:
 
 def test_a_join_string_is_all_that_an_agent_needs(server: GlueServer, start: Start) -> None:
     start(Follower(), str(server.join_string("agent")))
-    port = server.next("agent", PATIENCE_S)
-    assert port is not None
+    port = seated(server)
     glue = EpisodeRunner(port, corridor_pool(3), timeouts=PATIENT)
     glue.init()
     rows = by_k(glue.play(in_turn(cells()), Phase.EVALUATE))
@@ -159,8 +157,7 @@ def test_calls_through_cuts_are_each_carried_out_once(start: Start, tls: ServerT
         TcpProxy(server.address) as way,
     ):
         left = start(Counting(), str(replace(server.join_string("agent"), address=way.address)))
-        port = server.next("agent", PATIENCE_S)
-        assert port is not None
+        port = seated(server)
         for call in range(300):
             port.send(TextMessage(str(call)))
             if call % 30 == 15:

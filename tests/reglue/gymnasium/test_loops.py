@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -11,15 +10,12 @@ import numpy as np
 import pytest
 
 from reglue.gymnasium import make, make_vec
-from tests.reglue.gymnasium.walks import glue, training
+from tests.reglue.gymnasium.walks import WALK, glue, training
 
 pytestmark = [
     pytest.mark.usefixtures("tidy"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning"),
 ]
-
-
-WALK = f"{Path(__file__).parent}/walks.py:Walk"
 
 
 @pytest.mark.usefixtures("one_thread")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
-from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -17,13 +16,12 @@ from reglue.errors import BadArgument, OutOfOrder, SessionLost, TrainingOver, Us
 from reglue.gymnasium import GlueVectorEnv, make_vec
 from reglue.messages.agent import Phase
 from tests.errors import raises
-from tests.reglue.gymnasium.walks import Pad, Played, Walk, first, glue, training
+from tests.reglue.gymnasium.walks import WALK, Pad, Played, Walk, first, glue, training
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
 SLOTS = 5
 MODES = list(AutoresetMode)
-HERE = Path(__file__).parent
 
 Place = Callable[..., AbstractContextManager[GlueVectorEnv]]
 
@@ -31,7 +29,7 @@ Place = Callable[..., AbstractContextManager[GlueVectorEnv]]
 @contextmanager
 def here(mode: AutoresetMode, slots: int = SLOTS) -> Iterator[GlueVectorEnv]:
     """Played in this process."""
-    with closing(make_vec(f"{HERE}/walks.py:Walk", num_envs=slots, autoreset_mode=mode)) as envs:
+    with closing(make_vec(WALK, num_envs=slots, autoreset_mode=mode)) as envs:
         yield envs
 
 

@@ -17,7 +17,7 @@ from gymnasium.vector.utils import batch_space
 
 import reglue
 import reglue.gymnasium
-from tests.reglue.gymnasium.walks import Walk
+from tests.reglue.gymnasium.walks import PAD, WALK, Walk
 
 pytestmark = [
     pytest.mark.slow,
@@ -25,9 +25,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
 
-HERE = Path(__file__).parent
-WALK = f"{HERE}/walks.py:Walk"
-PAD = f"{HERE}/walks.py:Pad"
 KINDS: list[Any] = [SyncVectorEnv, AsyncVectorEnv]
 
 

@@ -27,6 +27,9 @@ from reglue.errors import AgentFault
 from reglue.messages.agent import Phase
 from tests.glue_server.rpc.peers import seated
 
+WALK, PAD = f"{__file__}:Walk", f"{__file__}:Pad"
+"""Names by which they are made."""
+
 PATIENCE_S = 20.0
 PATIENT = Timeouts(first_step_s=PATIENCE_S, step_s=PATIENCE_S)
 

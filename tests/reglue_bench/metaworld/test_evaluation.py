@@ -81,7 +81,7 @@ def test_what_cannot_count_is_not_played() -> None:
     assert counted == dict.fromkeys(wanted[3], EPISODES)
     slow = multi_task()
     with closed(slow):
-        assert evaluation(Experts(slow), slow, EPISODES, workers=2, surplus=True) == wanted
+        assert evaluation(Experts(slow), slow, EPISODES, workers=0, surplus=True) == wanted
         assert executed < slow._reglue_environment.environment.executed
 
 
@@ -162,22 +162,22 @@ def test_who_resets_otherwise_is_told_how_to_make_one_that_does(
         evaluation(Experts(envs), envs, 1)
 
 
-def test_other_vector_environments_are_refused() -> None:
-    with raises(UsageError, "list", "SyncVectorEnv", "AsyncVectorEnv"):
-        evaluation(Experts(meta_learning()), [], 1)
-
-
-def test_an_environment_in_which_no_task_was_set_is_refused() -> None:
-    envs = meta_learning()
-    with closed(envs), raises(UsageError, "sample_tasks"):
-        evaluation(Experts(envs), envs, 1, workers=0)
-
-
 @pytest.fixture(scope="module")
-def experts() -> Iterator[Experts]:
+def unset() -> Iterator[Any]:
+    """Environments in which no task was set."""
     envs = meta_learning()
     with closed(envs):
-        yield Experts(envs)
+        yield envs
+
+
+def test_an_environment_in_which_no_task_was_set_is_refused(unset: Any) -> None:
+    with raises(UsageError, "sample_tasks"):
+        evaluation(Experts(unset), unset, 1, workers=0)
+
+
+def test_other_vector_environments_are_refused(unset: Any) -> None:
+    with raises(UsageError, "list", "SyncVectorEnv", "AsyncVectorEnv"):
+        evaluation(Experts(unset), [], 1)
 
 
 @pytest.mark.parametrize(
@@ -191,9 +191,9 @@ def experts() -> Iterator[Experts]:
         ("workers", -1, 0),
     ],
 )
-def test_counts_are_whole_numbers(experts: Experts, name: str, got: Any, least: int) -> None:
+def test_counts_are_whole_numbers(unset: Any, name: str, got: Any, least: int) -> None:
     with raises(UsageError, name, repr(got), least):
-        metalearning_evaluation(experts, [], **{name: got})
+        metalearning_evaluation(Experts(unset), [], **{name: got})
 
 
 def test_an_agent_of_ours_is_told_where_it_belongs() -> None:

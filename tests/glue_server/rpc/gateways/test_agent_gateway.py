@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
 
-import numpy as np
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from glue_server.conformance.tcp_proxy import TcpProxy
-from glue_server.rpc import GlueServer
 from glue_server.rpc.gateways import agent_gateway
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from glue_server.rpc.gateways.entries import EntryRefused
 from glue_server.rpc.session import NO_TICKET
-from reglue import Agent, connect
+from reglue import connect
 from reglue.errors import Busy, Refused, WrongToken
 from reglue.messages.agent import AgentInit, RoutineDone
 from reglue.net.grpc_settings import grpc
@@ -28,71 +26,24 @@ from reglue.v1 import lobby_pb2, session_pb2
 from tests.errors import raises
 from tests.glue_server.rpc.conftest import Dial
 from tests.glue_server.rpc.entries import TOKEN, KnownEntries, OwnRun, gateway
+from tests.glue_server.rpc.gateways.conftest import Enter, Idle
 from tests.glue_server.rpc.peers import PATIENCE_S, RawAgent, ask, denied, refusal, seated
 from tests.waiting import until
 from tests.worlds import Corridor
 
 ONE_TASK = AgentInit(Corridor(solved={"a": (1,)}).spec)
 
-Enter = Callable[..., "Future[str]"]
+
+def waits(entries: KnownEntries, entry: str = "entry") -> None:
+    """Return once it has come, and waits."""
+    until(lambda: entries.has(("came", entry)), f"{entry} waits")
 
 
-class Idle(Agent):
-    """Plays nothing; counts its inits."""
-
-    inits = 0
-
-    def agent_init(self, spec: Any) -> None:
-        self.inits += 1
-
-    def turn(self, turn: Any) -> Any:
-        return np.zeros(len(turn.steps) + len(turn.starts))
-
-
-@pytest.fixture
-def run() -> Iterator[Callable[[], OwnRun]]:
-    with ExitStack() as servers:
-
-        def run() -> OwnRun:
-            server = GlueServer(places={"agent": 1}, reconnect_window_s=20.0, transport="grpc")
-            return OwnRun(servers.enter_context(server))
-
-        yield run
-
-
-@pytest.fixture
-def enter(front: AgentGateway) -> Iterator[Enter]:
-    """Lets an agent object enter from a thread; what `connect` returns or raises."""
-    threads = ThreadPoolExecutor(4, thread_name_prefix="agent")
-
-    def enter(agent: object, name: str = "entry", **more: Any) -> Future[str]:
-        where = more.pop("address", front.address)
-        return threads.submit(connect, agent, where, TOKEN, name=name, **more)
-
-    yield enter
-    for name in ("entry", "other"):
-        front.end(name, "the test is over")
-    threads.shutdown(wait=True)
-
-
-@pytest.fixture
-def dial(channel: grpc.Channel) -> Iterator[Dial]:
-    """Lets an agent called `raw` enter message by message."""
-    agents: list[RawAgent] = []
-
-    def dial(**more: Any) -> RawAgent:
-        agents.append(RawAgent(channel, TOKEN, **more))
-        return agents[-1]
-
-    yield dial
-    for agent in agents:
-        agent.vanish()
-
-
-@pytest.fixture
-def channel(front: AgentGateway) -> Iterator[grpc.Channel]:
-    with grpc.insecure_channel(front.address) as channel:
-        yield channel
+def assigned(front: AgentGateway, run: Callable[[], OwnRun]) -> OwnRun:
+    """A run of the entry."""
+    begun = run()
+    front.assign("entry", begun)
+    return begun
 
 
 def call(port: Any) -> None:
@@ -106,9 +57,8 @@ def test_an_agent_waits_until_a_run_takes_it(
 ) -> None:
     agent = Idle()
     entered = enter(agent)
-    until(lambda: entries.has(("came", "entry")), "it waits")
-    begun = run()
-    front.assign("entry", begun)
+    waits(entries)
+    begun = assigned(front, run)
     port: Any = seated(begun.server)
     call(port)
     port.close("the run is over")
@@ -119,8 +69,7 @@ def test_an_agent_waits_until_a_run_takes_it(
 def test_an_agent_may_come_after_its_run_has_begun(
     front: AgentGateway, enter: Enter, run: Callable[[], OwnRun]
 ) -> None:
-    begun = run()
-    front.assign("entry", begun)
+    begun = assigned(front, run)
     enter(Idle())
     call(seated(begun.server))
 
@@ -149,8 +98,7 @@ def enter_as(channel: grpc.Channel, name: str, token: str = TOKEN) -> lobby_pb2.
 def test_a_connection_that_breaks_in_a_run_is_carried_on(
     front: AgentGateway, enter: Enter, run: Callable[[], OwnRun]
 ) -> None:
-    begun = run()
-    front.assign("entry", begun)
+    begun = assigned(front, run)
     with TcpProxy(front.address) as proxy:
         agent = Idle()
         entered = enter(agent, address=proxy.address)
@@ -168,11 +116,10 @@ def test_a_connection_that_breaks_while_it_waits_is_taken_up_again(
 ) -> None:
     with TcpProxy(front.address) as proxy:
         entered = enter(Idle(), address=proxy.address)
-        until(lambda: entries.has(("came", "entry")), "it waits")
+        waits(entries)
         proxy.cut()
         until(lambda: entries.told.count(("came", "entry")) == 2, "it is back")
-        begun = run()
-        front.assign("entry", begun)
+        begun = assigned(front, run)
         call(seated(begun.server))
         assert not entries.has(("left", "entry"))
         front.end("entry", "that was all")
@@ -196,20 +143,14 @@ def test_an_agent_whose_run_dies_begins_again_in_the_next_one(
     assert entries.told.count(("entered", "entry")) == 2
 
 
-def test_an_agent_that_waits_is_told_why_it_ends(front: AgentGateway, enter: Enter) -> None:
-    entered = enter(Idle())
-    until(lambda: "entry" in front._of_entry, "it has entered")
-    front.end("entry", "the organiser has cancelled this")
-    assert entered.result(PATIENCE_S) == "the organiser has cancelled this"
-
-
-def test_an_agent_that_plays_is_told_why_it_ends(
-    front: AgentGateway, enter: Enter, run: Callable[[], OwnRun]
+@pytest.mark.parametrize("plays", [False, True])
+def test_an_agent_is_told_why_it_ends(
+    front: AgentGateway, entries: KnownEntries, enter: Enter, run: Callable[[], OwnRun], plays: bool
 ) -> None:
-    begun = run()
-    front.assign("entry", begun)
     entered = enter(Idle())
-    call(seated(begun.server))
+    waits(entries)
+    if plays:
+        call(seated(assigned(front, run).server))
     front.end("entry", "the organiser has cancelled this")
     assert entered.result(PATIENCE_S) == "the organiser has cancelled this"
 
@@ -219,7 +160,7 @@ def test_an_agent_that_comes_back_too_late_for_its_farewell_gets_it(
 ) -> None:
     """Otherwise it would join anew, and begin another submission."""
     agent = dial()
-    until(lambda: entries.has(("came", "raw")), "it waits")
+    waits(entries, "raw")
     agent.vanish()
     front.end("raw", "the organiser has cancelled this")
     again = dial(ticket=agent.ticket)
@@ -229,7 +170,7 @@ def test_an_agent_that_comes_back_too_late_for_its_farewell_gets_it(
 def test_an_agent_that_does_not_come_back_has_left(entries: KnownEntries) -> None:
     with gateway(entries, 0.1) as front, grpc.insecure_channel(front.address) as channel:
         agent = RawAgent(channel, TOKEN)
-        until(lambda: entries.has(("came", "raw")), "it waits")
+        waits(entries, "raw")
         agent.vanish()
         until(lambda: entries.has(("left", "raw")), "it is given up")
         until(lambda: not front._sessions, "it is forgotten")
@@ -253,7 +194,7 @@ def test_what_could_not_be_noted_is_told_again(
 ) -> None:
     monkeypatch.setattr(agent_gateway, "_PAUSE_S", 0.01)
     agent = dial()
-    until(lambda: entries.has(("came", "raw")), "it waits")
+    waits(entries, "raw")
     entries.fails = 3
     agent.send(pb.AgentReply(fault=session_pb2.Fault(what="interrupted")))
     until(lambda: entries.has(("left", "raw")), "it is noted")
@@ -308,7 +249,7 @@ def test_a_refusal_is_logged_with_whom_it_was_of(
 
 def test_the_second_agent_of_a_submission_is_refused(entries: KnownEntries, dial: Dial) -> None:
     first = dial()
-    until(lambda: entries.has(("came", "raw")), "it waits")
+    waits(entries, "raw")
     with denied("ALREADY_EXISTS", "agent"):
         dial()
     assert first.stream.is_active()
@@ -319,7 +260,7 @@ def test_an_agent_that_was_ended_while_it_waited_may_be_started_again(
 ) -> None:
     """Its window is not over; nothing has been played."""
     first = dial()
-    until(lambda: entries.has(("came", "raw")), "it waits")
+    waits(entries, "raw")
     first.vanish()
     until(lambda: front._of_entry["raw"].stream is None, "its end is seen")
     dial()
@@ -330,7 +271,7 @@ def test_an_agent_that_was_ended_while_it_waited_may_be_started_again(
 
 def test_a_newer_stream_of_a_session_takes_over(entries: KnownEntries, dial: Dial) -> None:
     first = dial()
-    until(lambda: entries.has(("came", "raw")), "it waits")
+    waits(entries, "raw")
     dial(ticket=first.ticket)
     with denied("CANCELLED"):
         first.hear()
@@ -366,7 +307,7 @@ def test_a_gateway_that_drains_lets_nobody_else_in(
     front: AgentGateway, entries: KnownEntries, channel: grpc.Channel, enter: Enter
 ) -> None:
     enter(Idle())
-    until(lambda: entries.has(("came", "entry")), "it waits")
+    waits(entries)
     health: Any = health_pb2_grpc.HealthStub(channel)
     states = health_pb2.HealthCheckResponse
     assert health.Check(health_pb2.HealthCheckRequest()).status == states.SERVING
@@ -389,7 +330,7 @@ def test_agents_come_back_to_the_server_that_is_started_next(
         with gateway(entries) as front:
             proxy.target = front.address
             entered = thread.submit(connect, Idle(), proxy.address, TOKEN, name="entry")
-            until(lambda: entries.has(("came", "entry")), "it waits")
+            waits(entries)
         with gateway(entries) as front:
             proxy.target = front.address
             front.assign("entry", begun)

@@ -96,9 +96,11 @@ def test_rows_that_are_read_some_at_a_time_are_all_there(tmp_path: Path, cells: 
 
 
 def test_a_second_writer_is_refused_until_the_first_has_closed(tmp_path: Path) -> None:
-    with Ledger.create(tmp_path, {}), raises(RunBusy, tmp_path):
-        Ledger(tmp_path)
-    Ledger(tmp_path).close()
+    with Ledger.create(tmp_path, {}) as first:
+        with raises(RunBusy, tmp_path):
+            Ledger(tmp_path)
+        first.close()
+        Ledger(tmp_path).close()
 
 
 def test_a_closed_ledger_is_one_file_however_it_was_read(tmp_path: Path) -> None:
