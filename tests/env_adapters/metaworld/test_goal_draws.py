@@ -57,7 +57,7 @@ def test_mt10_has_the_goals_of_mt10(five_goals: None) -> None:
 
 
 @pytest.mark.slow
-def test_both_splits_of_ml1_have_its_goals(five_goals: None) -> None:
+def test_both_splits_of_ml1_have_its_goals() -> None:
     reference = metaworld().ML1("push-v3", seed=4)
     for split in ("train", "test"):
         drawn = draw_goals(task_set("ML1:push-v3", split), 4)
@@ -70,7 +70,7 @@ def test_ml10_test_has_the_test_goals_of_ml10(five_goals: None) -> None:
 
 
 @pytest.mark.slow
-def test_own_meta_learning_lists_have_the_goals_of_custom_ml(five_goals: None) -> None:
+def test_own_meta_learning_lists_have_the_goals_of_custom_ml() -> None:
     reference = metaworld().CustomML(["reach-v3", "drawer-open-v3"], ["coffee-button-v3"], seed=6)
     name = "ML:train=reach-v3,drawer-open-v3+test=coffee-button-v3"
     assert bits(draw_goals(task_set(name, "train"), 6)) == goals_of(reference.train_tasks)
@@ -80,7 +80,7 @@ def test_own_meta_learning_lists_have_the_goals_of_custom_ml(five_goals: None) -
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 8])
 def test_an_own_multi_task_list_has_each_tasks_goals_from_the_seed_plus_its_place(
-    seed: int, five_goals: None
+    seed: int,
 ) -> None:
     drawn = bits(draw_goals(task_set("MT:reach-v3,drawer-open-v3"), seed))
     first = metaworld().MT1("reach-v3", seed=seed)
