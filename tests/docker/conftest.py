@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,16 @@ class Docker:
         assert done.returncode in ok, f"{command}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
         return done.stdout
 
+    @contextmanager
+    def up(self) -> Iterator[None]:
+        """The profiles' services, with images of what the checkout holds; then nothing of them."""
+        self.compose("build", "--parallel")
+        try:
+            self.compose("up", "--detach")
+            yield
+        finally:
+            self.compose("down", "--volumes")
+
     def compose(self, *command: str) -> str:
         """The same of docker-compose."""
         profiles = [word for profile in self.profiles for word in ("--profile", profile)]
@@ -60,9 +71,16 @@ class Docker:
 
     def inspected(self, service: str) -> dict[str, Any]:
         """What the engine tells of a service's container, which may have ended."""
-        container = self.compose("ps", "--quiet", service).strip()
-        (told,) = json.loads(self("docker", "inspect", container))
+        (told,) = json.loads(self("docker", "inspect", self.container(service)))
         return dict(told)
+
+    def container(self, service: str) -> str:
+        """The id of a service's container, without docker-compose, which takes long to start."""
+        labels = {"project": "reglue-test", "service": service, "oneoff": "False"}
+        every = ("docker", "ps", "--all", "--quiet", "--no-trunc")
+        wanted = (f"label=com.docker.compose.{name}={value}" for name, value in labels.items())
+        (found,) = self(*every, *(word for each in wanted for word in ("--filter", each))).split()
+        return found
 
     def secrets(self) -> dict[str, str]:
         """What the service `tokens` drew, by name."""
@@ -86,7 +104,7 @@ class Docker:
         return self.beside(sys.executable, "-c", words, *arguments)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def docker() -> Iterator[Docker]:
     """An engine that has our Dockerfiles' base images."""
     try:
@@ -96,8 +114,8 @@ def docker() -> Iterator[Docker]:
             every = replace(docker, profiles=("bakeoff", "competition"))
             every.compose("down", "--volumes")  # what tests left that were killed
             yield docker
-            every.compose("down", "--volumes")
-            docker("docker", "image", "prune", "--force", "--filter", "until=24h")
+            for kept in ("image", "builder"):
+                docker("docker", kept, "prune", "--force", "--filter", "until=24h")
     except NoEngine as error:
         pytest.fail(f"{error}\nREGLUE_NO_DOCKER=1 leaves these tests out", pytrace=False)
 

@@ -64,7 +64,24 @@ def engine(data: Path) -> Iterator[Engine]:
         tempfile.TemporaryDirectory(prefix="reglue-docker-") as folder,
         _running(Path(folder), data) as pid,
     ):
-        yield Engine(os.environ | {"DOCKER_HOST": f"unix://{folder}/docker.sock"}, pid)
+        address = {"DOCKER_HOST": f"unix://{folder}/docker.sock"}
+        yield Engine(os.environ | address | _building(Path(folder)), pid)
+
+
+def _building(folder: Path) -> dict[str, str]:
+    """What makes `docker build` use BuildKit, which copies no layers between stages.
+
+    The first client in PATH may lack it: newer ones need a plugin. `folder` names another, if any.
+    """
+    with_it = {"DOCKER_BUILDKIT": "1"}
+    for place in os.get_exec_path():
+        asked = [f"{place}/docker", "build", "--help"]
+        with suppress(OSError):
+            if not subprocess.run(asked, env=with_it, capture_output=True, check=False).returncode:
+                (folder / "bin").mkdir()
+                (folder / "bin/docker").symlink_to(asked[0])
+                return with_it | {"PATH": f"{folder}/bin:{os.environ['PATH']}"}
+    return {"DOCKER_BUILDKIT": "0"}
 
 
 @contextmanager
@@ -86,7 +103,8 @@ def _running(folder: Path, data: Path) -> Iterator[int]:
             daemon.kill()  # and with it whatever is left in its namespaces
             daemon.wait()
             for hierarchy in Path("/sys/fs/cgroup").glob(f"**{group}"):
-                hierarchy.rmdir()
+                for each in (*hierarchy.glob("*/"), hierarchy):  # BuildKit leaves one within
+                    each.rmdir()
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -45,23 +45,23 @@ def docker(docker: Docker) -> Docker:
 
 
 @pytest.fixture(scope="module")
-def played(docker: Docker) -> Played:
+def played(docker: Docker) -> Iterator[Played]:
     """The server is killed once a team has played some, and started again."""
-    docker.compose("up", "--build", "--detach")
-    label = '{{.Label "com.docker.compose.service"}}'
-    started = set(docker("docker", "ps", "--all", "--format", label).split())
-    until(lambda: most_played(docker) > 1, "a team has played some", 5 * MINUTES)
-    docker.compose("kill", "-s", "KILL", "competition")
-    docker.compose("up", "--detach", "competition")
-    ids = {name: docker.inspected(name)["Id"] for name in TEAMS}
-    docker("docker", "wait", *ids.values())
-    exported = docker.compose(*on_server("reglue", "competition", "export", FOLDER, "--json"))
-    return Played(
-        started,
-        {name: docker.inspected(name)["State"]["ExitCode"] for name in TEAMS},
-        json.loads(exported),
-        docker.compose("logs", "--no-color", "competition"),
-    )
+    with docker.up():
+        label = '{{.Label "com.docker.compose.service"}}'
+        started = set(docker("docker", "ps", "--all", "--format", label).split())
+        until(lambda: most_played(docker) > 1, "a team has played some", 5 * MINUTES)
+        docker.compose("kill", "-s", "KILL", "competition")
+        docker.compose("up", "--detach", "competition")
+        ids = {name: docker.inspected(name)["Id"] for name in TEAMS}
+        docker("docker", "wait", *ids.values())
+        exported = docker.compose(*on_server("reglue", "competition", "export", FOLDER, "--json"))
+        yield Played(
+            started,
+            {name: docker.inspected(name)["State"]["ExitCode"] for name in TEAMS},
+            json.loads(exported),
+            docker.compose("logs", "--no-color", "competition"),
+        )
 
 
 def on_server(*command: str) -> Sequence[str]:
@@ -73,7 +73,7 @@ def most_played(docker: Docker) -> int:
     """Episodes of the submission that has the most, as the database says."""
     asked = "SELECT coalesce(max((progress->>'done')::int), 0) FROM submission"
     psql = ["psql", "--username", "reglue", "--no-align", "--tuples-only", "--command", asked]
-    return int(docker.compose("exec", "-T", "postgres", *psql, "competition"))
+    return int(docker("docker", "exec", docker.container("postgres"), *psql, "competition"))
 
 
 def read_page(docker: Docker, folder: Path) -> str:

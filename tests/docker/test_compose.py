@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,14 +34,14 @@ class Played:
 
 
 @pytest.fixture(scope="module")
-def played(docker: Docker, tmp_path_factory: pytest.TempPathFactory) -> Played:
-    docker.compose("up", "--build", "--detach")
-    told = {name: docker.inspected(name) for name in ENDING}
-    docker("docker", "wait", *(each["Id"] for each in told.values()))
-    folder = tmp_path_factory.mktemp("bakeoff")
-    docker("docker", "cp", f"{told['glue']['Id']}:/runs", str(folder))
-    exit_codes = {name: docker.inspected(name)["State"]["ExitCode"] for name in ENDING}
-    return Played(docker.compose("logs", "--no-color"), exit_codes, folder / "runs")
+def played(docker: Docker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
+    with docker.up():
+        told = {name: docker.inspected(name) for name in ENDING}
+        docker("docker", "wait", *(each["Id"] for each in told.values()))
+        folder = tmp_path_factory.mktemp("bakeoff")
+        docker("docker", "cp", f"{told['glue']['Id']}:/runs", str(folder))
+        exit_codes = {name: docker.inspected(name)["State"]["ExitCode"] for name in ENDING}
+        yield Played(docker.compose("logs", "--no-color"), exit_codes, folder / "runs")
 
 
 def test_every_agent_plays_the_whole_plan(played: Played) -> None:

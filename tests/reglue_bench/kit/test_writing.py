@@ -42,6 +42,21 @@ def test_what_a_run_writes_goes_into_no_commit_and_no_container(
     assert "runs" in (tmp_path / ".dockerignore").read_text().splitlines()
 
 
+@pytest.mark.parametrize(
+    ("language", "checkout", "shared"), [("c", "cpp", 3), ("cpp", "cpp", 3), ("julia", "julia", 5)]
+)
+def test_a_container_shares_layers_with_the_checkouts_own(
+    tmp_path: Path, language: LanguageName, checkout: LanguageName, shared: int
+) -> None:
+    """So that the client is compiled once for both: RUN instructions are alike, to the letter."""
+    assert kit(language, str(tmp_path)) == 0
+    commands = [
+        re.findall(r"^RUN (?:.*\\\n)*.*$", file.read_text(encoding="utf-8"), re.MULTILINE)
+        for file in (tmp_path / "Dockerfile", source(f"agent_clients/{checkout}/Dockerfile"))
+    ]
+    assert len([each for each in commands[0] if each in commands[1]]) == shared
+
+
 def test_pythons_commands_name_the_class_of_its_agent_and_the_readme_says_so(
     say: Say, tmp_path: Path
 ) -> None:
