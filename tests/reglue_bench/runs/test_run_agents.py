@@ -33,27 +33,23 @@ from tests.waiting import PATIENCE_S
 # An agent's fault is its own, and the run says so.
 
 
-def test_an_agent_that_exits_is_disconnected_and_its_last_lines_are_shown(tmp_path: Path) -> None:
-    result = play(tmp_path, corridor_plan(), agent_cmd=joining("Exits"))
-    assert result.status_counts == {"agent_disconnected": 2, "missing": 3, "ok": 1}
+@pytest.mark.parametrize(
+    ("name", "status", "said"),
+    [
+        ("Exits", "agent_disconnected", ["exit code 3", "out of coffee"]),
+        ("Hangs", "agent_timeout", ["within 2 s"]),
+        ("Raises", "agent_error", ["KeyError: 'coffee'"]),
+    ],
+)
+def test_an_agent_that_exits_hangs_or_raises_ends_the_run_with_its_status_and_words(
+    tmp_path: Path, name: str, status: str, said: list[str]
+) -> None:
+    limit_s = 2.0 if name == "Hangs" else 60.0
+    result = play(tmp_path, corridor_plan(), agent_cmd=joining(name), step_timeout=limit_s)
+    assert result.status_counts == {status: 2, "missing": 3, "ok": 1}
     assert result.ended_early is not None
-    assert result.ended_early.status == "agent_disconnected"
-    assert "exit code 3" in result.ended_early.what
-    assert "out of coffee" in result.ended_early.what
-
-
-def test_an_agent_that_hangs_times_out(tmp_path: Path) -> None:
-    result = play(tmp_path, corridor_plan(), agent_cmd=joining("Hangs"), step_timeout=2.0)
-    assert result.status_counts == {"agent_timeout": 2, "missing": 3, "ok": 1}
-    assert result.ended_early is not None
-    assert "within 2 s" in result.ended_early.what
-
-
-def test_an_agent_that_raises_is_heard(tmp_path: Path) -> None:
-    result = play(tmp_path, corridor_plan(), agent_cmd=joining("Raises"))
-    assert result.status_counts == {"agent_error": 2, "missing": 3, "ok": 1}
-    assert result.ended_early is not None
-    assert "KeyError: 'coffee'" in result.ended_early.what
+    assert result.ended_early.status == status
+    assert all(words in result.ended_early.what for words in said)
 
 
 @pytest.mark.parametrize("agent", [{"agent": Garbled()}, {"agent_cmd": joining("Garbled")}])
@@ -96,14 +92,10 @@ def test_an_agent_that_never_comes_is_disconnected(tmp_path: Path) -> None:
     assert "isolation: no agent has come yet" in notes(result)
 
 
-def test_an_agent_that_cannot_be_made_ends_the_wait(tmp_path: Path) -> None:
+def test_an_agent_that_cannot_be_made_ends_the_wait_and_a_result_is_written(tmp_path: Path) -> None:
     result = play(tmp_path, corridor_plan(), agent_cmd=joining("NeverMade"))
     assert result.ended_early is not None
     assert "no weights" in result.ended_early.what
-
-
-def test_a_result_is_written_even_if_nothing_was_played(tmp_path: Path) -> None:
-    play(tmp_path, corridor_plan(), agent_cmd=joining("NeverMade"))
     assert read_result(tmp_path).mean_success_rate == 0.0
 
 
