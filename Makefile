@@ -85,7 +85,7 @@ fuzz: .venv/dev-is-installed ## look for messages that break a decoder, for SECO
 test-clients: .venv/dev-is-installed tidy clients onnxruntime sanitize reference ## the clients in other languages: their tests, and the protocol's rules
 	ctest --test-dir build/cpp -j $(JOBS) --output-on-failure
 	ctest --test-dir build/c -j $(JOBS) --output-on-failure
-	cd $(TYPESCRIPT) && npm run check && npm test
+	cd $(TYPESCRIPT) && npm run lint && npm run test:built
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations 10 tests/agent_clients
 
 test-containers: .venv/dev-is-installed docker ## the bake-off, the competition, projects and shells in containers, unless REGLUE_NO_DOCKER=1
