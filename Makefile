@@ -116,8 +116,8 @@ sanitize: .venv/dev-is-installed ## test the C and C++ clients by clang under AS
 		$(CLANG) -S agent_clients/c -B build/sanitize-c -Dreglue_DIR=$(CURDIR)/build/sanitize
 	cmake --build build/sanitize-c
 	ctest --test-dir build/sanitize-c -j $(JOBS) --output-on-failure
-	for role in agent environment experiment; do \
-		$(BIN)/reglue conformance $$role --cmd build/sanitize-c/conformance_$${role}_c || exit 1; done
+	printf '%s\n' agent environment experiment | xargs -P $(JOBS) -I ROLE \
+		$(BIN)/reglue conformance ROLE --cmd build/sanitize-c/conformance_ROLE_c
 	$(CLANG) -S agent_clients/cpp -B build/threads -DREGLUE_SANITIZE=thread -DREGLUE_EXAMPLES=OFF
 	cmake --build build/threads --target reglue_tests
 	build/threads/tests/reglue_tests --gtest_brief
