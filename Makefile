@@ -85,7 +85,7 @@ fuzz: .venv/dev-is-installed ## look for messages that break a decoder, for SECO
 test-clients: .venv/dev-is-installed tidy clients onnxruntime sanitize reference ## the clients in other languages: their tests, and the protocol's rules
 	ctest --test-dir build/cpp -j $(JOBS) --output-on-failure
 	ctest --test-dir build/c -j $(JOBS) --output-on-failure
-	cd $(TYPESCRIPT) && npm run check && npm test
+	cd $(TYPESCRIPT) && npm run lint && npm run test:built
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations 10 tests/agent_clients
 
 test-containers: .venv/dev-is-installed docker ## the bake-off, the competition, projects and shells in containers, unless REGLUE_NO_DOCKER=1
@@ -116,8 +116,8 @@ sanitize: .venv/dev-is-installed ## test the C and C++ clients by clang under AS
 		$(CLANG) -S agent_clients/c -B build/sanitize-c -Dreglue_DIR=$(CURDIR)/build/sanitize
 	cmake --build build/sanitize-c
 	ctest --test-dir build/sanitize-c -j $(JOBS) --output-on-failure
-	for role in agent environment experiment; do \
-		$(BIN)/reglue conformance $$role --cmd build/sanitize-c/conformance_$${role}_c || exit 1; done
+	printf '%s\n' agent environment experiment | xargs -P $(JOBS) -I ROLE \
+		$(BIN)/reglue conformance ROLE --cmd build/sanitize-c/conformance_ROLE_c
 	$(CLANG) -S agent_clients/cpp -B build/threads -DREGLUE_SANITIZE=thread -DREGLUE_EXAMPLES=OFF
 	cmake --build build/threads --target reglue_tests
 	build/threads/tests/reglue_tests --gtest_brief

@@ -26,6 +26,7 @@ from reglue.errors import AgentFault, EnvironmentFault, UsageError
 from reglue_bench.engines.agent_pool import AgentPool, asks_again, check_capable, served_host
 from reglue_bench.engines.environments import environment_of
 from reglue_bench.engines.files import at_home, check_facts, unpack
+from reglue_bench.engines.run_identity import machine
 from reglue_bench.engines.server import RunServer
 from reglue_bench.engines.shard import (
     TO_SHARD,
@@ -49,7 +50,6 @@ from reglue_bench.engines.shard import (
     UnitPlayed,
     Wrong,
 )
-from reglue_bench.engines.versions import machine
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.procedures.procedure import Todo

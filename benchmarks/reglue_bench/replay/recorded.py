@@ -13,7 +13,7 @@ import numpy.typing as npt
 from env_adapters import SuiteName
 from glue_server import Order
 from reglue.errors import UsageError
-from reglue_bench.engines.versions import versions
+from reglue_bench.engines.run_identity import versions
 from reglue_bench.planning.declared import is_remote
 from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import Plan

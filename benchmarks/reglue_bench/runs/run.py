@@ -10,9 +10,8 @@ from typing import Literal
 from glue_server import EnvironmentCalls
 from glue_server.peers.hosts import AgentPeer
 from reglue.errors import PlanDiffers, setting
-from reglue_bench.engines.agent_identity import AGENT_FILE, agent_facts
+from reglue_bench.engines.run_identity import AGENT_FILE, agent_facts, versions
 from reglue_bench.engines.server import RunServer
-from reglue_bench.engines.versions import versions
 from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.keys import PUBLIC, Submission, cell_key, training_key
 from reglue_bench.plans.plan import Plan, difference

@@ -25,12 +25,11 @@ from reglue_bench.engines import (
     Players,
     ShardSettings,
 )
-from reglue_bench.engines.agent_identity import agent_files
 from reglue_bench.engines.agent_pool import AgentPool, asks_again, check_capable, served_host
 from reglue_bench.engines.environments import cores, environment_of
 from reglue_bench.engines.files import facts_and_files, portable
+from reglue_bench.engines.run_identity import agent_files, machine
 from reglue_bench.engines.server import RunServer
-from reglue_bench.engines.versions import machine
 from reglue_bench.placement import Placement
 from reglue_bench.placement.placed_worker import EnvironmentSettings
 from reglue_bench.planning.declared import check_declared, is_remote

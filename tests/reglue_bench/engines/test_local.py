@@ -15,7 +15,7 @@ import pytest
 from glue_server import Outcome
 from reglue.errors import UsageError
 from reglue_bench.engines.players import LocalPlayers
-from reglue_bench.engines.versions import machine
+from reglue_bench.engines.run_identity import machine
 from reglue_bench.evaluation import resume
 from reglue_bench.plans.plan import Plan
 from reglue_bench.runs.observer import NullObserver

@@ -15,10 +15,9 @@ from pydantic import ValidationError
 from glue_server import Outcome
 from reglue.errors import UsageError
 from reglue_bench.cli import bench
-from reglue_bench.engines.agent_identity import agent_facts
 from reglue_bench.engines.files import at_home, check_facts, facts, facts_and_files, portable
 from reglue_bench.engines.ray.ray_players import LOG
-from reglue_bench.engines.versions import machine
+from reglue_bench.engines.run_identity import agent_facts, machine
 from reglue_bench.evaluation import resume
 from reglue_bench.plans.plan import Plan
 from reglue_bench.runs.ledger import MACHINE, LedgerReader

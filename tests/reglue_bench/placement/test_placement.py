@@ -13,7 +13,7 @@ from pydantic import ValidationError
 import reglue
 from glue_server import Outcome
 from reglue.errors import MissingExtra, UsageError
-from reglue_bench.engines.versions import machine
+from reglue_bench.engines.run_identity import machine
 from reglue_bench.evaluation import evaluate, resume
 from reglue_bench.placement.environment_process import check_reached
 from reglue_bench.placement.placed_worker import PROCESS

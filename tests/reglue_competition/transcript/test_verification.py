@@ -17,7 +17,7 @@ import pytest
 
 from reglue.errors import EnvironmentFault, NotTrusted, UnknownName, UsageError
 from reglue_bench import evaluate
-from reglue_bench.engines.versions import machine
+from reglue_bench.engines.run_identity import machine
 from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan
 from reglue_bench.settings import Settings

@@ -9,10 +9,6 @@
 
 namespace reglue {
 
-namespace {
-
-constexpr char kPoison = '\xff';  // NaN, -1, the largest unsigned integer
-
 struct AgentWire {
   using Call = v1::AgentCall;
   using Reply = v1::AgentReply;
@@ -28,6 +24,10 @@ struct AgentWire {
     call.mutable_turn()->Clear();
   }
 };
+
+namespace {
+
+constexpr char kPoison = '\xff';  // NaN, -1, the largest unsigned integer
 
 Budget decode_budget(const v1::AgentCall& call) {
   Budget budget;
