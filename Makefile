@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/build/julia/bin:$(PATH)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help help-all setup demo docs reference picture chaos cheats test test-python fuzz test-clients test-containers check conformance coverage speed scaling format proto \
-	proto-image constraints clean clients cpp onnxruntime sanitize tidy c julia typescript tools docker \
+	proto-image constraints clean clients cpp onnxruntime sanitize tidy c julia typescript client-tests tools docker \
 	check-style check-types check-layers check-proto check-stubs check-tests check-containers
 
 FIRST := setup demo test check docs format conformance speed chaos clean help-all
@@ -82,7 +82,9 @@ fuzz: .venv/dev-is-installed ## look for messages that break a decoder, for SECO
 	$(BIN)/python -m tests.fuzz.run --seconds $(SECONDS) $(if $(KEEP),--keep)
 	[ -z "$$(command -v clang++)" ] || .ci/fuzz-cpp $(SECONDS)
 
-test-clients: .venv/dev-is-installed tidy clients onnxruntime sanitize reference ## the clients in other languages: their tests, and the protocol's rules
+test-clients: tidy sanitize client-tests ## the clients in other languages: their tests, and the protocol's rules
+
+client-tests: .venv/dev-is-installed clients onnxruntime reference
 	ctest --test-dir build/cpp -j $(JOBS) --output-on-failure
 	ctest --test-dir build/c -j $(JOBS) --output-on-failure
 	cd $(TYPESCRIPT) && npm run lint && npm run test:built
@@ -105,21 +107,22 @@ cpp: ## build the C++ client
 
 SANITIZED := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 # Compiled many at a time: gRPC's headers take longer than the sources. GCC compiles each file of the library on its own; only the tests are joined.
+# `make check` compiles beside tests, which go first: compilers are nice.
 CLANG := CC=clang CXX=clang++ $(CMAKE) -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16 -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-g1 -DCMAKE_CXX_FLAGS_DEBUG=-g1
 sanitize: .venv/dev-is-installed ## test the C and C++ clients by clang under ASan, UBSan and TSan, in debug builds
 	.ci/cpp
 	.ci/clang
 	$(CLANG) -S agent_clients/cpp -B build/sanitize -DREGLUE_SANITIZE=address,undefined -DREGLUE_EXAMPLES=OFF
-	cmake --build build/sanitize
+	nice cmake --build build/sanitize
 	ctest --test-dir build/sanitize -j $(JOBS) --output-on-failure
 	CFLAGS="$(SANITIZED)" CXXFLAGS="$(SANITIZED)" LDFLAGS="-fsanitize-link-c++-runtime -lstdc++" \
 		$(CLANG) -S agent_clients/c -B build/sanitize-c -Dreglue_DIR=$(CURDIR)/build/sanitize
-	cmake --build build/sanitize-c
+	nice cmake --build build/sanitize-c
 	ctest --test-dir build/sanitize-c -j $(JOBS) --output-on-failure
 	printf '%s\n' agent environment experiment | xargs -P $(JOBS) -I ROLE \
 		$(BIN)/reglue conformance ROLE --cmd build/sanitize-c/conformance_ROLE_c
 	$(CLANG) -S agent_clients/cpp -B build/threads -DREGLUE_SANITIZE=thread -DREGLUE_EXAMPLES=OFF
-	cmake --build build/threads --target reglue_tests
+	nice cmake --build build/threads --target reglue_tests
 	build/threads/tests/reglue_tests --gtest_brief
 
 onnxruntime: .venv/dev-is-installed ## see to ONNX Runtime for C++, which an example plays networks by
@@ -130,8 +133,8 @@ tidy: ## check the C and C++ clients with clang-tidy
 	.ci/clang
 	CC=clang CXX=clang++ cmake -S agent_clients/c -B build/tidy -G Ninja -DREGLUE_STRICT=ON -DCMAKE_BUILD_TYPE=Debug \
 		-DCMAKE_EXPORT_COMPILE_COMMANDS=ON
-	cmake --build build/tidy --target reglue_proto_code
-	run-clang-tidy -quiet -j $(JOBS) -p build/tidy 'agent_clients/c/(src|examples)/' agent_clients/cpp/src/
+	nice cmake --build build/tidy --target reglue_proto_code
+	nice run-clang-tidy -quiet -j $(JOBS) -p build/tidy 'agent_clients/c/(src|examples)/' agent_clients/cpp/src/
 
 c: cpp ## build the C library and its programs
 	$(CMAKE) -S agent_clients/c -B build/c -Dreglue_DIR=$(CURDIR)/build/cpp
@@ -171,11 +174,11 @@ scaling: .venv-speed/is-installed ## measure a run's coordinator, and 1 to 8 Ray
 
 check: ## what CI runs
 	$(MAKE) -j 3 check-style check-layers check-proto check-stubs tools
-	$(MAKE) -j 3 check-tests check-containers check-types docs
+	$(MAKE) -j 3 check-tests check-containers check-types docs tidy sanitize
 
-# After the Python tests: beside them, compilers would slow down tests that wait for processes.
+# One after the other: each starts as many processes as the machine has cores.
 check-tests: test-python
-	$(MAKE) -j 1 test-clients
+	$(MAKE) -j 1 client-tests
 
 # What packages bring, one after another and before the tests: two that install would get in each other's way.
 tools: .venv/pyvenv.cfg proto/node_modules/is-installed $(TYPESCRIPT)/node_modules/is-installed docker

@@ -46,10 +46,10 @@ def test_what_a_run_writes_goes_into_no_commit_and_no_container(
     ("language", "checkout", "shared"), [("c", "cpp", 3), ("cpp", "cpp", 3), ("julia", "julia", 5)]
 )
 def test_a_container_shares_layers_with_the_checkouts_own(
-    tmp_path: Path, language: LanguageName, checkout: LanguageName, shared: int
+    say: Say, tmp_path: Path, language: LanguageName, checkout: LanguageName, shared: int
 ) -> None:
     """So that the client is compiled once for both: RUN instructions are alike, to the letter."""
-    assert kit(language, str(tmp_path)) == 0
+    assert say("kit", language, tmp_path).returncode == 0
     commands = [
         re.findall(r"^RUN (?:.*\\\n)*.*$", file.read_text(encoding="utf-8"), re.MULTILINE)
         for file in (tmp_path / "Dockerfile", source(f"agent_clients/{checkout}/Dockerfile"))
