@@ -99,30 +99,31 @@ docker:
 clients: cpp c julia typescript ## build the clients in other languages
 
 CMAKE := cmake -G Ninja -DREGLUE_STRICT=ON
+# `make check` compiles beside tests, which go first.
+BUILD := nice cmake --build
 
 cpp: ## build the C++ client
 	.ci/cpp
 	$(CMAKE) -S agent_clients/cpp -B build/cpp
-	cmake --build build/cpp
+	$(BUILD) build/cpp
 
 SANITIZED := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-# Compiled many at a time: gRPC's headers take longer than the sources. GCC compiles each file of the library on its own; only the tests are joined.
-# `make check` compiles beside tests, which go first: compilers are nice.
+# Compiled many at a time: gRPC's headers take longer than the sources.
 CLANG := CC=clang CXX=clang++ $(CMAKE) -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16 -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-g1 -DCMAKE_CXX_FLAGS_DEBUG=-g1
 sanitize: .venv/dev-is-installed ## test the C and C++ clients by clang under ASan, UBSan and TSan, in debug builds
 	.ci/cpp
 	.ci/clang
 	$(CLANG) -S agent_clients/cpp -B build/sanitize -DREGLUE_SANITIZE=address,undefined -DREGLUE_EXAMPLES=OFF
-	nice cmake --build build/sanitize
+	$(BUILD) build/sanitize
 	ctest --test-dir build/sanitize -j $(JOBS) --output-on-failure
 	CFLAGS="$(SANITIZED)" CXXFLAGS="$(SANITIZED)" LDFLAGS="-fsanitize-link-c++-runtime -lstdc++" \
 		$(CLANG) -S agent_clients/c -B build/sanitize-c -Dreglue_DIR=$(CURDIR)/build/sanitize
-	nice cmake --build build/sanitize-c
+	$(BUILD) build/sanitize-c
 	ctest --test-dir build/sanitize-c -j $(JOBS) --output-on-failure
 	printf '%s\n' agent environment experiment | xargs -P $(JOBS) -I ROLE \
 		$(BIN)/reglue conformance ROLE --cmd build/sanitize-c/conformance_ROLE_c
 	$(CLANG) -S agent_clients/cpp -B build/threads -DREGLUE_SANITIZE=thread -DREGLUE_EXAMPLES=OFF
-	nice cmake --build build/threads --target reglue_tests
+	$(BUILD) build/threads --target reglue_tests
 	build/threads/tests/reglue_tests --gtest_brief
 
 onnxruntime: .venv/dev-is-installed ## see to ONNX Runtime for C++, which an example plays networks by
@@ -132,13 +133,13 @@ tidy: ## check the C and C++ clients with clang-tidy
 	.ci/cpp
 	.ci/clang
 	CC=clang CXX=clang++ cmake -S agent_clients/c -B build/tidy -G Ninja -DREGLUE_STRICT=ON -DCMAKE_BUILD_TYPE=Debug \
-		-DCMAKE_EXPORT_COMPILE_COMMANDS=ON
-	nice cmake --build build/tidy --target reglue_proto_code
+		-DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DCMAKE_UNITY_BUILD=OFF # each file alone
+	$(BUILD) build/tidy --target reglue_proto_code
 	nice run-clang-tidy -quiet -j $(JOBS) -p build/tidy 'agent_clients/c/(src|examples)/' agent_clients/cpp/src/
 
 c: cpp ## build the C library and its programs
 	$(CMAKE) -S agent_clients/c -B build/c -Dreglue_DIR=$(CURDIR)/build/cpp
-	cmake --build build/c
+	$(BUILD) build/c
 
 julia: c ## install Julia, whose client uses the C library
 	.ci/julia build/julia
@@ -174,10 +175,10 @@ scaling: .venv-speed/is-installed ## measure a run's coordinator, and 1 to 8 Ray
 
 check: ## what CI runs
 	$(MAKE) -j 3 check-style check-layers check-proto check-stubs tools
-	$(MAKE) -j 3 check-tests check-containers check-types docs tidy sanitize
+	$(MAKE) -j 3 check-containers check-tests check-types tidy sanitize
 
-# One after the other: each starts as many processes as the machine has cores.
-check-tests: test-python
+# The clients' tests use what the others make: the C library, and the pages of reference.
+check-tests: test-python c docs
 	$(MAKE) -j 1 client-tests
 
 # What packages bring, one after another and before the tests: two that install would get in each other's way.
