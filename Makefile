@@ -1,7 +1,9 @@
 # `make` alone lists the targets. PYTHON names another Python: make demo PYTHON=python3.12
 PYTHON ?= python3
-# How many tests run at once.
+# How many compilers run at once, and tests beside them.
 JOBS ?= 2
+# How many tests run at once where nothing else does: they wait for other programs a third of their time.
+TESTS = $(shell expr $(JOBS) + 1)
 # How long `make fuzz` looks, each way.
 SECONDS ?= 120
 BIN := .venv/bin
@@ -66,17 +68,17 @@ picture: .venv/dev-is-installed ## draw docs/assets/report.png; needs chromium
 
 # What `make test` leaves to `make check`: the marks of pyproject.toml.
 MARKS := chromium or images or postgresql or ray or sandbox or slow
-PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations 20 --ignore tests/agent_clients --ignore tests/docker
+PYTEST := $(BIN)/python -m pytest --dist worksteal --durations 20 --ignore tests/agent_clients --ignore tests/docker
 
 test: .venv/dev-is-installed ## run the tests that need nothing but Python, in minutes
-	$(PYTEST) -m "not ($(MARKS))"
+	$(PYTEST) -n $(TESTS) -m "not ($(MARKS))"
 
 test-python: .venv/dev-is-installed ## run every test but those of other languages and of containers
 	.ci/gl
 	.ci/sandbox
 	.ci/postgres
 	.ci/chromium
-	$(PYTEST)
+	$(PYTEST) -n $(JOBS)
 
 fuzz: .venv/dev-is-installed ## look for messages that break a decoder, for SECONDS; KEEP=1 adds to the corpus
 	$(BIN)/python -m tests.fuzz.run --seconds $(SECONDS) $(if $(KEEP),--keep)
@@ -88,7 +90,7 @@ client-tests: .venv/dev-is-installed clients onnxruntime reference
 	ctest --test-dir build/cpp -j $(JOBS) --output-on-failure
 	ctest --test-dir build/c -j $(JOBS) --output-on-failure
 	cd $(TYPESCRIPT) && npm run lint && npm run test:built
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations 10 tests/agent_clients
+	$(BIN)/python -m pytest -n $(TESTS) --dist worksteal --durations 10 tests/agent_clients
 
 test-containers: .venv/dev-is-installed docker ## the bake-off, the competition, projects and shells in containers, unless REGLUE_NO_DOCKER=1
 	$(BIN)/python -m pytest --durations 10 tests/docker
