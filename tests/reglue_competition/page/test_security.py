@@ -1,4 +1,4 @@
-"""Who is let in, what a browser keeps, and what guards it against other sites."""
+"""Logins, sessions, forms that other sites send, and the headers of every answer."""
 
 from __future__ import annotations
 
