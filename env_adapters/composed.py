@@ -127,9 +127,9 @@ def _check_variants(name: str, suite: Suite, task: str, numbers: Sequence[int]) 
     most = suite.variants[task] - 1
     for number in numbers:
         if not 0 <= number <= most:
-            raise BadArgument(f"{name}: got variant {number}, wanted 0 to {most}")
+            raise BadArgument(name, got=f"variant {number}", wanted=f"0 to {most}")
     if not numbers:
-        raise BadArgument(f"{name}: got no variants, wanted some of 0 to {most}")
+        raise BadArgument(name, got="no variants", wanted=f"some of 0 to {most}")
 
 
 def _spec(name: str, spec: TaskSpec, horizon: int, sees: Sequence[str] | None) -> TaskSpec:
@@ -151,7 +151,7 @@ def _selection(spec: TaskSpec) -> View:
 def _common(specs: Mapping[str, TaskSpec]) -> TaskSpec:
     """The spec that all tasks share; their tensors must be equal."""
     if not specs:
-        raise BadArgument("got no tasks, wanted at least one")
+        raise BadArgument(got="no tasks", wanted="at least one")
     first, wanted = next(iter(specs.items()))
     for name, spec in specs.items():
         for what in ("observations", "actions", "discount", "continuing", "rewards_in_evaluation"):
@@ -209,7 +209,7 @@ class ComposedWorld:
         place, task, numbers = self._sources[cell.task]
         if not 0 <= cell.variant < len(numbers):
             wanted = f"0 to {len(numbers) - 1}"
-            raise BadArgument(f"{cell.task}: got variant {cell.variant}, wanted {wanted}")
+            raise BadArgument(cell.task, got=f"variant {cell.variant}", wanted=wanted)
         first = self._worlds[place].start(replace(cell, task=task, variant=numbers[cell.variant]))
         return self._go_on(cell.task, 0).observe(first)
 

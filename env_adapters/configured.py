@@ -88,10 +88,10 @@ def read_config(source: JSON) -> dict[str, JSON]:
         config = {**config, "env": f"{_ARCADE}{config['env']}"}
     if not isinstance(config, dict) or not isinstance(config.get("env"), str):
         raise BadArgument(
-            f"got {source!r}, wanted an environment's name, or a dict with it as `env`"
+            got=repr(source), wanted="an environment's name, or a dict with it as `env`"
         )
     if config["env"].endswith(".toml"):
-        raise BadArgument(f"got the schedule {config['env']}, wanted an environment; `repeat` it")
+        raise BadArgument(got=f"the schedule {config['env']}", wanted="an environment; `repeat` it")
     return _as_json(config)
 
 
@@ -210,9 +210,9 @@ def _check_keys(config: Mapping[str, JSON], known: tuple[str, ...]) -> None:
         if key not in wanted:
             raise ConfigError(key, str(UnknownName(f"key of {config['env']} called", key, wanted)))
     if not isinstance(config.get("kwargs", {}), dict):
-        raise ConfigError("kwargs", f"got {config['kwargs']!r}, wanted a table")
+        raise ConfigError("kwargs", got=repr(config["kwargs"]), wanted="a table")
     variant = config.get("variant", 0)
     is_drawn = isinstance(variant, dict) and variant.get(KEY) == "uniform"
     if not (is_number(variant) or is_drawn):
         whole = "an integer, or a uniform distribution of them"
-        raise ConfigError("variant", f"got {variant!r}, wanted {whole}")
+        raise ConfigError("variant", got=repr(variant), wanted=whole)

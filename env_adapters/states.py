@@ -91,11 +91,11 @@ def seal(mark: bytes, body: bytes) -> bytes:
 def unseal(mark: bytes, sealed: bytes, wanted: str, *, what: str = "state") -> bytes:
     """The body. Raises UsageError, which names what was `wanted`, unless `seal` wrote it."""
     if not sealed.startswith(mark):
-        raise BadArgument(f"got {sealed[:60]!r}…, wanted {wanted}")
+        raise BadArgument(got=f"{sealed[:60]!r}…", wanted=wanted)
     digest, body = sealed[len(mark) :][:_DIGEST_BYTES], sealed[len(mark) + _DIGEST_BYTES :]
     if hashlib.sha256(body).digest() != digest:
         raise BadArgument(
-            f"got a damaged {what} of {len(sealed)} bytes, wanted the bytes that were saved"
+            got=f"a damaged {what} of {len(sealed)} bytes", wanted="the bytes that were saved"
         )
     return body
 
@@ -108,7 +108,7 @@ def _reading(what: str) -> Iterator[None]:
         if isinstance(error, UsageError):
             raise
         raise BadArgument(
-            f"got a {what} that cannot be read: {error!r}; wanted the bytes that were saved"
+            got=f"a {what} that cannot be read: {error!r}", wanted="the bytes that were saved"
         ) from error
 
 

@@ -114,7 +114,7 @@ def _family(name: str) -> tuple[Family, str] | None:
         return None
     family = FAMILIES[prefix]
     if family.rest and not rest:
-        raise BadArgument(f"got {name!r}, wanted {family.form(prefix)}")
+        raise BadArgument(got=repr(name), wanted=family.form(prefix))
     return None if colon and not family.rest else (family, rest)
 
 

@@ -102,7 +102,7 @@ class Glue(Routines):
         super().__init__(slots=slots, seed=seed, task=task, variant=variant)
         self._environment = environment
         if workers < 0:
-            raise BadArgument(f"workers: got {workers}, wanted 0 (none) or more")
+            raise BadArgument("workers", got=workers, wanted="0 (none) or more")
         self._workers = workers
         self._environment_args = dict(environment_args or {})
         self._agent = agent
@@ -194,7 +194,7 @@ class Glue(Routines):
     def _check_no_workers(self, what: str) -> None:
         if self._workers:
             raise UsageError(
-                f"workers: got {self._workers} for {what}, wanted an environment's name"
+                "workers", got=f"{self._workers} for {what}", wanted="an environment's name"
             )
 
     def _listen_options(self, address: str = "127.0.0.1:0") -> ListenOptions:
@@ -220,8 +220,8 @@ def _local(environment: object, arguments: Mapping[str, Any]) -> tuple[Environme
     made = environment_of(environment, arguments)
     if made is None:
         raise NotAnEnvironment(
-            f"got {environment!r}, wanted a name, a reglue.Environment, a suite of worlds or a "
-            "gymnasium.Env"
+            got=repr(environment),
+            wanted="a name, a reglue.Environment, a suite of worlds or a gymnasium.Env",
         )
     name = environment.__name__ if isinstance(environment, type) else type(environment).__name__
     return made, name

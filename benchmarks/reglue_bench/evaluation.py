@@ -91,7 +91,7 @@ def evaluate(
     """
     check_guarded("an evaluation")
     if agent is None and not options.get("agent_cmd"):
-        raise UsageError("got agent None, wanted an agent object, its name, or agent_cmd=")
+        raise UsageError(got="agent None", wanted="an agent object, its name, or agent_cmd=")
     agent_option = {"agent": agent} if isinstance(agent, str) else {}
     if (
         not agent_option
@@ -99,11 +99,11 @@ def evaluate(
         and (options.get("agent_cmd") or options.get("agent_args"))
     ):
         raise UsageError(
-            "got an agent object with agent_cmd or agent_args, wanted the object "
-            "alone: they are for agents that Reglue starts"
+            got="an agent object with agent_cmd or agent_args",
+            wanted="the object alone: they are for agents that Reglue starts",
         )
     if resume and out is None:
-        raise UsageError("got resume=True without out=, wanted the folder of the run to continue")
+        raise UsageError(got="resume=True without out=", wanted="the folder of the run to continue")
     watcher = watcher or NullObserver()
     there = None if isinstance(agent, str) else agent
     if not isinstance(benchmark, str):

@@ -45,8 +45,8 @@ class Evaluator:
         check_guarded("an evaluation")
         if agent_options := {"agent", "agent_cmd", "agent_args"} & options.keys():
             raise UsageError(
-                f"got {agent_options.pop()}, wanted no agent yet: pass it in each call, "
-                "evaluator(agent)"
+                got=agent_options.pop(),
+                wanted="no agent yet: pass it in each call, evaluator(agent)",
             )
         self._environment: EnvironmentCalls | None = None
         self._closing = ExitStack()  # what holds an object
@@ -77,7 +77,7 @@ class Evaluator:
         if self._is_closed:
             raise UsageError("this Evaluator is closed; call it within its `with` block")
         if isinstance(agent, str):
-            raise UsageError(f"got the name {agent!r}, wanted an object: evaluate starts agents")
+            raise UsageError(got=f"the name {agent!r}", wanted="an object: evaluate starts agents")
         if self._environment is None and self._object is not None:
             self._hold(*self._object)
         elif self._environment is None:

@@ -64,9 +64,9 @@ def calls(
     Raises UsageError, NotAnEnvironment (it cannot draw), EnvironmentFault.
     """
     if render_mode not in (None, "rgb_array"):
-        raise BadArgument(f"got render_mode {render_mode!r}, wanted 'rgb_array' or None")
+        raise BadArgument(got=f"render_mode {render_mode!r}", wanted="'rgb_array' or None")
     if render_mode and workers:
-        raise BadArgument(f"got {workers} workers, wanted 0: pictures are drawn in this process")
+        raise BadArgument(got=f"{workers} workers", wanted="0: pictures are drawn in this process")
     stream = _stream(benchmark, options)
     slots = len(stream.cells.variants) if slots is None else slots
     stream = replace(stream, cells=replace(stream.cells, slots=slots))
@@ -229,7 +229,7 @@ _PLAYED = Counter[str]()
 def _stream(benchmark: str, options: Mapping[str, Any]) -> TrainingStream:
     """Raises UsageError."""
     if not isinstance(benchmark, str):
-        raise BadArgument(f"got the benchmark {benchmark!r}, wanted a name")
+        raise BadArgument(got=f"the benchmark {benchmark!r}", wanted="a name")
     name = None
     try:
         name = BenchmarkName.parse(benchmark)

@@ -186,7 +186,7 @@ class EvalCallback(EventCallback):  # type: ignore[misc] # SB3 is large, and myp
 def _by_our_names(arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments of Evaluator. Raises BadArgument."""
     if arguments.pop("render", False):
-        raise BadArgument("got render=True, wanted False: evaluations are not drawn")
+        raise BadArgument(got="render=True", wanted="False: evaluations are not drawn")
     arguments.pop("warn", None)
     for theirs in _OURS.keys() & arguments.keys():
         ours = _OURS[theirs]

@@ -50,7 +50,7 @@ def intervals95(planned_success: Mapping[str, Sequence[float]]) -> Intervals:
     UsageError where there is no task, or a task without goals.
     """
     if not planned_success:
-        raise UsageError("got a plan without tasks, wanted one or more for an interval")
+        raise UsageError(got="a plan without tasks", wanted="one or more for an interval")
     for task, goals in planned_success.items():
         _check(task, goals)
     per_task = {
@@ -192,4 +192,4 @@ def _check(task: str, goals: Sequence[float]) -> None:
     if not len(goals):
         raise UsageError(f"{task} has no planned goal, so no interval")
     if min(goals) < 0 or max(goals) > 1:
-        raise UsageError(f"{task}: got success {min(goals)} to {max(goals)}, wanted 0 to 1")
+        raise UsageError(task, got=f"success {min(goals)} to {max(goals)}", wanted="0 to 1")

@@ -63,7 +63,7 @@ class Clip:
 def clips(folder: CompetitionFolder, store: Store, phase: str) -> list[Clip]:
     """The clips of a phase that is closed and played. Raises UsageError for any other."""
     if phase not in (states := {each.name: each.state for each in store.phases()}):
-        raise UsageError(f"got the phase {phase}, wanted one of {', '.join(states)}")
+        raise UsageError(got=f"the phase {phase}", wanted=f"one of {', '.join(states)}")
     if states[phase] != "closed":
         raise UsageError(
             f"phase {phase} is {states[phase]}: close it first, as videos show its goals"

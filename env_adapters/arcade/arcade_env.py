@@ -56,11 +56,11 @@ class Arcade(gymnasium.Env[Array, Any]):
         headless: bool = True,
     ) -> None:
         if not isinstance(continuous, bool):
-            raise BadArgument(f"got continuous {continuous!r}, wanted True or False")
+            raise BadArgument(got=f"continuous {continuous!r}", wanted="True or False")
         if not isinstance(headless, bool):
-            raise BadArgument(f"got headless {headless!r}, wanted True or False")
+            raise BadArgument(got=f"headless {headless!r}", wanted="True or False")
         if render_mode not in (None, "rgb_array"):
-            raise BadArgument(f"got render_mode {render_mode!r}, wanted None or 'rgb_array'")
+            raise BadArgument(got=f"render_mode {render_mode!r}", wanted="None or 'rgb_array'")
         self._config = make_config(config)
         self.render_mode = render_mode
         self.observation_space = Box(0, 255, (84, 84, 3), np.uint8)
@@ -80,7 +80,7 @@ class Arcade(gymnasium.Env[Array, Any]):
     ) -> tuple[Array, dict[str, Any]]:
         """Begin an episode: its first frame and info."""
         if not isinstance(options, dict | None):
-            raise BadArgument(f"got the options {options!r}, wanted a dict")
+            raise BadArgument(got=f"the options {options!r}", wanted="a dict")
         config = (options or {}).get("config")
         game = episode_config(config) if config is not None else None
         super().reset(seed=seed)
@@ -143,7 +143,7 @@ def _info(play: Play) -> dict[str, Any]:
 def _discrete(action: Any) -> Move:
     number = _array(action)
     if number.shape != () or number.dtype.kind not in "iu" or not 0 <= number < len(_MOVES):
-        raise BadArgument(f"got the action {action!r}, wanted an integer from 0 to 5")
+        raise BadArgument(got=f"the action {action!r}", wanted="an integer from 0 to 5")
     return _MOVES[int(number)]
 
 
@@ -157,6 +157,6 @@ def _array(action: Any) -> Array:
 def _analog(action: Any) -> Move:
     numbers = _array(action)
     if numbers.shape != (3,) or numbers.dtype.kind not in "iuf" or not np.isfinite(numbers).all():
-        raise BadArgument(f"got the action {action!r}, wanted three numbers of -1 to 1")
+        raise BadArgument(got=f"the action {action!r}", wanted="three numbers of -1 to 1")
     right, down, fire = (min(max(float(number), -1.0), 1.0) for number in numbers)
     return right, down, fire

@@ -78,7 +78,7 @@ def _loaded(game: str | Path | JSON) -> JSON:
 def _changed(config: JSON, changes: Mapping[str, JSON]) -> JSON:
     """`config` with the keys of `changes`; the check refuses what is not a table."""
     if not isinstance(changes, Mapping):
-        raise ConfigError("changes", f"got {changes!r}, wanted a table of sections")
+        raise ConfigError("changes", got=repr(changes), wanted="a table of sections")
     if not isinstance(config, dict):
         return config
     for name, section in changes.items():
@@ -101,7 +101,7 @@ def _refusal(error: ErrorDetails) -> ConfigError:
     path = functools.reduce(inside, place, "")
     if error["type"] == "extra_forbidden":
         return ConfigError(path, str(_unknown_key(*map(str, place))))
-    return ConfigError(path, f"got {error['input']!r}, wanted {wanted(error)}")
+    return ConfigError(path, got=repr(error["input"]), wanted=wanted(error))
 
 
 def _unknown_key(*path: str) -> UnknownName:
@@ -125,12 +125,12 @@ def check_maze(game: Game) -> None:
         raise ConfigError("actions", "a maze with the action up needs down, left and right too")
     if elements.top_wall and not (elements.ball or elements.blocks or elements.opponent):
         raise ConfigError(
-            "game_elements.top_wall", "got true, wanted false: the exit of a maze is at the top"
+            "game_elements.top_wall", got="true", wanted="false: the exit of a maze is at the top"
         )
     player, maze = game.player_settings, game.maze_settings
     if player.speed == 0.0:
         raise ConfigError(
-            "player_settings.speed", "got 0.0, wanted more: the player walks the maze"
+            "player_settings.speed", got="0.0", wanted="more: the player walks the maze"
         )
     sizes = [player.width, player.height, player.speed, maze.rows, maze.cols, maze.thickness]
     area: Iterable[object] = maze.creation_area
@@ -172,15 +172,18 @@ def _obstacle(game: Game) -> ConfigError | None:
     if wide < player.width + step or high < player.height + step:
         return ConfigError(
             "maze_settings",
-            f"got corridors {wide:.3g} wide and {high:.3g} high, wanted "
-            f"{player.width + step:.3g} and {player.height + step:.3g} (the player and one step); "
-            "use fewer rows or cols, thinner walls, or a smaller or slower player",
+            got=f"corridors {wide:.3g} wide and {high:.3g} high",
+            wanted=(
+                f"{player.width + step:.3g} and {player.height + step:.3g} (the player "
+                "and one step); use fewer rows or cols, thinner walls, or a smaller or "
+                "slower player"
+            ),
         )
     _, y, _, height = maze.creation_area
     if y + height > STAND - player.height:
         return ConfigError(
             "maze_settings.creation_area",
-            f"got a maze that ends at {y + height:.3g}, wanted it to end above the player, "
-            f"at {STAND - player.height:.3g} or less",
+            got=f"a maze that ends at {y + height:.3g}",
+            wanted=f"it to end above the player, at {STAND - player.height:.3g} or less",
         )
     return None

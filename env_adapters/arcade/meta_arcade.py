@@ -70,7 +70,7 @@ class MetaArcade(gymnasium.Env[Array, Any]):
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Play two ticks. An episode that ends without 100 points won or lost is truncated."""
         if not self.action_space.contains(action):
-            raise BadArgument(f"got the action {action!r}, wanted one of {self.action_space}")
+            raise BadArgument(got=f"the action {action!r}", wanted=f"one of {self.action_space}")
         if not self._is_running:
             raise UsageError("no episode is running; call reset first")
         with self._own_generators():

@@ -65,7 +65,7 @@ class Window:
         if surface is not None and surface.get_size() == (side, side):
             return
         if not any(map(os.environ.get, _CHOSEN_BY)):
-            raise CannotLoad("got no display, wanted one that DISPLAY or WAYLAND_DISPLAY names")
+            raise CannotLoad(got="no display", wanted="one that DISPLAY or WAYLAND_DISPLAY names")
         chosen = ", ".join(
             f"{name}={os.environ[name]}" for name in _CHOSEN_BY if name in os.environ
         )

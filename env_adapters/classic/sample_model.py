@@ -89,7 +89,7 @@ class ClassicWorld(Generic[State]):
             raise UnknownName("task in this suite", cell.task, variants)
         if not 0 <= cell.variant < variants[cell.task]:
             wanted = f"0 to {variants[cell.task] - 1}"
-            raise BadArgument(f"{cell.task}: got variant {cell.variant}, wanted {wanted}")
+            raise BadArgument(cell.task, got=f"variant {cell.variant}", wanted=wanted)
         rng = Rng(cell.seed, cell.repeat)
         self._episode = _Episode(rng, self._model.begin(rng))
         return self._model.observe(self._episode.state)
@@ -146,7 +146,9 @@ class ClassicWorld(Generic[State]):
     def _read_action(self, action: Arrays) -> int:
         number = np.asarray(action.get("action"))
         if number.shape != () or number.dtype.kind not in "iu" or not 0 <= number < self._actions:
-            raise BadArgument(f"got the action {number.tolist()}, wanted 0 to {self._actions - 1}")
+            raise BadArgument(
+                got=f"the action {number.tolist()}", wanted=f"0 to {self._actions - 1}"
+            )
         return int(number)
 
     def _read(self, body: bytes) -> _Episode[State]:

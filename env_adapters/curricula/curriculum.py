@@ -153,7 +153,7 @@ class Curriculum(gymnasium.Env[Any, Any]):
             if name not in ("episode", "steps"):
                 raise UnknownName("option of a curriculum", name, ("episode", "steps"))
             if not is_whole(value) or value < 0:
-                raise BadArgument(f"{name}: got {value!r}, wanted an integer from 0")
+                raise BadArgument(name, got=repr(value), wanted="an integer from 0")
         self._episodes = int(options.get("episode", self._episodes))
         self._steps = int(options.get("steps", self._steps))
 
@@ -177,11 +177,13 @@ def _task_ids(names: Sequence[tuple[str, Any]]) -> Any:
         except (TypeError, ValueError):
             numbers = np.zeros(0)
         if numbers.ndim != 1 or not numbers.size or not np.isfinite(numbers).all():
-            raise ConfigError(path, f"got the name {name!r}, wanted numbers: they are the task_id")
+            raise ConfigError(
+                path, got=f"the name {name!r}", wanted="numbers: they are the task_id"
+            )
         wanted = wanted or numbers.size
         if numbers.size != wanted:
             as_first = f"{wanted} numbers as at {names[0][0]}"
-            raise ConfigError(path, f"got the name {name!r}, wanted {as_first}")
+            raise ConfigError(path, got=f"the name {name!r}", wanted=as_first)
     return spaces.Box(-np.inf, np.inf, (wanted,), np.float64)
 
 
@@ -250,7 +252,7 @@ def make_curriculum(  # noqa: PLR0913 - the original's, and ours
         raise ConfigError("fit", str(UnknownName("fit", str(fit), FITS)))
     if primary_interpreter is not None and not callable(primary_interpreter):
         raise ConfigError(
-            "primary_interpreter", f"got {primary_interpreter!r}, wanted a function of an entry"
+            "primary_interpreter", got=repr(primary_interpreter), wanted="a function of an entry"
         )
     readers = {} if key_readers is None else key_readers
     _check_readers(readers)
@@ -278,14 +280,14 @@ def interpolation(
 
 def _check_integer(name: str, value: object, least: int) -> None:
     if not is_whole(value) or not least <= value < 2**63:
-        raise ConfigError(name, f"got {value!r}, wanted an integer from {least} below 2**63")
+        raise ConfigError(name, got=repr(value), wanted=f"an integer from {least} below 2**63")
 
 
 def _check_flag(name: str, value: object) -> None:
     if not isinstance(value, bool):
-        raise ConfigError(name, f"got {value!r}, wanted True or False")
+        raise ConfigError(name, got=repr(value), wanted="True or False")
 
 
 def _check_readers(value: object) -> None:
     if not isinstance(value, Mapping) or not all(map(callable, value.values())):
-        raise ConfigError("key_readers", f"got {value!r}, wanted functions by their keys")
+        raise ConfigError("key_readers", got=repr(value), wanted="functions by their keys")

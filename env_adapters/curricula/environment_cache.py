@@ -191,7 +191,7 @@ class InterpolationSource:
         first, second = one.config["env"], other["env"]
         if first != second:
             raise ConfigError(
-                "env", f"got {first} and {second}, wanted one environment, whose values change"
+                "env", got=f"{first} and {second}", wanted="one environment, whose values change"
             )
         check_interpolation(one.config, other)
         self._environment, self._other = one, other
@@ -222,7 +222,7 @@ class Sources:
         """The source of an environment, a name, a path or a config. Raises UsageError."""
         if isinstance(what, gymnasium.Env):
             if getattr(what.unwrapped, "takes_progress", False):
-                raise BadArgument("got a curriculum, wanted its schedule: `repeat` it once")
+                raise BadArgument(got="a curriculum", wanted="its schedule: `repeat` it once")
             return self._shared(f"given {id(what)}", ObjectSource(what))
         environment = configured(what, self._env_kwargs)
         return self._shared(json.dumps(environment.config), ConfigSource(environment))
@@ -238,7 +238,7 @@ class Sources:
 
     def _end(self, place: int, what: Any) -> Configured:
         if isinstance(what, gymnasium.Env):
-            raise BadArgument(f"got {what}, wanted two configs, between whose values it changes")
+            raise BadArgument(got=what, wanted="two configs, between whose values it changes")
         with errors_at(f"[{place}]"):
             return configured(what, self._env_kwargs)
 

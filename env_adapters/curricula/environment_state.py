@@ -62,7 +62,7 @@ class _WorldCodec:
 
     def write(self, env: Any, inside: Arrays) -> None:
         if "state" not in inside:
-            raise BadArgument(f"got a state of {sorted(inside)}, wanted a world's state")
+            raise BadArgument(got=f"a state of {sorted(inside)}", wanted="a world's state")
         env.world.set_state(inside["state"].tobytes())
 
     def identity(self, env: Any) -> Mapping[str, str]:
@@ -102,7 +102,7 @@ def _set_generator(generator: np.random.Generator, words: Array) -> None:
         or words[5] >= 2**32
     ):
         raise BadArgument(
-            f"got {words.tolist()}, wanted the {_PCG64_WORDS} words of a PCG64 generator"
+            got=words.tolist(), wanted=f"the {_PCG64_WORDS} words of a PCG64 generator"
         )
     high, low, high_inc, low_inc, has_half, half = words.tolist()
     state = {"state": (high << 64) + low, "inc": (high_inc << 64) + low_inc}

@@ -34,9 +34,9 @@ def get_first_frames(
     the file cannot be written.
     """
     if not _are_integers(episodes, rows) or episodes < 1 or rows < 1:
-        raise BadArgument(f"got {episodes} episodes in {rows} rows, wanted at least one of each")
+        raise BadArgument(got=f"{episodes} episodes in {rows} rows", wanted="at least one of each")
     if not _are_integers(after_steps) or after_steps < 0:
-        raise BadArgument(f"got after_steps {after_steps!r}, wanted an integer from 0")
+        raise BadArgument(got=f"after_steps {after_steps!r}", wanted="an integer from 0")
     env.action_space.seed(seed)
     frames = [
         frame
@@ -80,8 +80,9 @@ def _picture(env: Any, observation: Any) -> npt.NDArray[np.uint8]:
             observation = env.render()
     if not _is_picture(observation):
         raise BadArgument(
-            "got frames that are no pictures, wanted observations of (height, width, 3) uint8, "
-            'or an environment made with render_mode="rgb_array"'
+            got="frames that are no pictures",
+            wanted="observations of (height, width, 3) uint8, or an environment made with "
+            'render_mode="rgb_array"',
         )
     return np.array(observation)
 
@@ -96,7 +97,7 @@ def _sheet(
 ) -> npt.NDArray[np.uint8]:
     sizes = {frame.shape for frame in frames}
     if len(sizes) > 1:
-        raise BadArgument(f"got frames of {sorted(sizes)}, wanted one size")
+        raise BadArgument(got=f"frames of {sorted(sizes)}", wanted="one size")
     height, width, _ = next(iter(sizes), (84, 84, 3))
     sheet = np.zeros((rows * height, columns * width, 3), np.uint8)
     for place, frame in enumerate(frames):

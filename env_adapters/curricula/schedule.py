@@ -75,7 +75,7 @@ class Reading:
     def entries(self, schedule: Any, path: str = "schedule") -> list[Entry]:
         """The schedule's entries, in order, with repeats written out. Raises ConfigError."""
         if not isinstance(schedule, list | tuple) or not schedule:
-            raise ConfigError(path, f"got {schedule!r}, wanted a list of [what, duration]")
+            raise ConfigError(path, got=repr(schedule), wanted="a list of [what, duration]")
         entries: list[Entry] = []
         for place, entry in enumerate(schedule):
             entries += self._entry(entry, inside(path, place))
@@ -85,7 +85,7 @@ class Reading:
 
     def _entry(self, entry: Any, path: str) -> list[Entry]:
         if not isinstance(entry, list | tuple) or len(entry) != 2:
-            raise ConfigError(path, f"got {entry!r}, wanted [what, duration]")
+            raise ConfigError(path, got=repr(entry), wanted="[what, duration]")
         what, duration = entry
         duration = _duration(duration, path)
         key = self._special_key(what, self.readers, path)
@@ -128,7 +128,7 @@ class Reading:
         if not keys:
             return ""
         if len(what) > 1:
-            raise ConfigError(path, f"got the keys {', '.join(map(str, what))}, wanted one")
+            raise ConfigError(path, got=f"the keys {', '.join(map(str, what))}", wanted="one")
         return str(keys[0])
 
     def _read_what(self, what: Any, path: str) -> Any:
@@ -137,7 +137,9 @@ class Reading:
         if key == "pool":
             members = what[key]
             if not isinstance(members, list | tuple) or not members:
-                raise ConfigError(f"{path}.pool", f"got {members!r}, wanted a list of environments")
+                raise ConfigError(
+                    f"{path}.pool", got=repr(members), wanted="a list of environments"
+                )
             return Pool(
                 tuple(
                     self._read_what(each, inside(f"{path}.pool", k))
@@ -147,10 +149,10 @@ class Reading:
         if key == "interpolate":
             ends = what[key]
             if not isinstance(ends, list | tuple) or len(ends) != 2:
-                raise ConfigError(f"{path}.interpolate", f"got {ends!r}, wanted [config, config]")
+                raise ConfigError(f"{path}.interpolate", got=repr(ends), wanted="[config, config]")
             return Interpolation(*ends)
         if key:
-            raise ConfigError(path, f"got a {key} in a pool, wanted environments")
+            raise ConfigError(path, got=f"a {key} in a pool", wanted="environments")
         if self.interpreter is None:
             return what
         return self.interpreter(what, **self.env_kwargs)
@@ -158,5 +160,5 @@ class Reading:
 
 def _duration(value: Any, path: str) -> int:
     if not is_whole(value) or value < 0:
-        raise ConfigError(path, f"got the duration {value!r}, wanted an integer from 0")
+        raise ConfigError(path, got=f"the duration {value!r}", wanted="an integer from 0")
     return int(value)

@@ -81,11 +81,11 @@ def _arguments(content: Any, folder: Path) -> dict[str, Any]:
             raise ConfigError(key, str(UnknownName("key of a schedule's file called", key, _TYPES)))
         kind, wanted = _TYPES[key]
         if type(value) is not kind:
-            raise ConfigError(key, f"got {value!r}, wanted {wanted}")
+            raise ConfigError(key, got=repr(value), wanted=wanted)
     for key in content.get("env_kwargs", {}):
         if key in (*_TYPES, "key_readers", "primary_interpreter"):
             raise ConfigError(
-                f"env_kwargs.{key}", "got a key of the file, wanted environments' keywords"
+                f"env_kwargs.{key}", got="a key of the file", wanted="environments' keywords"
             )
     _check_configs(content)
     configs = content.get("configs", {})

@@ -153,17 +153,17 @@ def _check(config: Parameters, path: str) -> None:
 def _check_uniform(parameters: Parameters, path: str) -> None:
     for low, high in _pairs(parameters["low"], parameters["high"], path):
         if low > high:
-            raise ConfigError(path, f"got low {low} and high {high}, wanted low ≤ high")
+            raise ConfigError(path, got=f"low {low} and high {high}", wanted="low ≤ high")
         if not is_finite(high - low):
             raise ConfigError(
-                path, f"got low {low} and high {high}, wanted a difference that a float can hold"
+                path, got=f"low {low} and high {high}", wanted="a difference that a float can hold"
             )
 
 
 def _check_normal(parameters: Parameters, path: str) -> None:
     for _, std in _pairs(parameters["mean"], parameters["std"], path):
         if std < 0:
-            raise ConfigError(path, f"got std {std}, wanted 0 or more")
+            raise ConfigError(path, got=f"std {std}", wanted="0 or more")
 
 
 def _check_color(parameters: Parameters, path: str) -> None:
@@ -173,7 +173,7 @@ def _check_color(parameters: Parameters, path: str) -> None:
         in_bounds = is_pair and (name == "hrange" or 0 <= got[0] <= got[1] <= 1)
         if not in_bounds or got[0] > got[1]:
             bounds = "low ≤ high" if name == "hrange" else "0 ≤ low ≤ high ≤ 1"
-            raise ConfigError(inside(path, name), f"got {got}, wanted [low, high] with {bounds}")
+            raise ConfigError(inside(path, name), got=got, wanted=f"[low, high] with {bounds}")
 
 
 def _pairs(one: JSON, other: JSON, path: str) -> Sequence[tuple[float, float]]:
@@ -187,7 +187,7 @@ def _pairs(one: JSON, other: JSON, path: str) -> Sequence[tuple[float, float]]:
             for pair in _pairs(first, second, inside(path, place))
         ]
     wanted = "two finite numbers or lists of one length"
-    raise ConfigError(path, f"got {one} and {other}, wanted {wanted}")
+    raise ConfigError(path, got=f"{one} and {other}", wanted=wanted)
 
 
 _RANGES = ("hrange", "srange", "lrange")

@@ -34,13 +34,13 @@ def check_interpolation(one: JSON, other: JSON, path: str = "") -> None:
     configs in a larger one.
     """
     if is_distribution(one) != is_distribution(other):
-        raise ConfigError(path, f"got {one} and {other}, wanted two distributions or none")
+        raise ConfigError(path, got=f"{one} and {other}", wanted="two distributions or none")
     if is_number(one):
         if not (is_finite(one) and is_finite(other) and is_finite(other - one)):
-            raise ConfigError(path, f"got {one} and {other!r}, wanted two finite numbers")
+            raise ConfigError(path, got=f"{one} and {other!r}", wanted="two finite numbers")
     elif isinstance(one, list):
         if not isinstance(other, list) or len(other) < len(one):
-            raise ConfigError(path, f"got {one} and {other}, wanted two lists of one length")
+            raise ConfigError(path, got=f"{one} and {other}", wanted="two lists of one length")
         for place, pair in enumerate(zip(one, other, strict=False)):
             check_interpolation(*pair, inside(path, place))
     elif isinstance(one, dict):
@@ -49,11 +49,11 @@ def check_interpolation(one: JSON, other: JSON, path: str = "") -> None:
 
 def _check_dicts(one: dict[str, JSON], other: JSON, path: str) -> None:
     if not isinstance(other, dict):
-        raise ConfigError(path, f"got a table and {other!r}, wanted two tables")
+        raise ConfigError(path, got=f"a table and {other!r}", wanted="two tables")
     if kind_of(one) != kind_of(other):
         kinds = f"{one.get(KEY)} and {other.get(KEY)}"
         wanted = "one kind; only their parameters change"
-        raise ConfigError(path, f"got the distributions {kinds}, wanted {wanted}")
+        raise ConfigError(path, got=f"the distributions {kinds}", wanted=wanted)
     for key, value in one.items():
         if key not in other:
             raise ConfigError(inside(path, key), "the second config lacks it")

@@ -29,20 +29,20 @@ _FACTORS: Mapping[str, tuple[str, ...]] = {
 def check_physics(physics: JSON, path: str) -> None:
     """Raise ConfigError unless `physics`, at `path` in the config, is legal for one episode."""
     if not isinstance(physics, dict):
-        raise ConfigError(path, f"got {physics!r}, wanted a table")
+        raise ConfigError(path, got=repr(physics), wanted="a table")
     for name, value in physics.items():
         where = inside(path, name)
         if name not in (*_VECTORS, *_FACTORS):
             unknown = UnknownName("physics", name, (*_VECTORS, *_FACTORS))
             raise ConfigError(where, str(unknown))
         if name in _FACTORS and not (is_finite(value) and value >= _LEAST):
-            raise ConfigError(where, f"got {value!r}, wanted a factor from {_LEAST}")
+            raise ConfigError(where, got=repr(value), wanted=f"a factor from {_LEAST}")
         if (
             name in _VECTORS
             and not _is_vector(value)
             and not (name == "gravity" and is_finite(value))
         ):
-            raise ConfigError(where, f"got {value!r}, wanted three numbers")
+            raise ConfigError(where, got=repr(value), wanted="three numbers")
 
 
 class Physics:
@@ -52,7 +52,7 @@ class Physics:
         """Raises BadArgument, with the environment's `name`, if it has no MuJoCo model."""
         model: Any = getattr(env.unwrapped, "model", None)
         if not hasattr(model, "opt"):
-            raise BadArgument(f"{name}: got physics, wanted a MuJoCo environment")
+            raise BadArgument(name, got="physics", wanted="a MuJoCo environment")
         self._model: Any = model
         self._originals = {
             field: np.array(getattr(self._model, field))

@@ -15,14 +15,14 @@ JSON: TypeAlias = Any
 class ConfigError(BadArgument):
     """A mistake in a config or a schedule; `path` leads to it, such as `ball.color[2]`."""
 
-    def __init__(self, path: str, what: str) -> None:
-        super().__init__(f"{path or 'the config'}: {what}")
+    def __init__(self, path: str, what: str = "", *, got: object = "", wanted: object = "") -> None:
+        super().__init__(path or "the config", what, got=got, wanted=wanted)
         self.path, self.what = path, what
 
     def within(self, path: str) -> ConfigError:
         """The same mistake, in a config at `path` of a larger one."""
         dot = "." if path and self.path and not self.path.startswith("[") else ""
-        return ConfigError(f"{path}{dot}{self.path}", self.what)
+        return ConfigError(f"{path}{dot}{self.path}", self.what, got=self.got, wanted=self.wanted)
 
 
 def is_number(value: object) -> TypeGuard[int | float]:

@@ -52,7 +52,7 @@ class Actions:
                 chosen = action["action"][place]
             except (TypeError, KeyError, IndexError) as error:
                 raise BadArgument(
-                    f"got the action {action!r}, wanted one of {self.space}"
+                    got=f"the action {action!r}", wanted=f"one of {self.space}"
                 ) from error
             return limited(chosen) if limited else chosen
 
@@ -124,7 +124,7 @@ def _limited(most: int, size: int) -> Native:
     def native(action: Any) -> int:
         number = np.asarray(action)
         if number.shape != () or number.dtype.kind not in "iub" or number < 0:
-            raise BadArgument(f"got action {action!r}, wanted 0 to {most - 1}")
+            raise BadArgument(got=f"action {action!r}", wanted=f"0 to {most - 1}")
         return int(number) if number < size else 0
 
     return native
@@ -162,7 +162,7 @@ def _refuse(what: str, spaces_by_path: NamedSpaces, first: Any, hint: str) -> No
         if space != first and not _is_within(space, first)
     )
     wanted = f'{spaces_by_path[0][1]} as at {spaces_by_path[0][0]}{hint}; fit="superset" keeps each'
-    raise ConfigError(path, f"got the {what} {space}, wanted {wanted}")
+    raise ConfigError(path, got=f"the {what} {space}", wanted=wanted)
 
 
 def _are_alike(one: Any, other: Any) -> bool:

@@ -82,7 +82,9 @@ def get_contextual_diagnostics(
     Raises UsageError if a rollout has no context, or a state or goal is missing.
     """
     if len(rollouts) != len(contexts):
-        raise BadArgument(f"got {len(contexts)} contexts, wanted one for each of {len(rollouts)}")
+        raise BadArgument(
+            got=f"{len(contexts)} contexts", wanted=f"one for each of {len(rollouts)}"
+        )
     pairs = zip(rollouts, contexts, strict=True)
     distances = [_distances(rollout, context) for rollout, context in pairs]
     diagnostics = statistics(f"{_GOAL}/final/distance", _at(distances, -1))
@@ -122,7 +124,7 @@ def _distances(rollout: Rollout, context: Mapping[str, Any]) -> list[Any]:
         return [np.linalg.norm(seen[_STATE] - context[_GOAL]) for seen in rollout["observations"]]
     except KeyError as error:
         wanted = f"observations with {_STATE}, and a context with {_GOAL}"
-        raise BadArgument(f"got a rollout without {error}, wanted {wanted}") from error
+        raise BadArgument(got=f"a rollout without {error}", wanted=wanted) from error
 
 
 def _values(rollouts: Sequence[Rollout], name: str) -> list[Array]:
@@ -135,11 +137,14 @@ def _values(rollouts: Sequence[Rollout], name: str) -> list[Array]:
             for infos in infos_of_rollouts
         ]
     except KeyError as error:
-        raise BadArgument(f"got a rollout without {error}, wanted {wanted}") from error
+        raise BadArgument(got=f"a rollout without {error}", wanted=wanted) from error
     except TypeError as error:
         raise BadArgument(
-            f"got a rollout whose env_infos are neither a list of dicts nor a dict of arrays "
-            f"({error}), wanted {wanted}"
+            got=(
+                "a rollout whose env_infos are neither a list of dicts nor a dict of "
+                f"arrays ({error})"
+            ),
+            wanted=wanted,
         ) from error
 
 
@@ -156,7 +161,7 @@ def _numbers(rollouts: Sequence[Rollout], name: str) -> list[Array]:
     try:
         return [np.asarray(each[name], np.float64).ravel() for each in rollouts]
     except KeyError as error:
-        raise BadArgument(f"got a rollout without {error}, wanted its {name}") from error
+        raise BadArgument(got=f"a rollout without {error}", wanted=f"its {name}") from error
 
 
 def _at(values: Sequence[Any], step: int) -> list[Any]:

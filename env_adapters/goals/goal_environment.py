@@ -117,8 +117,8 @@ class GoalEnvironment(gymnasium.Env[Observation, Any]):
                 return self.rewards(achieved, desired, info)
             case _:
                 raise BadArgument(
-                    f"got {len(arguments)} arguments, wanted (action, observation) or "
-                    "(achieved_goal, desired_goal, info)"
+                    got=f"{len(arguments)} arguments",
+                    wanted="(action, observation) or (achieved_goal, desired_goal, info)",
                 )
 
     def compute_terminated(self, achieved_goal: Any, desired_goal: Any, info: Any) -> bool:
@@ -153,7 +153,7 @@ class GoalEnvironment(gymnasium.Env[Observation, Any]):
         to them already. Raises BadArgument for another number of goals.
         """
         if goals is not None and len(goals) != len(rollouts):
-            raise BadArgument(f"got {len(goals)} goals, wanted one for each of {len(rollouts)}")
+            raise BadArgument(got=f"{len(goals)} goals", wanted=f"one for each of {len(rollouts)}")
         names = [name for name in dict.fromkeys((*self.diagnosed, self.success)) if name]
         return goal_conditioned_diagnostics(rollouts, names)
 
@@ -168,9 +168,9 @@ def read_goal(goal: Any, space: Any) -> Array:
     try:
         value = np.array(goal, space.dtype)
     except (TypeError, ValueError) as error:
-        raise BadArgument(f"got the goal {goal!r}, wanted one of {space}") from error
+        raise BadArgument(got=f"the goal {goal!r}", wanted=f"one of {space}") from error
     if value.shape != space.shape or not np.isfinite(value).all() or not space.contains(value):
-        raise BadArgument(f"got the goal {value.tolist()}, wanted one of {space}")
+        raise BadArgument(got=f"the goal {value.tolist()}", wanted=f"one of {space}")
     return value
 
 
@@ -178,7 +178,7 @@ def _state(observation: Mapping[str, Any], name: str) -> Any:
     for key in (f"state_{name}", name):
         if key in observation:
             return observation[key]
-    raise BadArgument(f"got {sorted(observation)}, wanted state_{name} or {name} among them")
+    raise BadArgument(got=sorted(observation), wanted=f"state_{name} or {name} among them")
 
 
 def _batch_of_one(value: Any) -> Any:
@@ -227,7 +227,7 @@ class GoalVariants:
         Raises UsageError if it has no set_goal, or a fixed goal.
         """
         if seed >= 2**128:
-            raise BadArgument(f"got goal_seed {seed}, wanted 0 to 2**128 - 1")
+            raise BadArgument(got=f"goal_seed {seed}", wanted="0 to 2**128 - 1")
         # Like Rng(seed), but with the whole 128-bit key: nobody can find hidden goals by trying
         # seeds.
         bits = np.random.Philox(key=seed, counter=2**256 - 1)
@@ -235,7 +235,7 @@ class GoalVariants:
         env.reset()
         goals = goal_environment_in(env)
         if goals.fixed_goal is not None:
-            raise BadArgument(f"got {number} goals and a fixed_goal, wanted one of the two")
+            raise BadArgument(got=f"{number} goals and a fixed_goal", wanted="one of the two")
         self._goals = [goals.check_goal(goal) for goal in _rows(goals, number)]
 
     def __len__(self) -> int:

@@ -119,7 +119,9 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
         """The goal's state. Raises UsageError for an image alone, whose state is unknown."""
         if isinstance(goal, Mapping):
             if "state_desired_goal" not in goal:
-                raise BadArgument(f"got a goal of {sorted(goal)}, wanted state_desired_goal in it")
+                raise BadArgument(
+                    got=f"a goal of {sorted(goal)}", wanted="state_desired_goal in it"
+                )
             goal = goal["state_desired_goal"]
         return self.goals.check_goal(goal)
 
@@ -162,13 +164,15 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
         checked = {}
         for name in ("state_desired_goal", "image_desired_goal"):
             if name not in goals:
-                raise BadArgument(f"got presampled_goals of {sorted(goals)}, wanted {name} in it")
+                raise BadArgument(
+                    got=f"presampled_goals of {sorted(goals)}", wanted=f"{name} in it"
+                )
             rows, wanted = np.array(goals[name]), space[name]
             fits = rows.shape[1:] == wanted.shape and len(rows) > 0
             if not fits or not all(map(wanted.contains, rows.astype(wanted.dtype))):
                 raise BadArgument(
-                    f"got presampled_goals whose {name} are {rows.dtype} of shape {rows.shape}, "
-                    f"wanted one or more rows of {wanted}"
+                    got=f"presampled_goals whose {name} are {rows.dtype} of shape {rows.shape}",
+                    wanted=f"one or more rows of {wanted}",
                 )
             checked[name] = rows.astype(wanted.dtype)
         states, images = checked.values()
@@ -187,7 +191,7 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
         shape = space["desired_goal"].shape
         apart = np.subtract(one, other, dtype=np.float64)
         if apart.shape[apart.ndim - len(shape) :] != shape:
-            raise BadArgument(f"got images of shape {apart.shape}, wanted (…, {shape})")
+            raise BadArgument(got=f"images of shape {apart.shape}", wanted=f"(…, {shape})")
         return np.sqrt(np.square(apart).sum(axis=tuple(range(-len(shape), 0))))
 
     def _desired(self) -> Array:

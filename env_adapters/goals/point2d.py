@@ -62,7 +62,7 @@ class Point2D(GoalEnvironment):
         if reward_type not in _REWARDS:
             raise UnknownName("reward_type", str(reward_type), _REWARDS)
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise BadArgument(f"got render_mode {render_mode!r}, wanted rgb_array or none")
+            raise BadArgument(got=f"render_mode {render_mode!r}", wanted="rgb_array or none")
         check_number("action_scale", action_scale)
         check_positive("target_radius", target_radius)
         check_positive("boundary_dist", boundary_dist)
@@ -80,12 +80,12 @@ class Point2D(GoalEnvironment):
         self._boundary, self._ball_radius = boundary_dist, ball_radius
         self._walls = walls_of(walls, ball_radius, wall_thickness, inner_wall_max_dist)
         if self._walls and free_share(self._walls, boundary_dist) < _LEAST_FREE:
-            raise BadArgument(f"got walls {walls!r}, which fill the square; wanted room to move")
+            raise BadArgument(got=f"walls {walls!r}, which fill the square", wanted="room to move")
         self._first = self.check_goal(fixed_init_position)
         if not randomize_position_on_reset and self._is_in_wall(self._first):
             start = self._first.tolist()
             raise BadArgument(
-                f"got fixed_init_position {start}, which is in a wall; wanted another"
+                got=f"fixed_init_position {start}, which is in a wall", wanted="another"
             )
         self.fixed_goal = fixed_goal
         self._reward_type, self._scale, self._radius = reward_type, action_scale, target_radius
@@ -138,9 +138,9 @@ class Point2D(GoalEnvironment):
         try:
             apart = np.subtract(achieved, desired, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise BadArgument(f"got goals that do not compare, wanted (…, 2): {error}") from error
+            raise BadArgument(got="goals that do not compare", wanted=f"(…, 2): {error}") from error
         if apart.shape[-1:] != (2,):
-            raise BadArgument(f"got goals of shape {apart.shape}, wanted (…, 2)")
+            raise BadArgument(got=f"goals of shape {apart.shape}", wanted="(…, 2)")
         match self._reward_type:
             case "dense":
                 return -_length(apart)
@@ -173,7 +173,7 @@ class Point2D(GoalEnvironment):
         others.
         """
         if set(arrays) != {"position", "goal"}:
-            raise BadArgument(f"got {sorted(arrays)}, wanted position and goal")
+            raise BadArgument(got=sorted(arrays), wanted="position and goal")
         position, goal = (self.check_goal(arrays[name]) for name in ("position", "goal"))
         self._position, self._goal = position, goal
 
@@ -250,7 +250,7 @@ def _two_numbers(action: Any) -> Array:
         numbers = np.asarray(action, np.float64)
         if numbers.shape == (2,) and np.isfinite(numbers).all():
             return numbers
-    raise BadArgument(f"got action {action!r}, wanted two numbers")
+    raise BadArgument(got=f"action {action!r}", wanted="two numbers")
 
 
 def _named(goal: Array) -> Observation:

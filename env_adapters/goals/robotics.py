@@ -237,9 +237,9 @@ def goal_environment(
     if isinstance(env, str):
         env = make(env, options)
     elif options:
-        raise BadArgument(f"got {sorted(options)} for {env}, wanted keywords beside an id only")
+        raise BadArgument(got=f"{sorted(options)} for {env}", wanted="keywords beside an id only")
     if not isinstance(env, gymnasium.Env):
-        raise BadArgument(f"got {env!r}, wanted a Gymnasium environment")
+        raise BadArgument(got=repr(env), wanted="a Gymnasium environment")
     try:
         goals = goal_environment_in(env)
     except LookupError:
@@ -317,7 +317,7 @@ class Robotics(Forwarding, GoalEnvironment, RecordConstructorArgs):
             achieved, desired = np.asarray(achieved), np.asarray(desired)
             if achieved.shape != desired.shape or achieved.shape[-1:] != wanted.shape:
                 got = f"{achieved.shape} and {desired.shape}"
-                raise BadArgument(f"got goals of shapes {got}, wanted (…, {wanted.shape[0]})")
+                raise BadArgument(got=f"goals of shapes {got}", wanted=f"(…, {wanted.shape[0]})")
         return self._family.rewards(achieved, desired, info)
 
     def compute_terminated(self, achieved_goal: Any, desired_goal: Any, info: Any) -> bool:

@@ -75,11 +75,11 @@ def _wall(
     for name, number in (("min_dist", min_dist), ("thickness", thickness)):
         check_number(name, number)
         if number < 0:
-            raise BadArgument(f"got {name} {number}, wanted 0 or more")
+            raise BadArgument(got=f"{name} {number}", wanted="0 or more")
     for at in (*low, *high):
         check_number("a wall's end", at)
     if low > high:
-        raise BadArgument(f"got a wall from {low} to {high}, wanted the lower end first")
+        raise BadArgument(got=f"a wall from {low} to {high}", wanted="the lower end first")
     return Wall(
         min_x=low[0] - min_dist - thickness,
         max_x=high[0] + min_dist + thickness,
@@ -124,7 +124,7 @@ def walls_of(walls: Any, ball_radius: float, thickness: float, unit: float) -> t
             for kind, at, start, end, thick in _SHAPES[walls]
         )
     if not isinstance(walls, Sequence):
-        raise BadArgument(f"got walls {walls!r}, wanted the name of a shape or a list of walls")
+        raise BadArgument(got=f"walls {walls!r}", wanted="the name of a shape or a list of walls")
     return tuple(each if isinstance(each, Wall) else _read(each, ball_radius) for each in walls)
 
 
@@ -137,8 +137,11 @@ def _read(wall: Any, ball_radius: float) -> Wall:
             if needed <= set(wall) <= needed | {"thickness", "min_dist"}:
                 return make(**{"min_dist": ball_radius, **wall})
     raise BadArgument(
-        f"got the wall {wall!r}, wanted a table with x_pos, bottom_y, top_y or with y_pos, "
-        "left_x, right_x, and optionally thickness and min_dist"
+        got=f"the wall {wall!r}",
+        wanted=(
+            "a table with x_pos, bottom_y, top_y or with y_pos, left_x, right_x, and "
+            "optionally thickness and min_dist"
+        ),
     )
 
 

@@ -172,13 +172,13 @@ def _keys(
     known: Any,
 ) -> list[str]:
     if one is not None and other is not None:
-        raise BadArgument(f"got {name} {one!r} and {name}s {other!r}, wanted one of the two")
+        raise BadArgument(got=f"{name} {one!r} and {name}s {other!r}", wanted="one of the two")
     chosen = one if one is not None else other if other is not None else default
     keys = [chosen] if isinstance(chosen, str) else chosen
     if not isinstance(keys, list | tuple) or not all(isinstance(key, str) for key in keys):
-        raise BadArgument(f"got {name} {chosen!r}, wanted a name or a list of names")
+        raise BadArgument(got=f"{name} {chosen!r}", wanted="a name or a list of names")
     if not keys:
-        raise BadArgument(f"got no {name}, wanted at least one")
+        raise BadArgument(got=f"no {name}", wanted="at least one")
     for key in keys:
         if key not in known.spaces:
             raise UnknownName(f"entry of the observations for {name}", key, known.spaces)
@@ -189,6 +189,6 @@ def _space(parts: Sequence[Any]) -> Any:
     flat = [spaces.flatten_space(part) for part in parts]
     for part, whole in zip(flat, parts, strict=True):
         if not isinstance(part, spaces.Box):
-            raise BadArgument(f"got {whole}, wanted a space that can be a vector")
+            raise BadArgument(got=whole, wanted="a space that can be a vector")
     low, high = (np.concatenate([getattr(part, end) for part in flat]) for end in ("low", "high"))
     return spaces.Box(low, high, dtype=low.dtype.type)

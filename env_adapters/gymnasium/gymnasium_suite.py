@@ -161,7 +161,7 @@ def _names(sees: str | Sequence[str]) -> list[str]:
     names = [sees] if isinstance(sees, str) else sees
     if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
         return list(names)
-    raise BadArgument(f"got sees {sees!r}, wanted a tensor's name, or a list of names")
+    raise BadArgument(got=f"sees {sees!r}", wanted="a tensor's name, or a list of names")
 
 
 def _check_reward(task: str, env: Any) -> None:
@@ -222,7 +222,7 @@ def make_suite(make: Callable[..., Any], config: Mapping[str, Any]) -> Any:
             return first.pop()
         if (again := make(**config)) is made:
             raise UsageError(
-                f"got the same {type(made).__name__} from two calls, wanted a new one from each"
+                got=f"the same {type(made).__name__} from two calls", wanted="a new one from each"
             )
         return again
 

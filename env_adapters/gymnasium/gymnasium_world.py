@@ -170,7 +170,7 @@ class GymnasiumWorld:
         variants = 1 if self._goals is None else len(self._goals)
         if not 0 <= cell.variant < variants:
             wanted = f"0 to {variants - 1}" if variants > 1 else "0, the only one"
-            raise BadArgument(f"{self._task}: got variant {cell.variant}, wanted {wanted}")
+            raise BadArgument(self._task, got=f"variant {cell.variant}", wanted=wanted)
 
     def _live(self) -> Episode:
         if self._episode is None:
@@ -204,7 +204,7 @@ def _parts(routine: str, answer: Any) -> Any:
             f"{routine}() returned {brief(answer)}, wanted ({', '.join(wanted)})"
         )
     if not isinstance(answer[-1], Mapping):
-        raise NotAnEnvironment(f"{routine}()'s info: got {brief(answer[-1])}, wanted a dict")
+        raise NotAnEnvironment(f"{routine}()'s info", got=brief(answer[-1]), wanted="a dict")
     return answer
 
 
@@ -221,7 +221,7 @@ def _success(info: Mapping[str, Any]) -> bool:
         if info.get(name) is not None
     }
     if len({*flags.values()}) > 1:
-        raise NotAnEnvironment(f"info: got {flags}, wanted one of them, or two that agree")
+        raise NotAnEnvironment("info", got=flags, wanted="one of them, or two that agree")
     return any(flags.values())
 
 
@@ -313,4 +313,4 @@ class ExactWorld(GymnasiumWorld):
         for name in sorted({*suite, *self._mark}):
             got, wanted = suite.get(name, "none"), self._mark.get(name, "none")
             if got != wanted:
-                raise BadArgument(f"got a state saved with {name} {got}, wanted {wanted}")
+                raise BadArgument(got=f"a state saved with {name} {got}", wanted=wanted)

@@ -59,7 +59,7 @@ class Tensors:
             if name not in known:
                 raise UnknownName("tensor to see", name, known)
         if not names:
-            raise BadArgument(f"got no tensors to see, wanted some of {sorted(known)}")
+            raise BadArgument(got="no tensors to see", wanted=f"some of {sorted(known)}")
         some = copy.copy(self)
         some._leaves = [leaf for name, leaf in known.items() if name in names]
         some.specs = tuple(leaf.tensor for leaf in some._leaves)
@@ -82,9 +82,7 @@ class Tensors:
                     inner = inner[key]
             except (KeyError, IndexError, TypeError):
                 wanted = f"one of {self.space}"
-                raise NotAnEnvironment(
-                    f"{leaf.what}: got {brief(value)}, wanted {wanted}"
-                ) from None
+                raise NotAnEnvironment(leaf.what, got=brief(value), wanted=wanted) from None
             arrays[leaf.tensor.name] = leaf.array(inner)
         return arrays
 
@@ -124,7 +122,7 @@ class _Leaf:
 
     def _encoded(self, text: Any) -> Array:
         if not self.space.contains(text):
-            raise NotAnEnvironment(f"{self.what}: got {brief(text)}, wanted one of {self.space}")
+            raise NotAnEnvironment(self.what, got=brief(text), wanted=f"one of {self.space}")
         return text_row(text, self.tensor.size)
 
     def value(self, array: Array, clip: bool) -> Any:
@@ -142,7 +140,9 @@ class _Leaf:
                 return text
         elif space.contains(array[()]):
             return array[()]
-        raise IllegalAction(f"got the {self.tensor.name} {array.tolist()}, wanted one of {space}")
+        raise IllegalAction(
+            got=f"the {self.tensor.name} {array.tolist()}", wanted=f"one of {space}"
+        )
 
 
 def _leaves(path: tuple[Any, ...], space: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:

@@ -123,7 +123,7 @@ def _check_shapes(inside: Arrays, current: Arrays) -> None:
         {name: array.shape for name, array in arrays.items()} for arrays in (inside, current)
     )
     if got != wanted:
-        raise BadArgument(f"got a state of shapes {got}, wanted {wanted}")
+        raise BadArgument(got=f"a state of shapes {got}", wanted=wanted)
 
 
 _PHYSICS = re.compile(r"gymnasium\.envs\.mujoco\.\w+_v[45]:\w+")
@@ -161,8 +161,8 @@ def philox_words(generator: np.random.Generator) -> Array:
     state: Any = generator.bit_generator.state
     if state["bit_generator"] != "Philox":
         raise UsageError(
-            f"got an episode that Gymnasium seeded ({state['bit_generator']}), wanted one that "
-            "draws from reglue.Rng: only these have a state to save"
+            got=f"an episode that Gymnasium seeded ({state['bit_generator']})",
+            wanted="one that draws from reglue.Rng: only these have a state to save",
         )
     inner, last = state["state"], ("buffer_pos", "has_uint32", "uinteger")
     parts = (inner["counter"], inner["key"], state["buffer"], [state[name] for name in last])
@@ -174,7 +174,7 @@ def philox_generator(words: Array) -> np.random.Generator:
     last = words[10:].tolist()
     fits = words.shape == (_WORDS,) and words.dtype == np.uint64
     if not fits or any(word > most for word, most in zip(last, _MOST, strict=True)):
-        raise BadArgument(f"got {words.tolist()}, wanted the {_WORDS} words of a Philox generator")
+        raise BadArgument(got=words.tolist(), wanted=f"the {_WORDS} words of a Philox generator")
     bits = np.random.Philox(key=0)
     bits.state = {
         "bit_generator": "Philox",

@@ -47,7 +47,7 @@ class SuiteEnv(gymnasium.Env[Any, Any]):
         default = int(self.np_random.integers(variants[task]))
         variant = options.get("variant", default)
         if not isinstance(variant, int) or not 0 <= variant < variants[task]:
-            raise BadArgument(f"{task}: got variant {variant}, wanted 0 to {variants[task] - 1}")
+            raise BadArgument(task, got=f"variant {variant}", wanted=f"0 to {variants[task] - 1}")
         cell = Cell(task, variant, seed_of_cell, 0, Phase.TRAIN)
         first = self.world.start(cell)
         return self._observations.value(first), {"task": task, "variant": variant}
@@ -57,7 +57,7 @@ class SuiteEnv(gymnasium.Env[Any, Any]):
             chosen = self._actions.arrays(action)
         except NotAnEnvironment as error:
             wanted = f"one of {self.action_space}"
-            raise BadArgument(f"got the action {brief(action)}, wanted {wanted}") from error
+            raise BadArgument(got=f"the action {brief(action)}", wanted=wanted) from error
         step = self.world.step(chosen)
         observation = self._observations.value(step.observation)
         info = {"success": step.success}

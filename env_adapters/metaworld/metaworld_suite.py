@@ -54,9 +54,9 @@ class MetaWorld:
     ) -> None:
         _check_goals(goals)
         if type(horizon) is not int or not 1 <= horizon <= MAX_HORIZON:
-            raise BadArgument(f"got horizon {horizon!r}, wanted 1 to {MAX_HORIZON} steps")
+            raise BadArgument(got=f"horizon {horizon!r}", wanted=f"1 to {MAX_HORIZON} steps")
         if observation_dtype not in ("float64", "float32"):
-            raise BadArgument(f"got dtype {observation_dtype!r}, wanted float64 or float32")
+            raise BadArgument(got=f"dtype {observation_dtype!r}", wanted="float64 or float32")
         observations = Observations(
             tuple(goals), one_hot, recurrent_info, observation_dtype, reveal_tasks
         )
@@ -116,12 +116,12 @@ class MetaWorld:
 
 def _check_goals(goals: Mapping[str, Sequence[Sequence[float]]]) -> None:
     if not goals:
-        raise BadArgument("got no goals, wanted at least one task")
+        raise BadArgument(got="no goals", wanted="at least one task")
     for task, variants in goals.items():
         check_task(task)
         if not variants:
-            raise BadArgument(f"{task}: got no variants, wanted at least one goal")
+            raise BadArgument(task, got="no variants", wanted="at least one goal")
         for goal in variants:
             # 3 numbers, or 6 where an object's place is drawn too.
             if len(goal) not in (3, 6) or not all(math.isfinite(each) for each in goal):
-                raise BadArgument(f"{task}: got the goal {goal}, wanted 3 or 6 finite numbers")
+                raise BadArgument(task, got=f"the goal {goal}", wanted="3 or 6 finite numbers")

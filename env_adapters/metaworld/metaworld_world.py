@@ -106,7 +106,7 @@ class SuiteSettings:
         variants = self.goals[cell.task]
         if not 0 <= cell.variant < len(variants):
             raise BadArgument(
-                f"{cell.task}: got variant {cell.variant}, wanted 0 to {len(variants) - 1}"
+                cell.task, got=f"variant {cell.variant}", wanted=f"0 to {len(variants) - 1}"
             )
         return variants[cell.variant]
 
@@ -157,7 +157,9 @@ class MetaWorldWorld:
         chosen = np.asarray(action["action"], np.float32)
         # No four finite float32 have an infinite sum in float64.
         if chosen.shape != (ACTION,) or not math.isfinite(sum(chosen.tolist())):
-            raise BadArgument(f"got the action {chosen.tolist()}, wanted {ACTION} finite numbers")
+            raise BadArgument(
+                got=f"the action {chosen.tolist()}", wanted=f"{ACTION} finite numbers"
+            )
         frames, reward, success = simulator.step(chosen)
         reward = float(reward)
         terminated = success and cell.phase == Phase.EVALUATE

@@ -50,10 +50,12 @@ class SimulatorState:
         """The state with these arrays. Raises UsageError for arrays that are no state."""
         names = {"physics", "previous", *(arrays.keys() & {"first_distance"})}
         if arrays.keys() != names or any(array.dtype != np.float64 for array in arrays.values()):
-            raise BadArgument(f"got a state of {sorted(arrays)}, wanted {sorted(names)} in float64")
+            raise BadArgument(
+                got=f"a state of {sorted(arrays)}", wanted=f"{sorted(names)} in float64"
+            )
         first = arrays.get("first_distance")
         if first is not None and first.shape != ():
-            raise BadArgument(f"got a first_distance of shape {first.shape}, wanted one number")
+            raise BadArgument(got=f"a first_distance of shape {first.shape}", wanted="one number")
         return cls(
             arrays["physics"], arrays["previous"], steps, None if first is None else float(first)
         )
@@ -95,7 +97,7 @@ class Simulator:
         """
         size = self._env._random_reset_space.low.size
         if len(goal) != size:
-            raise BadArgument(f"{self.task}: got a goal of {len(goal)} numbers, wanted {size}")
+            raise BadArgument(self.task, got=f"a goal of {len(goal)} numbers", wanted=size)
         self._share.take()
         return self._shared.resets.start(goal, goal_visible=goal_visible)
 

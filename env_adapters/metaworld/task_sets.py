@@ -163,7 +163,7 @@ _LISTS = {
 
 def _unknown(name: str) -> UsageError:
     if name in _LISTS:
-        return UsageError(f"got {name!r}, wanted {_LISTS[name][0]}")
+        return UsageError(got=repr(name), wanted=_LISTS[name][0])
     return UnknownName("Meta-World benchmark", name, catalogue())
 
 
@@ -172,7 +172,7 @@ def _split(name: str, family: Family, split: str | None) -> Split:
         return "train" if family == "MT" else "test"
     legal = ("train",) if family == "MT" else ("train", "test")
     if split not in legal:
-        raise BadArgument(f"{name}: got split {split!r}, wanted {' or '.join(legal)}")
+        raise BadArgument(name, got=f"split {split!r}", wanted=" or ".join(legal))
     return cast(Split, split)
 
 
@@ -186,7 +186,7 @@ def _built_in(name: str, family: Family, split: Split) -> tuple[str, ...]:
 def _tasks(name: str, listed: str, most: int | None = None) -> tuple[str, ...]:
     tasks = tuple(check_task(task.strip()) for task in listed.split(",") if task.strip())
     if not tasks or (most is not None and len(tasks) > most):
-        raise BadArgument(f"{name}: got {len(tasks)} tasks, wanted {most or 'one or more'}")
+        raise BadArgument(name, got=f"{len(tasks)} tasks", wanted=most or "one or more")
     if len(set(tasks)) < len(tasks):
         raise BadArgument(f"{name}: a task is listed twice; name each once")
     return tasks
@@ -198,7 +198,7 @@ def _side(name: str, listed: str, split: Split) -> tuple[str, ...]:
     for part in listed.split("+"):
         side, equals, tasks = part.partition("=")
         if not equals or side not in ("train", "test") or side in sides:
-            raise BadArgument(f"got {name!r}, wanted {_LISTS['ML'][0]}")
+            raise BadArgument(got=repr(name), wanted=_LISTS["ML"][0])
         sides[side] = _tasks(name, tasks)
     if both := set(sides.get("train", ())) & set(sides.get("test", ())):
         raise BadArgument(f"{name}: {', '.join(sorted(both))} is in train and in test")
@@ -359,7 +359,7 @@ def draw_goals(
     """
     most = SEEDS - 1 - max(stream.seed_offset for stream in tasks.streams)
     if not 0 <= seed <= most:
-        raise BadArgument(f"{tasks.label}: got seed {seed}, wanted 0 to {most}")
+        raise BadArgument(tasks.label, got=f"seed {seed}", wanted=f"0 to {most}")
     draw = _draw if is_verified() else draw_by_resets
     goals: dict[str, tuple[Goal, ...]] = {}
     for stream in tasks.streams:

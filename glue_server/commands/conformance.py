@@ -137,7 +137,7 @@ def _proxy(listen: str, unix_socket_path: str) -> TcpProxy:
         )
     except OSError as error:
         raise UsageError(
-            f"got --listen {listen}, wanted host:port that is free: {error}"
+            got=f"--listen {listen}", wanted=f"host:port that is free: {error}"
         ) from error
 
 

@@ -322,5 +322,5 @@ def _check_ready(ready: EnvironmentReady, slots: int) -> None:
         raise EnvironmentFault(f"env_init: got a TaskSpec of {ready.spec.slots} slots, not {slots}")
     if not ready.variants or min(ready.variants.values()) < 1:
         raise EnvironmentFault(
-            f"env_init: got tasks {dict(ready.variants)}, wanted at least one, with variants"
+            "env_init", got=f"tasks {dict(ready.variants)}", wanted="at least one, with variants"
         )

@@ -108,7 +108,7 @@ def read_ports(text: str) -> range:
     found = re.fullmatch(r"(\d+)-(\d+)", text)
     first, last = (int(number) for number in found.groups()) if found else (0, 0)
     if not 0 < first <= last < 2**16:
-        raise UsageError(f"got {setting('run_ports', text)}, wanted FIRST-LAST such as 4097-4112")
+        raise UsageError(got=setting("run_ports", text), wanted="FIRST-LAST such as 4097-4112")
     return range(first, last + 1)
 
 

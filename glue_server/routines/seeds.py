@@ -17,9 +17,12 @@ def check_secret(secret: str | None) -> None:
     """Raise BadArgument for one that can be found by trying; the message does not repeat it."""
     if secret is not None and len(secret) < _MIN_SECRET:
         raise BadArgument(
-            f"{setting('secret')} (REGLUE_SECRET): got a length of {len(secret)}, wanted "
-            f"{_MIN_SECRET} characters or more that nobody can guess, such as "
-            "`openssl rand -hex 16` prints"
+            f"{setting('secret')} (REGLUE_SECRET)",
+            got=f"a length of {len(secret)}",
+            wanted=(
+                f"{_MIN_SECRET} characters or more that nobody can guess, such as "
+                "`openssl rand -hex 16` prints"
+            ),
         )
 
 

@@ -305,7 +305,7 @@ class Lobbies:
         """Add a lobby. Raises UsageError if another one has one of its tokens."""
         if any(lobby.tokens.items() & other.tokens.items() for other in self._lobbies):
             raise UsageError(
-                "got one token for two private lobbies, wanted a token of its own for each"
+                got="one token for two private lobbies", wanted="a token of its own for each"
             )
         self._lobbies = [*self._lobbies, lobby]  # others look through the list meanwhile
 

@@ -283,7 +283,7 @@ def _by_role(token: str | Mapping[str, str] | None, roles: Iterable[str]) -> Map
         (role,) = roles
     except ValueError:
         names = " and ".join(roles)
-        raise UsageError(f"got one token for {names}, wanted one for each role") from None
+        raise UsageError(got=f"one token for {names}", wanted="one for each role") from None
     return {role: token}
 
 
@@ -334,7 +334,7 @@ def check_advertised(address: str) -> None:
     """Raise UsageError for an address that peers cannot dial."""
     host, port = split_address(address)
     if port == 0 or _is_everywhere(host):
-        raise UsageError(f"got {address} to advertise, wanted the host and port that peers dial")
+        raise UsageError(got=f"{address} to advertise", wanted="the host and port that peers dial")
 
 
 def _add_port(server: grpc.Server, listen: str, tls: ServerTls | None) -> int:

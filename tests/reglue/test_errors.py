@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from env_adapters.environment_configs.values import ConfigError
 from reglue import Agent, TaskSpec, TensorSpec, connect
 from reglue.errors import (
     AgentFault,
     BadAgentReply,
+    BadArgument,
     BadReply,
     EnvironmentFault,
     MissingExtra,
@@ -50,6 +53,22 @@ def test_a_reply_that_does_not_fit_is_nobodys_fault_before_its_reader_says_whose
     agents = BadAgentReply.of(bad)
     assert isinstance(agents, AgentFault)
     assert (agents.code, agents.got, agents.wanted) == ("WRONG_SIZE", "3 rows", "4")
+
+
+def test_what_was_got_and_wanted_is_in_the_message_and_beside_it() -> None:
+    error = BadArgument("walls", got=3, wanted="0 to 2")
+    assert (str(error), error.got, error.wanted) == ("walls: got 3, wanted 0 to 2", "3", "0 to 2")
+    assert str(UsageError(got="", wanted="one")) == "got , wanted one"
+    said = UsageError("gone")
+    assert (str(said), said.got, said.wanted) == ("gone", "", "")
+    one = UsageError(got=setting("at_once", 2), wanted=f"1 with {setting('seed')}")
+    assert (one.got, one.wanted) == ("at_once=2", "1 with seed")
+    assert one.with_flags() == "got --at-once 2, wanted 1 with --seed"
+    peers = EnvironmentFault("reset", got="a\x1b[2J", wanted="b")
+    assert (str(peers), peers.got) == ("reset: got a[2J, wanted b", "a[2J")
+    deep = ConfigError("color[2]", got=1, wanted="0").within("ball")
+    assert (str(deep), deep.got) == ("ball.color[2]: got 1, wanted 0", "1")
+    assert (str(copy.copy(one)), copy.copy(one).got) == (str(one), one.got)
 
 
 def test_a_setting_is_a_keyword_a_flag_or_a_key() -> None:

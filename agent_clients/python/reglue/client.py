@@ -85,7 +85,7 @@ def session_of(
     Raises NotAnAgent, NotAnEnvironment and UsageError.
     """
     if transport not in TRANSPORTS:
-        raise BadArgument(f"got transport {transport!r}, wanted {', '.join(TRANSPORTS)}")
+        raise BadArgument(got=f"transport {transport!r}", wanted=", ".join(TRANSPORTS))
     role = _role(peer, name)
     from reglue.net.session import Session
 

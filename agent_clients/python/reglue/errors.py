@@ -50,10 +50,20 @@ def flag(name: str) -> str:
 
 
 class ReglueError(Exception):
-    """Root of the tree."""
+    """Root of the tree.
+
+    The message is what was wrong, in one part or from the place to the mistake: `config: color: no
+    such color`. If it ends with `got …, wanted …`, the error has these words as `got` and `wanted`,
+    which are empty otherwise.
+    """
 
     keys: Mapping[str, Collection[str]] = MappingProxyType({})
     """The settings in the message that files hold, by the file: the outermost first."""
+
+    def __init__(self, *what: object, got: object = "", wanted: object = "") -> None:
+        facts = f"got {got}, wanted {wanted}" if f"{got}{wanted}" else ""
+        super().__init__(": ".join(part for part in (*map(str, what), facts) if part))
+        self.got, self.wanted = _with_keywords(f"{got}"), _with_keywords(f"{wanted}")
 
     def __str__(self) -> str:
         """The message, in which settings are keywords."""
@@ -77,6 +87,10 @@ class ReglueError(Exception):
             return label if value is None else f"{label}{sign}{value}"
 
         return ": ".join([*self.keys, _SETTING.sub(worded, super().__str__())])
+
+
+def _with_keywords(text: str) -> str:
+    return _SETTING.sub(lambda match: match[1] + (f"={match[2]}" if match[2] else ""), text)
 
 
 def brief(value: object) -> str:
@@ -209,11 +223,11 @@ class NotDeterministic(UsageError):
         self, cell: object, history: str, *, step: int, field: str, got: str, wanted: str
     ) -> None:
         super().__init__(
-            f"{cell} {history} differs from a fresh world: {field} of step {step}: "
-            f"got {got}, wanted {wanted}"
+            f"{cell} {history} differs from a fresh world: {field} of step {step}",
+            got=got,
+            wanted=wanted,
         )
         self.history, self.step, self.field = history, step, field
-        self.got, self.wanted = got, wanted
 
 
 class NotCopied(UsageError, TypeError):
@@ -260,10 +274,6 @@ class RoutineRefused(UsageError):
 
     code = "WRONG_SIZE"
 
-    def __init__(self, *, got: str, wanted: str) -> None:
-        super().__init__(f"got {got}, wanted {wanted}")
-        self.got, self.wanted = got, wanted
-
 
 class OutOfOrder(RoutineRefused):
     """A routine is not legal now; the message says what to call first."""
@@ -298,8 +308,8 @@ ROUTINE_REFUSALS = {
 class PeersWords(ReglueError):
     """An error whose message may hold the words of a peer, or of the glue."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(printable(what))
+    def __init__(self, what: str = "", *, got: str = "", wanted: str = "") -> None:
+        super().__init__(printable(what), got=printable(got), wanted=printable(wanted))
 
 
 # The glue's answer to a peer that joins.
@@ -343,8 +353,8 @@ class BadReply(PeersWords):
     """
 
     def __init__(self, code: str, *, got: str, wanted: str) -> None:
-        super().__init__(f"got {got}, wanted {wanted}")
-        self.code, self.got, self.wanted = code, got, wanted
+        super().__init__(got=got, wanted=wanted)
+        self.code = code
 
 
 # The agent's.
@@ -428,6 +438,3 @@ class Unreachable(ReglueError):
 
 class NotConforming(ReglueError):
     """A client under test breaks a rule of the protocol."""
-
-    def __init__(self, what: str, *, got: object, wanted: object) -> None:
-        super().__init__(f"{what}: got {got}, wanted {wanted}")

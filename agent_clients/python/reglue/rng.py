@@ -35,7 +35,7 @@ class Rng:
         """The first `drawn` words are skipped. All are 0 to 2**64 - 1."""
         for what, number in (("seed", seed), ("episode", episode), ("drawn", drawn)):
             if not 0 <= number < _WORDS:
-                raise BadArgument(f"got {what} {number}, wanted 0 to 2**64 - 1")
+                raise BadArgument(got=f"{what} {number}", wanted="0 to 2**64 - 1")
         self._seed, self._episode, self._drawn = seed, episode, drawn
         block, skipped = divmod(drawn, _BLOCK)
         # NumPy counts up before it makes a block.
@@ -55,7 +55,7 @@ class Rng:
     def below(self, n: int) -> int:
         """A uniform integer from 0 to n - 1; n is 1 to 2**64, else BadArgument."""
         if not 1 <= n <= _WORDS:
-            raise BadArgument(f"got n {n}, wanted 1 to 2**64")
+            raise BadArgument(got=f"n {n}", wanted="1 to 2**64")
         rejected = _WORDS % n
         while (product := self.word() * n) % _WORDS < rejected:
             pass
@@ -69,6 +69,8 @@ class Rng:
     def from_bytes(position: bytes) -> Rng:
         """The generator with that state. Raises BadArgument for other bytes."""
         if len(position) != _POSITION.size:
-            raise BadArgument(f"got {len(position)} bytes, wanted the {_POSITION.size} of an Rng")
+            raise BadArgument(
+                got=f"{len(position)} bytes", wanted=f"the {_POSITION.size} of an Rng"
+            )
         seed, episode, drawn = _POSITION.unpack(position)
         return Rng(seed, episode, drawn=drawn)

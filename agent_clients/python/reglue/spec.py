@@ -87,7 +87,7 @@ class TensorSpec:
     def __post_init__(self) -> None:
         check_row(self.name, self.shape)
         if self.dtype not in DTYPES:
-            raise SpecError(f"{self.name}: got dtype {self.dtype!r}, wanted one of {DTYPES}")
+            raise SpecError(self.name, got=f"dtype {self.dtype!r}", wanted=f"one of {DTYPES}")
         match self.domain:
             case Box(low, high):
                 self._check_lengths("low", low, (0, 1, self.size))
@@ -224,7 +224,7 @@ class TensorSpec:
     def _check_lengths(self, what: str, values: Sequence[float], legal: tuple[int, ...]) -> None:
         if not isinstance(values, (tuple, list)):
             wanted = "a tuple of numbers, such as (0,)"
-            raise SpecError(f"{self.name}: got {what} {brief(values)}, wanted {wanted}")
+            raise SpecError(self.name, got=f"{what} {brief(values)}", wanted=wanted)
         if len(values) not in legal:
             raise SpecError(f"{self.name}: {what} has {len(values)} entries, wanted one of {legal}")
 
@@ -269,15 +269,17 @@ def same_numbers(values: Array, dtype: np.dtype[Any]) -> Array | None:
 def check_row(name: str, shape: Sequence[int]) -> None:
     """Raise SpecError for a row that is too large for any message, before memory is allocated."""
     if not name:
-        raise SpecError("got a tensor without a name, wanted one such as 'observation'")
+        raise SpecError(got="a tensor without a name", wanted="one such as 'observation'")
     if len(name) > MOST_NAME:
         raise SpecError(f"a tensor's name has {len(name)} characters, wanted at most {MOST_NAME}")
     if len(shape) > MOST_AXES:
-        raise SpecError(f"{name}: got shape of {len(shape)} axes, wanted at most {MOST_AXES}")
+        raise SpecError(name, got=f"shape of {len(shape)} axes", wanted=f"at most {MOST_AXES}")
     if any(size < 0 for size in shape):
-        raise SpecError(f"{name}: got shape {tuple(shape)}, wanted sizes of 0 or more")
+        raise SpecError(name, got=f"shape {tuple(shape)}", wanted="sizes of 0 or more")
     if math.prod(size or 1 for size in shape) > MOST_ELEMENTS:  # NumPy refuses huge empty ones too
-        raise SpecError(f"{name}: got shape {list(shape)}, wanted at most {MOST_ELEMENTS} elements")
+        raise SpecError(
+            name, got=f"shape {list(shape)}", wanted=f"at most {MOST_ELEMENTS} elements"
+        )
 
 
 def _crossed(low: Sequence[float], high: Sequence[float]) -> bool:
@@ -302,19 +304,19 @@ class TaskSpec:
     def __post_init__(self) -> None:
         for what, tensors in (("observations", self.observations), ("actions", self.actions)):
             if len(tensors) > MOST_TENSORS:
-                raise SpecError(f"got {len(tensors)} {what}, wanted at most {MOST_TENSORS}")
+                raise SpecError(got=f"{len(tensors)} {what}", wanted=f"at most {MOST_TENSORS}")
             names = [tensor.name for tensor in tensors]
             if not names or len(set(names)) != len(names):
                 raise SpecError(
-                    f"got {what} called {brief(names)}, wanted one or more, each with a name of "
-                    "its own"
+                    got=f"{what} called {brief(names)}",
+                    wanted="one or more, each with a name of its own",
                 )
         if not 0.0 <= self.discount <= 1.0:
-            raise SpecError(f"got discount {self.discount}, wanted 0 to 1")
+            raise SpecError(got=f"discount {self.discount}", wanted="0 to 1")
         extra: object = self.extra
         if not isinstance(extra, str) or len(extra) > MOST_EXTRA:
             wanted = f"text of at most {MOST_EXTRA} characters"
-            raise SpecError(f"got extra {brief(extra)}, wanted {wanted}")
+            raise SpecError(got=f"extra {brief(extra)}", wanted=wanted)
         if self.horizon < 0 or self.slots < 1:
             raise SpecError(f"got horizon {self.horizon} and {self.slots} slots")
 

@@ -74,8 +74,11 @@ class Bakeoff:
         waits = BenchmarkName.parse(settings.benchmark).waits
         if waits and at_once > 1:
             raise UsageError(
-                f"got {setting('at_once', at_once)}, wanted 1: the environment of "
-                f"{settings.benchmark}, which connects by itself, plays one run after another"
+                got=setting("at_once", at_once),
+                wanted=(
+                    f"1: the environment of {settings.benchmark}, which connects by itself, "
+                    "plays one run after another"
+                ),
             )
         self._at_once = min(at_once, len(entrants))
         self._entrants = [_sharing(each, self._at_once) for each in entrants]

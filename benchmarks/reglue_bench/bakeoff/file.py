@@ -104,8 +104,9 @@ def read_bakeoff(path: Path, hosting: Mapping[str, object]) -> list[Entrant]:
     file = _checked(path, TomlFile.read(path).tables)
     if len(file.agents) < 2:
         raise UsageError(
-            f"{path}: got {len(file.agents)} of the tables [agents.NAME], wanted two or more; "
-            "`reglue bench` plays one agent"
+            path,
+            got=f"{len(file.agents)} of the tables [agents.NAME]",
+            wanted="two or more; `reglue bench` plays one agent",
         )
     about = _benchmark(path, file.benchmark)
     folder = path.resolve().parent
@@ -158,9 +159,12 @@ def _benchmark(path: Path, table: dict[str, JsonValue]) -> dict[str, JsonValue]:
 def _entrant(path: Path, name: str, table: _Agent, about: dict[str, Any]) -> Entrant:
     if not _NAME.fullmatch(name) or name.startswith(REPORT):
         raise UsageError(
-            f"{path}: got [agents.{json.dumps(name, ensure_ascii=False)}], wanted a name of "
-            f"letters (a to z), digits and _.-, other than {REPORT}, as it names the agent's "
-            "folder; `label` may say anything"
+            path,
+            got=f"[agents.{json.dumps(name, ensure_ascii=False)}]",
+            wanted=(
+                f"a name of letters (a to z), digits and _.-, other than {REPORT}, as it "
+                "names the agent's folder; `label` may say anything"
+            ),
         )
     copied = {"engine", "processes"} & about.keys() if table.wait else set()
     without = [

@@ -90,7 +90,7 @@ def export(
         check_id(dataset_id)
         target = path or folder_of_id(dataset_id)
     if target is None:
-        raise UsageError("got no place to write to, wanted PATH, or --id NAME-v0")
+        raise UsageError(got="no place to write to", wanted="PATH, or --id NAME-v0")
     with source_of(dataset) as source:
         if task or successful:
             _check_known(source, task or [])

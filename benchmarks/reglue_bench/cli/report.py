@@ -110,7 +110,7 @@ def _tables(runs: Sequence[NamedRun], csv: Path | None, latex: Path | None) -> I
 
 def _write(path: Path, text: str) -> Path:
     if path.is_dir():
-        raise UsageError(f"got the folder {path}, wanted a file's name, such as {path}/table")
+        raise UsageError(got=f"the folder {path}", wanted=f"a file's name, such as {path}/table")
     try:
         with whole_file(path) as file:
             file.write(text.encode())

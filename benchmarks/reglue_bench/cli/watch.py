@@ -53,7 +53,7 @@ def watch(
     Exit codes: 0 replayed exactly; 1 it differs; 2 wrong usage; 130 interrupted.
     """
     if not 0.01 <= fps <= 1000:
-        raise UsageError(f"got --fps {fps}, wanted a number from 0.01 to 1000")
+        raise UsageError(got=f"--fps {fps}", wanted="a number from 0.01 to 1000")
     recorded = read_episode(run, episode, unit, trust_code=trust_code)
     replay = Replay(recorded, with_pictures(recorded.suite))
     try:

@@ -89,7 +89,7 @@ class FolderSource(Source):
             metadata = json.loads((folder / METADATA).read_text(encoding="utf-8"))
             if metadata.get("data_format", "hdf5") != "hdf5":
                 raise UsageError(
-                    f"{path}: got data format {metadata['data_format']!r}, wanted hdf5"
+                    path, got=f"data format {metadata['data_format']!r}", wanted="hdf5"
                 )
             self._metadata = {key: each for key, each in metadata.items() if key not in _COUNTS}
             self._episodes = int(metadata["total_episodes"])
@@ -135,8 +135,11 @@ def data_of(path: Path) -> Path:
     if not path.exists():
         raise UsageError(f"no such folder: {path}")
     raise UsageError(
-        f"{path} holds no dataset: got no {DATA}/{METADATA}, wanted a run that was recorded "
-        "(`reglue bench … --record`), or a folder in Minari's layout"
+        f"{path} holds no dataset",
+        got=f"no {DATA}/{METADATA}",
+        wanted=(
+            "a run that was recorded (`reglue bench … --record`), or a folder in Minari's layout"
+        ),
     )
 
 
@@ -269,7 +272,7 @@ def _read_organiser(path: Path, episodes: int) -> list[Organiser] | None:
         return None
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     if len(lines) != episodes:
-        raise RunDamaged(f"{path} is damaged: got {len(lines)} lines, wanted {episodes}")
+        raise RunDamaged(f"{path} is damaged", got=f"{len(lines)} lines", wanted=episodes)
     return lines
 
 
@@ -291,8 +294,9 @@ def _check_length(node: Any, wanted: int, name: str) -> None:
     for place, rows in _datasets(node):
         if len(rows) != wanted:
             raise RunDamaged(
-                f"{name} is damaged: got {len(rows)} rows in {'/'.join(place) or rows.name}, "
-                f"wanted {wanted}"
+                f"{name} is damaged",
+                got=f"{len(rows)} rows in {'/'.join(place) or rows.name}",
+                wanted=wanted,
             )
 
 

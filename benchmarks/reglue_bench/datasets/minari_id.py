@@ -17,8 +17,10 @@ def check_id(name: str) -> str | None:
         space: str | None = parse_dataset_id(name)[0]
     except (ValueError, TypeError) as error:  # TypeError: without a version
         raise UsageError(
-            f"got --id {name!r}, wanted a name such as mine/expert-v0: letters, digits, - and _, "
-            "and a version at its end"
+            got=f"--id {name!r}",
+            wanted=(
+                "a name such as mine/expert-v0: letters, digits, - and _, and a version at its end"
+            ),
         ) from error
     return space
 

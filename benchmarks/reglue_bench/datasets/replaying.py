@@ -44,8 +44,10 @@ def _run_of(path: Path) -> Path:
         if (folder / LEDGER).exists():
             return folder
     raise UsageError(
-        f"got {path}, wanted the folder of a run that was recorded: its ledger says which episodes "
-        "to play again"
+        got=path,
+        wanted=(
+            "the folder of a run that was recorded: its ledger says which episodes to play again"
+        ),
     )
 
 

@@ -67,7 +67,7 @@ class RunEpisode(Episode):
                 break
             yield arrays
         if rows != self.steps + 1:
-            raise self._damaged(f"got {rows} or more observations, wanted {self.steps + 1}")
+            raise self._damaged(got=f"{rows} or more observations", wanted=self.steps + 1)
 
     def write(self, group: Any) -> None:
         """Write it as Minari does: one observation more than there are steps."""
@@ -91,11 +91,9 @@ class RunEpisode(Episode):
         except ValueError as error:
             raise self._damaged(f"{len(rows)} bytes are not whole rows") from error
 
-    def _damaged(self, what: str) -> RunDamaged:
-        row = self.row
-        return RunDamaged(
-            f"{self.source.name}: episode {row.k} of unit {row.unit} is damaged: {what}"
-        )
+    def _damaged(self, *what: str, got: object = "", wanted: object = "") -> RunDamaged:
+        episode = f"episode {self.row.k} of unit {self.row.unit} is damaged"
+        return RunDamaged(self.source.name, episode, *what, got=got, wanted=wanted)
 
 
 class RunSource(Source):

@@ -309,8 +309,8 @@ def _program(settings: Settings, log_file: Path) -> Program | None:
             ) from error
         if not command:
             raise UsageError(
-                f"got an empty {setting('agent_cmd')}, wanted a program that connects to "
-                "$REGLUE_ADDRESS"
+                got=f"an empty {setting('agent_cmd')}",
+                wanted="a program that connects to $REGLUE_ADDRESS",
             )
         is_ours = False
     elif settings.agent == AGENT_WAIT:
@@ -341,9 +341,12 @@ def _check_no_sandbox(settings: Settings) -> None:
     if sandbox in (None, "none") or (sandbox == "auto" and settings.secret is not None):
         return
     raise UsageError(
-        f"{setting('agent', AGENT_WAIT)}: got {setting('sandbox', sandbox)}, wanted none: a "
-        "sandbox holds a program that is started here, and this agent is started elsewhere; its "
-        "host must isolate it"
+        setting("agent", AGENT_WAIT),
+        got=setting("sandbox", sandbox),
+        wanted=(
+            "none: a sandbox holds a program that is started here, and this agent is "
+            "started elsewhere; its host must isolate it"
+        ),
     )
 
 

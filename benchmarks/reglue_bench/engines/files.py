@@ -108,9 +108,11 @@ def _packed(settings: Settings, plan: Plan) -> dict[str, bytes]:
     }
     if (size := sum(map(len, contents.values()))) > _MOST_BYTES:
         raise UsageError(
-            f"got {size >> 20} MiB of files that the agent needs, wanted at most "
-            f"{_MOST_BYTES >> 20}: put the checkpoint where each node finds it, and give its "
-            "absolute path"
+            got=f"{size >> 20} MiB of files that the agent needs",
+            wanted=(
+                f"at most {_MOST_BYTES >> 20}: put the checkpoint where each node finds "
+                "it, and give its absolute path"
+            ),
         )
     return contents
 

@@ -33,7 +33,7 @@ def write_project(name: LanguageName, out: Path, rehearse: str = REHEARSE) -> No
     try:
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             what = "is not empty" if out.is_dir() else "is a file"
-            raise UsageError(f"got {out}, which {what}; wanted a folder that is new or empty")
+            raise UsageError(got=f"{out}, which {what}", wanted="a folder that is new or empty")
         with nothing_of_it_if_it_fails(out):
             copytree(_PROJECTS / name, out, dirs_exist_ok=True, ignore=ignore_patterns("*.jinja"))
             for path, text in _rendered(name, language, rehearse).items():

@@ -69,7 +69,7 @@ class MetaWorldAdapter(Agent):
             rows = chosen[MOTION]
             is_single[:] = _is_single(rows)
             if rows.shape != actions[plays].shape:
-                raise NotAnAgent(f"got actions of shape {rows.shape}, wanted {actions.shape}")
+                raise NotAnAgent(got=f"actions of shape {rows.shape}", wanted=actions.shape)
             actions[plays] = rows
         abandoned = tuple(slots[~plays].tolist())
         return Actions({MOTION: actions, IS_SINGLE: is_single}, abandoned)
@@ -106,5 +106,5 @@ def _part(turn: Turn, plays: Array) -> Turn:
 def _is_single(rows: Array) -> bool:
     """Whether the agent acts in float32. Raises NotAnAgent unless it is float32 or float64."""
     if rows.dtype not in (np.float32, np.float64):
-        raise NotAnAgent(f"got actions of {rows.dtype}, wanted float32 (the space's) or float64")
+        raise NotAnAgent(got=f"actions of {rows.dtype}", wanted="float32 (the space's) or float64")
     return rows.dtype == np.float32

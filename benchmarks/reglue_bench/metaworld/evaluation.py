@@ -214,8 +214,10 @@ def _glue(
 def _adapted(agent: object) -> MetaWorldAdapter:
     if isinstance(agent, Agent):
         raise UsageError(
-            f"got {agent_name(agent)}, a reglue.Agent, wanted one with Meta-World's eval_action() "
-            "and reset(); reglue_bench.evaluate plays it"
+            got=f"{agent_name(agent)}, a reglue.Agent",
+            wanted=(
+                "one with Meta-World's eval_action() and reset(); reglue_bench.evaluate plays it"
+            ),
         )
     agent_of(agent)  # refuses what lacks a method
     return MetaWorldAdapter(agent)
@@ -224,4 +226,4 @@ def _adapted(agent: object) -> MetaWorldAdapter:
 def _check_counts(least: int, **counts: object) -> None:
     for name, count in counts.items():
         if not isinstance(count, int | np.integer) or count < least:
-            raise UsageError(f"{name}: got {count!r}, wanted an integer, {least} or more")
+            raise UsageError(name, got=repr(count), wanted=f"an integer, {least} or more")

@@ -53,7 +53,8 @@ class Selection:
             self.sample()
         if self.variant is None:
             raise UsageError(
-                "got sub-environments in which no task was set, wanted one: call "
-                'envs.call("sample_tasks"), or envs.call("toggle_sample_tasks_on_reset", True)'
+                got="sub-environments in which no task was set",
+                wanted='one: call envs.call("sample_tasks"), or '
+                'envs.call("toggle_sample_tasks_on_reset", True)',
             )
         return self.variant

@@ -184,7 +184,7 @@ def _copied(generator: np.random.Generator) -> np.random.Generator:
 def _check_vector(envs: Any) -> None:
     kind = type(envs).__name__
     if not isinstance(envs, gym.vector.VectorEnv):
-        raise UsageError(f"got {kind}, wanted a SyncVectorEnv or AsyncVectorEnv of gym.make_vec")
+        raise UsageError(got=kind, wanted="a SyncVectorEnv or AsyncVectorEnv of gym.make_vec")
     if lacking := [name for name in _ASKED if not hasattr(envs, name)]:
         raise UsageError(
             f"got {kind}, which has no {', '.join(lacking)}; metaworld.evaluation needs them "
@@ -216,4 +216,4 @@ def _one(values: Sequence[Any], what: str) -> Any:
 
 
 def _unreadable(got: str, wanted: str) -> Unreadable:
-    return Unreadable(f"got {got}, wanted {wanted}")
+    return Unreadable(got=got, wanted=wanted)

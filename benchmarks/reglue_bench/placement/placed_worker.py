@@ -133,7 +133,7 @@ class PlacedWorker:
             self.init(self._slots)
         reply = self._received(timeout_s)
         if isinstance(reply, Refusal):
-            raise UsageError(f"got {reply.got}, wanted {reply.wanted}")
+            raise UsageError(got=reply.got, wanted=reply.wanted)
         if not isinstance(reply, EnvironmentReady):
             raise EnvironmentFault(f"{self.name} answered env_init by a {type(reply).__name__}")
         self._ready = reply

@@ -220,7 +220,7 @@ def _checked(file: TomlFile) -> Benchmark:
     except ValidationError as error:
         raise file.errors(error, lambda _: Task.model_fields) from error
     if not about.tasks and about.environment is None:
-        raise UsageError(f"{file.path}: got no tasks, wanted `environment`, or tables [tasks.NAME]")
+        raise UsageError(file.path, got="no tasks", wanted="`environment`, or tables [tasks.NAME]")
     return about
 
 
@@ -281,7 +281,7 @@ class _Suites:
         try:
             key = json.dumps([environment, arguments], allow_nan=False, sort_keys=True)
         except ValueError as error:
-            raise UsageError(f"arguments: got {arguments}, wanted finite numbers") from error
+            raise UsageError("arguments", got=arguments, wanted="finite numbers") from error
         if key not in self._made:
             full_name = suite_name(environment, arguments, self._key, folder=self._folder)
             suite = full_name.located(self._folder).build()
@@ -312,11 +312,11 @@ def numbers(variants: Mapping[str, Sequence[range]] | None, split: str, count: i
     if "" not in variants and split not in variants:
         wanted = " or ".join(f'split = "{each}"' for each in variants)
         got = f'split = "{split}"' if split else "no split"
-        raise UsageError(f"got {got}, wanted {wanted}")
+        raise UsageError(got=got, wanted=wanted)
     ranges = variants[split if split in variants else ""]
     for each in ranges:
         if each.stop > count:
-            raise UsageError(f"got variant {each.stop - 1}, wanted some of 0 to {count - 1}")
+            raise UsageError(got=f"variant {each.stop - 1}", wanted=f"some of 0 to {count - 1}")
     return [number for each in ranges for number in each]
 
 

@@ -42,8 +42,11 @@ class Evaluate(MultiTask):
         last = or_default(settings.seed, 0) + episodes - 1
         if last >= _SEEDS and settings.secret is None:
             raise UsageError(
-                f"got {setting('seed', settings.seed)} and {episodes} episodes, whose last is "
-                f"reset with seed {last}; wanted a seed below {_SEEDS - episodes + 1}"
+                got=(
+                    f"{setting('seed', settings.seed)} and {episodes} episodes, whose last "
+                    f"is reset with seed {last}"
+                ),
+                wanted=f"a seed below {_SEEDS - episodes + 1}",
             )
         return super().parameters(with_defaults, variants)
 

@@ -62,8 +62,8 @@ class MultiTask(Procedure):
         episodes = or_default(settings.num_episodes, max(variants.values()))
         if len(variants) * episodes > MOST_EPISODES:
             raise UsageError(
-                f"got a plan of {len(variants)} tasks × {episodes} episodes, wanted at most "
-                f"{MOST_EPISODES} in all: give fewer by {setting('num_episodes')}"
+                got=f"a plan of {len(variants)} tasks × {episodes} episodes",
+                wanted=(f"at most {MOST_EPISODES} in all: give fewer by {setting('num_episodes')}"),
             )
         options = {"episode_limit": settings.episode_limit, "agents": settings.agents}
         parameters = {name: value for name, value in options.items() if value is not None}

@@ -222,9 +222,7 @@ def measured(metric: str, quota: int) -> int:
         return quota
     kind, _, number = metric.partition(":")
     if kind != "final" or not number.isdecimal() or int(number) < 1:
-        raise UsageError(
-            f"got {setting('metric', metric)}, wanted all, or final:N such as final:100"
-        )
+        raise UsageError(got=setting("metric", metric), wanted="all, or final:N such as final:100")
     if int(number) > quota:
         raise UsageError(
             f"got {setting('metric', metric)}, but a run has only {quota}: give final:{quota} or "

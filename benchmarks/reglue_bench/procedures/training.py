@@ -89,13 +89,16 @@ class Training(Procedure):
             return {"train_steps": steps}
         if every > steps:
             raise UsageError(
-                f"got {setting('eval_every', every)}, wanted at most the {steps} steps of training"
+                got=setting("eval_every", every), wanted=f"at most the {steps} steps of training"
             )
         episodes = or_default(settings.eval_episodes, max(DEFAULT_EVAL_EPISODES, len(variants)))
         if (steps // every + 1) * episodes > MOST_CHECKPOINT_EPISODES:
             raise UsageError(
-                f"got {steps // every + 1} checkpoints × {episodes} episodes, wanted at most "
-                f"{MOST_CHECKPOINT_EPISODES} in all: give a larger {setting('eval_every')}"
+                got=f"{steps // every + 1} checkpoints × {episodes} episodes",
+                wanted=(
+                    f"at most {MOST_CHECKPOINT_EPISODES} in all: give a larger "
+                    f"{setting('eval_every')}"
+                ),
             )
         return {"train_steps": steps, "eval_every": every, "eval_episodes": episodes}
 

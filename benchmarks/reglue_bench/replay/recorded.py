@@ -147,10 +147,10 @@ def _find(ledger: LedgerReader, plan: Plan, episode: int, unit: int | None) -> t
     kind = PROCEDURES[plan.procedure].unit
     if rows:
         there = f"{_ranges(row.k for row in rows)}, of {kind} {wanted}"
-        raise UsageError(f"got --episode {k}, wanted {there}")
+        raise UsageError(got=f"--episode {k}", wanted=there)
     units = sorted({row.unit for row in ledger.rows()})
     what = "--episode" if single else "--unit"
-    raise UsageError(f"got {what} {wanted}, wanted one of {_ranges(units) or 'none'}")
+    raise UsageError(got=f"{what} {wanted}", wanted=f"one of {_ranges(units) or 'none'}")
 
 
 def _name(plan: Plan, row: Row) -> str:

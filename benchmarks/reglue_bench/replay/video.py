@@ -33,7 +33,7 @@ class Video:
             self._shape = frame.shape
             self._stream.height, self._stream.width, _ = frame.shape
         if frame.shape != self._shape:
-            raise UsageError(f"got a frame of {frame.shape}, wanted {self._shape} as the first")
+            raise UsageError(got=f"a frame of {frame.shape}", wanted=f"{self._shape} as the first")
         native = _av().VideoFrame.from_ndarray(np.ascontiguousarray(frame), format="rgb24")
         self._container.mux(self._stream.encode(native))
 
@@ -50,7 +50,7 @@ def video(path: Path, fps: float) -> Iterator[Video]:
     """
     av = _av()
     if path.suffix != ".mp4":
-        raise UsageError(f"got --video {path}, wanted a name that ends in .mp4")
+        raise UsageError(got=f"--video {path}", wanted="a name that ends in .mp4")
     if path.is_dir():
         raise UsageError(f"--video {path} is a folder; name the file, such as {path}/episode.mp4")
     draft = path.with_name(path.name + ".tmp")

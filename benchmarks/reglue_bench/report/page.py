@@ -82,7 +82,7 @@ def draw_report(
     there is no result, or where runs are judged by different scores.
     """
     if not results:
-        raise UsageError("got no results, wanted the folder of a run or more")
+        raise UsageError(got="no results", wanted="the folder of a run or more")
     frames = frames or [()] * len(results)
     names = _distinct([_name(name, result, alone=len(results) == 1) for name, result in results])
     runs = [(name, result) for name, (_, result) in zip(names, results, strict=True)]

@@ -45,21 +45,30 @@ def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject
     arguments = rest.pop("environment_args", None) or {}
     if workers := rest.pop("workers", None):
         raise UsageError(
-            f"workers: got {workers} for an object, wanted an environment's name, such as "
-            f"{PROCEDURE}:file.py:Class, that other processes can make too"
+            "workers",
+            got=f"{workers} for an object",
+            wanted=(
+                f"an environment's name, such as {PROCEDURE}:file.py:Class, that other "
+                "processes can make too"
+            ),
         )
     made = candidate
     if inspect.isroutine(candidate) or isinstance(candidate, functools.partial):
         check_arguments("the function that makes the environment", candidate, arguments)
         made = make_suite(candidate, arguments)
     elif arguments and not isinstance(candidate, type):
-        raise UsageError("environment_args: got an object with them, wanted its class, or no args")
+        raise UsageError(
+            "environment_args", got="an object with them", wanted="its class, or no args"
+        )
     environment = environment_of(made, arguments)
     if environment is None:
         raise NotAnEnvironment(
-            f"got {made!r} as the benchmark, wanted its name, such as "
-            f"{PROCEDURE}:gymnasium:CartPole-v1; or a gymnasium.Env, a suite of worlds, a "
-            "reglue.Environment, or a function without parameters that makes one"
+            got=f"{made!r} as the benchmark",
+            wanted=(
+                f"its name, such as {PROCEDURE}:gymnasium:CartPole-v1; or a "
+                "gymnasium.Env, a suite of worlds, a reglue.Environment, or a function "
+                "without parameters that makes one"
+            ),
         )
     name = _name(made)
     plain_arguments = json.loads(json.dumps(arguments, sort_keys=True, default=repr))
@@ -88,8 +97,9 @@ def _with_slots(settings: Settings, most: int) -> Settings:
         return settings.model_copy(update={"slots": min(most, DEFAULT_SLOTS)})
     if settings.slots > most:
         raise UsageError(
-            f"slots: got {settings.slots}, wanted at most {most}: it is one object; give its "
-            "class, or a name, for more"
+            "slots",
+            got=settings.slots,
+            wanted=f"at most {most}: it is one object; give its class, or a name, for more",
         )
     return settings
 

@@ -28,13 +28,11 @@ def players_of(
     settings, procedure = request.settings, procedure_of(request.plan)
     processes, why = settings.processes, _why_one_process(request, folder)
     if settings.engine != LOCAL and why:
-        raise UsageError(
-            f"got {setting('engine', settings.engine)}, wanted {LOCAL}: {why}; omit it"
-        )
+        raise UsageError(got=setting("engine", settings.engine), wanted=f"{LOCAL}: {why}; omit it")
     if not why and procedure.agents == 1:
         why = _why_one(request)
     if processes is not None and processes > 1 and why:
-        raise UsageError(f"got {setting('processes', processes)}, wanted 1: {why}; omit it")
+        raise UsageError(got=setting("processes", processes), wanted=f"1: {why}; omit it")
     if request.plan.parameters.get("agents", 1) != 1 and _connects(request):
         raise UsageError(
             f"got {setting('agents')} with an agent that connects by itself, which cannot be "
@@ -65,8 +63,8 @@ def environment_players(
         return None
     if request.environment is not None:
         raise UsageError(
-            f"got {setting('environments', where)}, wanted {LOCAL}: the environment is an object "
-            "of this process; omit it"
+            got=setting("environments", where),
+            wanted=f"{LOCAL}: the environment is an object of this process; omit it",
         )
     return RayPlayers(
         where,

@@ -80,7 +80,7 @@ def join_string_of(folder: CompetitionFolder, token: str, advertise: str | None)
     """The join string of a team: address, authority and token. Raises UsageError."""
     address = advertise or folder.definition.address
     if split_address(address)[1] == 0:
-        raise BadArgument(f"--advertise: got {address}, wanted the port that teams dial")
+        raise BadArgument("--advertise", got=address, wanted="the port that teams dial")
     if folder.definition.client_certificates:
         client_certificate(folder.secrets_path, "a team")  # raises if none can be made
     tls = folder.secrets().tls
@@ -108,7 +108,7 @@ def read_date(text: str | None) -> datetime | None:
         date = datetime.min
     if date.tzinfo is None:
         raise BadArgument(
-            f"--expires: got {text!r}, wanted a time with an offset, such as 2026-12-31T18:00Z"
+            "--expires", got=repr(text), wanted="a time with an offset, such as 2026-12-31T18:00Z"
         )
     return date.astimezone(UTC)
 

@@ -140,7 +140,7 @@ def videos(
     130 interrupted.
     """
     if not 0.01 <= fps <= 1000:
-        raise UsageError(f"got --fps {number(fps)}, wanted a number from 0.01 to 1000")
+        raise UsageError(got=f"--fps {number(fps)}", wanted="a number from 0.01 to 1000")
     competition = CompetitionFolder.read(folder)
     with competition.store() as store:
         wanted = clips(competition, store, phase)

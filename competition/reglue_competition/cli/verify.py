@@ -86,7 +86,7 @@ def verify(
     revealed = _revealed(plan, commitment)
     if transcript is None:
         if revealed is None:
-            raise UsageError("got no file, wanted a transcript, or --plan with --commitment")
+            raise UsageError(got="no file", wanted="a transcript, or --plan with --commitment")
         say("the plan is what was committed to")
         return
     output = console(stderr=json)
@@ -120,7 +120,7 @@ def _key(digits: str) -> bytes:
     except ValueError:
         key = b""
     if 2 * len(key) != _KEY_DIGITS:
-        raise UsageError(f"got --key {digits}, wanted {_KEY_DIGITS} hexadecimal digits")
+        raise UsageError(got=f"--key {digits}", wanted=f"{_KEY_DIGITS} hexadecimal digits")
     return key
 
 

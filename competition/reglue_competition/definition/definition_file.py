@@ -94,7 +94,7 @@ def _check_addresses(file: TomlFile, definition: Definition) -> None:
     ):
         with file.at(place):
             if split_address(address)[1] == 0:
-                raise UsageError(f"got {address}, wanted the port that teams and browsers dial")
+                raise UsageError(got=address, wanted="the port that teams and browsers dial")
     if definition.database is not None and urlsplit(definition.database).password is not None:
         raise file.error(
             "database",
@@ -115,8 +115,11 @@ def _check_entry(file: TomlFile, place: Place, entry: BenchmarkEntry, whole: Def
         name = BenchmarkName.parse(entry.benchmark)
         if name.waits:
             raise UsageError(
-                f"got {entry.benchmark}, wanted environments that the server makes: one that "
-                "connects by itself could be anybody's, and cannot be verified"
+                got=entry.benchmark,
+                wanted=(
+                    "environments that the server makes: one that connects by itself could be "
+                    "anybody's, and cannot be verified"
+                ),
             )
         procedure = name.procedure
         if name.is_metaworld:

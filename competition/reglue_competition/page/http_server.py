@@ -54,7 +54,7 @@ def listen(address: str) -> socket.socket:
     """A socket that listens at `HOST:PORT`; port 0 is any. Raises UsageError."""
     host, _, port = address.rpartition(":")
     if not port.isdecimal():
-        raise UsageError(f"got the address {address!r}, wanted HOST:PORT")
+        raise UsageError(got=f"the address {address!r}", wanted="HOST:PORT")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server(

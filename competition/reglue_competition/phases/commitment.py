@@ -142,7 +142,7 @@ def _read(path: Path) -> PhaseReveal:
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise NotVerified(
-                f"{path}: got {path.stat().st_size} bytes, wanted {_MOST_BYTES} or less"
+                path, got=f"{path.stat().st_size} bytes", wanted=f"{_MOST_BYTES} or less"
             )
         return PhaseReveal.model_validate(json.loads(path.read_bytes()))
     except OSError as error:

@@ -173,9 +173,11 @@ def _check_actions(place: str, plan: Plan, spec: TaskSpec) -> None:
     most = AgentGateway.most_received_bytes
     if plan.slots * a_slot > most - _BESIDES:
         raise UsageError(
-            f"{place}: options.slots: got {plan.slots} slots, each with an action of {a_slot} "
-            f"bytes; wanted at most {(most - _BESIDES) // a_slot}, as agents may send {most} "
-            "bytes a turn"
+            f"{place}: options.slots",
+            got=f"{plan.slots} slots, each with an action of {a_slot} bytes",
+            wanted=(
+                f"at most {(most - _BESIDES) // a_slot}, as agents may send {most} bytes a turn"
+            ),
         )
 
 

@@ -120,8 +120,12 @@ def _check_closed(path: Path) -> None:
     if mode & _OTHERS:
         wanted = "700" if path.is_dir() else "600"
         raise UsageError(
-            f"{path}: got mode {mode:o}, wanted {wanted}: other users could read it; "
-            f"`chmod {wanted} {path}`, and draw it anew if they may have"
+            path,
+            got=f"mode {mode:o}",
+            wanted=(
+                f"{wanted}: other users could read it; `chmod {wanted} {path}`, and "
+                "draw it anew if they may have"
+            ),
         )
 
 
@@ -148,5 +152,5 @@ def _signing_key(path: Path) -> Ed25519PrivateKey:
     except (ValueError, TypeError) as error:
         raise UsageError(f"{path}: wanted an Ed25519 key in PEM, without a password") from error
     if not isinstance(key, Ed25519PrivateKey):
-        raise UsageError(f"{path}: got {type(key).__name__}, wanted an Ed25519 key")
+        raise UsageError(path, got=type(key).__name__, wanted="an Ed25519 key")
     return key

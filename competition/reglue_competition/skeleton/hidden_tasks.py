@@ -23,7 +23,7 @@ MOVES = ((0, -1), (0, 1), (-1, 0), (1, 0))
 def named(request: FamilyRequest) -> SuiteName:
     """The maps of `MY-COMP:NUMBER`."""
     if not request.rest.isdecimal() or not int(request.rest):
-        raise UsageError(f"got {request.rest!r}, wanted the number of maps")
+        raise UsageError(got=repr(request.rest), wanted="the number of maps")
     # 32 bytes of the phase; without a secret, as in a rehearsal, everybody's.
     key = request.key or bytes(32)
     places = np.random.Generator(np.random.Philox(key=int.from_bytes(key[:16], "big")))

@@ -69,7 +69,7 @@ def write_competition(
 
 def _valid_name(name: str) -> str:
     if not name.replace("-", "").isalnum() or not name.isascii() or not name[0].isalpha():
-        raise BadArgument(f"got the name {name!r}, wanted letters, digits and -, such as my-comp")
+        raise BadArgument(got=f"the name {name!r}", wanted="letters, digits and -, such as my-comp")
     name = name.lower()
     if is_known(name):
         raise BadArgument(f"got the name {name!r}, which is an environment's: choose another")

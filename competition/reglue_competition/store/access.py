@@ -202,11 +202,14 @@ def _has_token(transaction: Transaction, name: str | None, token: str) -> bool:
 def _check_new_token(token: str, expires_at: datetime | None) -> None:
     if not _NEW_TOKEN.fullmatch(token) or len(set(token)) < _LEAST_DISTINCT:
         raise BadArgument(
-            f"got a token of {len(token)} characters, wanted 48 or more random ones, such as "
-            "`openssl rand -hex 24` draws: letters, digits, - and _"
+            got=f"a token of {len(token)} characters",
+            wanted=(
+                "48 or more random ones, such as `openssl rand -hex 24` draws: letters, "
+                "digits, - and _"
+            ),
         )
     if expires_at is not None and expires_at.tzinfo is None:
-        raise BadArgument(f"expires_at: got {expires_at}, wanted a date with an offset")
+        raise BadArgument("expires_at", got=expires_at, wanted="a date with an offset")
 
 
 def _check_valid(token: Token, now: datetime) -> None:
@@ -234,10 +237,10 @@ def _normalise_name(name: str) -> str:
         or len(normalised.splitlines()) > 1
         or "\t" in normalised
     ):
-        raise BadArgument(f"got the team's name {brief(name)}, wanted printable characters")
+        raise BadArgument(got=f"the team's name {brief(name)}", wanted="printable characters")
     if len(normalised) > MOST_NAME:
         raise BadArgument(
-            f"got a team's name of {len(normalised)} characters, wanted {MOST_NAME} or fewer"
+            got=f"a team's name of {len(normalised)} characters", wanted=f"{MOST_NAME} or fewer"
         )
     return normalised
 

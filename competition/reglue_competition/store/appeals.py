@@ -113,7 +113,7 @@ def _normalise_text(text: str) -> str:
     normalised = printable(text.replace("\r\n", "\n")).strip()
     if not 0 < len(normalised) <= MOST_TEXT:
         raise BadArgument(
-            f"got a text of {len(normalised):,} characters, wanted 1 to {MOST_TEXT:,} "
-            "printable ones"
+            got=f"a text of {len(normalised):,} characters",
+            wanted=f"1 to {MOST_TEXT:,} printable ones",
         )
     return normalised

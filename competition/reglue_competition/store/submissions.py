@@ -362,9 +362,9 @@ def _minute(date: datetime) -> str:
 def _checked_name(name: str) -> str:
     normalised = name.strip()
     if not normalised or normalised != printable(normalised) or len(normalised.splitlines()) > 1:
-        raise BadArgument(f"got the agent's name {brief(name)}, wanted letters that can be seen")
+        raise BadArgument(got=f"the agent's name {brief(name)}", wanted="letters that can be seen")
     if len(normalised) > MOST_NAME:
         raise BadArgument(
-            f"got an agent's name of {len(normalised)} characters, wanted {MOST_NAME} or fewer"
+            got=f"an agent's name of {len(normalised)} characters", wanted=f"{MOST_NAME} or fewer"
         )
     return normalised

@@ -139,10 +139,10 @@ class Episode:
         if rewards_at + facts.reward_bytes != len(content):
             got = f"{len(content) - actions_at} bytes"
             wanted = f"{facts.action_bytes} of actions and {facts.reward_bytes} of rewards"
-            raise place.damaged(f"got {got}, wanted {wanted}")
+            raise place.damaged(got=got, wanted=wanted)
         if facts.reward_bytes not in (0, 8 * facts.steps):
             raise place.damaged(
-                f"got {facts.reward_bytes} bytes of rewards, wanted those of {facts.steps} steps"
+                got=f"{facts.reward_bytes} bytes of rewards", wanted=f"those of {facts.steps} steps"
             )
         rewards = np.frombuffer(content, "<f8", offset=rewards_at) if facts.reward_bytes else None
         return cls(facts, content[actions_at:rewards_at], rewards)

@@ -54,9 +54,10 @@ class Place:
     number: int  # from 0, the header's
     offset: int  # of its first byte in the file
 
-    def damaged(self, what: str) -> TranscriptDamaged:
+    def damaged(self, *what: str, got: object = "", wanted: object = "") -> TranscriptDamaged:
         """The error for a record that is not as it was written."""
-        return TranscriptDamaged(f"record {self.number}, at byte {self.offset}: {what}")
+        where = f"record {self.number}, at byte {self.offset}"
+        return TranscriptDamaged(where, *what, got=got, wanted=wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ class RecordReader:
         head = self._file.read(_HEAD.size)
         kind, stored, size = _HEAD.unpack(head)
         if kind not in _MOST_UNPACKED:
-            raise place.damaged(f"got kind {kind}, wanted 1, 2 or 3")
+            raise place.damaged(got=f"kind {kind}", wanted="1, 2 or 3")
         if _HEAD.size + stored + CHAIN_BYTES > left:
             raise place.damaged(f"got {stored} bytes of content, but the file ends before")
         if size > min(most_unpacked(kind, place.number), stored * _MOST_RATIO):

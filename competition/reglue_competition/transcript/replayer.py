@@ -98,7 +98,7 @@ class Replayer:
         facts, is_ok = episode.facts, episode.facts.status == "ok"
         recorded = self._recorded(episode)
         if facts.success and not is_ok:
-            raise NotVerified(f"got a success with the status {brief(facts.status)}, wanted none")
+            raise NotVerified(got=f"a success with the status {brief(facts.status)}", wanted="none")
         if self.plan.procedure == TRAINING and facts.cell.phase in _NOT_KEPT:
             return False
         if not facts.steps:
@@ -121,7 +121,7 @@ class Replayer:
         except LookupError as error:
             raise NotVerified("the plan has no such episode") from error
         if planned != stated:
-            raise NotVerified(f"got the cell {stated!r}, wanted {planned!r}, as the plan has it")
+            raise NotVerified(got=f"the cell {stated!r}", wanted=f"{planned!r}, as the plan has it")
         return Recorded(
             plan=self.plan,
             suite=self._name,
@@ -140,7 +140,7 @@ def read_plan(header: Header) -> Plan:
         TypeAdapter(Plan).validate_json(header.plan, strict=True)
         plan = Plan.from_json(header.plan)
         if min(plan.variants.values(), default=0) < 1:
-            raise BadArgument("got no variants of a task, wanted one or more")
+            raise BadArgument(got="no variants of a task", wanted="one or more")
         return plan
 
 

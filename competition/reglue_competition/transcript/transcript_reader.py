@@ -92,9 +92,7 @@ class Transcript:
         """Raise NotVerified unless this key, or else the header's, signed the last chain."""
         public = bytes.fromhex(self.header.public_key)
         if public_key not in (None, public):
-            raise NotVerified(
-                f"got a transcript signed by {public.hex()}, wanted {public_key.hex()}"
-            )
+            raise NotVerified(got=f"a transcript signed by {public.hex()}", wanted=public_key.hex())
         try:
             Ed25519PublicKey.from_public_bytes(public).verify(self._signature, self._chain)
         except (InvalidSignature, ValueError) as error:
@@ -113,21 +111,24 @@ class Transcript:
                     self.score = read_content(Score, record.content, record.place)
                     self._end(record)
                 case kind:
-                    raise record.place.damaged(f"got {kind.name}, wanted one HEADER, and it first")
+                    raise record.place.damaged(got=kind.name, wanted="one HEADER, and it first")
 
     def _take(self, episode: Episode, record: Record) -> None:
         facts = episode.facts
         at = facts.unit, facts.k
         if at <= self._last:
             raise record.place.damaged(
-                f"got unit {facts.unit}, episode {facts.k} after unit {self._last[0]}, episode "
-                f"{self._last[1]}, wanted them in order"
+                got=(
+                    f"unit {facts.unit}, episode {facts.k} after unit {self._last[0]}, "
+                    f"episode {self._last[1]}"
+                ),
+                wanted="them in order",
             )
         if facts.unit != self._last[0]:
             self._steps = 0
         if facts.cell.steps_before != self._steps:
             raise record.place.damaged(
-                f"got {facts.cell.steps_before} steps before it, wanted {self._steps}"
+                got=f"{facts.cell.steps_before} steps before it", wanted=self._steps
             )
         self._last, self._steps = at, self._steps + facts.steps
         self._offsets.append(record.place.offset)
@@ -135,7 +136,7 @@ class Transcript:
 
     def _end(self, record: Record) -> None:
         if self.score.episodes != len(self):
-            raise record.place.damaged(f"got {len(self)} episodes, wanted {self.score.episodes}")
+            raise record.place.damaged(got=f"{len(self)} episodes", wanted=self.score.episodes)
         self._chain, self._signature = record.chain, self._reader.signature(record.end)
 
 

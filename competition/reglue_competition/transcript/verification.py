@@ -178,7 +178,7 @@ def _check_whole(procedure: Procedure, unit: int, rows: Sequence[Row]) -> None:
     tries = {row.attempt for row in rows}
     if len(tries) > 1 or not 0 <= min(tries) <= max(tries) <= MOST_TRIES:
         got = f"episodes of the tries {brief(sorted(tries))}"
-        raise NotVerified(f"unit {unit}: got {got}, wanted those of one, 0 to {MOST_TRIES}")
+        raise NotVerified(f"unit {unit}", got=got, wanted=f"those of one, 0 to {MOST_TRIES}")
     if any(row.status != "ok" for row in rows):
         return
     if cells := procedure.cells(unit):
@@ -186,7 +186,7 @@ def _check_whole(procedure: Procedure, unit: int, rows: Sequence[Row]) -> None:
     else:
         is_whole = not procedure.steps_left(len(rows), sum(row.steps for row in rows))
     if not is_whole:
-        raise NotVerified(f"unit {unit}: got {len(rows)} episodes, wanted all that it has")
+        raise NotVerified(f"unit {unit}", got=f"{len(rows)} episodes", wanted="all that it has")
 
 
 def _check_revealed(
@@ -196,7 +196,7 @@ def _check_revealed(
     theirs = (header.competition, header.phase) == (revealed.competition, revealed.phase)
     if not theirs or header.index >= len(revealed.benchmarks):
         wanted = printable(f"one of phase {revealed.phase} of {revealed.competition}")
-        raise NotVerified(f"got {got}, wanted {wanted}")
+        raise NotVerified(got=got, wanted=wanted)
     benchmark = revealed.benchmarks[header.index]
     if header.draw:
         about = Path(f"phase {revealed.phase}, as it was revealed,")

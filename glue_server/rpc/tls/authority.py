@@ -172,7 +172,7 @@ def _dns_name(host: str) -> x509.DNSName:
     try:
         return x509.DNSName(host)
     except ValueError:
-        raise UsageError(f"got host {host!r}, wanted ASCII: write its punycode") from None
+        raise UsageError(got=f"host {host!r}", wanted="ASCII: write its punycode") from None
 
 
 _PrivateKey: TypeAlias = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey

@@ -76,7 +76,7 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path, say: Say) -
     (tmp_path / "mine.txt").touch()
     done = say("kit", "cpp", tmp_path)
     assert done.returncode == 2
-    assert f"got {tmp_path}, which is not empty; wanted a folder" in done.stderr
+    assert f"got {tmp_path}, which is not empty, wanted a folder" in done.stderr
     assert [each.name for each in tmp_path.iterdir()] == ["mine.txt"]
 
 
@@ -112,7 +112,7 @@ def test_a_file_in_the_place_of_the_folder_is_told_as_one(tmp_path: Path, say: S
     (tmp_path / "project").touch()
     done = say("kit", "cpp", tmp_path / "project")
     assert done.returncode == 2
-    assert "project, which is a file; wanted a folder that is new or" in done.stderr
+    assert "project, which is a file, wanted a folder that is new or" in done.stderr
 
 
 @pytest.mark.parametrize("is_new", [True, False])

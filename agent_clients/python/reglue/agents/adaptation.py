@@ -35,7 +35,7 @@ def agent_of(candidate: object) -> Agent:
         check_agent(candidate)
         return candidate
     if isinstance(candidate, type):
-        raise NotAnAgent(f"got the class {candidate.__name__}, wanted an object of it")
+        raise NotAnAgent(got=f"the class {candidate.__name__}", wanted="an object of it")
     if callable(getattr(candidate, "eval_action", None)):
         if not callable(getattr(candidate, "reset", None)):
             name = type(candidate).__name__
@@ -156,8 +156,9 @@ def _check_observations(space: Any, spec: TaskSpec) -> None:
     if isinstance(wanted, Mapping):
         if missing := wanted.keys() - tensors.keys():
             raise NotAnAgent(
-                f"observation: got a model that sees {sorted(missing)}, wanted one that sees "
-                f"{sorted(tensors)}"
+                "observation",
+                got=f"a model that sees {sorted(missing)}",
+                wanted=f"one that sees {sorted(tensors)}",
             )
         pairs = [(wanted[name], tensor) for name, tensor in tensors.items() if name in wanted]
     elif len(tensors) == 1:
@@ -167,7 +168,7 @@ def _check_observations(space: Any, spec: TaskSpec) -> None:
     for of_model, tensor in pairs:
         shape = getattr(of_model, "shape", None)
         if shape is not None and math.prod(shape) != math.prod(tensor.shape):
-            raise NotAnAgent(f"{tensor.name}: got a model of shape {shape}, wanted {tensor.shape}")
+            raise NotAnAgent(tensor.name, got=f"a model of shape {shape}", wanted=tensor.shape)
 
 
 def _check_actions(space: Any, spec: TaskSpec) -> None:
@@ -176,10 +177,10 @@ def _check_actions(space: Any, spec: TaskSpec) -> None:
         return
     action = spec.actions[0]
     if math.prod(shape) != math.prod(action.shape):
-        raise NotAnAgent(f"{action.name}: got a model of shape {shape}, wanted {action.shape}")
+        raise NotAnAgent(action.name, got=f"a model of shape {shape}", wanted=action.shape)
     count, domain = getattr(space, "n", None), action.domain
     if isinstance(domain, Discrete) and isinstance(count, (int, np.integer)) and count > domain.n:
-        raise NotAnAgent(f"{action.name}: got a model of {count} actions, wanted {domain.n}")
+        raise NotAnAgent(action.name, got=f"a model of {count} actions", wanted=domain.n)
 
 
 def _statistics(path: Path, model: Any) -> Any:
@@ -188,7 +189,7 @@ def _statistics(path: Path, model: Any) -> Any:
     from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
     if not path.is_file():
-        raise CannotLoad(f"got vec_normalize={path}, wanted a file that VecNormalize.save wrote")
+        raise CannotLoad(got=f"vec_normalize={path}", wanted="a file that VecNormalize.save wrote")
     spaces: gymnasium.Env[Any, Any] = gymnasium.Env()
     spaces.observation_space, spaces.action_space = model.observation_space, model.action_space
     return VecNormalize.load(str(path), DummyVecEnv([lambda: spaces]))

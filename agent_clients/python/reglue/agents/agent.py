@@ -91,7 +91,9 @@ class Agent:
         """
         if self.seen_goals is None:
             names = [tensor.name for tensor in self.spec.observations]
-            raise UsageError(f"got a task that shows {names}, wanted a tensor called desired_goal")
+            raise UsageError(
+                got=f"a task that shows {names}", wanted="a tensor called desired_goal"
+            )
         return self.seen_goals.of(slot)
 
     def check_task(self, spec: TaskSpec) -> None:
@@ -296,7 +298,7 @@ def _actions(spec: TaskSpec, answer: Any, rows: int) -> Actions:
         answer, abandon, held = answer.arrays, answer.abandon, answer.held
     if answer is None:
         raise NotAnAgent(
-            "got None as the answer to a turn, wanted actions: does every routine return them?"
+            got="None as the answer to a turn", wanted="actions: does every routine return them?"
         )
     if isinstance(answer, np.ndarray) or not isinstance(answer, Mapping):
         answer = {spec.actions[0].name: answer}
@@ -312,7 +314,7 @@ def _actions(spec: TaskSpec, answer: Any, rows: int) -> Actions:
 
 def _refuse_names(spec: TaskSpec, answer: Mapping[str, Any]) -> NoReturn:
     wanted = sorted(tensor.name for tensor in spec.actions)
-    raise NotAnAgent(f"got actions {sorted(answer)}, wanted {wanted}")
+    raise NotAnAgent(got=f"actions {sorted(answer)}", wanted=wanted)
 
 
 def _cast(tensor: TensorSpec, value: npt.ArrayLike, rows: int) -> npt.NDArray[Any]:
@@ -335,13 +337,14 @@ def _cast(tensor: TensorSpec, value: npt.ArrayLike, rows: int) -> npt.NDArray[An
     if array.shape != wanted:
         if not _is_same_order(array.shape, wanted):
             raise NotAnAgent(
-                f"action {tensor.name!r}: got shape {array.shape}, wanted {wanted}: one row for "
-                "each slot"
+                f"action {tensor.name!r}",
+                got=f"shape {array.shape}",
+                wanted=f"{wanted}: one row for each slot",
             )
         array = array.reshape(wanted)
     cast = same_numbers(array, tensor.numpy_dtype)
     if cast is None:
-        raise NotAnAgent(f"action {tensor.name!r}: got {array}, wanted numbers of {tensor.dtype}")
+        raise NotAnAgent(f"action {tensor.name!r}", got=array, wanted=f"numbers of {tensor.dtype}")
     return cast.copy() if cast is array else cast
 
 
@@ -371,7 +374,7 @@ class Goals:
     def of(self, slot: int) -> dict[str, npt.NDArray[Any]]:
         """Copies, by name. Raises UsageError."""
         if not 0 <= slot < len(self._seen):
-            raise UsageError(f"got slot {slot}, wanted 0 to {len(self._seen) - 1}")
+            raise UsageError(got=f"slot {slot}", wanted=f"0 to {len(self._seen) - 1}")
         if not self._seen[slot]:
             raise UsageError(f"nothing was seen in slot {slot} yet; wait for its agent_start")
         return {name: rows[slot].copy() for name, rows in self._rows.items()}

@@ -182,8 +182,9 @@ def _observation(tensors: Sequence[TensorSpec]) -> TensorSpec:
     named = [tensor for tensor in tensors if tensor.name == "observation"]
     if len(tensors) > 1 and not named:
         raise NotAnAgent(
-            "a Meta-World agent sees one array: got "
-            f"{', '.join(tensor.name for tensor in tensors)}, wanted one called observation"
+            "a Meta-World agent sees one array",
+            got=", ".join(tensor.name for tensor in tensors),
+            wanted="one called observation",
         )
     return (named or tensors)[0]
 

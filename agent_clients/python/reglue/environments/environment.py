@@ -419,5 +419,7 @@ def _column(name: str, values: npt.ArrayLike, rows: int, dtype: str) -> Array:
     if column.shape == (rows,):
         return column.copy()
     if column.shape not in ((), (1,)):
-        raise NotAnEnvironment(f"env_step's {name}: got rows {column.shape}, wanted ({rows},)")
+        raise NotAnEnvironment(
+            f"env_step's {name}", got=f"rows {column.shape}", wanted=f"({rows},)"
+        )
     return np.full(rows, column.item(), column.dtype)

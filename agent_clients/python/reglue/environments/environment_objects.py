@@ -30,7 +30,7 @@ def environment_of(
         issubclass(cls, Environment) or callable(getattr(candidate, "world", None))
     ):
         if cls is candidate:
-            raise NotAnEnvironment(f"got the class {cls.__name__}, wanted an object of it")
+            raise NotAnEnvironment(got=f"the class {cls.__name__}", wanted="an object of it")
         suite = _checked_suite(candidate)
     return None if suite is None else Worlds(suite)
 

@@ -25,7 +25,7 @@ _MOST_WORDS = 80  # characters of an array in a message
 def conforming_spec(spec: object) -> TaskSpec:
     """`spec`, if it is a TaskSpec."""
     if not isinstance(spec, TaskSpec):
-        raise NotAnEnvironment(f"the environment's spec: got {spec!r}, wanted a reglue.TaskSpec")
+        raise NotAnEnvironment("the environment's spec", got=repr(spec), wanted="a reglue.TaskSpec")
     return spec
 
 
@@ -58,7 +58,7 @@ def conforming_reward(reward: object) -> float:
     else:
         number = _one_number("reward", reward, "one number")
     if not math.isfinite(number):
-        raise NotAnEnvironment(f"reward: got {brief(reward)}, wanted a finite number")
+        raise NotAnEnvironment("reward", got=brief(reward), wanted="a finite number")
     return number
 
 
@@ -69,7 +69,7 @@ def conforming_flag(what: str, flag: object) -> bool:
     wanted = "True or False, or 1 or 0"
     number = _one_number(what, flag, wanted)
     if number not in (0, 1):
-        raise NotAnEnvironment(f"{what}: got {brief(flag)}, wanted {wanted}")
+        raise NotAnEnvironment(what, got=brief(flag), wanted=wanted)
     return number == 1
 
 
@@ -86,7 +86,7 @@ def _one_number(what: str, value: object, wanted: str) -> float:
         got = f"an array of shape {array.shape}"
     else:
         return float(array.item())
-    raise NotAnEnvironment(f"{what}: got {got}, wanted {wanted}")
+    raise NotAnEnvironment(what, got=got, wanted=wanted)
 
 
 def conforming_observation(
@@ -103,11 +103,13 @@ def conforming_names(observation: object, spec: TaskSpec) -> Mapping[str, Any]:
     """`observation`, if it is a dict with all names of the spec."""
     if not isinstance(observation, Mapping):
         wanted = f"a dict of named arrays: {[tensor.name for tensor in spec.observations]}"
-        raise NotAnEnvironment(f"observation: got {observation!r}, wanted {wanted}")
+        raise NotAnEnvironment("observation", got=repr(observation), wanted=wanted)
     for tensor in spec.observations:
         if tensor.name not in observation:
             raise NotAnEnvironment(
-                f"observation: got names {sorted(map(str, observation))}, wanted {tensor.name!r}"
+                "observation",
+                got=f"names {sorted(map(str, observation))}",
+                wanted=repr(tensor.name),
             )
     return observation
 
@@ -132,7 +134,7 @@ def conforming_rows(
     what, shape = f"observation {tensor.name!r}", (*rows, *tensor.shape)
     value = conforming_array(what, named[tensor.name], tensor.numpy_dtype)
     if value.shape != shape:
-        raise NotAnEnvironment(f"{what}: got shape {value.shape}, wanted {shape}")
+        raise NotAnEnvironment(what, got=f"shape {value.shape}", wanted=shape)
     return value
 
 
@@ -141,14 +143,14 @@ def conforming_array(what: str, value: Any, dtype: np.dtype[Any], *, copy: bool 
     try:
         array = np.array(value, copy=copy or None)
     except ValueError:  # rows of different lengths
-        raise NotAnEnvironment(f"{what}: got {value!r}, wanted an array of {dtype}") from None
+        raise NotAnEnvironment(what, got=repr(value), wanted=f"an array of {dtype}") from None
     cast = same_numbers(array, dtype)
     if cast is not None:
         return cast
     got = " ".join(str(array).split())  # in one line
     got = got if len(got) <= _MOST_WORDS else f"{got[:_MOST_WORDS]} …"
     raise NotAnEnvironment(
-        f"{what}: got {got} of dtype {array.dtype}, wanted numbers that are the same in {dtype}"
+        what, got=f"{got} of dtype {array.dtype}", wanted=f"numbers that are the same in {dtype}"
     )
 
 

@@ -40,8 +40,10 @@ class Constant(Agent):
         for tensor in spec.actions:
             if not _is_action(tensor, np.asarray(self.action)):
                 raise NotAnAgent(
-                    f"got action={self.action}, wanted {tensor.name} of shape {tensor.shape}, "
-                    f"{tensor.dtype}, in {tensor.domain}"
+                    got=f"action={self.action}",
+                    wanted=(
+                        f"{tensor.name} of shape {tensor.shape}, {tensor.dtype}, in {tensor.domain}"
+                    ),
                 )
 
     def agent_start(self, observations: Arrays, starts: Starts) -> Arrays:

@@ -57,9 +57,11 @@ class ExpertAgent(Agent):
             )
         if self._task is None and not shows_task and width - ROBOT_NUMBERS not in _ORDERS:
             raise NotAnAgent(
-                f"the expert cannot tell the task: got {width - ROBOT_NUMBERS} numbers after the "
-                "robot's 39, wanted a one-hot of 10, 25 or 50; give it task=NAME, "
-                "or have the run reveal its tasks"
+                "the expert cannot tell the task",
+                got=f"{width - ROBOT_NUMBERS} numbers after the robot's 39",
+                wanted=(
+                    "a one-hot of 10, 25 or 50; give it task=NAME, or have the run reveal its tasks"
+                ),
             )
         self._playing: dict[int, Any] = {}
 

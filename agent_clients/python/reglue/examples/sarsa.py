@@ -51,9 +51,9 @@ class Sarsa(EpisodeAgent):
     ) -> None:
         for what, number in (("lambda_", lambda_), ("epsilon", epsilon)):
             if not 0 <= number <= 1:
-                raise UsageError(f"got {what} {number}, wanted 0 to 1")
+                raise UsageError(got=f"{what} {number}", wanted="0 to 1")
         if tilings < 1 or tiles < 1:
-            raise UsageError(f"got {tilings} tilings of {tiles} tiles, wanted 1 or more of each")
+            raise UsageError(got=f"{tilings} tilings of {tiles} tiles", wanted="1 or more of each")
         self.alpha, self.lambda_, self.epsilon, self.beta = alpha, lambda_, epsilon, beta
         self.tilings, self.tiles, self.bounds = tilings, tiles, bounds
 

@@ -27,7 +27,7 @@ class TabularQ(EpisodeAgent):
 
     def __init__(self, *, alpha: float = 0.5, epsilon: float = 0.1, initial: float = 0.0) -> None:
         if not 0 <= epsilon <= 1:
-            raise UsageError(f"got epsilon {epsilon}, wanted 0 to 1")
+            raise UsageError(got=f"epsilon {epsilon}", wanted="0 to 1")
         self.alpha, self.epsilon, self.initial = alpha, epsilon, initial
 
     def agent_init(self, spec: TaskSpec) -> None:

@@ -43,7 +43,7 @@ def features(tensor: TensorSpec, *, tilings: int, tiles: int, bounds: Bounds | N
         case MultiDiscrete(n):
             return Table(n)
         case other:
-            raise NotAnAgent(f"got {tensor.name} of {other}, wanted a Box or integers")
+            raise NotAnAgent(got=f"{tensor.name} of {other}", wanted="a Box or integers")
 
 
 class Table:
@@ -95,9 +95,7 @@ class Tilings:
 
 def _check_bounds(tensor: TensorSpec, bounds: Bounds) -> None:
     if len(bounds) != tensor.size:
-        raise NotAnAgent(
-            f"{tensor.name}: got bounds of {len(bounds)} numbers, wanted {tensor.size}"
-        )
+        raise NotAnAgent(tensor.name, got=f"bounds of {len(bounds)} numbers", wanted=tensor.size)
     for pair in bounds:
         low, high = pair
         if not (math.isfinite(low) and math.isfinite(high) and low < high):

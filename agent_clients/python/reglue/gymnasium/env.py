@@ -90,7 +90,7 @@ class GlueEnv(gymnasium.Env[Any, Any]):
         """Begin the next episode; there are no options. Raises TrainingOver, SessionLost."""
         super().reset(seed=seed)
         if options:
-            raise BadArgument(f"got options {sorted(options)}, wanted none")
+            raise BadArgument(got=f"options {sorted(options)}", wanted="none")
         session = self._session
         session.choose(seed)
         session.begin_run()

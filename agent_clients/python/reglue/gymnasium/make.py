@@ -94,12 +94,12 @@ def make_vec(
     """
     number: object = num_envs
     if number is not None and not (isinstance(number, int) and number >= 1):
-        raise BadArgument(f"got num_envs {num_envs!r}, wanted an integer of 1 or more")
+        raise BadArgument(got=f"num_envs {num_envs!r}", wanted="an integer of 1 or more")
     try:
         mode = AutoresetMode(autoreset_mode)
     except ValueError:
         known = ", ".join(repr(each.value) for each in AutoresetMode)
-        raise BadArgument(f"got autoreset_mode {autoreset_mode!r}, wanted {known}") from None
+        raise BadArgument(got=f"autoreset_mode {autoreset_mode!r}", wanted=known) from None
     session = _session(where, benchmark, num_envs, options)
     again = partial(
         make_vec, where, benchmark, num_envs=num_envs, autoreset_mode=autoreset_mode, **options
@@ -114,7 +114,7 @@ def _session(
 ) -> SteppedSession:
     for name in (where, benchmark):
         if not isinstance(name, str | None):
-            raise BadArgument(f"got {name!r}, wanted an address or a benchmark's name")
+            raise BadArgument(got=repr(name), wanted="an address or a benchmark's name")
     address, benchmark = _address_and_benchmark(where, benchmark)
     if address is None:
         assert benchmark is not None
@@ -129,8 +129,11 @@ def _session(
     try:
         if slots is not None and session.spec.slots != slots:
             raise UsageError(
-                f"got a session of {session.spec.slots} slots, wanted {slots}: begin the run with "
-                f"{setting('slots', slots)}, or make_vec(num_envs={session.spec.slots})"
+                got=f"a session of {session.spec.slots} slots",
+                wanted=(
+                    f"{slots}: begin the run with {setting('slots', slots)}, or "
+                    f"make_vec(num_envs={session.spec.slots})"
+                ),
             )
         if benchmark is not None:
             _check_plays(session.spec, benchmark)
@@ -145,7 +148,7 @@ def _check_name(benchmark: str) -> None:
     spec = gymnasium.registry.get(env_id(benchmark.removeprefix("reglue/")))
     if spec is not None and benchmark.startswith("reglue/"):
         name = spec.kwargs.get("benchmark", "an address")
-        raise BadArgument(f"got {benchmark!r}, wanted {name!r}; or gymnasium.make({spec.id!r})")
+        raise BadArgument(got=repr(benchmark), wanted=f"{name!r}; or gymnasium.make({spec.id!r})")
 
 
 def _again(make_it: partial[Any]) -> partial[Any] | None:
@@ -164,8 +167,11 @@ def _address_and_benchmark(
     address = os.environ.get("REGLUE_ADDRESS")
     if address is None and benchmark is None:
         raise UsageError(
-            "got no address and no benchmark, wanted one: make('127.0.0.1:4096'), make('MT10'), or "
-            "the environment variable REGLUE_ADDRESS"
+            got="no address and no benchmark",
+            wanted=(
+                "one: make('127.0.0.1:4096'), make('MT10'), or the environment variable "
+                "REGLUE_ADDRESS"
+            ),
         )
     return address, benchmark
 
@@ -193,7 +199,7 @@ def _connect(  # noqa: PLR0913 - as `connect`
 ) -> Calls:
     where = join_string(address, token, ca=ca, tls_name=tls_name)
     if transport not in TRANSPORTS:
-        raise BadArgument(f"got transport {transport!r}, wanted {', '.join(TRANSPORTS)}")
+        raise BadArgument(got=f"transport {transport!r}", wanted=", ".join(TRANSPORTS))
     from reglue.net.role import AgentRole
     from reglue.net.session import Session
 
@@ -216,8 +222,8 @@ def _check_plays(spec: TaskSpec, benchmark: str) -> None:
     for what in ("observations", "actions"):
         if getattr(spec, what) != getattr(wanted, what):
             raise UsageError(
-                f"got a session whose {what} are {_tensor_list(getattr(spec, what))}, wanted those "
-                f"of {benchmark}: {_tensor_list(getattr(wanted, what))}"
+                got=f"a session whose {what} are {_tensor_list(getattr(spec, what))}",
+                wanted=f"those of {benchmark}: {_tensor_list(getattr(wanted, what))}",
             )
 
 

@@ -68,7 +68,7 @@ class ActionRows:
             return {only.tensor.name: only.array(actions)}
         if not isinstance(actions, Mapping) or actions.keys() != self._names:
             got = sorted(actions) if isinstance(actions, Mapping) else brief(actions)
-            raise BadArgument(f"got actions {got}, wanted a dict of {sorted(self._names)}")
+            raise BadArgument(got=f"actions {got}", wanted=f"a dict of {sorted(self._names)}")
         return {each.tensor.name: each.array(actions[each.tensor.name]) for each in self._tensors}
 
 
@@ -89,20 +89,21 @@ class _ActionTensor:
             raise BadArgument(f"action {tensor.name!r}: {error}") from None
         if rows.shape != self._shape:
             raise BadArgument(
-                f"action {tensor.name!r}: got shape {rows.shape}, wanted {self._shape}: one row "
-                "for each environment"
+                f"action {tensor.name!r}",
+                got=f"shape {rows.shape}",
+                wanted=f"{self._shape}: one row for each environment",
             )
         if rows.dtype.kind == "f" and tensor.numpy_dtype.kind != "f":
             raise BadArgument(
-                f"action {tensor.name!r}: got {rows.dtype}, wanted integers of {tensor.dtype}"
+                f"action {tensor.name!r}", got=rows.dtype, wanted=f"integers of {tensor.dtype}"
             )
         cast = same_numbers(rows, tensor.numpy_dtype)
         if cast is None:
             got = f"{brief(values)} ({rows.dtype})"
-            raise BadArgument(f"action {tensor.name!r}: got {got}, wanted {tensor.dtype}")
+            raise BadArgument(f"action {tensor.name!r}", got=got, wanted=tensor.dtype)
         if self._low is not None and 0 in ((cast >= self._low) & (cast <= self._high)).tobytes():
             wanted = "finite numbers" if tensor.numpy_dtype.kind == "f" else str(tensor.domain)
-            raise BadArgument(f"action {tensor.name!r}: got {brief(values)}, wanted {wanted}")
+            raise BadArgument(f"action {tensor.name!r}", got=brief(values), wanted=wanted)
         return cast.copy() if cast is values else cast  # the program may use its array again
 
 

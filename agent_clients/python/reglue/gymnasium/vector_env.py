@@ -200,12 +200,12 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         options = options or {}
         mask = options.get("reset_mask", self._everyone)
         if options.keys() - {"reset_mask"}:
-            raise BadArgument(f"got options {sorted(options)}, wanted reset_mask or none")
+            raise BadArgument(got=f"options {sorted(options)}", wanted="reset_mask or none")
         is_mask = isinstance(mask, np.ndarray) and mask.dtype == np.bool_
         if not is_mask or mask.shape != (self.num_envs,) or not mask.any():
             raise BadArgument(
-                f"got reset_mask {mask}, wanted a NumPy array of bool, shape ({self.num_envs},), "
-                "with one or more True"
+                got=f"reset_mask {mask}",
+                wanted=f"a NumPy array of bool, shape ({self.num_envs},), with one or more True",
             )
         checked: Mask = mask
         return checked
@@ -215,7 +215,7 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         if not isinstance(seed, list | tuple):
             return seed
         if len(seed) != self.num_envs:
-            raise BadArgument(f"got {len(seed)} seeds, wanted {self.num_envs}, or one")
+            raise BadArgument(got=f"{len(seed)} seeds", wanted=f"{self.num_envs}, or one")
         return seed[0]
 
 

@@ -86,7 +86,9 @@ def split_address(address: str) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
     is_port = port.isascii() and port.isdecimal() and int(port) <= _LAST_PORT
     if not is_port or not _HOST.fullmatch(host):
-        raise BadArgument(f"got address {_shown(address)}, wanted host:port such as 127.0.0.1:4096")
+        raise BadArgument(
+            got=f"address {_shown(address)}", wanted="host:port such as 127.0.0.1:4096"
+        )
     return host, int(port)
 
 
@@ -106,7 +108,7 @@ def _part(text: str) -> str:
 def _dialled(address: str) -> str:
     """`address`, if peers can dial it. Raises BadArgument."""
     if split_address(address)[1] == 0:
-        raise BadArgument(f"got address {address!r}, wanted the port that the glue listens on")
+        raise BadArgument(got=f"address {address!r}", wanted="the port that the glue listens on")
     return address
 
 
@@ -116,14 +118,14 @@ def _parsed(text: str) -> JoinString:
         parts = urlsplit(text)
         pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
     except ValueError:  # whose words repeat what may be the token
-        raise BadArgument(f"got join string {_shown(text)}, wanted {_FORM}") from None
+        raise BadArgument(got=f"join string {_shown(text)}", wanted=_FORM) from None
     entries = dict(pairs)
     is_cut = "?" in text and not entries  # the authority may be missing
     if parts.scheme != SCHEME or parts.path not in ("", "/") or parts.fragment or is_cut:
-        raise BadArgument(f"got join string {_shown(text)}, wanted {_FORM}")
+        raise BadArgument(got=f"join string {_shown(text)}", wanted=_FORM)
     if len(entries) < len(pairs) or not entries.keys() <= {"ca", "name", "token"}:
         got = ", ".join(map(_part, (name for name, _ in pairs)))
-        raise BadArgument(f"got a join string with {got}, wanted ca, name and token, each once")
+        raise BadArgument(got=f"a join string with {got}", wanted="ca, name and token, each once")
     return JoinString(
         address=_dialled(parts.netloc),
         token=entries.get("token", ""),

@@ -24,7 +24,7 @@ def show_log() -> None:
     """
     wanted = os.environ.get("REGLUE_LOG")
     if wanted and wanted not in _LEVELS:
-        raise BadArgument(f"got REGLUE_LOG={wanted}, wanted {', '.join(_LEVELS)}")
+        raise BadArgument(got=f"REGLUE_LOG={wanted}", wanted=", ".join(_LEVELS))
     if wanted or not log.hasHandlers():
         log.setLevel(_LEVELS[wanted or "warning"])
     if not log.hasHandlers():
@@ -45,7 +45,7 @@ def call_trace() -> CallTrace | None:
     """
     wanted = os.environ.get("REGLUE_TRACE")
     if wanted not in (None, "", "0", "1"):
-        raise BadArgument(f"got REGLUE_TRACE={wanted}, wanted 1 or 0")
+        raise BadArgument(got=f"REGLUE_TRACE={wanted}", wanted="1 or 0")
     if wanted != "1":
         return None
     calls = log.getChild("trace")

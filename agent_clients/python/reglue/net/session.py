@@ -263,7 +263,7 @@ class Session(GlueSession):
                 answer = None if reply is None else self._role.encode(seq, reply)
                 if answer is not None and len(answer) > self._most:
                     got = f"an answer of {len(answer)} bytes"
-                    raise UsageError(f"got {got}, wanted at most {self._most}")
+                    raise UsageError(got=got, wanted=f"at most {self._most}")
             except Exception as error:
                 raise_interrupt(error)
                 self.has_failed = True

@@ -69,7 +69,7 @@ class Route:
             stream = open_unix_socket(self.ticket, hello, self.max_message_bytes)
         except NoUnixSocket as error:
             if self.transport == "unix" and error.is_lasting and not is_back:
-                raise UsageError(f"got transport unix, wanted auto or grpc: {error}") from error
+                raise UsageError(got="transport unix", wanted=f"auto or grpc: {error}") from error
             if self.transport == "unix":
                 raise StreamEnded(f"{error} (transport unix)") from error
             log.info("messages travel over gRPC, as there is no Unix socket: %s", error)

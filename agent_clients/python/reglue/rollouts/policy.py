@@ -40,7 +40,7 @@ class CheckedPolicy:
 
     def __init__(self, function: Policy, num_envs: int, action_space: Any) -> None:
         if not callable(function):
-            raise BadArgument(f"got {function!r} as policy, wanted a function of observations")
+            raise BadArgument(got=f"{function!r} as policy", wanted="a function of observations")
         self._function = function
         self._num_envs = num_envs
         self._is_composite = action_space.shape is None or action_space.dtype is None

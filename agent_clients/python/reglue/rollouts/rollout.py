@@ -95,7 +95,7 @@ class Rollout(Mapping[str, Array]):
                 raise BadArgument(f"the rollout has {name} already; give yours another name")
             if each.shape[:2] != self.ends.shape:
                 time, env = self.ends.shape
-                raise BadArgument(f"got {name} of shape {each.shape}, wanted ({time}, {env}, …)")
+                raise BadArgument(got=f"{name} of shape {each.shape}", wanted=f"({time}, {env}, …)")
         return replace(self, arrays={**self.arrays, **added})
 
     def arrivals(self, name: str) -> Array:
@@ -156,10 +156,10 @@ def transitions(rollout: Rollout, drop: str | None = None) -> dict[str, Array]:
         [[0, 0, 1, 1], [1, 1, 2, 2]]
     """
     if not isinstance(rollout, Rollout):
-        raise BadArgument(f"got a {type(rollout).__name__}, wanted a Rollout")
+        raise BadArgument(got=f"a {type(rollout).__name__}", wanted="a Rollout")
     times, envs = rollout.ends.shape
     if times < 2:
-        raise BadArgument(f"got {times} row, wanted 2 or more, as a pair is two rows")
+        raise BadArgument(got=f"{times} row", wanted="2 or more, as a pair is two rows")
     first_rows = np.flatnonzero(~_dropped(rollout, drop)[:-1])
     pairs = {}
     for name, array in rollout.items():
@@ -224,7 +224,7 @@ def integer(name: str, value: object, least: int) -> int:
     """The argument as a Python integer. Raises BadArgument for another kind, or below `least`."""
     if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least:
         return int(value)
-    raise BadArgument(f"got {name}={brief(value)}, wanted an integer, {least} or more")
+    raise BadArgument(got=f"{name}={brief(value)}", wanted=f"an integer, {least} or more")
 
 
 class Recorder:
@@ -248,8 +248,8 @@ class Recorder:
                 value.dtype == array.dtype or np.can_cast(value.dtype, array.dtype, "same_kind")
             ):
                 raise BadArgument(
-                    f"got {name} as {value.dtype} of shape {value.shape}, wanted {array.dtype} of "
-                    f"shape {place.shape}, as before"
+                    got=f"{name} as {value.dtype} of shape {value.shape}",
+                    wanted=f"{array.dtype} of shape {place.shape}, as before",
                 )
             place[...] = value
 

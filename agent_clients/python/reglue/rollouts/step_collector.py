@@ -64,14 +64,17 @@ def collect_steps(
     n = integer("n", n, 1)
     if n <= overlap:
         raise BadArgument(
-            f"got epochs of {n} rows, of which {overlap} repeat the epoch before (overlap=), "
-            f"wanted {overlap + 1} rows or more"
+            got=f"epochs of {n} rows, of which {overlap} repeat the epoch before (overlap=)",
+            wanted=f"{overlap + 1} rows or more",
         )
     seed = None if seed is None else integer("seed", seed, 0)
     if on_start is not None and stream.resets_in_same_step:
         raise BadArgument(
-            f"got on_start= in autoreset mode {stream.mode}, in which a policy acts twice "
-            "where an episode ends; wanted autoreset_mode=NEXT_STEP for a policy with state"
+            got=(
+                f"on_start= in autoreset mode {stream.mode}, in which a policy acts twice "
+                "where an episode ends"
+            ),
+            wanted="autoreset_mode=NEXT_STEP for a policy with state",
         )
     epochs = _number_of_epochs(n, overlap, stream.num_envs, budget)
     return _play_epochs(_Epochs(stream, checked_policy, on_start, n, overlap), epochs, seed)
@@ -85,8 +88,11 @@ def _number_of_epochs(n: int, overlap: int, num_envs: int, budget: int | None) -
     first, later = (n - 1) * num_envs, (n - overlap) * num_envs
     if budget < max(first, 1):
         raise BadArgument(
-            f"got a budget of {budget} steps, wanted at least the {max(first, 1)} of one epoch: "
-            f"{n - 1} steps of {num_envs} environments"
+            got=f"a budget of {budget} steps",
+            wanted=(
+                f"at least the {max(first, 1)} of one epoch: {n - 1} steps of "
+                f"{num_envs} environments"
+            ),
         )
     return 1 + (budget - first) // later
 

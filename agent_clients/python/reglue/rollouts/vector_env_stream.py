@@ -63,7 +63,7 @@ class VectorEnvStream:
             raise MissingExtra("reglue.rollouts", "gymnasium", "gymnasium") from error
         if not isinstance(env, vector.VectorEnv):
             advice = "; make_vec(…, num_envs=1) makes one" if isinstance(env, Env) else ""
-            raise NotAnEnvironment(f"got {brief(env)}, wanted a gymnasium.vector.VectorEnv{advice}")
+            raise NotAnEnvironment(got=brief(env), wanted=f"a gymnasium.vector.VectorEnv{advice}")
         self.mode = _mode(env)
         self.num_envs: int = env.num_envs
         self.action_space = env.action_space
@@ -162,8 +162,11 @@ def _mode(env: Any) -> str:
     mode = getattr(declared, "value", declared)
     if mode not in {NEXT_STEP, SAME_STEP, DISABLED}:
         raise NotAnEnvironment(
-            f"got {declared!r} as metadata['autoreset_mode'] of {type(env).__name__}, wanted one "
-            "of gymnasium.vector.AutoresetMode, which says where an episode's last observation is"
+            got=f"{declared!r} as metadata['autoreset_mode'] of {type(env).__name__}",
+            wanted=(
+                "one of gymnasium.vector.AutoresetMode, which says where an episode's last "
+                "observation is"
+            ),
         )
     return str(mode)
 

@@ -65,7 +65,7 @@ def task_spec_from_string(text: str) -> TaskSpec:
     parsed = parse_task_spec(text)
     if parsed.problem_type not in (_EPISODIC, _CONTINUING):
         raise SpecError(
-            f"got problem type {parsed.problem_type!r}, wanted {_EPISODIC} or {_CONTINUING}"
+            got=f"problem type {parsed.problem_type!r}", wanted=f"{_EPISODIC} or {_CONTINUING}"
         )
     low, high, _ = _run(parsed.rewards)
     return TaskSpec(
@@ -227,9 +227,7 @@ def _checked(tensor: TensorSpec, runs: Iterator[_Run]) -> Iterator[_Run]:
         fits = not is_whole or (is_int32(low) and is_int32(high))
         if not (low <= high and low < math.inf and high > -math.inf and fits):
             wanted = "bounds that 32 bits hold" if is_whole else "finite values"
-            raise SpecError(
-                f"{tensor.name}: got {tensor.dtype} from {low} to {high}, wanted {wanted}"
-            )
+            raise SpecError(tensor.name, got=f"{tensor.dtype} from {low} to {high}", wanted=wanted)
         yield low, high, count
 
 
@@ -243,4 +241,4 @@ def _rewards(low: float, high: float) -> Range:
 def _check_size(what: str, size: int) -> None:
     """Raise SpecError before memory of that size is allocated."""
     if size > MOST_NUMBERS:
-        raise SpecError(f"{what}: got {size} numbers, wanted at most {MOST_NUMBERS}")
+        raise SpecError(what, got=f"{size} numbers", wanted=f"at most {MOST_NUMBERS}")

@@ -41,9 +41,9 @@ class Range:
         low = -math.inf if self.low is None else self.low
         high = math.inf if self.high is None else self.high
         if not (low <= high and low < math.inf and high > -math.inf):
-            raise SpecError(f"got a range from {low} to {high}, wanted its minimum first")
+            raise SpecError(got=f"a range from {low} to {high}", wanted="its minimum first")
         if not 1 <= self.repeat <= INT_MAX:
-            raise SpecError(f"got a range {self.repeat} times, wanted 1 to {INT_MAX}")
+            raise SpecError(got=f"a range {self.repeat} times", wanted=f"1 to {INT_MAX}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,11 @@ class AbstractType:
         for each in self.ints:
             if not (is_int32(each.low) and is_int32(each.high)):
                 raise SpecError(
-                    f"got integers from {each.low} to {each.high}, wanted bounds of 32-bit integers"
+                    got=f"integers from {each.low} to {each.high}",
+                    wanted="bounds of 32-bit integers",
                 )
         if not 0 <= self.chars <= INT_MAX:
-            raise SpecError(f"got {self.chars} characters, wanted 0 to {INT_MAX}")
+            raise SpecError(got=f"{self.chars} characters", wanted=f"0 to {INT_MAX}")
 
     @property
     def size(self) -> int:
@@ -101,7 +102,7 @@ class TaskSpecString:
         check_problem_type(self.problem_type)
         check_discount(self.discount)
         if self.rewards.repeat != 1:
-            raise SpecError(f"got {self.rewards.repeat} reward ranges, wanted one")
+            raise SpecError(got=f"{self.rewards.repeat} reward ranges", wanted="one")
         if self.extra[:1] in set(WHITE):
             raise SpecError("got an extra text that begins with white space, which is not kept")
 
@@ -123,13 +124,13 @@ class TaskSpecString:
 def check_problem_type(word: str) -> None:
     """Raise SpecError unless it is one ASCII word without parentheses."""
     if not _PROBLEM_TYPE.fullmatch(word):
-        raise SpecError(f"got problem type {word[:MOST_SHOWN]!r}, wanted one word of ASCII")
+        raise SpecError(got=f"problem type {word[:MOST_SHOWN]!r}", wanted="one word of ASCII")
 
 
 def check_discount(discount: float) -> None:
     """Raise SpecError unless it is 0 to 1."""
     if not 0 <= discount <= 1:
-        raise SpecError(f"got discount factor {discount}, wanted 0 to 1")
+        raise SpecError(got=f"discount factor {discount}", wanted="0 to 1")
 
 
 def is_int32(bound: Bound) -> bool:

@@ -75,11 +75,11 @@ def _peer_and_address(options: argparse.Namespace) -> tuple[str, str | None]:
     first: str | None = options.first
     is_address = first is not None and first.startswith("reglue://")
     if is_address and options.address:
-        raise UsageError("got two addresses, wanted one: omit --address, or the join string")
+        raise UsageError(got="two addresses", wanted="one: omit --address, or the join string")
     named = [each for each in (options.named, None if is_address else first) if each]
     if len(named) != 1:
         got = " and ".join(named) or "no peer"
-        raise UsageError(f"got {got}, wanted one: as the first word, or after --agent")
+        raise UsageError(got=got, wanted="one: as the first word, or after --agent")
     return named[0], first if is_address else options.address
 
 
@@ -99,7 +99,7 @@ def pairs(arguments: Sequence[str], option: str) -> dict[str, str]:
     """`key=value` words of `option` as a dict. Raises UsageError for a word without `=`."""
     for word in arguments:
         if "=" not in word:
-            raise UsageError(f"got {option} {word!r}, wanted key=value")
+            raise UsageError(got=f"{option} {word!r}", wanted="key=value")
     return dict(word.split("=", 1) for word in arguments)
 
 

@@ -66,7 +66,7 @@ def find(name: str) -> Callable[..., Any]:
         raise CannotLoad(_without_class(name))
     module = _load_file(target) if _is_file(target) else _load_module(target)
     if hasattr(module, "__path__") and getattr(module, "__file__", "") is None:
-        raise CannotLoad(f"got {name}: {target} is a folder, wanted a Python module or package")
+        raise CannotLoad(got=f"{name}: {target} is a folder", wanted="a Python module or package")
     return _find(module, attribute)
 
 
@@ -108,7 +108,7 @@ def checkpoint_sha256(arguments: Mapping[str, str]) -> str | None:
         return None
     path = Path(str(parsed(arguments["checkpoint"])))
     if not path.is_file():
-        raise CannotLoad(f"got checkpoint={path}, wanted a file; {_near_files(path)}")
+        raise CannotLoad(got=f"checkpoint={path}", wanted=f"a file; {_near_files(path)}")
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -24,5 +24,6 @@ def check_size(spec: TaskSpec, max_message_bytes: int) -> None:
     if spec.slots > most:
         wanted = f"at most {most}" if most else "smaller observations and actions: not one fits"
         raise UsageError(
-            f"got {spec.slots} slots, wanted {wanted}: a message may have {max_message_bytes} bytes"
+            got=f"{spec.slots} slots",
+            wanted=f"{wanted}: a message may have {max_message_bytes} bytes",
         )

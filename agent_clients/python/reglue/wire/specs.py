@@ -87,14 +87,14 @@ def _encode_tensor(tensor: TensorSpec) -> pb.TensorSpec:
 
 def _decode_tensors(what: str, messages: Sequence[pb.TensorSpec]) -> tuple[TensorSpec, ...]:
     if len(messages) > MOST_TENSORS:
-        raise SpecError(f"got {len(messages)} {what}, wanted at most {MOST_TENSORS}")
+        raise SpecError(got=f"{len(messages)} {what}", wanted=f"at most {MOST_TENSORS}")
     return tuple(_decode_tensor(message) for message in messages)
 
 
 def _decode_tensor(message: pb.TensorSpec) -> TensorSpec:
     check_row(message.name, message.shape)  # before copying from the message
     if not 1 <= message.dtype <= len(DTYPES):
-        raise SpecError(f"{message.name}: got dtype {message.dtype}, wanted one of {DTYPES}")
+        raise SpecError(message.name, got=f"dtype {message.dtype}", wanted=f"one of {DTYPES}")
     dtype = pb.Dtype.Name(message.dtype).removeprefix("DTYPE_").lower()
     return TensorSpec(message.name, dtype, tuple(message.shape), _decode_domain(message))
 

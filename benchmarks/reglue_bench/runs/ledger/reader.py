@@ -233,7 +233,9 @@ def check_there(folder: Path) -> Path:
     if not folder.exists():
         raise UsageError(f"no such folder: {folder}")
     if not folder.is_dir():
-        raise UsageError(f"got the file {folder}, wanted a run's folder, such as {folder.parent}")
+        raise UsageError(
+            got=f"the file {folder}", wanted=f"a run's folder, such as {folder.parent}"
+        )
     if not (folder / LEDGER).is_file():
         raise UsageError(f"{folder} holds no run: there is no {LEDGER}")
     return folder
@@ -253,8 +255,9 @@ def check_holds_run(connection: sa.Connection, folder: Path) -> None:
         )
     if entries.get("format") != str(FORMAT):
         raise UsageError(
-            f"{folder}: got ledger format {entries.get('format')}, wanted {FORMAT}: "
-            "it was written by another version of reglue, or is damaged"
+            folder,
+            got=f"ledger format {entries.get('format')}",
+            wanted=f"{FORMAT}: it was written by another version of reglue, or is damaged",
         )
     facts(connection, folder)
 

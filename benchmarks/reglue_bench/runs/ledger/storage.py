@@ -58,8 +58,12 @@ def begin_journal(connection: sa.Connection, folder: Path) -> None:
     answer = connection.exec_driver_sql("PRAGMA journal_mode=WAL").scalar()
     if answer not in _DURABLE:
         raise StorageFailed(
-            f"{folder}: got SQLite's journal {answer!r}, wanted one of {', '.join(_DURABLE)}, "
-            "which survive a power cut; choose a folder on a local disk"
+            folder,
+            got=f"SQLite's journal {answer!r}",
+            wanted=(
+                f"one of {', '.join(_DURABLE)}, which survive a power cut; choose a "
+                "folder on a local disk"
+            ),
         )
 
 

@@ -75,8 +75,11 @@ def facts(connection: sa.Connection, path: Path) -> dict[str, bytes]:
         raise UsageError(f"{path.parent} holds no dataset: nothing was recorded yet")
     if entries.get("format") != FORMAT or not {"plan", "spec"} <= entries.keys():
         raise UsageError(
-            f"{path}: got format {entries.get('format', b'none').decode(errors='replace')}, wanted "
-            f"{FORMAT.decode()}: it was written by another version of reglue, or is damaged"
+            path,
+            got=f"format {entries.get('format', b'none').decode(errors='replace')}",
+            wanted=(
+                f"{FORMAT.decode()}: it was written by another version of reglue, or is damaged"
+            ),
         )
     return entries
 
