@@ -16,7 +16,8 @@ E = TypeVar("E", bound=Exception)
 def raises(kind: type[E], *named: object, **facts: object) -> Iterator[pytest.ExceptionInfo[E]]:
     """The block raises an error of this very class.
 
-    `facts` are attributes of the error, such as `code`, `got`, `wanted`, `settings` and `path`.
+    `facts` are attributes of the error, such as `code`, `settings` and `path`; `got` and `wanted`
+    are compared as text, as the message has them.
     `named` are names and values in its message, whatever the sentence around them: each stands
     there as a word of its own.
     """
@@ -24,6 +25,7 @@ def raises(kind: type[E], *named: object, **facts: object) -> Iterator[pytest.Ex
         yield error
     raised = error.value
     assert type(raised) is kind, f"got {raised!r}, wanted a {kind.__name__}"
+    facts |= {name: f"{facts[name]}" for name in facts.keys() & {"got", "wanted"}}
     got = {name: getattr(raised, name) for name in facts}
     assert got == facts, f"got {got}, wanted {facts}"
     assert_named(named, str(raised))

@@ -16,6 +16,7 @@ from reglue.errors import AgentFault
 from reglue.messages.agent import AgentInit, Freeze
 from tests.agent_clients.julia import NUMBERS, PATIENCE_S, joined, play, written
 from tests.agent_clients.programs import JULIA, started
+from tests.errors import raises
 from tests.leftovers import nothing_left
 from tests.waiting import until
 
@@ -49,7 +50,7 @@ def interrupted(process: subprocess.Popen[str], port: AgentPort) -> tuple[int, s
     process.send_signal(signal.SIGINT)
     _, error_output = process.communicate(timeout=PATIENCE_S)
     port.send(Freeze())
-    with pytest.raises(AgentFault, match="interrupted"):
+    with raises(AgentFault, "interrupted"):
         port.receive(PATIENCE_S)
     return process.returncode, error_output
 
@@ -110,7 +111,7 @@ def test_the_stack_trace_is_printed_before_the_glue_gets_the_fault(
     """The program that starts agents may kill one that failed."""
     script = written(tmp_path / "clumsy.jl", "actions[][1] = 1.5")
     with joined(script, libreglue) as (process, port):
-        with pytest.raises(AgentFault, match="InexactError"):
+        with raises(AgentFault, "InexactError"):
             play(port)
         process.kill()
         assert process.stderr is not None
@@ -150,7 +151,7 @@ def test_connect_rethrows_the_error_of_an_agent(
     text = script.read_text().replace("Reglue.connect", "@assert try Reglue.connect", 1)
     script.write_text(f"{text}catch error; error isa ErrorException end\n")
     with joined(script, libreglue) as (process, port):
-        with pytest.raises(AgentFault, match="told to fail"):
+        with raises(AgentFault, "told to fail"):
             play(port)
         port.close("farewell")
         assert process.wait(PATIENCE_S) == 0

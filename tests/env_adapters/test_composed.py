@@ -130,7 +130,7 @@ def test_cells_that_there_are_not_are_refused() -> None:
     with closing(Composed(SUITES, {"a": car()}).world()) as world:
         with raises(UnknownName, "task", got="b"):
             world.start(cell("b"))
-        with raises(BadArgument, "a:", "variant 1", "0 to 0"):
+        with raises(BadArgument, "a:", got="variant 1", wanted="0 to 0"):
             world.start(cell("a", 1))
 
 

@@ -48,7 +48,7 @@ def test_a_task_set_has_goals_of_a_seed_and_a_split() -> None:
     assert test is not None
     assert train is not None
     assert (len(test.config["goals"]), len(train.config["goals"])) == (5, 10)
-    with raises(BadArgument, "seed 'x'", 0):
+    with raises(BadArgument, 0, got="seed 'x'"):
         known_suite("ML10", {"seed": "x"})
 
 
@@ -80,7 +80,7 @@ def test_a_registered_family_makes_suites_by_name() -> None:
 
 @pytest.mark.usefixtures("installed")
 def test_a_name_without_what_follows_its_prefix_is_refused() -> None:
-    with raises(BadArgument, "'corridors'", "corridors:<variants>"):
+    with raises(BadArgument, got="'corridors'", wanted="corridors:<variants>"):
         suite_name("corridors")
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-import pytest
 
 from env_adapters.goals import FlatGoalEnv, GoalWrapper, ImageEnv, Point2D
 from reglue.errors import UnknownName
+from tests.errors import raises
 from tests.originals.pages import run
 
 STATE = ("observation", "desired_goal", "achieved_goal")
@@ -144,7 +144,7 @@ env = FlatGoalEnv(
 
 def test_states_are_seen_and_images_are_goals() -> None:
     """The page gives FlatGoalEnv the environment that has no images."""
-    with pytest.raises(UnknownName, match="image_desired_goal"):
+    with raises(UnknownName, got="image_desired_goal"):
         page(STATE_AND_IMAGE)
     found = page(STATE_AND_IMAGE.replace("    base_env,", "    wrapped_env,"))
     assert found["env"].reset(seed=0)[0].shape == (2,)

@@ -171,20 +171,20 @@ def test_positions_have_the_bytes_of_the_vectors(vector: dict[str, Any]) -> None
 
 @pytest.mark.parametrize("size", [0, 23, 25])
 def test_bytes_of_another_length_are_refused(size: int) -> None:
-    with raises(BadArgument, f"{size} bytes", 24):
+    with raises(BadArgument, 24, got=f"{size} bytes"):
         Rng.from_bytes(bytes(size))
 
 
 @pytest.mark.parametrize("number", [-1, WORDS])
 @pytest.mark.parametrize("what", ["seed", "episode", "drawn"])
 def test_numbers_beyond_64_bits_are_refused(what: str, number: int) -> None:
-    with raises(BadArgument, f"{what} {number}", "0 to 2**64 - 1"):
+    with raises(BadArgument, got=f"{what} {number}", wanted="0 to 2**64 - 1"):
         Rng(**{"seed": 0} | {what: number})
 
 
 @pytest.mark.parametrize("n", [0, -1, WORDS + 1])
 def test_an_n_that_no_word_reaches_is_refused_and_draws_nothing(n: int) -> None:
     rng = Rng(3, 4)
-    with raises(BadArgument, f"n {n}", "1 to 2**64"):
+    with raises(BadArgument, got=f"n {n}", wanted="1 to 2**64"):
         rng.below(n)
     assert position(rng) == (3, 4, 0)

@@ -23,5 +23,5 @@ from tests.errors import raises
     ],
 )
 def test_bounds_that_are_no_tuple_are_named(domain: Any, got: str) -> None:
-    with raises(SpecError, "place", got, (0,)):
+    with raises(SpecError, "place", (0,), got=got):
         TensorSpec("place", "int64", (2,), domain)

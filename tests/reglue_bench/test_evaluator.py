@@ -75,7 +75,7 @@ def test_a_run_can_be_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("option", ["agent", "agent_cmd", "agent_args"])
 def test_agents_that_are_started_are_for_evaluate(option: str) -> None:
     given: Any = {option: "expert"}
-    with raises(UsageError, option, "evaluator(agent)"):
+    with raises(UsageError, "evaluator(agent)", got=option):
         Evaluator(NAME, **given)
 
 

@@ -120,7 +120,7 @@ def test_a_saved_model_gets_its_statistics_from_a_file(normalized: Any, tmp_path
     saved = PPO.load(tmp_path / "model", device="cpu")
     agent = reglue.ModelAgent(saved, vec_normalize=tmp_path / "vecnormalize.pkl")
     assert judged(agent) == judged(trained)
-    with raises(CannotLoad, f"vec_normalize={tmp_path / 'nothing.pkl'}"):
+    with raises(CannotLoad, got=f"vec_normalize={tmp_path / 'nothing.pkl'}"):
         reglue.ModelAgent(saved, vec_normalize=tmp_path / "nothing.pkl")
 
 

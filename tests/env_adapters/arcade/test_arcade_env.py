@@ -245,7 +245,7 @@ def test_nothing_goes_before_the_first_reset() -> None:
         env.reset(options=[1])  # type: ignore[arg-type]
     with raises(BadArgument, "'human'", "rgb_array"):
         Arcade("pong", render_mode="human")
-    with raises(BadArgument, "continuous 'no'"):
+    with raises(BadArgument, got="continuous 'no'"):
         Arcade("pong", continuous="no")  # type: ignore[arg-type]
 
 

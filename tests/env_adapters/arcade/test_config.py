@@ -154,7 +154,7 @@ def test_a_distribution_of_what_cannot_be_is_refused_at_once(drawn: JSON, messag
 
 def test_a_list_that_is_drawn_too_short_is_refused() -> None:
     drawn: JSON = {"distribution": "uniform", "low": [0, 0], "high": [9, 9]}
-    with pytest.raises(ConfigError, match="draws that are a list of numbers"):
+    with raises(ConfigError, "a list of numbers", path="ball_settings.color"):
         make_config("pong", {"ball_settings": {"color": drawn}})
 
 

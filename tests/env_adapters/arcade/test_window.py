@@ -111,5 +111,5 @@ def test_where_no_window_can_be_there_is_one_warning(
 
 @pytest.mark.parametrize("headless", [0, None, "no"])
 def test_headless_is_true_or_false(headless: Any) -> None:
-    with raises(BadArgument, f"headless {headless!r}"):
+    with raises(BadArgument, got=f"headless {headless!r}"):
         Arcade("pong", headless=headless)

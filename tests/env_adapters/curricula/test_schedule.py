@@ -109,7 +109,7 @@ def test_what_is_wrong_is_said_with_its_place(schedule: Any, path: str, named: l
 )
 def test_options_that_cannot_be(option: str, value: Any) -> None:
     options = {option: value}
-    with raises(ConfigError, repr(value), path=option):
+    with raises(ConfigError, got=repr(value), path=option):
         by_episodes([[CAR, 1]], **options)
 
 

@@ -73,7 +73,7 @@ def test_goals_of_contexts_are_diagnosed() -> None:
     conditioned = Point2D().goal_conditioned_diagnostics([infos])
     assert [list(item) for item in conditioned.items()] == wanted["gc"]
     assert Point2D().goal_conditioned_diagnostics([infos], [np.zeros(2)]) == conditioned
-    with raises(BadArgument, "2 goals", 1):
+    with raises(BadArgument, 1, got="2 goals"):
         Point2D().goal_conditioned_diagnostics([infos], np.zeros((2, 2)))
 
 

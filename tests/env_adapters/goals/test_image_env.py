@@ -159,11 +159,11 @@ def test_states_are_no_images_and_images_no_states() -> None:
 def test_what_cannot_be_is_refused_at_construction() -> None:
     with raises(UnknownName, "image_sparse", got="image_sparce"):
         ImageEnv(Point2D(), reward_type="image_sparce")
-    with raises(BadArgument, "imsize 0"):
+    with raises(BadArgument, got="imsize 0"):
         ImageEnv(Point2D(), 0)
-    with raises(BadArgument, "threshold nan"):
+    with raises(BadArgument, got="threshold nan"):
         ImageEnv(Point2D(), threshold=np.nan)
-    with raises(BadArgument, 3):
+    with raises(BadArgument, got=3):
         ImageEnv(3)  # type: ignore[arg-type]
     with raises(UsageError, "get_image"):
         ImageEnv(GoalEnvironment())

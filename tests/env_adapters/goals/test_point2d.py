@@ -82,12 +82,12 @@ def test_both_conventions_give_the_same_reward() -> None:
 
 @pytest.mark.parametrize("given", [(), (np.zeros(2),), (np.zeros(2), np.zeros(2)), (1, 2, 3, 4)])
 def test_arguments_of_neither_convention_are_refused(given: Any) -> None:
-    with raises(BadArgument, f"{len(given)} arguments"):
+    with raises(BadArgument, got=f"{len(given)} arguments"):
         point().compute_reward(*given)
 
 
 def test_an_observation_without_goals_is_refused() -> None:
-    with raises(BadArgument, ["observation"], "achieved_goal"):
+    with raises(BadArgument, "achieved_goal", got=["observation"]):
         point().compute_reward(np.zeros(2), {"observation": np.zeros(2)})
 
 
@@ -146,7 +146,7 @@ def test_a_goal_outside_its_space_is_refused_and_nothing_changes(goal: Any) -> N
 def test_what_cannot_be_is_refused_at_construction() -> None:
     with raises(UnknownName, "sparse", got="sparce"):
         Point2D(reward_type="sparce")
-    with raises(UnknownName, "reward_type", got="5"):
+    with raises(UnknownName, "reward_type", got=5):
         Point2D(reward_type=5)  # type: ignore[arg-type]
 
 
@@ -168,7 +168,7 @@ def test_what_cannot_be_is_refused_at_construction() -> None:
 )
 def test_an_argument_that_cannot_be_is_named(name: str, given: Any) -> None:
     options: dict[str, Any] = {name: given}
-    with raises(BadArgument, f"{name} {given!r}"):
+    with raises(BadArgument, got=f"{name} {given!r}"):
         Point2D(**options)
 
 
@@ -181,7 +181,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
 
 @pytest.mark.parametrize("n", [-1, 1.5, "2", True])
 def test_so_many_goals_cannot_be_drawn(n: Any) -> None:
-    with raises(BadArgument, f"n {n!r}", 0):
+    with raises(BadArgument, 0, got=f"n {n!r}"):
         point().sample_goals(n)
 
 

@@ -179,7 +179,7 @@ def test_an_unknown_task_lists_the_near_ones(reach: MetaWorld) -> None:
 
 @pytest.mark.parametrize("variant", [-1, 2])
 def test_a_variant_out_of_range_is_refused(reach: MetaWorld, variant: int) -> None:
-    with raises(BadArgument, "reach-v3", f"variant {variant}", "0 to 1"):
+    with raises(BadArgument, "reach-v3", got=f"variant {variant}", wanted="0 to 1"):
         reach.world().start(cell("reach-v3", variant))
 
 

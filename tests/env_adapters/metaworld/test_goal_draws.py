@@ -106,5 +106,5 @@ def test_progress_counts_tasks(five_goals: None) -> None:
 
 @pytest.mark.parametrize(("name", "seed"), [("MT1:reach-v3", -1), ("ML1:reach-v3", 2**32 - 1)])
 def test_a_seed_out_of_range_is_refused(name: str, seed: int) -> None:
-    with raises(BadArgument, name, f"seed {seed}", "0 to"):
+    with raises(BadArgument, name, "0 to", got=f"seed {seed}"):
         draw_goals(task_set(name), seed)

@@ -164,13 +164,13 @@ def test_a_suite_is_built_by_name_from_json() -> None:
 
 @pytest.mark.parametrize("horizon", [0, -1, 501, 7.0, "7", True])
 def test_a_horizon_that_metaworld_cannot_play_is_refused(horizon: Any) -> None:
-    with raises(BadArgument, f"horizon {horizon!r}", "1 to 500"):
+    with raises(BadArgument, "1 to 500", got=f"horizon {horizon!r}"):
         MetaWorld(goals=REACH, goal_visible=True, horizon=horizon)
 
 
 def test_an_unknown_dtype_is_refused() -> None:
     wrong: Any = "float16"
-    with raises(BadArgument, "dtype 'float16'", "float64", "float32"):
+    with raises(BadArgument, "float64", "float32", got="dtype 'float16'"):
         MetaWorld(goals=REACH, goal_visible=True, observation_dtype=wrong)
 
 

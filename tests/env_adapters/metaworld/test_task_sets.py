@@ -82,7 +82,7 @@ def test_splits_and_lists_that_cannot_be_played_are_refused(
 
 
 def test_one_task_is_named_after_the_colon() -> None:
-    with raises(UsageError, "'MT1'", "MT1:<task>"):
+    with raises(UsageError, got="'MT1'", wanted="MT1:<task>"):
         task_set("MT1")
 
 

@@ -51,7 +51,7 @@ def test_port_0_becomes_the_port_that_was_bound(host: str) -> None:
 )
 def test_an_address_that_is_none_is_refused(listen: str) -> None:
     """grpc itself takes port 65536 for port 0."""
-    with raises(BadArgument, f"address {listen!r}", "host:port"):
+    with raises(BadArgument, "host:port", got=f"address {listen!r}"):
         GlueServer(listen)
 
 

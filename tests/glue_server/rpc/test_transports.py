@@ -87,7 +87,7 @@ def test_what_is_no_socket_is_not_opened(short_path: Path, kind: str) -> None:
     path.write_text("") if kind == "file" else path.symlink_to("/dev/null")
     with GlueServer() as server:
         misled(server, str(path))
-        with pytest.raises(UsageError, match="it is no socket"):
+        with raises(UsageError, "socket", got="transport unix"):
             connect(Follower(), server.address, server.token, transport="unix")
 
 

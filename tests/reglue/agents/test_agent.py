@@ -116,7 +116,7 @@ def test_a_slot_without_a_goal_yet_is_refused() -> None:
     agent = reader(STATE, GOAL)
     with raises(UsageError, "slot 1", "agent_start"):
         agent.get_goal(1)
-    with raises(UsageError, "slot 3", "0 to 2"):
+    with raises(UsageError, got="slot 3", wanted="0 to 2"):
         agent.get_goal(3)
 
 

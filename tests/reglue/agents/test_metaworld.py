@@ -360,7 +360,7 @@ def test_of_several_observations_the_one_called_observation_is_seen() -> None:
 
 def test_several_observations_none_of_them_called_observation_are_refused() -> None:
     cameras = (TensorSpec("left", "uint8", (2,)), TensorSpec("right", "uint8", (2,)))
-    with raises(NotAnAgent, "left, right", "observation"):
+    with raises(NotAnAgent, "observation", got="left, right"):
         ready(Evaluated(), TaskSpec(cameras, task().actions))
 
 

@@ -71,7 +71,7 @@ def test_anything_else_is_no_reward(reward: Any, got: str, wanted: str) -> None:
 @pytest.mark.parametrize("field", ["terminated", "truncated", "success"])
 def test_each_flag_of_a_step_is_checked(field: str) -> None:
     flags: dict[str, Any] = dict.fromkeys(("terminated", "truncated", "success"), np.False_)
-    with raises(NotAnEnvironment, field, "nan", "True or False"):
+    with raises(NotAnEnvironment, field, "True or False", got="nan"):
         conforming_step(Step(reward=1.0, observation={}, **{**flags, field: np.nan}))
     good = conforming_step(Step(reward=1, observation={}, **{**flags, field: np.array([1.0])}))
     assert (good.terminated, good.truncated, good.success).count(True) == 1

@@ -86,5 +86,5 @@ def test_the_constant_agent_plays_its_action_in_every_slot(
     ],
 )
 def test_the_constant_agent_refuses_what_is_no_action(tensor: TensorSpec, action: Any) -> None:
-    with raises(NotAnAgent, f"action={action}", tensor.name, tensor.shape, tensor.dtype):
+    with raises(NotAnAgent, tensor.name, tensor.shape, tensor.dtype, got=f"action={action}"):
         begin(Constant(action), walk(tensor))

@@ -290,7 +290,7 @@ def test_a_glue_that_is_gone_is_told() -> None:
         played.server.close()
         with pytest.raises(SessionLost):
             env.step(0), env.step(0)
-        with pytest.raises(SessionLost, match="session is over"):
+        with raises(SessionLost, "over"):
             env.step(0)
 
 

@@ -69,9 +69,9 @@ def test_a_name_or_an_address_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None
     with raises(UsageError, "online:wait"):
         make("online:wait")
     for count in (0, "3"):
-        with raises(BadArgument, f"num_envs {count!r}", 1):
+        with raises(BadArgument, 1, got=f"num_envs {count!r}"):
             make_vec(WALK, num_envs=count)  # type: ignore[arg-type]
-    with raises(BadArgument, 3):
+    with raises(BadArgument, got=3):
         make(3)  # type: ignore[arg-type]
     with raises(UnknownName, "session", "token", got="tokem"):
         make("127.0.0.1:9", tokem="x")

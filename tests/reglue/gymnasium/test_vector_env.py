@@ -363,7 +363,7 @@ def test_a_closed_environment_says_so() -> None:
         envs.step(ONES)
         envs.close()
         envs.close()
-        with pytest.raises(SessionLost, match="the environment was closed"):
+        with raises(SessionLost, "closed"):
             envs.step(ONES)
 
 

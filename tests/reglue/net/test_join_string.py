@@ -248,7 +248,7 @@ def test_what_is_no_certificate_is_told(source: bytes, tmp_path: Path) -> None:
 
 
 def test_broken_pem_is_told() -> None:
-    with pytest.raises(UsageError, match="broken"):
+    with raises(UsageError, "broken"):
         read_authority(b"-----BEGIN CERTIFICATE-----\nA\n-----END CERTIFICATE-----\n")
 
 

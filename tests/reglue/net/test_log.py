@@ -148,7 +148,7 @@ def test_what_is_no_level_or_no_switch_is_refused(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, wanted: str
 ) -> None:
     monkeypatch.setenv(name, value)
-    with raises(BadArgument, f"{name}={value}", wanted):
+    with raises(BadArgument, got=f"{name}={value}", wanted=wanted):
         connect(Still(), "127.0.0.1:1", "T")
 
 

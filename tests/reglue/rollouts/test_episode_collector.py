@@ -151,7 +151,7 @@ def test_stable_baselines3s_predict_is_a_policy() -> None:
 @pytest.mark.parametrize("number", [0, -1, 2.0, "2", True])
 def test_a_number_that_is_none_is_refused(argument: str, number: Any) -> None:
     envs = toys(2)
-    with raises(BadArgument, f"{argument}={number!r}", "integer", 1):
+    with raises(BadArgument, "integer", 1, got=f"{argument}={number!r}"):
         collect_episodes(envs, Counting(1), **{"n": 1, argument: number})
     assert envs.envs[0].unwrapped.episode == -1  # type: ignore[attr-defined]
 

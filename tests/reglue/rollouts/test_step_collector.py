@@ -327,7 +327,7 @@ def test_transitions_are_those_of_a_rollout() -> None:
 
 def test_a_pair_needs_two_rows() -> None:
     rollout = next(collect_steps(toys(2, 4), Counting(), 1, overlap=0))
-    with raises(BadArgument, "1 row", 2):
+    with raises(BadArgument, 2, got="1 row"):
         transitions(rollout)
 
 

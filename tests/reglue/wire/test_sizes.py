@@ -15,11 +15,11 @@ def test_as_many_slots_as_fit_pass_and_one_more_is_told_how_many() -> None:
     most = most_slots(spec)
     assert most == 4  # a turn has two observations of a slot that ends and starts
     check_size(spec.with_slots(most), HUB_MESSAGE_BYTES)
-    with raises(UsageError, "5 slots", "at most 4"):
+    with raises(UsageError, "at most 4", got="5 slots"):
         check_size(spec.with_slots(most + 1), HUB_MESSAGE_BYTES)
 
 
 def test_a_task_of_which_not_one_slot_fits_is_told_so() -> None:
     spec = TaskSpec((TensorSpec("image", "uint8", (2**26,)),), ACTION)
-    with raises(UsageError, "1 slots", "observations", "actions"):
+    with raises(UsageError, "observations", "actions", got="1 slots"):
         check_size(spec, HUB_MESSAGE_BYTES)

@@ -102,5 +102,5 @@ def test_one_that_does_not_come_leaves_no_run(tmp_path: Path) -> None:
 
 def test_it_does_not_play_two_runs_at_once(tmp_path: Path) -> None:
     path = write(tmp_path, agent("first"), agent("second"), benchmark=CONNECTS)
-    with raises(UsageError, "at_once=2", 1, "multi-task:wait", settings={"at_once"}):
+    with raises(UsageError, 1, "multi-task:wait", got="at_once=2", settings={"at_once"}):
         bake(path, at_once=2)

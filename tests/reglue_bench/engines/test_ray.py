@@ -245,8 +245,7 @@ def test_a_node_with_another_version_is_named(tmp_path: Path, new_cluster: NewCl
     older.parent.mkdir(parents=True)
     older.write_text("Metadata-Version: 2.1\nName: numpy\nVersion: 1.0\n")
     new_cluster(cores=0).add(str(tmp_path / "older"))
-    words = rf"{platform.node()}: .* version numpy: 1.0 there, {version('numpy')} here"
-    with pytest.raises(UsageError, match=words):
+    with raises(UsageError, platform.node(), "numpy: 1.0 there", f"{version('numpy')} here"):
         play(tmp_path / "run", online_plan(), agent_cmd=SEEDED, engine="ray")
 
 
@@ -308,7 +307,7 @@ def test_a_checkpoint_that_a_node_lacks_is_named_with_the_node(
     arguments = {"checkpoint": str(tmp_path / "weights.txt")}
     (tmp_path / "weights.txt").write_text("weights")
     watcher = Removes(tmp_path / "weights.txt")
-    with pytest.raises(UsageError, match=r"got checkpoint=.*weights.txt, wanted a file"):
+    with raises(UsageError, platform.node(), f"checkpoint={watcher.file}", "a file"):
         play(
             tmp_path / "run",
             online_plan(),
@@ -323,10 +322,10 @@ class Removes(NullObserver):
     """Removes a file once the run connects to the cluster."""
 
     def __init__(self, file: Path) -> None:
-        self._file = file
+        self.file = file
 
     def say(self, words: str) -> None:
-        self._file.unlink(missing_ok=True)
+        self.file.unlink(missing_ok=True)
 
 
 @pytest.mark.parametrize(
@@ -341,7 +340,7 @@ class Removes(NullObserver):
 def test_what_cannot_play_elsewhere_is_refused(
     tmp_path: Path, settings: dict[str, Any], why: str, named: set[str]
 ) -> None:
-    with raises(UsageError, "engine=ray", "local", why, settings={"engine", *named}):
+    with raises(UsageError, "local", why, got="engine=ray", settings={"engine", *named}):
         play(tmp_path, online_plan(), engine="ray", **settings)
 
 

@@ -18,6 +18,7 @@ from reglue_bench.measures.training_seeds import (
 )
 from reglue_bench.results.result import Result
 from reglue_bench.statistics import FloatArray
+from tests.errors import raises
 from tests.reglue_bench.made_results import Play, make_result
 
 
@@ -179,5 +180,5 @@ def test_a_rate_is_not_above_itself() -> None:
 
 
 def test_one_training_seed_says_nothing_about_seeds() -> None:
-    with pytest.raises(UsageError, match="two runs or more"):
+    with raises(UsageError, "training seeds"):
         summary(0.9)

@@ -180,7 +180,7 @@ def test_a_lost_head_ends_the_run_which_is_resumed(
 
 def test_no_free_core_is_said_and_given_up(tmp_path: Path, cluster: RayCluster) -> None:
     watcher = Says()
-    with pytest.raises(UsageError, match="no core of the Ray cluster was free for 4 s"):
+    with raises(UsageError, "core", 4):
         placed(tmp_path, corridor_plan(slots=8), workers=4, connect_timeout=4.0, watcher=watcher)
     assert any("waits for a free core" in words for words in watcher.said)
 
@@ -188,10 +188,10 @@ def test_no_free_core_is_said_and_given_up(tmp_path: Path, cluster: RayCluster) 
 def test_an_address_that_a_node_cannot_reach_says_what_to_give(
     tmp_path: Path, cluster: RayCluster
 ) -> None:
-    words = r"cannot be reached at 127.0.0.1:1 .*listen=0.0.0.0:PORT and advertise=HOST:PORT"
-    with pytest.raises(UsageError, match=words):
+    facts = ("127.0.0.1:1", "listen=0.0.0.0:PORT", "advertise=HOST:PORT")
+    with raises(UsageError, *facts):
         check_reached("127.0.0.1:1")
-    with pytest.raises(UsageError, match=words):
+    with raises(UsageError, *facts):
         placed(tmp_path, corridor_plan(), advertise="127.0.0.1:1")
 
 

@@ -137,7 +137,7 @@ def test_settings_that_cannot_be_are_named(settings: dict[str, Any]) -> None:
 
 
 def test_a_seed_that_is_too_large_is_named() -> None:
-    with raises(BadArgument, "MT1:reach-v3", f"seed {2**32}", 2**32 - 1):
+    with raises(BadArgument, "MT1:reach-v3", 2**32 - 1, got=f"seed {2**32}"):
         planned("MT1:reach-v3", seed=2**32)
 
 
@@ -147,7 +147,7 @@ def test_a_setting_that_there_is_not_lists_the_near_ones() -> None:
 
 
 def test_without_an_agent_nothing_is_evaluated() -> None:
-    with raises(UsageError, "agent None"):
+    with raises(UsageError, got="agent None"):
         evaluate("MT1:reach-v3", agent=None)
 
 

@@ -215,7 +215,7 @@ def test_runs_without_a_seed_in_common_are_not_compared() -> None:
 
 def test_runs_of_other_environments_are_not_compared() -> None:
     other = played(name="evaluate:gymnasium:CartPole-v0")
-    with pytest.raises(UsageError, match="other environments"):
+    with raises(UsageError, "environments"):
         compare(played(), other)
 
 
@@ -224,7 +224,7 @@ def test_a_secret_keys_the_seeds_and_one_secret_gives_all_runs_the_same() -> Non
     assert returns(one) == returns(again) != returns(played())
     assert {row.seed for row in one.episodes} == {None}
     assert compare(one, again).pairs == 8
-    with pytest.raises(UsageError, match="a secret keys are compared on one plan"):
+    with raises(UsageError, "secret"):
         compare(one, played(secret=SECRETS[1]))
 
 

@@ -20,6 +20,7 @@ from reglue_bench.results.result import Event, Result
 from reglue_bench.results.scores import SuccessScore
 from reglue_bench.runs.notes import Ending
 from reglue_bench.terminal.summary import notes
+from tests.errors import raises
 from tests.reglue_bench.made_results import MT10, Play, make_result
 
 HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(1)</script>\"'%{x}"
@@ -271,5 +272,5 @@ def test_the_same_results_give_the_same_bytes(tmp_path: Path, both: Page) -> Non
 
 
 def test_a_report_of_nothing_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="got no results"):
+    with raises(UsageError, got="no results"):
         draw_report([])

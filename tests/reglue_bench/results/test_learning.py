@@ -162,7 +162,7 @@ def test_all_measures_the_whole_run_and_final_its_end() -> None:
 
 @pytest.mark.parametrize("metric", ["final", "final:", "final:0", "final:-1", "final:x", "last:3"])
 def test_another_measure_is_refused(metric: str) -> None:
-    with raises(UsageError, f"metric={metric}", "all", "final:N", settings={"metric"}):
+    with raises(UsageError, "all", "final:N", got=f"metric={metric}", settings={"metric"}):
         measured(metric, 200)
 
 

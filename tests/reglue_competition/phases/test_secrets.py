@@ -76,7 +76,7 @@ def test_a_damaged_file_is_named(secrets: Secrets, folder: Path, name: str) -> N
 
 def test_a_key_of_another_kind_does_not_sign(secrets: Secrets, folder: Path) -> None:
     (folder / SIGNING).write_bytes((folder / CERTIFICATE_KEY).read_bytes())
-    with raises(UsageError, folder / SIGNING, "ECPrivateKey", "Ed25519"):
+    with raises(UsageError, folder / SIGNING, "Ed25519", got="ECPrivateKey"):
         Secrets.read(folder)
 
 

@@ -23,6 +23,7 @@ from reglue_competition.runs import page_process, queue
 from reglue_competition.runs.page_process import PageProcess
 from reglue_competition.runs.submission import run_folder
 from reglue_competition.store import Store, Submission
+from tests.errors import raises
 from tests.leftovers import child_processes
 from tests.reglue_bench.agents import Pausing, Seeded
 from tests.reglue_bench.bakeoffs import count_rows, wait_for_rows
@@ -219,6 +220,6 @@ def test_a_clock_that_jumps_disturbs_no_run_and_gives_no_team_more(tmp_path: Pat
         server.store.enter(team, "tomorrow", noon + day)
         server.store.enter(team, "today", noon)
         for now in (noon, noon - day):
-            with pytest.raises(EntryRefused, match="2 submissions entered today"):
+            with raises(EntryRefused, 2, "today"):
                 server.store.enter(team, "one more", now)
         server.store.enter(team, "one more", noon + day)

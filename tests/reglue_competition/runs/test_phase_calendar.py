@@ -10,6 +10,7 @@ import pytest
 from reglue.errors import Refused
 from reglue_competition.competition_folder import note_admission
 from reglue_competition.runs import phase_calendar
+from tests.errors import raises
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_competition.competitions import CLOSES, OPENS, Clock, phase
 from tests.reglue_competition.runs.hosting import corridor, hosting
@@ -75,6 +76,6 @@ def test_an_agent_comes_in_vain_before_the_phase_is_open(tmp_path: Path) -> None
     with (
         hosting(tmp_path, clock=lambda: datetime(2025, 12, 31, tzinfo=UTC)) as server,
         joined(server.team("ours"), Seeded()) as agent,
-        pytest.raises(Refused, match="no phase is open: public opens at 2026-01-01"),
+        raises(Refused, "public", "2026-01-01"),
     ):
         agent.result(PATIENCE_S)

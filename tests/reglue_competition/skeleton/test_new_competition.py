@@ -66,7 +66,7 @@ def test_treasures_follow_from_the_key_alone() -> None:
         for key in (b"a" * 32, b"a" * 32, b"b" * 32)
     )
     assert first == again != other
-    with raises(UsageError, "'many'", "number of maps"):
+    with raises(UsageError, "number of maps", got="'many'"):
         hidden_tasks.named(FamilyRequest("many", {}))
 
 

@@ -71,7 +71,7 @@ def test_a_token_expires(url: str) -> None:
 
 
 def test_a_date_of_expiry_needs_an_offset(store: Store) -> None:
-    with raises(BadArgument, "expires_at", datetime(2026, 5, 1)):
+    with raises(BadArgument, "expires_at", got=datetime(2026, 5, 1)):
         store.new_token(None, datetime(2026, 5, 1))
 
 

@@ -96,12 +96,11 @@ def chained(record: bytes) -> bytes:
 
 
 def test_records_stand_in_one_order(transcript: Path) -> None:
-    kinds = [Kind.EPISODE, Kind.HEADER]
-    for missing in kinds:
+    for missing, wanted in ((Kind.EPISODE, 12), (Kind.HEADER, "HEADER")):
         path = transcript.with_name(missing.name)
         path.write_bytes(transcript.read_bytes())
         changed(path, lambda kind, content, missing=missing: None if kind is missing else content)  # type: ignore[misc]
-        with pytest.raises(TranscriptDamaged, match=r"wanted 12|wanted one HEADER"):
+        with raises(TranscriptDamaged, wanted):
             Transcript(path)
 
 

@@ -295,7 +295,7 @@ def test_an_environment_that_kills_its_process_is_told(tmp_path: Path) -> None:
     play(tmp_path / "run", corridor_plan(suite="tests.worlds:Trapdoor", config=config), Seeded())
     path = written(tmp_path / "run", tmp_path / "run.reglue")
     (tmp_path / "fuse").write_bytes(b"xx")
-    with pytest.raises(EnvironmentFault, match="died"):
+    with raises(EnvironmentFault, "died"):
         verified(path, workers=1)
 
 
