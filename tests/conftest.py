@@ -6,10 +6,13 @@ import os
 import resource
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import hypothesis
 import pytest
+
+from tests.orphans import ended_with_us
 
 # The marks of pyproject.toml that a test has by what it asks for: a fixture, or a case's name.
 MARKS = {
@@ -33,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """No deadline: machines are shared. `--hypothesis-profile=default` searches anew.
 
     Temporary files and the cache are in one folder, which ends with the session: tests kill
-    programs that cannot clean up after themselves.
+    programs that cannot clean up after themselves. Processes that still run end, too.
     """
     hypothesis.settings.register_profile("reglue", deadline=None, derandomize=True, database=None)
     hypothesis.settings.load_profile("reglue")
@@ -41,6 +44,9 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     folder = tempfile.TemporaryDirectory(prefix="reglue-tests-", ignore_cleanup_errors=True)
     config.add_cleanup(folder.cleanup)
+    closing = ExitStack()
+    closing.enter_context(ended_with_us(Path(folder.name)))  # before TMPDIR is set: not itself
+    config.add_cleanup(closing.close)
     Path(folder.name).chmod(0o711)  # agents in a sandbox are other users
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side, each with PyTorch's
     os.environ["TMPDIR"] = tempfile.tempdir = folder.name

@@ -130,11 +130,10 @@ def test_a_team_reaches_its_server_alone(docker: Docker, played: Played) -> None
             f"{own}/8080",
         ]
         shell = ["run", "--rm", "-T", "--no-deps", "--entrypoint", "bash"]
-        reach = (
-            'for to; do timeout 3 bash -c "exec 3<>/dev/tcp/$to" 2>/dev/null && echo "$to"; done'
-        )
+        each = 'timeout 3 bash -c "exec 3<>/dev/tcp/$to" 2>/dev/null && echo "$to"'
+        at_once = f"for to; do {each} & done; wait"
         reached = {
-            name: docker.compose(*shell, name, "-c", f"{reach}; true", "sh", *to).split()
+            name: docker.compose(*shell, name, "-c", at_once, "sh", *to).split()
             for name, to in {
                 "team-python": ["competition/4096", *dialled],
                 "team-cpp": [f"{other}/8000"],

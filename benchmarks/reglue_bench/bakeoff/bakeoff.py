@@ -34,7 +34,7 @@ from reglue_bench.runs.run import Request, begin, check_same
 from reglue_bench.runs.session import left_to_play
 from reglue_bench.settings import LOCAL, Settings
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # grpc is loaded only where agents or environments connect
     from glue_server.rpc import PrivateLobby
 
 _LEAVE_S = 3.0  # how long a cluster's process may take to leave

@@ -8,9 +8,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    PlainValidator,
+    ValidationError,
+    model_validator,
+)
 
 from glue_server.host_settings import got_and_wanted
 from reglue.errors import UnknownName, UsageError, flag, settings_of
@@ -57,12 +65,22 @@ class Entrant:
         return self.settings.agent == AGENT_WAIT
 
 
+def _read_argument(value: object) -> object:
+    """A value that the command line can have, too. Raises ValueError."""
+    if not isinstance(value, str | bool | int | float):
+        raise ValueError(f"got {value!r}, wanted a string, a boolean or a number")
+    return value
+
+
+_Argument: TypeAlias = Annotated[str | bool | int | float, PlainValidator(_read_argument)]
+
+
 class _Agent(AgentSettings):
     """A table `[agents.NAME]`."""
 
     model_config = ConfigDict(strict=True)
 
-    agent_args: dict[str, str | bool | int | float] = Field(default_factory=dict)  # type: ignore[assignment] # TOML's types
+    agent_args: dict[str, _Argument] = Field(default_factory=dict)  # type: ignore[assignment] # TOML's types
     """Keywords of the agent's constructor."""
 
     wait: bool = False  # for an agent that connects by itself

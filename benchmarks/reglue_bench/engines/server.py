@@ -14,7 +14,7 @@ from reglue_bench.planning.declared import Declared
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.settings import AGENT_WAIT, LOCAL, Settings
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # grpc is loaded only where agents or environments connect
     from glue_server.rpc import GlueServer
 
 _MOST_LATE = 3  # answers of an environment, one after another; then it is lost

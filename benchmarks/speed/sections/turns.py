@@ -170,7 +170,7 @@ STREAM_CLAIMS = (
         MANY,
         DM,
         is_peer=True,
-        means="dm_env_rpc carries one step a message, Reglue 32",
+        means=f"dm_env_rpc carries one step a message, Reglue {SLOTS}",
     ),
     Claim(
         f"gRPC, {SLOTS} slots, beside SyncVectorEnv",
@@ -197,8 +197,8 @@ def streams(scale: Scale, watch: Watch) -> Section:
         title="Over gRPC",
         about="The same light environment. The plain stream is gRPC's tutorial with the same "
         "messages: no deadlines, no validation. The vector environments have their agent in their "
-        "own process; AsyncVectorEnv has a process for each of its 32 environments. Pictures are "
-        "turns of 480×480×3 uint8, one slot.",
+        f"own process; AsyncVectorEnv has a process for each of its {SLOTS} environments. Pictures "
+        "are turns of 480×480×3 uint8, one slot.",
         series=(*steps, *pictures),
         claims=STREAM_CLAIMS,
         notes=(*notes, *more),
@@ -216,10 +216,12 @@ def pieces(scale: Scale, watch: Watch) -> Section:
             *("--inherit-environ", "PYTHONPATH"),
         )
         benchmarks = pyperf.BenchmarkSuite.load(str(file)).get_benchmarks()
+    # as they were measured with: the end of each name
+    slots = dict.fromkeys(each.get_name().rpartition(", ")[2] for each in benchmarks)
     return Section(
         title="Pieces of a turn",
-        about="Of the light environment, with 1 slot and with 64; reading and writing is between "
-        "arrays and bytes, checks included. Measured by pyperf.",
+        about=f"Of the light environment, with {' and '.join(slots)} slots; reading and writing is "
+        "between arrays and bytes, checks included. Measured by pyperf.",
         series=tuple(
             Series(each.get_name(), "µs", tuple(1e6 * value for value in each.get_values()))
             for each in benchmarks

@@ -43,10 +43,19 @@ def test_a_path_gets_a_picture(tmp_path: Path) -> None:
     assert np.array_equal(imread(tmp_path / "frames.png"), sheet)
 
 
-@pytest.mark.parametrize(("episodes", "rows"), [(0, 1), (1, 0), (-1, 1)])
-def test_there_must_be_some(episodes: int, rows: int) -> None:
-    with raises(BadArgument, f"{episodes} episodes", f"{rows} rows"):
-        get_first_frames(Frames(), episodes, rows)
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        ({"episodes": 0, "rows": 1}, ["0 episodes", "1 rows"]),
+        ({"episodes": 1, "rows": 0}, ["1 episodes", "0 rows"]),
+        ({"episodes": -1, "rows": 1}, ["-1 episodes", "1 rows"]),
+        ({"episodes": 1, "after_steps": -1}, ["after_steps", -1]),
+        ({"episodes": 1, "after_steps": 0.5}, ["after_steps", 0.5]),
+    ],
+)
+def test_there_must_be_some(asked: Any, named: list[object]) -> None:
+    with raises(BadArgument, *named):
+        get_first_frames(Frames(), **asked)
 
 
 def test_frames_of_two_sizes_are_refused() -> None:

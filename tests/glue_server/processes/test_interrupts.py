@@ -11,15 +11,9 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
-from pathlib import Path
 
-import numpy as np
 import pytest
 
-import reglue
-from env_adapters import Cell, SuiteName
-from glue_server import LocalEnvironmentPort, LocalPort
-from glue_server.conformance.specs import PLAIN
 from glue_server.processes.child import readable
 from glue_server.processes.event_loop import sleep
 from glue_server.processes.interrupts import (
@@ -31,14 +25,8 @@ from glue_server.processes.interrupts import (
     uninterrupted,
     wait_for_interrupt,
 )
-from reglue.environments.environment import Worlds
-from reglue.messages.agent import AgentInit, Phase
-from reglue.messages.environment import EnvironmentInit, Play
-from reglue.spec import TaskSpec
-from reglue.tools.loading import load
 from tests.errors import raises
 from tests.waiting import PATIENCE_S, until
-from tests.worlds import Corridor, Walk
 
 LONG_S = 100.0  # how long something takes to close that is not hurried
 
@@ -369,58 +357,3 @@ def test_lines_of_other_threads_are_through_before_an_interrupt_ends_them() -> N
     with uninterrupted(then_raise=False), ThreadPoolExecutor(1) as threads:
         assert threads.submit(interruptible, play).result(PATIENCE_S)
     assert done == ["committed"]
-
-
-def press_within_a_lock(*_: object) -> None:
-    """Ends as the lock's own error, as a Ctrl-C within `Condition.wait` may."""
-    lock = threading.Lock()
-    with lock:
-        lock.release()
-        press()
-
-
-class PressedAgent(reglue.Agent):
-    def agent_init(self, task: TaskSpec) -> None:
-        press_within_a_lock()
-
-
-class PressedEnvironment(reglue.Environment):
-    env_init = press_within_a_lock  # type: ignore[assignment]
-
-
-class PressedWorlds(Corridor):
-    def world(self) -> Walk:
-        press_within_a_lock()
-        raise AssertionError
-
-
-def pressed_file(folder: Path) -> None:
-    file = folder / "pressed.py"
-    file.write_text(
-        "from tests.glue_server.processes import test_interrupts as t\nt.press_within_a_lock()\n"
-    )
-    load(f"{file}:Agent")
-
-
-@pytest.mark.parametrize(
-    "work",
-    [
-        lambda _: LocalPort(PressedAgent(), "it").send(AgentInit(PLAIN)),
-        lambda _: LocalEnvironmentPort(PressedEnvironment(), "it").send(EnvironmentInit(1)),
-        lambda _: started(Worlds(PressedWorlds(solved={"a": [1]}))),
-        pressed_file,
-        lambda _: SuiteName(f"{__name__}:press_within_a_lock", {}).build(),
-    ],
-    ids=["agent", "environment", "world", "file", "suite"],
-)
-def test_nobody_is_at_fault_for_an_interrupt(
-    tmp_path: Path, work: Callable[[Path], object]
-) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        work(tmp_path)
-
-
-def started(worlds: Worlds) -> None:
-    worlds.spec = worlds.env_init(1)
-    cell = Cell("a", 0, 0, 0, Phase.TRAIN)
-    worlds.play(Play(np.zeros(0, np.uint32), {}, {0: cell}))

@@ -201,7 +201,15 @@ def test_a_glue_without_tls_is_not_spoken_to_without_it(tls: ServerTls) -> None:
         assert server.next("agent", 0.0) is None
 
 
-def test_no_token_is_sent_to_who_answers_without_tls(tls: ServerTls) -> None:
+@pytest.mark.parametrize(
+    ("answer", "named"),
+    [
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "nothing was sent without TLS"),
+        (b"\x15\x03\x03\x00\x02\x02\x28", "SSLV3_ALERT_HANDSHAKE_FAILURE"),  # TLS's own refusal
+    ],
+    ids=["http", "alert"],
+)
+def test_no_token_is_sent_where_tls_fails(tls: ServerTls, answer: bytes, named: str) -> None:
     heard: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as thief:
 
@@ -213,15 +221,17 @@ def test_no_token_is_sent_to_who_answers_without_tls(tls: ServerTls) -> None:
                     return
                 with connection:
                     heard.append(connection.recv(4096))
-                    connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                    connection.sendall(answer)
 
         thread = threading.Thread(target=listen)
         thread.start()
         address = f"127.0.0.1:{thief.getsockname()[1]}"
-        with refused(WrongTls):
-            dial(JoinString(address, "SECRET", tls.authority, tls.name))
-        thief.shutdown(socket.SHUT_RDWR)
-        thread.join()
+        try:
+            with refused(WrongTls, address, named):
+                dial(JoinString(address, "SECRET", tls.authority, tls.name))
+        finally:
+            thief.shutdown(socket.SHUT_RDWR)
+            thread.join()
     assert heard
     assert not any(b"SECRET" in each for each in heard)
 

@@ -151,7 +151,12 @@ def test_a_killed_driver_leaves_no_program(tmp_path: Path, sandbox: str) -> None
         f" sandbox={sandbox!r}, directory='/')\n"
     )
     with program(code, tmp_path) as driver:
-        until(lambda: command in commands(), "the program runs")
+
+        def runs() -> bool:
+            assert driver.poll() is None, driver.communicate()[1]  # it says what is missing
+            return command in commands()
+
+        until(runs, "the program runs")
         driver.kill()
     until(lambda: not any(command in each for each in commands()), "it is gone")
 

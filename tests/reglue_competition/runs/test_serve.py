@@ -29,6 +29,8 @@ from reglue_competition.store import Store, migrate
 from reglue_competition.store.database import sqlite_url
 from tests.errors import raises
 from tests.glue_server.rpc.peers import ask, refusal
+from tests.leftovers import child_processes
+from tests.programs import wait_until_gone
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_competition.runs.submissions import alone, joined_process, of_folder
 from tests.waiting import PATIENCE_S, until
@@ -192,6 +194,18 @@ def test_a_competition_has_one_server(folder: Path, tmp_path: Path) -> None:
         raises(RunBusy, folder, "a server"),
     ):
         serve(hosted, opened, Addresses("127.0.0.1:0"), say=print)
+
+
+def test_a_killed_server_s_page_ends_with_it(folder: Path, tmp_path: Path) -> None:
+    migrate(url := sqlite_url(tmp_path / "competition.sqlite"))
+    flags = ("--page", "--page-listen", "127.0.0.1:0")
+    with served(folder, url, "127.0.0.1:0", *flags) as server:
+        assert server.process.stdout is not None
+        assert server.process.stdout.readline().startswith("http://127.0.0.1:")  # it answers
+        (page,) = child_processes(server.process.pid)
+        descriptor = os.pidfd_open(page)
+        server.process.kill()
+        wait_until_gone([descriptor])
 
 
 def test_a_server_does_not_start_with_a_certificate_that_has_expired(

@@ -260,7 +260,7 @@ def _told(error: ssl.SSLError, join_string: JoinString) -> WrongTls | None:
         return None  # cut off: the glue may come back
     reason = error.reason or str(error)
     if "ALERT" in reason:  # what the other end says
-        return WrongTls(f"the glue at {where} broke the TLS handshake off: {reason}")
+        return WrongTls(f"the glue at {where} refused the TLS handshake: {reason}")
     if not join_string.authority:
         return None
     return WrongTls(

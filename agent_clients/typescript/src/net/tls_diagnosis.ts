@@ -102,7 +102,7 @@ function wrongTls(error: NodeJS.ErrnoException, where: JoinString): WrongTls | u
   }
   if (code.startsWith("CERT_")) return new WrongTls(`${whose} cannot be trusted: ${code}`);
   if (code.includes("ALERT")) {
-    return new WrongTls(`the glue at ${where.address} broke the TLS handshake off: ${code}`);
+    return new WrongTls(`the glue at ${where.address} refused the TLS handshake: ${code}`);
   }
   if (where.authority.length === 0) return undefined;
   return new WrongTls(

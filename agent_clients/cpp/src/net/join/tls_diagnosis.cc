@@ -172,7 +172,7 @@ void throw_handshake(SSL* tls, const JoinString& join_string, const std::string&
   if (ERR_GET_REASON(error) == SSL_R_UNEXPECTED_EOF_WHILE_READING) return;
 #endif
   if (words.find("alert") != words.npos) {  // TLS's own words, from the other end
-    throw WrongTls("the glue at " + join_string.address + " broke the TLS handshake off: " + words);
+    throw WrongTls("the glue at " + join_string.address + " refused the TLS handshake: " + words);
   }
   if (join_string.authority.empty()) return;
   throw WrongTls("what answers at " + join_string.address +
