@@ -1,0 +1,38 @@
+"""Wrong uses of a benchmark program's routines in each language.
+
+The program `misuse` of a client is the table of its wrong uses and of their errors. A use has the
+same name in all of them, and the same place.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.agent_clients.programs import built, peers, run, typescript
+from tests.glue_server.hubs import a_hub
+
+PATIENCE_S = 30.0
+
+pytestmark = pytest.mark.timeout(900)  # the first test compiles clients
+
+
+def misuse(language: str) -> list[str]:
+    """The command of that language's program."""
+    match language:
+        case "typescript":
+            return ["node", str(typescript("tests/misuse.js"))]
+        case _:
+            return [str(built(language, "misuse", "tests/misuse")), "experiment"]
+
+
+@pytest.mark.parametrize("language", ["c", "typescript"])
+def test_wrong_uses_give_their_errors_and_change_nothing(language: str) -> None:
+    program = misuse(language)
+    with ThreadPoolExecutor(2) as pool, a_hub() as (server, _):
+        left = peers(pool, server)
+        where = {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": server.tokens["experiment"]}
+        run(*program, environment=where)
+        for each in left:
+            assert each.result(PATIENCE_S) == "the run is over: the experiment has left"
