@@ -6,11 +6,12 @@ same name in all of them, and the same place.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.agent_clients.programs import built, peers, run, typescript
+from tests.agent_clients.programs import JULIA, ROOT, built, peers, run, typescript
 from tests.glue_server.hubs import a_hub
 
 PATIENCE_S = 30.0
@@ -21,18 +22,22 @@ pytestmark = pytest.mark.timeout(900)  # the first test compiles clients
 def misuse(language: str) -> list[str]:
     """The command of that language's program."""
     match language:
+        case "julia":
+            return [*JULIA, str(ROOT / "agent_clients/julia/test/misuse.jl")]
         case "typescript":
             return ["node", str(typescript("tests/misuse.js"))]
         case _:
             return [str(built(language, "misuse", "tests/misuse")), "experiment"]
 
 
-@pytest.mark.parametrize("language", ["c", "typescript"])
-def test_wrong_uses_give_their_errors_and_change_nothing(language: str) -> None:
+@pytest.mark.parametrize("language", ["c", "julia", "typescript"])
+def test_wrong_uses_give_their_errors_and_change_nothing(
+    language: str, libreglue: Mapping[str, str]
+) -> None:
     program = misuse(language)
     with ThreadPoolExecutor(2) as pool, a_hub() as (server, _):
         left = peers(pool, server)
         where = {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": server.tokens["experiment"]}
-        run(*program, environment=where)
+        run(*program, environment={**where, **libreglue})
         for each in left:
             assert each.result(PATIENCE_S) == "the run is over: the experiment has left"
