@@ -30,7 +30,7 @@ def misuse(language: str) -> list[str]:
             return [str(built(language, "misuse", "tests/misuse")), "experiment"]
 
 
-@pytest.mark.parametrize("language", ["c", "julia", "typescript"])
+@pytest.mark.parametrize("language", ["c", "cpp", "julia", "typescript"])
 def test_wrong_uses_give_their_errors_and_change_nothing(
     language: str, libreglue: Mapping[str, str]
 ) -> None:
