@@ -6,12 +6,14 @@ same name in all of them, and the same place.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
-from tests.agent_clients.programs import JULIA, ROOT, built, peers, run, typescript
+from tests.agent_clients.programs import JULIA, LANGUAGES, ROOT, built, peers, run, typescript
 from tests.glue_server.hubs import a_hub
 
 PATIENCE_S = 30.0
@@ -22,6 +24,8 @@ pytestmark = pytest.mark.timeout(900)  # the first test compiles clients
 def misuse(language: str) -> list[str]:
     """The command of that language's program."""
     match language:
+        case "python":
+            return [sys.executable, str(Path(__file__).with_name("misuse.py"))]
         case "julia":
             return [*JULIA, str(ROOT / "agent_clients/julia/test/misuse.jl")]
         case "typescript":
@@ -30,7 +34,7 @@ def misuse(language: str) -> list[str]:
             return [str(built(language, "misuse", "tests/misuse")), "experiment"]
 
 
-@pytest.mark.parametrize("language", ["c", "cpp", "julia", "typescript"])
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_wrong_uses_give_their_errors_and_change_nothing(
     language: str, libreglue: Mapping[str, str]
 ) -> None:
