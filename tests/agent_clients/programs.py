@@ -69,7 +69,7 @@ def typescript(path: str) -> Path:
         pytest.fail(f"{program} is not built: run `make typescript`", pytrace=False)
     sources = (
         source
-        for folder in ("src", "conformance", "examples")
+        for folder in ("src", "conformance", "examples", "tests")
         for source in (TYPESCRIPT / folder).rglob("*.ts")
         if "gen" not in source.parts
     )

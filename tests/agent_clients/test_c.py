@@ -1,12 +1,14 @@
-"""The C client: its own tests, the protocol's rules, and the misuses that it refuses."""
+"""The C client: its own tests, the protocol's rules, and the wrong uses that it refuses."""
 
 from __future__ import annotations
 
 import os
 import signal
 import subprocess
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,9 +45,9 @@ from reglue_bench import evaluate
 from tests.agent_clients.programs import (
     built,
     measures_as_python,
-    peers,
     playing,
     run,
+    started,
 )
 from tests.glue_server.hubs import a_hub
 from tests.glue_server.rpc.proxies import TRANSPORTS
@@ -61,52 +63,53 @@ def test_its_own_tests_pass() -> None:
 
 
 def test_an_agent_of_no_abilities_has_those_that_other_clients_default_to() -> None:
-    program = built("c", "misuse", "tests/misuse")
-    with (
-        nothing_left(),
-        GlueServer(places={"agent": 1}) as hall,
-        playing(program, hall.address, hall.token),
-    ):
-        port = hall.next("agent", PATIENCE_S)
-        assert port is not None
+    with misusing("agent") as port:
         hello, usual = port.hello, Agent()
-        port.close("that was all")
     assert hello.partial_turns == usual.partial_turns
     assert hello.adapts == usual.adapts
     assert hello.episodic == usual.episodic
     assert hello.max_slots == usual.max_slots
 
 
-def test_illegal_requests_of_an_agent_are_refused_and_its_session_goes_on() -> None:
-    program = built("c", "misuse", "tests/misuse")
+@contextmanager
+def misusing(role: str, printed: str = "") -> Iterator[Any]:
+    """The glue's end of a session with the program of wrong uses, which finds all refused."""
+    command = (str(built("c", "misuse", "tests/misuse")), role)
+    with (
+        nothing_left(),
+        GlueServer(places={role: 1}) as hall,
+        started(command, hall.address, hall.token) as process,
+    ):
+        port: Any = hall.next(role, PATIENCE_S)
+        assert port is not None
+        yield port
+        port.close("that was all")
+        _, error_output = process.communicate(timeout=PATIENCE_S)
+        assert (process.returncode, error_output) == (0, printed), error_output
+
+
+def answers(port: Any, *calls: object) -> list[Any]:
+    """What the program answers to each call."""
+    received = []
+    for call in calls:
+        port.send(call)
+        received.append(port.receive(PATIENCE_S))
+    return received
+
+
+def test_wrong_uses_by_an_agent_are_refused_and_its_session_goes_on() -> None:
     seen, done = TensorSpec("seen", "float64"), TensorSpec("done", "float32", (2,))
     spec = TaskSpec((seen,), (done,), extra="three doors")
     starts = Starts(np.array([0], np.uint32), np.array([1], np.uint64))
     turn = Turn(Phase.TRAIN, NO_ENDS, NO_STEPS, starts, np.zeros(0), {"seen": np.array([0.5])})
-    with nothing_left(), GlueServer(places={"agent": 1}) as hall:
-        where = {"REGLUE_ADDRESS": hall.address, "REGLUE_TOKEN": hall.token}
-        with subprocess.Popen([program], env=where, stdout=subprocess.PIPE, text=True) as process:
-            try:
-                port = hall.next("agent", PATIENCE_S)
-                assert port is not None
-                answers = []
-                for call in (AgentInit(spec), turn, TextMessage("hello")):
-                    port.send(call)
-                    answers.append(port.receive(PATIENCE_S))
-                port.refuse(BadReply("WRONG_SIZE", got="less", wanted="more"))
-                port.close("that was all")
-                output, _ = process.communicate(timeout=PATIENCE_S)
-            finally:
-                process.kill()
-    done, acted, answered = answers
-    assert isinstance(done, RoutineDone)
+    printed = "three doors\nlogged: reply 3 was refused: got less, wanted more\n"
+    with misusing("agent", printed) as port:
+        init, acted, message = answers(port, AgentInit(spec), turn, TextMessage("hello"))
+        port.refuse(BadReply("WRONG_SIZE", got="less", wanted="more"))
+    assert isinstance(init, RoutineDone)
     assert isinstance(acted, Actions)
     assert acted.arrays["done"].tolist() == [[0.0, 0.0]]
-    assert answered == TextMessage("hello")
-    assert process.returncode == 0
-    assert (
-        output == "three doors\nlogged: reply 3 was refused: got less, wanted more\nthat was all\n"
-    )
+    assert message == TextMessage("hello")
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
@@ -127,27 +130,14 @@ def test_an_agent_that_waits_leaves_when_a_signal_tells_it_to(transport: Transpo
     assert (process.returncode, error_output) == (0, "the program has stopped the session\n")
 
 
-def test_illegal_requests_of_an_environment_are_refused_and_its_session_goes_on() -> None:
-    program = built("c", "misuse_environment", "tests/misuse_environment")
+def test_wrong_uses_by_an_environment_are_refused_and_its_session_goes_on() -> None:
     cells = {slot: Cell("walk", 0, 1, 0, Phase.TRAIN) for slot in (0, 1)}
     steps = Play(np.array([1], np.uint32), {"done": np.array([2])}, {})
     starts = Play(np.zeros(0, np.uint32), {}, cells)
-    with nothing_left(), GlueServer(places={"environment": 1}) as hall:
-        where = {"REGLUE_ADDRESS": hall.address, "REGLUE_TOKEN": hall.token}
-        with subprocess.Popen([program], env=where, stdout=subprocess.PIPE, text=True) as process:
-            try:
-                port = hall.next("environment", PATIENCE_S)
-                assert port is not None
-                answers = []
-                for call in (EnvironmentInit(2), steps, starts, GetState(0), GetRandomSeed(0)):
-                    port.send(call)
-                    answers.append(port.receive(PATIENCE_S))
-                port.close("that was all")
-                output, _ = process.communicate(timeout=PATIENCE_S)
-            finally:
-                process.kill()
-    ready, _, played, no_state, no_seeds = answers
-    assert (process.returncode, output) == (0, "that was all\n")
+    calls = (EnvironmentInit(2), steps, starts, GetState(0), GetRandomSeed(0), TextMessage("hello"))
+    with misusing("environment") as port:
+        ready, _, played, no_state, no_seeds, message = answers(port, *calls)
+    assert message == TextMessage("hello")
     assert isinstance(ready, EnvironmentReady)
     assert ready.spec == TaskSpec(
         (TensorSpec("seen", "float64"),),
@@ -162,16 +152,6 @@ def test_illegal_requests_of_an_environment_are_refused_and_its_session_goes_on(
     assert (no_state.code, no_state.got) == ("OUT_OF_ORDER", "no episode")
     assert isinstance(no_seeds, Refusal)
     assert (no_seeds.code, no_seeds.got) == ("NOT_SUPPORTED", "env_get_random_seed")
-
-
-def test_illegal_and_late_routines_of_a_benchmark_program_in_c_are_refused() -> None:
-    program = built("c", "misuse_experiment", "tests/misuse_experiment")
-    with ThreadPoolExecutor(2) as pool, a_hub() as (server, _):
-        left = peers(pool, server)
-        where = {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": server.tokens["experiment"]}
-        run(str(program), environment=where)
-        for each in left:
-            assert each.result(PATIENCE_S) == "the run is over: the experiment has left"
 
 
 def test_rl_benchmark_in_c_measures_what_it_measures_in_python() -> None:

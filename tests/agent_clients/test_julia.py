@@ -101,36 +101,6 @@ def test_rl_benchmark_in_julia_measures_what_it_measures_in_c(libreglue: Mapping
     assert float(measured[0]) == float(measured[1]) != 0
 
 
-def test_a_refused_benchmark_program_reads_of_slots_as_it_counts_them(
-    libreglue: Mapping[str, str], tmp_path: Path
-) -> None:
-    """From 1; the glue counts from 0."""
-    script = tmp_path / "refused.jl"
-    script.write_text(
-        "using Reglue\n"
-        "Reglue.main() do rl\n"
-        "    rl_init!(rl; slots = 2)\n"
-        "    for (routine!, slots) in ((rl_start!, [3]), (rl_start!, [2, 2]), (rl_step!, [2]))\n"
-        "        try\n"
-        "            routine!(rl, slots)\n"
-        "        catch error\n"
-        '            println(error.kind, " ", error.message)\n'
-        "        end\n"
-        "    end\n"
-        "end\n"
-    )
-    with ThreadPoolExecutor(2) as pool, a_hub() as (server, _):
-        left = peers(pool, server)
-        where = {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": server.tokens["experiment"]}
-        printed = run(*JULIA, str(script), environment={**libreglue, **where})
-        for each in left:
-            assert each.result(PATIENCE_S) == "the run is over: the experiment has left"
-    unknown, doubled, idle = printed.splitlines()
-    assert unknown == "OUT_OF_DOMAIN got slot 3, wanted 1 to 2"
-    assert doubled == "OUT_OF_DOMAIN got slots [2, 2], wanted each at most once"
-    assert idle.startswith("OUT_OF_ORDER got RL_step in slot 2, ")
-
-
 def test_what_an_environment_throws_is_its_slots_fault_with_its_line(
     libreglue: Mapping[str, str], tmp_path: Path
 ) -> None:

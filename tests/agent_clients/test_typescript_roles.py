@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,9 +30,7 @@ from tests.agent_clients.programs import (
     environment_calls,
     measures_as_python,
     online,
-    peers,
     playing,
-    run,
     typescript,
 )
 from tests.glue_server.hubs import a_hub
@@ -127,78 +123,6 @@ def test_an_agent_in_python_plays_the_corridor(tmp_path: Path) -> None:
 
 def test_rl_benchmark_in_typescript_measures_what_it_measures_in_python() -> None:
     measures_as_python("node", str(typescript("examples/rl_benchmark.js")))
-
-
-MISUSE = """
-import { Experiment } from "%s";
-
-const outcomes = [];
-async function refused(what) {
-  try {
-    await what();
-    outcomes.push("nothing");
-  } catch (error) {
-    outcomes.push(`${error.name} ${error.code ?? ""}: ${error.message}`);
-  }
-}
-
-const rl = await Experiment.join();
-await refused(() => rl.start());
-await refused(() => rl.init({ slots: 0 }));
-await refused(() => rl.init({ seed: -1 }));
-await rl.init({ slots: 1, seed: 2n ** 63n - 1n });
-await refused(() => rl.step());
-await rl.start();
-await refused(() => rl.envStep([1, 2, 3]));
-await refused(() => rl.envStep({ nothing: 1 }));
-await refused(() => rl.start([0.5]));
-await refused(() => rl.setState("no key"));
-await refused(() => rl.init({ task: "none" }));
-await refused(() => rl.start([], { task: 7 }));
-await refused(() => rl.start([], { variant: -1 }));
-const [, , steps] = await Promise.all([rl.start(), rl.step(), rl.numSteps()]); // in that order
-outcomes.push(`${steps} steps`);
-await rl.close();
-await refused(() => rl.numSteps());
-await refused(() => Experiment.join({ timeoutS: 0 }));
-const late = await Experiment.join({ timeoutS: 0.1 });
-await refused(() => late.init());
-await refused(() => late.freeze());
-await late.close();
-console.log(JSON.stringify(outcomes));
-"""
-
-
-def test_illegal_and_late_routines_of_a_benchmark_program_are_refused(tmp_path: Path) -> None:
-    program = tmp_path / "misuse.mjs"
-    program.write_text(MISUSE % typescript("src/index.js"))
-    with ThreadPoolExecutor(2) as pool, a_hub() as (server, _):
-        left = peers(pool, server)
-        where = {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": server.tokens["experiment"]}
-        outcomes = json.loads(run("node", str(program), environment=where))
-        for each in left:
-            assert each.result(PATIENCE_S) == "the run is over: the experiment has left"
-    wanted = [
-        ("OutOfOrder OUT_OF_ORDER: ", "RL_init"),
-        ("OutOfDomain OUT_OF_DOMAIN: ", "got slots 0, wanted an integer from 1 to 4294967295"),
-        ("OutOfDomain OUT_OF_DOMAIN: ", f"got seed -1, wanted an integer from 0 to {2**63 - 1}"),
-        ("OutOfOrder OUT_OF_ORDER: ", "RL_start"),
-        ("RoutineRefused WRONG_SIZE: ", "action action: 3 numbers, wanted 1: 1 rows of float32[1]"),
-        ("RoutineRefused WRONG_SIZE: ", "envStep(): nothing, wanted actions by name: action"),
-        ("OutOfDomain OUT_OF_DOMAIN: ", "got slot 0.5, wanted an integer"),
-        ("NotSupported NOT_SUPPORTED: ", "an environment that keeps its states"),
-        ("OutOfDomain OUT_OF_DOMAIN: ", "none"),
-        ("OutOfDomain OUT_OF_DOMAIN: ", "got task 7, wanted a string"),
-        ("OutOfDomain OUT_OF_DOMAIN: ", "got variant -1, wanted an integer from 0 to 4294967295"),
-        ("2 steps", ""),
-        ("SessionLost : ", "the program has left"),
-        ("UsageError : ", "got a timeout of 0 s, wanted more than 0"),
-        ("SessionLost : ", "the routine took longer than its 0.1 s: are an agent and an"),
-        ("SessionLost : ", "longer than its 0.1 s"),
-    ]
-    for got, (beginning, part) in zip(outcomes, wanted, strict=True):
-        assert got.startswith(beginning)
-        assert part in got
 
 
 PROGRAM = """

@@ -31,17 +31,8 @@ int run(std::vector<std::string> words, const Options& options) {
   return run_agent(agent, static_cast<int>(argv.size()), argv.data(), options);
 }
 
-TEST(Session, NothingIsAnsweredBeforeACall) {
-  AgentSession session(nobody(), {});
-  EXPECT_THROW(session.done(), UsageError);
-  EXPECT_THROW(session.act(), UsageError);
-  EXPECT_THROW(session.reply_message(""), UsageError);
-}
-
-TEST(EnvironmentSession, IsAsStrictAsAnAgents) {
+TEST(EnvironmentSession, ThatFindsNoGlueIsOver) {
   EnvironmentSession session(nobody(), "world", 0);
-  EXPECT_THROW(session.done(), UsageError);
-  EXPECT_THROW(session.played(), UsageError);
   EXPECT_THROW(session.next(), Unreachable);
   EXPECT_THROW(session.next(), SessionLost);
   session.fault("too late");
@@ -106,18 +97,6 @@ TEST(Session, TakesLimitsThatNoClockHolds) {
   EXPECT_FALSE(agent.wait(std::chrono::milliseconds::min()));
   EnvironmentSession environment(options, "world", 0);
   EXPECT_FALSE(environment.wait(std::chrono::milliseconds::min()));
-}
-
-TEST(Session, AnAddressThatIsNoneIsRefusedAtOnce) {
-  Options options;
-  options.address = "nowhere";
-  EXPECT_THROW(AgentSession(options, {}), UsageError);
-}
-
-TEST(Session, ATokenThatIsNoTextIsRefusedAtOnce) {
-  Options options = nobody();
-  options.token = "\xff";
-  EXPECT_THROW(AgentSession(options, {}), UsageError);
 }
 
 TEST(RunAgent, SaysByItsCodeWhoseFaultItWas) {

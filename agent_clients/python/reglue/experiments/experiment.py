@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from reglue.errors import BadArgument
 from reglue.experiments.routines import Routines
 from reglue.messages.experiment import ExperimentCall
 from reglue.net.join_string import Transport, join_string
@@ -31,7 +32,8 @@ class Experiment(Routines):
     In a `with` statement SIGTERM raises SystemExit(143), so that the program leaves the session, as
     after Ctrl-C; `handle_signals` is as in `connect`.
 
-    Raises Unreachable, Refused, UsageError (no address), and SessionLost from routines.
+    Raises Unreachable, Refused, UsageError (no address, no `timeout_s` above 0), and SessionLost
+    from routines.
     """
 
     def __init__(  # noqa: PLR0913 - as `connect`
@@ -52,6 +54,8 @@ class Experiment(Routines):
         handle_signals: bool = True,
     ) -> None:
         super().__init__(slots=slots, seed=seed, task=task, variant=variant)
+        if not timeout_s > 0:
+            raise BadArgument(f"got a timeout of {timeout_s:g} s, wanted more than 0")
         where = join_string(address, token, ca=ca, tls_name=tls_name)
         from reglue.net.experiment_session import open_experiment_session
         from reglue.net.signals import termination_exits

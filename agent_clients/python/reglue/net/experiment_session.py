@@ -112,6 +112,7 @@ class ExperimentSession(GlueSession):
         elif self._is_known:
             self._leave(_goodbye("the program has left"), FAREWELL_S)
         self._is_known = False
+        self._over = self._over or "the program has left"
         self._close()
 
     def _exchange(self, seq: int, message: bytes, call: ExperimentCall) -> Any:
