@@ -55,7 +55,7 @@ class Experiment(Routines):
     ) -> None:
         super().__init__(slots=slots, seed=seed, task=task, variant=variant)
         if not timeout_s > 0:
-            raise BadArgument(f"got a timeout of {timeout_s:g} s, wanted more than 0")
+            raise BadArgument(got=f"a timeout of {timeout_s:g} s", wanted="more than 0")
         where = join_string(address, token, ca=ca, tls_name=tls_name)
         from reglue.net.experiment_session import open_experiment_session
         from reglue.net.signals import termination_exits
