@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 from reglue_bench.run_folder import LEDGER
-from reglue_bench.runs.ledger import digests
+from reglue_bench.runs.ledger import tables
 
 
 def change_fact(folder: Path, name: str, value: str) -> None:
@@ -16,7 +16,7 @@ def change_fact(folder: Path, name: str, value: str) -> None:
     with closing(sqlite3.connect(folder / LEDGER)) as connection, connection:
         connection.execute("UPDATE about SET value = ? WHERE name = ?", (value, name))
         facts = dict(connection.execute("SELECT name, value FROM about WHERE name != 'digest'"))
-        digest = (digests.of_facts(facts),)
+        digest = (tables.digest_of_facts(facts),)
         connection.execute("UPDATE about SET value = ? WHERE name = 'digest'", digest)
 
 
@@ -27,11 +27,11 @@ def seal(folder: Path) -> None:
             for *key, blob in connection.execute(f"SELECT * FROM {table}").fetchall():
                 connection.execute(
                     f"UPDATE outcome SET {table} = ? WHERE unit = ? AND attempt = ? AND k = ?",
-                    (digests.of_blob(blob), *key),
+                    (tables.digest_of_blob(blob), *key),
                 )
         query = "SELECT * FROM outcome ORDER BY unit, attempt, k"
         for key, rows in groupby(connection.execute(query).fetchall(), key=lambda row: row[:2]):
             written = [(*row[:4], bool(row[4]), *row[5:]) for row in rows]
-            digest = digests.of_rows(written)
+            digest = tables.digest_of_rows(written)
             where = "WHERE unit = ? AND attempt = ?"
             connection.execute(f"UPDATE try SET digest = ? {where}", (digest, *key))

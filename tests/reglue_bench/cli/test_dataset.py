@@ -13,7 +13,7 @@ import pytest
 from minari import MinariDataset
 
 from reglue_bench.run_folder import OBSERVED
-from reglue_bench.runs.ledger import digests
+from reglue_bench.runs.ledger import tables
 from tests.reglue_bench.conftest import Say
 
 pytestmark = pytest.mark.slow
@@ -82,7 +82,7 @@ def test_a_replay_that_differs_says_where(run: Path, say: Say, tmp_path: Path) -
         blob = zlib.compress(rows)
         connection.execute(
             "UPDATE part SET zlib = ?, digest = ? WHERE number = 2",
-            (blob, digests.of_blob(blob)),
+            (blob, tables.digest_of_blob(blob)),
         )
     done = say("dataset", "replay", str(tmp_path / "changed"))
     assert done.returncode == 1

@@ -19,7 +19,7 @@ from reglue_bench.evaluation import carry_out, evaluate, resume, start
 from reglue_bench.results.read_run import read_run
 from reglue_bench.results.result import Result
 from reglue_bench.run_folder import OBSERVED
-from reglue_bench.runs.ledger import Ledger, digests
+from reglue_bench.runs.ledger import Ledger, tables
 from reglue_bench.runs.observed import ObservedReader, ObservedWriter, writer
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request
@@ -104,7 +104,7 @@ def test_a_part_that_unpacks_to_too_much_is_damage(tmp_path: Path, blob: bytes) 
     """A stranger who hands out a run can compute its digests."""
     record(tmp_path, corridor_plan(slots=1))
     with closing(sqlite3.connect(tmp_path / OBSERVED)) as file, file:
-        file.execute("UPDATE part SET zlib = ?, digest = ?", (blob, digests.of_blob(blob)))
+        file.execute("UPDATE part SET zlib = ?, digest = ?", (blob, tables.digest_of_blob(blob)))
     with ObservedReader(tmp_path) as reader, Ledger(tmp_path) as ledger:
         episode = next(seen for _, seen in reader.paired(ledger.rows()) if seen)
         with raises(RunDamaged, tmp_path / OBSERVED, "part 0", "65,548 bytes"):

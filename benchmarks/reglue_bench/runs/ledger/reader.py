@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from reglue.errors import UsageError
 from reglue_bench.run_folder import LEDGER
-from reglue_bench.runs.ledger import digests, tables
+from reglue_bench.runs.ledger import tables
 from reglue_bench.runs.ledger.storage import (
     CANNOT_SHARE,
     code_of,
@@ -139,7 +139,7 @@ class LedgerReader:
         if len(rows) != int(known):
             raise damaged(self._folder, f"got {len(rows)} sessions' totals, wanted {known}")
         for row in rows:
-            if digests.of_row(*row[:-1]) != row.digest:
+            if tables.digest_of_row(*row[:-1]) != row.digest:
                 raise damaged(self._folder, f"the totals of session {row.id} have changed")
         return Totals(
             sum(row.wall_s for row in rows),
@@ -158,7 +158,7 @@ class LedgerReader:
             rows = _streamed(connection, _last_tries(tables.outcomes))
             for (unit, attempt), each in groupby(rows, key=lambda row: (row.unit, row.attempt)):
                 unit_rows, wanted = list(each), next(written, None)
-                if wanted != (unit, attempt, digests.of_rows(unit_rows)):
+                if wanted != (unit, attempt, tables.digest_of_rows(unit_rows)):
                     at = unit if wanted is None else wanted.unit
                     what = f"got the rows of unit {unit}, wanted those of unit {at}, unchanged"
                     raise damaged(self._folder, what)
@@ -175,7 +175,7 @@ class LedgerReader:
         with self._reading() as connection:
             rows = connection.execute(sa.select(tables.begun)).all()
         for row in rows:
-            if digests.of_row(*row[:-1]) != row.digest:
+            if tables.digest_of_row(*row[:-1]) != row.digest:
                 raise damaged(self._folder, f"the try of unit {row.unit} has changed")
         return {row.unit: row.attempt for row in rows}
 
@@ -199,7 +199,7 @@ class LedgerReader:
         return np.frombuffer(b"".join(parts), "<f8")
 
     def _unpacked(self, digest: bytes, blob: bytes | None, what: str) -> bytes:
-        if blob is None or digests.of_blob(blob) != digest:
+        if blob is None or tables.digest_of_blob(blob) != digest:
             raise damaged(self._folder, f"{what} have changed")
         return zlib.decompress(blob)
 
@@ -266,7 +266,7 @@ def facts(connection: sa.Connection, folder: Path) -> dict[str, str]:
     """What a ledger says about its run. Raises RunDamaged."""
     entries = {row.name: row.value for row in connection.execute(sa.select(tables.about))}
     digest = entries.pop(DIGEST, None)
-    if digest != digests.of_facts(entries):
+    if digest != tables.digest_of_facts(entries):
         raise damaged(folder, "what the run began with (its plan, settings or agent) has changed")
     return entries
 

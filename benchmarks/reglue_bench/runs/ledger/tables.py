@@ -1,9 +1,15 @@
-"""The tables of a ledger. Columns say their unit; a row of `outcome` is one cell's try.
+"""The tables of a ledger, and the digests in them, with which its reader detects changes.
 
-Digests are BLAKE2b's of 16 bytes, over what is named beside them: see `digests`.
+Columns say their unit; a row of `outcome` is one cell's try. Digests are BLAKE2b's of 16 bytes,
+over what is named beside them. A row of an outcome holds those of its blobs, each try that of its
+rows, so that rows can be checked without their blobs; `about` has one of all facts.
 """
 
 from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
 
 import sqlalchemy as sa
 
@@ -69,3 +75,29 @@ sessions = sa.Table(
     sa.Column("executed", sa.Integer, nullable=False),
     sa.Column("digest", sa.LargeBinary, nullable=False),  # of the row
 )
+
+_DIGEST_BYTES = 16
+_as_text = json.JSONEncoder(default=bytes.hex, check_circular=False).encode
+
+
+def digest_of_blob(blob: bytes) -> bytes:
+    """The digest of stored actions or rewards; empty for none."""
+    return hashlib.blake2b(blob, digest_size=_DIGEST_BYTES).digest() if blob else b""
+
+
+def digest_of_row(*values: object) -> bytes:
+    """The digest of a row of numbers and text."""
+    return digest_of_rows([values])
+
+
+def digest_of_rows(rows: Iterable[Iterable[object]]) -> bytes:
+    """The digest of rows in their order: numbers, text, and digests of blobs."""
+    digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
+    for row in rows:
+        digest.update(_as_text([*row]).encode())
+    return digest.digest()
+
+
+def digest_of_facts(facts: Mapping[str, str]) -> str:
+    """The digest, hexadecimal, of the facts with which a run began."""
+    return digest_of_rows(sorted(facts.items(), key=str)).hex()

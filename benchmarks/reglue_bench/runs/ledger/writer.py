@@ -21,7 +21,7 @@ from glue_server import Outcome
 from glue_server.processes.interrupts import uninterrupted
 from reglue.errors import RunBusy, RunDamaged, RunExists, StorageFailed, UsageError, setting
 from reglue_bench.run_folder import LEDGER
-from reglue_bench.runs.ledger import digests, tables
+from reglue_bench.runs.ledger import tables
 from reglue_bench.runs.ledger.reader import (
     AGENT_NAME,
     DIGEST,
@@ -239,7 +239,7 @@ class Ledger(LedgerReader):
                 if connection.execute(sa.select(table)).first():
                     raise _exists(self._folder)
             known = {"format": str(FORMAT)} | dict(about)
-            known[DIGEST] = digests.of_facts(known)
+            known[DIGEST] = tables.digest_of_facts(known)
             _insert(connection, tables.about, [{"name": n, "value": v} for n, v in known.items()])
 
     def _begin_journal(self) -> None:
@@ -258,7 +258,7 @@ class Ledger(LedgerReader):
     def _set(self, connection: sa.Connection, new: dict[str, str]) -> None:
         """Change an entry of `about`, and its digest."""
         known = facts(connection, self._folder) | new
-        for name, text in {**new, DIGEST: digests.of_facts(known)}.items():
+        for name, text in {**new, DIGEST: tables.digest_of_facts(known)}.items():
             row = sqlite.insert(tables.about).values(name=name, value=text)
             connection.execute(row.on_conflict_do_update(["name"], set_={"value": text}))
 
@@ -275,7 +275,7 @@ class Ledger(LedgerReader):
             {
                 "unit": each.unit,
                 "attempt": each.attempt,
-                "digest": digests.of_row(each.unit, each.attempt),
+                "digest": tables.digest_of_row(each.unit, each.attempt),
             }
             for each in begun
             if each.unit not in over
@@ -318,7 +318,7 @@ class _Written:
             rows.clear()
 
     def _end(self, each: Try, rows: Iterable[Mapping[str, object]]) -> None:
-        digest = digests.of_rows(row.values() for row in rows)
+        digest = tables.digest_of_rows(row.values() for row in rows)
         unit = each.outcomes[0].order.unit
         self._rows[tables.tries].append({"unit": unit, "attempt": each.attempt, "digest": digest})
 
@@ -345,8 +345,8 @@ class _Written:
             "clipped": outcome.clipped,
             "defaulted": outcome.defaulted,
             "detail": outcome.detail,
-            "actions": digests.of_blob(blobs[tables.actions]),
-            "rewards": digests.of_blob(blobs[tables.rewards]),
+            "actions": tables.digest_of_blob(blobs[tables.actions]),
+            "rewards": tables.digest_of_blob(blobs[tables.rewards]),
         }
         self._rows[tables.outcomes].append(row)
         for table, blob in blobs.items():
@@ -381,4 +381,4 @@ def _spent(session: int, totals: Totals) -> dict[str, object]:
     )
     values = (session, wall_s, agent_s, environment_s, totals.executed)
     names = [column.name for column in tables.sessions.columns]
-    return dict(zip(names, (*values, digests.of_row(*values)), strict=True))
+    return dict(zip(names, (*values, tables.digest_of_row(*values)), strict=True))

@@ -15,7 +15,7 @@ from reglue.errors import ReglueError, SpecError, UsageError
 from reglue.spec import TaskSpec
 from reglue.wire.specs import spec_from_bytes
 from reglue_bench.run_folder import OBSERVED
-from reglue_bench.runs.ledger import LedgerReader, digests
+from reglue_bench.runs.ledger import LedgerReader, tables
 from reglue_bench.runs.ledger.storage import opened
 from reglue_bench.runs.observed.storage import (
     PARTS,
@@ -119,7 +119,7 @@ class ObservedReader:
     def _read(self, episode: ObservedEpisode, place: int, key: Mapping[str, int]) -> bytes:
         with translating_errors(self._path):
             part = self._connection.execute(_ONE_PART, key).first()
-        if part is None or digests.of_blob(part.zlib) != part.digest:
+        if part is None or tables.digest_of_blob(part.zlib) != part.digest:
             what = f"part {place} of episode {episode.k} of unit {episode.unit}"
             raise damaged(self._path, f"{what} {'is missing' if part is None else 'has changed'}")
         most = self._most_bytes + episode.steps * (_REWARD_BYTES + self._action_bytes)

@@ -12,7 +12,7 @@ from typing import TypeVar
 import sqlalchemy as sa
 
 from reglue.errors import ReglueError, RunDamaged, StorageFailed, UsageError
-from reglue_bench.runs.ledger import Row, digests
+from reglue_bench.runs.ledger import Row, tables
 from reglue_bench.runs.ledger.storage import BUSY, DISK, code_of, sqlite_text
 
 FORMAT = b"1"
@@ -120,7 +120,7 @@ def _in_order(connection: sa.Connection, path: Path) -> Iterator[ObservedEpisode
     query = sa.select(EPISODES).order_by(*EPISODES.primary_key)
     for some in connection.execute(query).partitions(_AT_ONCE):
         for row in some:
-            if digests.of_row(*row[:_COLUMNS]) != row.digest:
+            if tables.digest_of_row(*row[:_COLUMNS]) != row.digest:
                 raise damaged(path, f"episode {row.k} of unit {row.unit} has changed")
             yield ObservedEpisode(*row[:_COLUMNS])
 

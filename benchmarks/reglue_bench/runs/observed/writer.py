@@ -16,7 +16,7 @@ from reglue.errors import PlanDiffers, ReglueError, StorageFailed
 from reglue.spec import TaskSpec
 from reglue.wire.specs import spec_to_bytes
 from reglue_bench.run_folder import OBSERVED
-from reglue_bench.runs.ledger import LedgerReader, Try, digests
+from reglue_bench.runs.ledger import LedgerReader, Try, tables
 from reglue_bench.runs.ledger.storage import opened
 from reglue_bench.runs.observed.storage import (
     ABOUT,
@@ -138,7 +138,7 @@ def _number(outcome: Outcome) -> int | None:
 
 def _part(number: int, place: int, rows: bytes) -> dict[str, Any]:
     blob = zlib.compress(rows, _COMPRESSION)
-    return {"number": number, "place": place, "zlib": blob, "digest": digests.of_blob(blob)}
+    return {"number": number, "place": place, "zlib": blob, "digest": tables.digest_of_blob(blob)}
 
 
 def _episode(attempt: int, outcome: Outcome) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _episode(attempt: int, outcome: Outcome) -> dict[str, Any]:
         observed.truncated,
     )
     names = ObservedEpisode.__dataclass_fields__
-    return dict(zip(names, values, strict=True)) | {"digest": digests.of_row(*values)}
+    return dict(zip(names, values, strict=True)) | {"digest": tables.digest_of_row(*values)}
 
 
 def _insert(connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
