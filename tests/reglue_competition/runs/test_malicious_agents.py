@@ -55,6 +55,7 @@ class Threads:
     def join(self) -> None:
         for thread in self._threads:
             thread.join(60.0)
+            assert not thread.is_alive(), "an agent is still there"
 
 
 def raw(where: JoinString, twist: malicious.Twist) -> str:
@@ -89,9 +90,10 @@ def test_whoever_breaks_the_rules_fails_alone(
     """All at once, beside an honest team; each gets a typed reason, and its team is in the log."""
     caplog.set_level(logging.INFO, "reglue")
     over, threads = threading.Event(), Threads()
-    with hosting(tmp_path, SHORT, play=PLAY) as server, ExitStack() as closing:
-        closing.callback(threads.join)
+    with ExitStack() as closing:
+        closing.callback(threads.join)  # once the server is closed: who says nothing hears no more
         closing.callback(over.set)
+        server = closing.enter_context(hosting(tmp_path, SHORT, play=PLAY))
         closing.enter_context(joined(server.team("honest"), Seeded()))
         threads.start(lambda: drips(server.gateway, over))
         for twist in (*FAILS, *PLAYS, *LIES):
