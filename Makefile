@@ -81,7 +81,7 @@ test-python: .venv/dev-is-installed ## run every test but those of other languag
 	$(PYTEST) -n $(JOBS)
 
 fuzz: .venv/dev-is-installed ## look for messages that break a decoder, for SECONDS; KEEP=1 adds to the corpus
-	$(BIN)/python -m tests.fuzz.run --seconds $(SECONDS) $(if $(KEEP),--keep)
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(if $(KEEP),--keep)
 	[ -z "$$(command -v clang++)" ] || .ci/fuzz-cpp $(SECONDS)
 
 test-clients: tidy sanitize client-tests ## the clients in other languages: their tests, and the protocol's rules
@@ -153,7 +153,7 @@ conformance: .venv/dev-is-installed clients ## check that every client in the tr
 	$(BIN)/reglue conformance agent --cmd "$(BIN)/reglue join reglue.conformance:ConformanceAgent"
 	$(BIN)/reglue conformance environment \
 		--cmd "$(BIN)/reglue join reglue.conformance:ConformanceEnvironment"
-	$(BIN)/reglue conformance experiment --cmd "$(BIN)/python -m reglue.conformance.experiment"
+	$(BIN)/reglue conformance experiment --cmd "$(BIN)/python -m reglue.conformance.experiment_under_test"
 	export REGLUE_LIBRARY=build/c/libreglue.so; for transport in grpc unix; do for role in agent environment experiment; do \
 		for program in build/cpp/conformance/conformance_$$role build/c/conformance_$${role}_c \
 				"julia --startup-file=no -O1 --project=agent_clients/julia agent_clients/julia/conformance/$$role.jl" \
@@ -164,13 +164,13 @@ coverage: ## how often each interval of the reports holds the truth, by simulati
 	$(BIN)/python -m interval_coverage $(FLAGS)
 
 chaos: .venv/dev-is-installed ## disturb runs for MINUTES (5): kills, hangs, cuts, floods, flips, servers; FLAGS="--only kills --seed 7"
-	$(BIN)/python -m tests.chaos.run $(addprefix --minutes ,$(MINUTES)) $(FLAGS)
+	$(BIN)/python -m tests.chaos $(addprefix --minutes ,$(MINUTES)) $(FLAGS)
 
 cheats: .venv/dev-is-installed ## pairs of runs with a cheat and without; FLAGS="--pairs 20 --kinds crashes,hangs"
-	$(BIN)/python -m tests.cheats.run $(FLAGS)
+	$(BIN)/python -m tests.cheats $(FLAGS)
 
 speed: .venv-speed/is-installed ## measure Reglue beside its peers; ONLY=turns: one section
-	.venv-speed/bin/python -m speed.run $(addprefix --only ,$(ONLY)) $(FLAGS)
+	.venv-speed/bin/python -m speed $(addprefix --only ,$(ONLY)) $(FLAGS)
 
 scaling: .venv-speed/is-installed ## measure a run's coordinator, and 1 to 8 Ray nodes on this machine
 	.venv-speed/bin/python -m speed.scaling $(FLAGS)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from env_adapters.suite_names import check_suite
 from reglue.environments.world import Cell, Restorable, Seeded, Step, Suite, World
 from reglue.errors import NotDeterministic, brief
-from reglue.messages.agent import Phase
+from reglue.messages.agent_messages import Phase
 from reglue.rng import Rng
 from reglue.spec import Arrays, TaskSpec
 

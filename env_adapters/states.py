@@ -15,7 +15,7 @@ import numpy as np
 
 from reglue.environments.world import Cell
 from reglue.errors import BadArgument, UsageError
-from reglue.messages.agent import Phase
+from reglue.messages.agent_messages import Phase
 from reglue.spec import DTYPES, Array, Arrays
 
 Header: TypeAlias = Mapping[str, Any]

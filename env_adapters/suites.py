@@ -17,7 +17,7 @@ from typing import Any
 
 from env_adapters.argument_checks import check_integer
 from env_adapters.metaworld import ALL_TASKS, catalogue, draw_goals, task_set
-from env_adapters.registry import Registry
+from env_adapters.named_objects import Registry
 from env_adapters.suite_names import Family, FamilyRequest, SuiteName
 from reglue.errors import BadArgument, MissingExtra, UnknownName
 from reglue.tools.loading import find

@@ -10,9 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from glue_server.agent.port import AgentPort, LocalPort
-    from glue_server.environment.calls import EnvironmentCalls
-    from glue_server.environment.port import EnvironmentPort, LocalEnvironmentPort
+    from glue_server.agent.agent_port import AgentPort, LocalPort
+    from glue_server.environment.environment_calls import EnvironmentCalls
+    from glue_server.environment.environment_port import EnvironmentPort, LocalEnvironmentPort
     from glue_server.environment.workers import WorkersPort
     from glue_server.episodes.loop import NextOrder, Spent
     from glue_server.episodes.recording import CRASHED, Order, Outcome
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from glue_server.timeouts import Timeouts
 else:
     _WHERE = {
-        "AgentPort": "glue_server.agent.port",
+        "AgentPort": "glue_server.agent.agent_port",
         "CRASHED": "glue_server.episodes.recording",
-        "EnvironmentCalls": "glue_server.environment.calls",
-        "EnvironmentPort": "glue_server.environment.port",
+        "EnvironmentCalls": "glue_server.environment.environment_calls",
+        "EnvironmentPort": "glue_server.environment.environment_port",
         "EpisodeRunner": "glue_server.episodes.runner",
         "Glue": "glue_server.glue",
-        "LocalEnvironmentPort": "glue_server.environment.port",
-        "LocalPort": "glue_server.agent.port",
+        "LocalEnvironmentPort": "glue_server.environment.environment_port",
+        "LocalPort": "glue_server.agent.agent_port",
         "NextOrder": "glue_server.episodes.loop",
         "Order": "glue_server.episodes.recording",
         "Outcome": "glue_server.episodes.recording",

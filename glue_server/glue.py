@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy.random  # noqa: F401
 
 from env_adapters.suites import suite_name
-from glue_server.environment.port import EnvironmentPort, LocalEnvironmentPort
+from glue_server.environment.environment_port import EnvironmentPort, LocalEnvironmentPort
 from glue_server.environment.workers import WorkersPort
 from glue_server.peers.hosts import (
     AgentPeer,
@@ -35,7 +35,7 @@ from reglue.environments.environment import Environment, Worlds
 from reglue.environments.environment_objects import environment_of
 from reglue.errors import AgentFault, BadAgentReply, BadArgument, NotAnEnvironment, UsageError
 from reglue.experiments.routines import Routines
-from reglue.messages.experiment import Answer, ExperimentCall
+from reglue.messages.experiment_messages import Answer, ExperimentCall
 from reglue.net.join_string import Transport
 
 _LOG = "agent.log"

@@ -20,8 +20,8 @@ from reglue.errors import UsageError
 MODULES = (
     "tests.env_adapters.curricula.test_schedule_file",
     "tests.reglue.task_spec_string.test_grammar",
-    "tests.reglue_bench.bakeoff.test_file",
-    "tests.reglue_bench.planning.test_file",
+    "tests.reglue_bench.bakeoff.test_bakeoff_file",
+    "tests.reglue_bench.planning.test_benchmark_file",
     "tests.reglue_competition.definition.test_definition_file",
 )
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from reglue_bench.measures.training_seeds import (
+from reglue_bench.measures.seed_statistics import (
     LEAST_SEEDS,
     interval_of,
     iqm,

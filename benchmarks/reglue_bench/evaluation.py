@@ -20,9 +20,9 @@ from reglue.errors import (
     setting,
 )
 from reglue.tools.loading import check_guarded
-from reglue_bench.datasets.recording import write_recorded
+from reglue_bench.datasets.recorded_dataset import write_recorded
 from reglue_bench.datasets.source import check_extra
-from reglue_bench.engines.server import RunServer
+from reglue_bench.engines.run_server import RunServer
 from reglue_bench.options import AgentOptions
 from reglue_bench.plan_settings import PlanSettings
 from reglue_bench.planning.declared import Declared
@@ -38,7 +38,7 @@ from reglue_bench.runs.notes import Ending
 from reglue_bench.runs.objects import opened
 from reglue_bench.runs.observer import NullObserver, Observer
 from reglue_bench.runs.run import Request, Retry, begin, check_same, is_recorded
-from reglue_bench.runs.session import Session
+from reglue_bench.runs.run_session import Session
 from reglue_bench.runs.trust import check_resumable
 from reglue_bench.settings import Settings, read_settings
 

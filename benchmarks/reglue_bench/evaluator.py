@@ -10,7 +10,7 @@ from typing import Self, Unpack
 from glue_server import EnvironmentCalls
 from reglue.errors import UsageError
 from reglue.tools.loading import check_guarded
-from reglue_bench.engines.environments import environment_of
+from reglue_bench.engines.run_environments import environment_of
 from reglue_bench.evaluation import check_faults, start
 from reglue_bench.options import Options
 from reglue_bench.planning.names import BenchmarkName

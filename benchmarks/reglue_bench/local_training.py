@@ -14,8 +14,8 @@ from typing import Any
 from env_adapters.metaworld import ALL_TASKS, catalogue
 from env_adapters.suites import EXAMPLES, META_WORLD, is_known
 from glue_server import EnvironmentCalls, LocalEnvironmentPort, Order, Outcome
-from glue_server.agent.calls import AgentCalls, SlotAgent
-from glue_server.agent.port import ProgramPort
+from glue_server.agent.agent_calls import AgentCalls, SlotAgent
+from glue_server.agent.agent_port import ProgramPort
 from glue_server.episodes.loop import EpisodeLoop, Spent
 from glue_server.timeouts import Timeouts
 from reglue.environments.environment import Worlds
@@ -28,9 +28,9 @@ from reglue.errors import (
     NotAnEnvironment,
     UsageError,
 )
-from reglue.messages.agent import AgentInit, Numbered, Phase, Reply
+from reglue.messages.agent_messages import AgentInit, Numbered, Phase, Reply
 from reglue.spec import TaskSpec
-from reglue_bench.engines.environments import cores, make_environment
+from reglue_bench.engines.run_environments import cores, make_environment
 from reglue_bench.planning.names import BenchmarkName
 from reglue_bench.planning.training_stream import TrainingStream, training_stream
 from reglue_bench.procedures.training_cells import EVALUATED_BY

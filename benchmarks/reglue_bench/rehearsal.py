@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from glue_server import Outcome
 from reglue.errors import UsageError
-from reglue_bench.engines.environments import environment_of
+from reglue_bench.engines.run_environments import environment_of
 from reglue_bench.evaluation import start
 from reglue_bench.formatting import milliseconds
 from reglue_bench.planning.names import BenchmarkName

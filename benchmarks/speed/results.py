@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from speed.harness import Claim, Section, Series
+from speed.launches import Claim, Section, Series
 
 PACKAGES = (
     *("reglue", "grpcio", "protobuf", "numpy", "metaworld", "mujoco", "gymnasium"),
@@ -117,7 +117,7 @@ COMMAND = "make speed"
 _INTRODUCTION = f"""# Speed
 
 Written by `{COMMAND}`, which measures all of it again; `make speed ONLY=turns` one section,
-`.venv-speed/bin/python -m speed.run --help` says what else there is. Contenders take
+`.venv-speed/bin/python -m speed --help` says what else there is. Contenders take
 turns (A B A B …), a figure is the median of its rounds, and what counts are the ratios in one run
 on one machine. `build/speed/results.json` has every sample then.
 

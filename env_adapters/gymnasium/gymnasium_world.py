@@ -23,7 +23,7 @@ from env_adapters.states import (
 from reglue.environments.validation import conforming_flag, conforming_reward
 from reglue.environments.world import Cell, Step
 from reglue.errors import BadArgument, NotAnEnvironment, UnknownName, UsageError, brief
-from reglue.messages.agent import Phase
+from reglue.messages.agent_messages import Phase
 from reglue.rng import Rng
 from reglue.spec import Array, Arrays
 

@@ -17,7 +17,7 @@ from env_adapters.states import EpisodeState, read_episode_state
 from reglue.agents.metaworld import ALL_TASKS
 from reglue.environments.world import Cell, Step
 from reglue.errors import BadArgument, UnknownName, UsageError
-from reglue.messages.agent import Phase
+from reglue.messages.agent_messages import Phase
 from reglue.spec import Array, Arrays, Discrete, TensorSpec
 
 FRAME_STACK = 39

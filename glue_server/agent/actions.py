@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue.errors import AgentAbandoned, AgentFault, BadAgentReply, BadReply, brief
-from reglue.messages.environment import Slots
+from reglue.messages.environment_messages import Slots
 from reglue.messages.value import value
 from reglue.spec import (
     Array,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reglue.errors import BadReply
-from reglue.messages.agent import AgentHello
+from reglue.messages.agent_messages import AgentHello
 from reglue.spec import TaskSpec
 
 ADAPTING_AGENT = (

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from glue_server.agent.actions import Answer, unpacked
-from glue_server.agent.calls import AgentCalls, Rows, SlotAgent
+from glue_server.agent.agent_calls import AgentCalls, Rows, SlotAgent
 from reglue.errors import brief
-from reglue.messages.agent import Phase
-from reglue.messages.environment import Slots
+from reglue.messages.agent_messages import Phase
+from reglue.messages.environment_messages import Slots
 from reglue.spec import TaskSpec
 
 _MOST_TURNS = 50  # that are kept

@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 from glue_server.timeouts import Timeouts
 from reglue.errors import AgentTimeout
-from reglue.messages.agent import Adapt, AdaptBegin, AgentInit, Budget, Call, Phase, Turn
-from reglue.messages.environment import Slots
+from reglue.messages.agent_messages import Adapt, AdaptBegin, AgentInit, Budget, Call, Phase, Turn
+from reglue.messages.environment_messages import Slots
 
 
 class TimeBudget:

@@ -17,10 +17,10 @@ from typer import Argument, Exit, Option
 
 from glue_server.commands.command import FAULTS, Command
 from glue_server.conformance.check import Level, Verdict
+from glue_server.conformance.check_runner import checks_of, run_checks
 from glue_server.conformance.checks import OF_GRPC_ALONE
 from glue_server.conformance.clients import AwaitedClients, Clients, StartedClients
 from glue_server.conformance.harness import Harness
-from glue_server.conformance.runner import checks_of, run_checks
 from glue_server.conformance.tcp_proxy import TcpProxy, UnixProxy
 from glue_server.console import console
 from reglue.errors import UsageError

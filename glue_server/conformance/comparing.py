@@ -24,9 +24,9 @@ from reglue.errors import (
     RoutineRefused,
     SpecError,
 )
-from reglue.messages.agent import Actions, Refusal, TextMessage, Turn
-from reglue.messages.environment import EnvironmentReady, Play, Played, Snapshot
-from reglue.messages.experiment import (
+from reglue.messages.agent_messages import Actions, Refusal, TextMessage, Turn
+from reglue.messages.environment_messages import EnvironmentReady, Play, Played, Snapshot
+from reglue.messages.experiment_messages import (
     Acted,
     Counts,
     EpisodePlayed,

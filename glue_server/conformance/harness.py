@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from glue_server.conformance.clients import ClientRun, Clients
-from glue_server.conformance.drivers.agent import AgentDriver
+from glue_server.conformance.drivers.agent_driver import AgentDriver
 from glue_server.conformance.drivers.driver import Driver
-from glue_server.conformance.drivers.environment import EnvironmentDriver
-from glue_server.conformance.drivers.experiment import ExperimentDriver
+from glue_server.conformance.drivers.environment_driver import EnvironmentDriver
+from glue_server.conformance.drivers.experiment_driver import ExperimentDriver
 from glue_server.conformance.fault_injection import route_through
 from glue_server.conformance.tcp_proxy import TcpProxy, UnixProxy
 from glue_server.rpc import GlueServer

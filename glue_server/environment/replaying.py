@@ -14,9 +14,9 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from glue_server.environment.port import EnvironmentPort
+from glue_server.environment.environment_port import EnvironmentPort
 from reglue.errors import EnvironmentFault, RoutineRefused
-from reglue.messages.environment import (
+from reglue.messages.environment_messages import (
     GetRandomSeed,
     GetState,
     Play,

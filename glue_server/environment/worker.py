@@ -36,12 +36,12 @@ from glue_server.processes.message_codec import unexpected
 from reglue.environments.environment import Worlds, fault_text
 from reglue.environments.environment_dispatch import play_environment
 from reglue.errors import UsageError
-from reglue.messages.agent import Fault
-from reglue.messages.environment import Play
+from reglue.messages.agent_messages import Fault
+from reglue.messages.environment_messages import Play
 from reglue.process_tuning import collecting_seldom
 from reglue.v1.environment_pb2 import EnvironmentCall
-from reglue.wire.environment import decode_environment_call, encode_environment_reply
-from reglue.wire.specs import spec_to_bytes
+from reglue.wire.environment_encoding import decode_environment_call, encode_environment_reply
+from reglue.wire.spec_encoding import spec_to_bytes
 
 log = logging.getLogger("reglue")
 

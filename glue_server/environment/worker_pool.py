@@ -12,7 +12,7 @@ from glue_server.environment.worker_process import Worker, end_at_once
 from glue_server.processes.child import end_together
 from glue_server.processes.interrupts import hurried
 from reglue.errors import EnvironmentFault, UsageError
-from reglue.messages.environment import EnvironmentReady, Slots
+from reglue.messages.environment_messages import EnvironmentReady, Slots
 
 log = logging.getLogger("reglue")
 

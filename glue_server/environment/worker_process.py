@@ -15,15 +15,15 @@ from env_adapters import Cell, SuiteName
 from glue_server.processes.child import Child
 from glue_server.processes.message_codec import Codec, unexpected
 from reglue.errors import EnvironmentFault, UsageError
-from reglue.messages.environment import (
+from reglue.messages.environment_messages import (
     EnvironmentCall,
     EnvironmentReady,
     EnvironmentReply,
     Play,
 )
 from reglue.v1 import environment_pb2 as pb
-from reglue.wire.environment import decode_environment_reply, encode_environment_call
-from reglue.wire.specs import spec_from_bytes
+from reglue.wire.environment_encoding import decode_environment_reply, encode_environment_call
+from reglue.wire.spec_encoding import spec_from_bytes
 
 _DIES_S = 1.0  # how long one whose channel is closed may take to exit
 MOST_S = 1e8  # three years: sockets know no longer limit

@@ -25,8 +25,8 @@ from glue_server.processes.interrupts import next_look_s
 from glue_server.timeouts import Timeouts
 from reglue.environments.environment import Worlds
 from reglue.errors import BadReply, EnvironmentFault, NotSupported
-from reglue.messages.agent import Cleanup, Fault, Refusal, RoutineDone, TextMessage
-from reglue.messages.environment import (
+from reglue.messages.agent_messages import Cleanup, Fault, Refusal, RoutineDone, TextMessage
+from reglue.messages.environment_messages import (
     EnvironmentCall,
     EnvironmentHello,
     EnvironmentInit,

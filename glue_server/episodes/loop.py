@@ -18,8 +18,8 @@ from typing import TypeAlias
 import numpy as np
 
 from glue_server.agent.actions import Answer, Checked
-from glue_server.agent.calls import Rows, SlotAgent, ends_and_steps, no_rows
-from glue_server.environment.calls import EnvironmentCalls
+from glue_server.agent.agent_calls import Rows, SlotAgent, ends_and_steps, no_rows
+from glue_server.environment.environment_calls import EnvironmentCalls
 from glue_server.environment.replaying import NO_SLOTS
 from glue_server.episodes.observed import ObservedParts
 from glue_server.episodes.recording import (
@@ -31,8 +31,8 @@ from glue_server.episodes.recording import (
 )
 from glue_server.processes.interrupts import next_look_s
 from reglue.errors import AgentFault, EnvironmentFault
-from reglue.messages.agent import Phase
-from reglue.messages.environment import Flags, Play, Played, Slots
+from reglue.messages.agent_messages import Phase
+from reglue.messages.environment_messages import Flags, Play, Played, Slots
 from reglue.spec import Array
 
 NextOrder: TypeAlias = Callable[[int], Order | None]

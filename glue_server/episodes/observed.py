@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glue_server.agent.actions import packed
-from reglue.messages.environment import Flags, Slots
+from reglue.messages.environment_messages import Flags, Slots
 from reglue.spec import Arrays, TaskSpec
 
 PART_BYTES = 64 * 1024

@@ -12,8 +12,8 @@ from env_adapters import Cell
 from glue_server.agent.actions import Checked, unpacked
 from glue_server.environment.replaying import NO_SLOTS, Recalled
 from glue_server.episodes.observed import Observed, ObservedParts, ObservedSlots
-from reglue.messages.agent import ActionFlag
-from reglue.messages.environment import Flags, Play, Played, Slots
+from reglue.messages.agent_messages import ActionFlag
+from reglue.messages.environment_messages import Flags, Play, Played, Slots
 from reglue.spec import Arrays, TaskSpec
 
 

@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from glue_server.agent.calls import AgentCalls, SlotAgent
-from glue_server.agent.port import AgentPort
+from glue_server.agent.agent_calls import AgentCalls, SlotAgent
+from glue_server.agent.agent_port import AgentPort
 from glue_server.agent.repetition import RepeatableAgent, Repetition
-from glue_server.environment.calls import EnvironmentCalls
+from glue_server.environment.environment_calls import EnvironmentCalls
 from glue_server.episodes.loop import EpisodeLoop, NextOrder, Spent
 from glue_server.episodes.observed import ObservedParts
 from glue_server.episodes.recording import Outcome
 from glue_server.timeouts import Timeouts
 from reglue.errors import AgentFault
-from reglue.messages.agent import (
+from reglue.messages.agent_messages import (
     Adapt,
     AdaptBegin,
     Call,

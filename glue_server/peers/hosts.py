@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from glue_server.agent.port import AgentPort, LocalPort
-from glue_server.environment.port import EnvironmentPort
+from glue_server.agent.agent_port import AgentPort, LocalPort
+from glue_server.environment.environment_port import EnvironmentPort
 from glue_server.processes.interrupts import hurried, next_look_s
 from glue_server.processes.program import ProgramProcess, agent_environment
 from glue_server.processes.sandbox import Launch, SandboxName, choose_sandbox

@@ -15,7 +15,7 @@ from glue_server.peers.hosts import PeerSource
 from glue_server.processes.event_loop import EventLoop, Task
 from glue_server.processes.interrupts import hurried
 from glue_server.routines.state_machine import StateMachine
-from glue_server.rpc.session import ExperimentPort
+from glue_server.rpc.server_session import ExperimentPort
 from glue_server.timeouts import Timeouts
 from reglue.errors import AgentFault, EnvironmentFault, ReglueError
 

@@ -7,7 +7,7 @@ import numpy as np
 from glue_server.agent.capability import ADAPTING_AGENT
 from glue_server.routines.slots import JoinedSlots
 from reglue.errors import NotSupported, OutOfOrder
-from reglue.messages.agent import Adapt, AdaptBegin, Freeze, Phase, RoutineDone
+from reglue.messages.agent_messages import Adapt, AdaptBegin, Freeze, Phase, RoutineDone
 
 
 def adapt_begin(joined: JoinedSlots, call: AdaptBegin) -> RoutineDone:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from reglue.errors import OutOfDomain
-from reglue.messages.experiment import Goal
+from reglue.messages.experiment_messages import Goal
 
 
 class SlotGoals:

@@ -8,7 +8,7 @@ import hmac
 from glue_server.routines.goals import SlotGoals
 from reglue.environments.world import Cell
 from reglue.errors import BadArgument, setting
-from reglue.messages.agent import Phase
+from reglue.messages.agent_messages import Phase
 
 _MIN_SECRET = 16  # characters: shorter ones can be found by trying
 

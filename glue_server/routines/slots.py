@@ -9,16 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from glue_server.agent.actions import Checked
-from glue_server.agent.calls import Rows, SlotAgent
-from glue_server.environment.calls import EnvironmentCalls
+from glue_server.agent.agent_calls import Rows, SlotAgent
+from glue_server.environment.environment_calls import EnvironmentCalls
 from glue_server.environment.replaying import NO_SLOTS
 from glue_server.routines.arguments import check_slots
 from glue_server.routines.seeds import Cells
 from glue_server.routines.snapshot_keys import SnapshotKeys
 from reglue.errors import AgentFault, EnvironmentFault, OutOfOrder
-from reglue.messages.agent import ActionFlag, AgentHello, Call, EndKind, Phase, Reply
-from reglue.messages.environment import EnvironmentCall, Play, Played, Slots
-from reglue.messages.experiment import Counts, Goal, Stepped
+from reglue.messages.agent_messages import ActionFlag, AgentHello, Call, EndKind, Phase, Reply
+from reglue.messages.environment_messages import EnvironmentCall, Play, Played, Slots
+from reglue.messages.experiment_messages import Counts, Goal, Stepped
 from reglue.messages.value import value
 from reglue.spec import Array, Arrays, TaskSpec
 

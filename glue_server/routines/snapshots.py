@@ -8,15 +8,15 @@ from glue_server.routines.arguments import check_slot
 from glue_server.routines.slots import JoinedSlots
 from glue_server.routines.snapshot_keys import SEED, STATE
 from reglue.errors import NotSupported
-from reglue.messages.agent import RoutineDone
-from reglue.messages.environment import (
+from reglue.messages.agent_messages import RoutineDone
+from reglue.messages.environment_messages import (
     GetRandomSeed,
     GetState,
     SetRandomSeed,
     SetState,
     Snapshot,
 )
-from reglue.messages.experiment import RLSetRandomSeed, RLSetState, SnapshotKey
+from reglue.messages.experiment_messages import RLSetRandomSeed, RLSetState, SnapshotKey
 
 
 def get_state(joined: JoinedSlots, call: GetState) -> SnapshotKey:

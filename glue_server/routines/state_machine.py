@@ -12,10 +12,10 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from glue_server.agent.calls import AgentCalls, SlotAgent
-from glue_server.agent.port import AgentPort
-from glue_server.environment.calls import EnvironmentCalls
-from glue_server.environment.port import EnvironmentPort
+from glue_server.agent.agent_calls import AgentCalls, SlotAgent
+from glue_server.agent.agent_port import AgentPort
+from glue_server.environment.environment_calls import EnvironmentCalls
+from glue_server.environment.environment_port import EnvironmentPort
 from glue_server.routines.adapting import adapt, adapt_begin, freeze
 from glue_server.routines.arguments import check_seed, check_slot
 from glue_server.routines.goals import SlotGoals, first_goal
@@ -49,7 +49,7 @@ from reglue.errors import (
     ReglueError,
     RoutineRefused,
 )
-from reglue.messages.agent import (
+from reglue.messages.agent_messages import (
     Adapt,
     AdaptBegin,
     Cleanup,
@@ -57,8 +57,8 @@ from reglue.messages.agent import (
     RoutineDone,
     TextMessage,
 )
-from reglue.messages.environment import GetRandomSeed, GetState, StandardizeRandomness
-from reglue.messages.experiment import (
+from reglue.messages.environment_messages import GetRandomSeed, GetState, StandardizeRandomness
+from reglue.messages.experiment_messages import (
     Answer,
     EnvMessage,
     ExperimentCall,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from glue_server.agent.calls import Rows, ends_and_steps
+from glue_server.agent.agent_calls import Rows, ends_and_steps
 from glue_server.routines.arguments import (
     check_named,
     checked_actions,
@@ -19,9 +19,9 @@ from glue_server.routines.arguments import (
 )
 from glue_server.routines.slots import JoinedSlots, Selection, failed, raise_faults
 from reglue.errors import AgentFault, OutOfDomain, OutOfOrder
-from reglue.messages.agent import EndKind, RoutineDone
-from reglue.messages.environment import Played
-from reglue.messages.experiment import (
+from reglue.messages.agent_messages import EndKind, RoutineDone
+from reglue.messages.environment_messages import Played
+from reglue.messages.experiment_messages import (
     Acted,
     EpisodePlayed,
     RLAgentEnd,

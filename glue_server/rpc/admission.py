@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from glue_server.rpc.connection import Connection
-from glue_server.rpc.session import NO_TICKET, PeerSession
+from glue_server.rpc.server_session import NO_TICKET, PeerSession
 from reglue.errors import UsageError
 from reglue.net.grpc_settings import grpc
 from reglue.net.join_string import JoinString

@@ -13,7 +13,7 @@ from google.protobuf.message import DecodeError
 from glue_server.rpc.admission import Denied, Lobbies
 from glue_server.rpc.connection import GrpcConnection
 from glue_server.rpc.roles import SERVICES
-from glue_server.rpc.session import NO_TICKET, PeerSession
+from glue_server.rpc.server_session import NO_TICKET, PeerSession
 from reglue.net.grpc_settings import grpc
 
 log = logging.getLogger("reglue")

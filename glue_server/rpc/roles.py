@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from glue_server.rpc.admission import Terms
-from glue_server.rpc.session import ExperimentPort, PeerSession
+from glue_server.rpc.server_session import ExperimentPort, PeerSession
 from glue_server.rpc.stream_port import AgentCodec, EnvironmentCodec, StreamPort
 from reglue.errors import printable
-from reglue.messages.agent import AgentHello
-from reglue.messages.environment import EnvironmentHello
-from reglue.messages.experiment import ExperimentHello
+from reglue.messages.agent_messages import AgentHello
+from reglue.messages.environment_messages import EnvironmentHello
+from reglue.messages.experiment_messages import ExperimentHello
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2
 
 _NAME = 200  # characters of a name that are kept

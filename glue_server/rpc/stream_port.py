@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Protocol
 
 from glue_server.processes.interrupts import next_look_s
 from glue_server.rpc.connection import Connection, Wakeup
-from glue_server.rpc.session import PeerSession
+from glue_server.rpc.server_session import PeerSession
 from reglue.environments.validation import DomainCheck
 from reglue.errors import (
     AgentDisconnected,
@@ -25,7 +25,7 @@ from reglue.errors import (
     SpecError,
     UsageError,
 )
-from reglue.messages.agent import (
+from reglue.messages.agent_messages import (
     UNLIMITED,
     AgentInit,
     Budget,
@@ -37,7 +37,7 @@ from reglue.messages.agent import (
     Reply,
     Turn,
 )
-from reglue.messages.environment import (
+from reglue.messages.environment_messages import (
     EnvironmentCall,
     EnvironmentReady,
     EnvironmentReply,
@@ -46,10 +46,10 @@ from reglue.messages.environment import (
 )
 from reglue.process_tuning import keep_blocks_for
 from reglue.spec import TaskSpec
-from reglue.wire.agent import decode_reply
-from reglue.wire.environment import decode_environment_reply, encode_environment_call
+from reglue.wire.agent_encoding import decode_reply
+from reglue.wire.environment_encoding import decode_environment_reply, encode_environment_call
 from reglue.wire.layout import Repeats, encode_repeated_turn
-from reglue.wire.session import received_text
+from reglue.wire.session_encoding import received_text
 from reglue.wire.sizes import check_size
 
 WINDOW = 8

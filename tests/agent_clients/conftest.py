@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.agent_clients.programs import built
+from tests.agent_clients.client_programs import built
 from tests.reglue_competition.conftest import postgresql, store, url
 
 __all__ = ["libreglue", "postgresql", "store", "url"]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from glue_server.agent.port import AgentPort
+from glue_server.agent.agent_port import AgentPort
 from glue_server.rpc import GlueServer
 from reglue import Phase, TaskSpec, TensorSpec
-from reglue.messages.agent import NO_ENDS, NO_STEPS, AgentInit, Starts, Turn
-from tests.agent_clients.programs import JULIA, started
+from reglue.messages.agent_messages import NO_ENDS, NO_STEPS, AgentInit, Starts, Turn
+from tests.agent_clients.client_programs import JULIA, started
 from tests.leftovers import nothing_left
 
 PATIENCE_S = 60.0

@@ -21,7 +21,7 @@ from reglue.environments.environment import Worlds
 from reglue.errors import BadReply
 from reglue.examples.tabular_q import TabularQ
 from reglue.experiments.experiment import Experiment
-from reglue.messages.agent import (
+from reglue.messages.agent_messages import (
     NO_ENDS,
     NO_STEPS,
     Actions,
@@ -32,7 +32,7 @@ from reglue.messages.agent import (
     TextMessage,
     Turn,
 )
-from reglue.messages.environment import (
+from reglue.messages.environment_messages import (
     EnvironmentInit,
     EnvironmentReady,
     GetRandomSeed,
@@ -42,7 +42,7 @@ from reglue.messages.environment import (
 )
 from reglue.net.join_string import Transport
 from reglue_bench import evaluate
-from tests.agent_clients.programs import (
+from tests.agent_clients.client_programs import (
     built,
     measures_as_python,
     playing,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reglue_bench import evaluate
-from tests.agent_clients.programs import ROOT, built, run
+from tests.agent_clients.client_programs import ROOT, built, run
 
 README = (ROOT / "agent_clients/c/README.md").read_text("utf-8")
 

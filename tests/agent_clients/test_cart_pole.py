@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pytest
 
 from reglue import Cell, Phase
-from reglue.messages.agent import Refusal, RoutineDone
-from reglue.messages.environment import (
+from reglue.messages.agent_messages import Refusal, RoutineDone
+from reglue.messages.environment_messages import (
     GetRandomSeed,
     GetState,
     Play,
@@ -26,7 +26,7 @@ from reglue.messages.environment import (
 )
 from reglue.rng import Rng
 from reglue_bench.results.scores import PerformanceScore
-from tests.agent_clients.programs import built, environment_calls, online, playing
+from tests.agent_clients.client_programs import built, environment_calls, online, playing
 
 PATIENCE_S = 30.0
 ANGLE, ANGULAR_VELOCITY = 2, 3

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import pytest
 
 from glue_server.conformance.checks import CHECKS, OF_GRPC_ALONE
-from tests.agent_clients.programs import conformance_program, run
+from tests.agent_clients.client_programs import conformance_program, run
 
 pytestmark = pytest.mark.timeout(900)  # the first test compiles clients
 

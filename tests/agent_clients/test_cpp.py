@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent_clients.programs import built
+from tests.agent_clients.client_programs import built
 from tests.reglue.examples.evaluations import EVALUATIONS, plays_as_the_command
 
 pytestmark = pytest.mark.timeout(600)  # the first test compiles the client

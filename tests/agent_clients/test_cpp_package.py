@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent_clients.programs import ROOT, built, run
+from tests.agent_clients.client_programs import ROOT, built, run
 
 pytestmark = pytest.mark.timeout(600)  # the first test compiles the client
 

@@ -13,9 +13,9 @@ import pytest
 
 from glue_server.conformance.tcp_proxy import UnixProxy
 from glue_server.rpc import GlueServer
-from reglue.messages.agent import AgentInit, RoutineDone, TextMessage
+from reglue.messages.agent_messages import AgentInit, RoutineDone, TextMessage
 from reglue.net.join_string import Transport
-from tests.agent_clients.programs import built, started
+from tests.agent_clients.client_programs import built, started
 from tests.glue_server.playing import corridor_pool
 from tests.glue_server.rpc.proxies import TRANSPORTS, cut_off, proxy_to
 from tests.waiting import until

@@ -5,7 +5,7 @@ from __future__ import annotations
 from reglue_bench import evaluate
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import PerformanceScore
-from tests.agent_clients.programs import built
+from tests.agent_clients.client_programs import built
 
 CAR = "online:mountain-car"
 

@@ -15,17 +15,16 @@ import pytest
 
 from glue_server.rpc import GlueServer
 from reglue import Box, Cell, Phase, TaskSpec, TensorSpec
-from reglue.messages.agent import (
+from reglue.messages.agent_messages import (
     Actions,
     AgentInit,
     RoutineDone,
 )
-from reglue.messages.environment import EnvironmentInit, EnvironmentReady, Play, Played
+from reglue.messages.environment_messages import EnvironmentInit, EnvironmentReady, Play, Played
 from reglue_bench import evaluate
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import PerformanceScore
-from tests.agent_clients.julia import NUMBERS, PATIENCE_S, joined, play
-from tests.agent_clients.programs import (
+from tests.agent_clients.client_programs import (
     JULIA,
     ROOT,
     built,
@@ -34,6 +33,7 @@ from tests.agent_clients.programs import (
     run,
     started,
 )
+from tests.agent_clients.julia import NUMBERS, PATIENCE_S, joined, play
 from tests.glue_server.hubs import a_hub
 from tests.leftovers import nothing_left
 from tests.waiting import until

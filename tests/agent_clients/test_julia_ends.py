@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from glue_server.agent.port import AgentPort
+from glue_server.agent.agent_port import AgentPort
 from glue_server.rpc import GlueServer
 from reglue.errors import AgentFault
-from reglue.messages.agent import AgentInit, Freeze
+from reglue.messages.agent_messages import AgentInit, Freeze
+from tests.agent_clients.client_programs import JULIA, started
 from tests.agent_clients.julia import NUMBERS, PATIENCE_S, joined, play, written
-from tests.agent_clients.programs import JULIA, started
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.leftovers import nothing_left
 from tests.waiting import until
 

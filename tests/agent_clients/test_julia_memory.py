@@ -9,12 +9,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from glue_server.agent.port import AgentPort
+from glue_server.agent.agent_port import AgentPort
 from reglue import Phase, TaskSpec, TensorSpec
-from reglue.messages.agent import NO_ENDS, NO_STEPS, Actions, AgentInit, Starts, TextMessage, Turn
+from reglue.messages.agent_messages import (
+    NO_ENDS,
+    NO_STEPS,
+    Actions,
+    AgentInit,
+    Starts,
+    TextMessage,
+    Turn,
+)
 from reglue_bench import evaluate
+from tests.agent_clients.client_programs import JULIA
 from tests.agent_clients.julia import PATIENCE_S, joined
-from tests.agent_clients.programs import JULIA
 
 pytestmark = pytest.mark.timeout(900)  # the first test compiles the C library
 

@@ -10,7 +10,7 @@ import pytest
 
 from reglue_bench import evaluate
 from reglue_bench.kit.writing import write_project
-from tests.agent_clients.programs import ROOT, built, run
+from tests.agent_clients.client_programs import ROOT, built, run
 
 pytestmark = pytest.mark.timeout(900)  # the first test compiles the C library
 

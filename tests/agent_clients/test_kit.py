@@ -20,7 +20,7 @@ import pytest
 from reglue_bench.kit.language import LANGUAGES, LanguageName
 from reglue_bench.kit.writing import write_project
 from reglue_bench.results.result import read_result
-from tests.agent_clients.programs import ROOT, built, run
+from tests.agent_clients.client_programs import ROOT, built, run
 from tests.leftovers import nothing_left
 
 pytestmark = pytest.mark.timeout(900)  # it compiles the client

@@ -13,7 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent_clients.programs import JULIA, LANGUAGES, ROOT, built, peers, run, typescript
+from tests.agent_clients.client_programs import (
+    JULIA,
+    LANGUAGES,
+    ROOT,
+    built,
+    peers,
+    run,
+    typescript,
+)
 from tests.glue_server.hubs import a_hub
 
 PATIENCE_S = 30.0

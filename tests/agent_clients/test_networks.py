@@ -14,7 +14,7 @@ import pytest
 
 from reglue_bench import evaluate
 from reglue_bench.runs.ledger import LedgerReader
-from tests.agent_clients.programs import ROOT, built, run
+from tests.agent_clients.client_programs import ROOT, built, run
 
 NETWORKS = ROOT / "agent_clients/cpp/examples/networks"
 SUFFIXES = {"libtorch": "pt", "onnxruntime": "onnx"}

@@ -9,7 +9,7 @@ import pytest
 
 from reglue_bench import evaluate
 from reglue_bench.runs.ledger import LedgerReader
-from tests.agent_clients.programs import ROOT, built
+from tests.agent_clients.client_programs import ROOT, built
 
 pytestmark = pytest.mark.timeout(900)  # it may compile the C++ library
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from docs._hooks.generated import on_page_markdown
-from tests.agent_clients.programs import ROOT
+from tests.agent_clients.client_programs import ROOT
 
 CLIENTS = ROOT / "agent_clients"
 

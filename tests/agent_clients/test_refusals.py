@@ -16,11 +16,11 @@ import pytest
 from glue_server import Glue
 from reglue.agents.agent import Agent
 from reglue.client import connect
-from reglue.conformance.experiment import ConformanceExperiment
+from reglue.conformance.experiment_under_test import ConformanceExperiment
 from reglue.environments.environment import Worlds
-from reglue.messages.agent import Turn
+from reglue.messages.agent_messages import Turn
 from reglue.spec import TaskSpec
-from tests.agent_clients.programs import LANGUAGES, conformance_program, run
+from tests.agent_clients.client_programs import LANGUAGES, conformance_program, run
 from tests.glue_server.hubs import a_hub
 from tests.glue_server.playing import still
 from tests.worlds import Corridor

@@ -15,11 +15,10 @@ import pytest
 
 from glue_server.rpc import GlueServer
 from reglue.errors import AgentFault, EnvironmentFault
-from reglue.messages.agent import AgentInit, Freeze
-from reglue.messages.environment import EnvironmentInit, Play
+from reglue.messages.agent_messages import AgentInit, Freeze
+from reglue.messages.environment_messages import EnvironmentInit, Play
 from reglue.net.join_string import Transport
-from tests.agent_clients.julia import NUMBERS
-from tests.agent_clients.programs import (
+from tests.agent_clients.client_programs import (
     JULIA,
     LANGUAGES,
     built,
@@ -27,6 +26,7 @@ from tests.agent_clients.programs import (
     started,
     typescript,
 )
+from tests.agent_clients.julia import NUMBERS
 from tests.leftovers import nothing_left
 from tests.waiting import until
 

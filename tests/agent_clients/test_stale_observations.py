@@ -12,7 +12,7 @@ import pytest
 from reglue_bench.rehearsal import STALE, rehearse
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import read_settings
-from tests.agent_clients.programs import JULIA, ROOT, built
+from tests.agent_clients.client_programs import JULIA, ROOT, built
 
 pytestmark = pytest.mark.timeout(900)  # the first test compiles the clients
 

@@ -17,7 +17,7 @@ import pytest
 from glue_server.rpc import GlueServer
 from reglue import Phase, TaskSpec, TensorSpec
 from reglue.errors import AgentFault
-from reglue.messages.agent import (
+from reglue.messages.agent_messages import (
     NO_ENDS,
     NO_STEPS,
     AgentInit,
@@ -26,7 +26,7 @@ from reglue.messages.agent import (
     TextMessage,
     Turn,
 )
-from tests.agent_clients.programs import started, typescript
+from tests.agent_clients.client_programs import started, typescript
 from tests.leftovers import nothing_left
 
 PATIENCE_S = 60.0

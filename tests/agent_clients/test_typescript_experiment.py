@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from glue_server.rpc import GlueServer
-from tests.agent_clients.programs import peers, run, typescript
+from tests.agent_clients.client_programs import peers, run, typescript
 from tests.glue_server.hubs import a_hub
 
 PATIENCE_S = 30.0

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent_clients.programs import ROOT, TYPESCRIPT, run
+from tests.agent_clients.client_programs import ROOT, TYPESCRIPT, run
 
 pytestmark = pytest.mark.timeout(600)  # npm may fetch what it installs
 

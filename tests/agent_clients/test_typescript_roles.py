@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from reglue import Cell, Phase
-from reglue.messages.agent import Refusal, RoutineDone
-from reglue.messages.environment import (
+from reglue.messages.agent_messages import Refusal, RoutineDone
+from reglue.messages.environment_messages import (
     GetRandomSeed,
     GetState,
     Play,
@@ -26,7 +26,7 @@ from reglue.messages.environment import (
     StandardizeRandomness,
 )
 from reglue.rng import Rng
-from tests.agent_clients.programs import (
+from tests.agent_clients.client_programs import (
     environment_calls,
     measures_as_python,
     online,

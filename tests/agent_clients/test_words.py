@@ -12,8 +12,8 @@ from glue_server.conformance.fault_injection import deny_joins
 from glue_server.rpc import GlueServer
 from glue_server.rpc.gateways import agent_gateway
 from reglue.errors import BadReply, printable
-from tests.agent_clients.programs import LANGUAGES, ROOT, conformance_program
-from tests.glue_server.rpc.entries import TOKEN, KnownEntries, gateway
+from tests.agent_clients.client_programs import LANGUAGES, ROOT, conformance_program
+from tests.glue_server.rpc.memory_entries import TOKEN, KnownEntries, gateway
 from tests.leftovers import nothing_left
 from tests.waiting import until
 

@@ -11,7 +11,7 @@ from glue_server.conformance.tcp_proxy import TcpProxy
 from reglue import connect
 from reglue.errors import ReglueError
 from reglue.net.join_string import JoinString, join_string
-from tests.cheats.world import Player
+from tests.cheats.cheat_world import Player
 
 CONNECTED = ("comes back", "leaves", "late", "too late")
 """What a cheat that connects does: it breaks its connection and comes back, or does not; it answers

@@ -23,12 +23,12 @@ from reglue_competition.runs.submission import Benchmark
 from reglue_competition.store import Run, Store
 from reglue_competition.store.database import sqlite_url
 from reglue_competition.store.migrate import migrate
+from tests.cheats.cheat_pairs import HERE, IN_PROCESSES, LATE_S, NAME, STEP_S, Pair, note
+from tests.cheats.cheat_world import Player
 from tests.cheats.connected import CONNECTED, Connecting, connecting
-from tests.cheats.pairs import HERE, IN_PROCESSES, LATE_S, NAME, STEP_S, Pair, note
-from tests.cheats.world import Player
 from tests.reglue_competition.competitions import definition, phase
+from tests.reglue_competition.runs.corridor_submissions import joined
 from tests.reglue_competition.runs.hosting import Hosting
-from tests.reglue_competition.runs.submissions import joined
 
 PHASE = "private phase"
 

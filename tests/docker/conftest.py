@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.docker.engine import NoEngine, engine
+from tests.docker.container_engine import NoEngine, engine
 from tests.leftovers import nothing_left
 
 ROOT = Path(__file__).parents[2]

@@ -18,7 +18,7 @@ from env_adapters.suites import suite_name
 from reglue import Phase
 from reglue.environments.world import Cell, Restorable
 from reglue.errors import BadArgument, UnknownName, UsageError
-from tests.errors import raises
+from tests.error_facts import raises
 
 GOALS = {"reach-v3": [[0.0, 0.6, 0.02, 0.1 * k, 0.85, 0.2] for k in range(3)]}
 

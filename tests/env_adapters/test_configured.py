@@ -13,7 +13,7 @@ from env_adapters.configured import configured
 from env_adapters.curricula import Curriculum, make_curriculum
 from env_adapters.environment_configs.values import ConfigError
 from tests.env_adapters.curricula.scripted import by_episodes
-from tests.errors import raises
+from tests.error_facts import raises
 
 CHEETAH = "gymnasium:HalfCheetah-v5"
 

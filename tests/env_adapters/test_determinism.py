@@ -16,7 +16,7 @@ from reglue import Box, TaskSpec, TensorSpec
 from reglue.errors import NotAnEnvironment, NotDeterministic
 from reglue.rng import Rng
 from reglue.spec import Arrays
-from tests.errors import raises
+from tests.error_facts import raises
 
 GOALS = {  # as Meta-World draws them
     "push-v3": [[0.0, 0.607, 0.02, 0.0, 0.868, 0.018], [0.086, 0.602, 0.02, 0.09, 0.823, 0.015]],

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from env_adapters import suites
-from env_adapters.registry import Registry
+from env_adapters.named_objects import Registry
 from env_adapters.suite_names import Family
 from env_adapters.suites import EXAMPLES, FAMILIES, known_suite, suite_name
 from reglue.errors import BadArgument, CannotLoad, UnknownName
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.packages import install_family
 
 

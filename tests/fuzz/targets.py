@@ -19,7 +19,7 @@ from google.protobuf.message import DecodeError, Message
 
 from reglue.environments.world import Cell
 from reglue.errors import ReglueError, TranscriptDamaged
-from reglue.messages.agent import (
+from reglue.messages.agent_messages import (
     Actions,
     AgentInit,
     EndKind,
@@ -30,8 +30,8 @@ from reglue.messages.agent import (
     Steps,
     Turn,
 )
-from reglue.messages.environment import EnvironmentInit, EnvironmentReady, Play, Played
-from reglue.messages.experiment import (
+from reglue.messages.environment_messages import EnvironmentInit, EnvironmentReady, Play, Played
+from reglue.messages.experiment_messages import (
     Counts,
     ExperimentCall,
     RLAgentEnd,
@@ -48,27 +48,27 @@ from reglue.net.unix_socket import UnixSocket, UnixSocketEnded
 from reglue.spec import Arrays, Box, Discrete, MultiDiscrete, TaskSpec, TensorSpec
 from reglue.task_spec_string import task_spec_from_string
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2
-from reglue.wire.agent import decode_call, decode_reply, encode_call, encode_reply
-from reglue.wire.environment import (
+from reglue.wire.agent_encoding import decode_call, decode_reply, encode_call, encode_reply
+from reglue.wire.environment_encoding import (
     decode_environment_call,
     decode_environment_reply,
     encode_environment_call,
     encode_environment_reply,
 )
-from reglue.wire.experiment import (
+from reglue.wire.experiment_encoding import (
     decode_answer,
     decode_experiment_call,
     encode_answer,
     encode_experiment_call,
 )
-from reglue.wire.specs import spec_from_bytes, spec_to_bytes
-from reglue_bench.planning.file import read_custom
+from reglue.wire.spec_encoding import spec_from_bytes, spec_to_bytes
+from reglue_bench.planning.benchmark_file import read_custom
 from reglue_bench.settings import read_settings
 from reglue_competition.transcript import Transcript
 from reglue_competition.transcript.contents import Episode, Header, Score, read_content
 from reglue_competition.transcript.framing import MAGIC, Kind, Place, first_chain, write_record
+from tests.fuzz.fuzz_verification import mutated_contents, transcripts, verify_contents
 from tests.fuzz.mutations import MOST_BYTES, mutated
-from tests.fuzz.verification import mutated_contents, transcripts, verify_contents
 
 ALLOWED = (ReglueError, DecodeError, UnixSocketEnded)
 

@@ -23,7 +23,7 @@ from glue_server import (
 )
 from reglue import Agent, Ends, Phase, Starts, Steps, TaskSpec
 from reglue.environments.environment import Worlds
-from reglue.messages.environment import Play
+from reglue.messages.environment_messages import Play
 from reglue.spec import Arrays
 from tests.worlds import Corridor
 

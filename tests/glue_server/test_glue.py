@@ -17,7 +17,7 @@ from env_adapters.suites import suite_name
 from glue_server import Glue
 from reglue import connect
 from reglue.errors import OutOfDomain, UnknownKey, UsageError
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.drifters import Drifter
 from tests.glue_server.playing import SOLVED, Follower
 from tests.glue_server.routines.lab import Actor, Lab

@@ -25,7 +25,7 @@ from reglue.errors import (
     UnknownName,
     UsageError,
 )
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.routines.lab import Actor, Lab
 from tests.programs import program
 from tests.worlds import Corridor

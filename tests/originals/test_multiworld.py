@@ -13,8 +13,8 @@ import numpy as np
 
 from env_adapters.goals import FlatGoalEnv, GoalWrapper, ImageEnv, Point2D
 from reglue.errors import UnknownName
-from tests.errors import raises
-from tests.originals.pages import run
+from tests.error_facts import raises
+from tests.originals.original_pages import run
 
 STATE = ("observation", "desired_goal", "achieved_goal")
 

@@ -13,8 +13,8 @@ from google.protobuf import text_format
 from google.protobuf.descriptor import FileDescriptor
 
 from glue_server.agent.actions import ActionChecks
-from glue_server.agent.calls import Rows, turn_of
-from reglue.messages.agent import ActionFlag, Actions, EndKind, Numbered, Phase, Turn
+from glue_server.agent.agent_calls import Rows, turn_of
+from reglue.messages.agent_messages import ActionFlag, Actions, EndKind, Numbered, Phase, Turn
 from reglue.net.join_string import join_string
 from reglue.net.lobby import hello_proof, unix_socket_proof
 from reglue.spec import TaskSpec
@@ -26,8 +26,8 @@ from reglue.v1 import (
     session_pb2,
     spec_pb2,
 )
-from reglue.wire.agent import decode_call, decode_reply, encode_call, encode_reply
-from reglue.wire.specs import decode_spec
+from reglue.wire.agent_encoding import decode_call, decode_reply, encode_call, encode_reply
+from reglue.wire.spec_encoding import decode_spec
 
 PROTO = Path(__file__).parents[2] / "proto"
 README = (PROTO / "README.md").read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ from glue_server.rpc import GlueServer
 from reglue import connect
 from tests.leftovers import nothing_left
 from tests.reglue.connecting import Start
-from tests.reglue.joining import AGENTS, ENVIRONMENTS, Join
+from tests.reglue.join_processes import AGENTS, ENVIRONMENTS, Join
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from reglue.agents.adaptation import agent_of
 from reglue.agents.agent import Agent
-from reglue.messages.agent import EndKind, Ends, Phase, Starts, Steps, Turn
+from reglue.messages.agent_messages import EndKind, Ends, Phase, Starts, Steps, Turn
 from reglue.spec import TaskSpec, TensorSpec
 
 Log: TypeAlias = list[tuple[str, object]]

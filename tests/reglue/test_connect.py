@@ -23,7 +23,7 @@ from reglue.errors import (
     WrongToken,
     WrongVersion,
 )
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.playing import SOLVED
 from tests.glue_server.rpc.peers import seated
 from tests.programs import program

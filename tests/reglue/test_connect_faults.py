@@ -16,11 +16,11 @@ from reglue.errors import (
     SessionLost,
     SpecError,
 )
-from reglue.messages.agent import Actions, AgentInit, Freeze, Numbered, TextMessage
+from reglue.messages.agent_messages import Actions, AgentInit, Freeze, Numbered, TextMessage
 from reglue.net.grpc_settings import grpc
 from reglue.v1 import agent_pb2 as pb
-from reglue.wire.agent import encode_call
-from tests.errors import raises
+from reglue.wire.agent_encoding import encode_call
+from tests.error_facts import raises
 from tests.glue_server.rpc.peers import seated
 from tests.reglue.connecting import PATIENCE_S, Start, Still
 

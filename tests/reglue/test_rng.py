@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from reglue.errors import BadArgument
 from reglue.rng import Rng
-from tests.errors import raises
+from tests.error_facts import raises
 
 WORDS = 2**64
 VECTORS: dict[str, Any] = json.loads(

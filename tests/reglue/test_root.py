@@ -11,7 +11,7 @@ import pytest
 
 import reglue
 from reglue.tools.extras import EXTRAS, GROUP
-from tests.errors import raises
+from tests.error_facts import raises
 
 if TYPE_CHECKING:  # mypy refuses an ignore that it does not need: so it sees the signatures
     reglue.evaluate("MT10", agent="random", num_epsodes=3)  # type: ignore[call-arg]

@@ -9,7 +9,7 @@ import pytest
 
 from reglue import Box, MultiDiscrete, TensorSpec
 from reglue.errors import SpecError
-from tests.errors import raises
+from tests.error_facts import raises
 
 
 @pytest.mark.parametrize(

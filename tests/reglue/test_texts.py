@@ -12,7 +12,7 @@ from gymnasium import spaces
 from env_adapters.gymnasium.gymnasium_suite import OneEnvironment
 from reglue.spec import MOST_EXTRA, Box, TaskSpec, TensorSpec
 from reglue.texts import Text, action_texts, extra_of_texts, text_row
-from reglue.wire.specs import spec_from_bytes, spec_to_bytes
+from reglue.wire.spec_encoding import spec_from_bytes, spec_to_bytes
 from reglue_bench import evaluate
 
 SAID = spaces.Text(4, min_length=2, charset="aé€")

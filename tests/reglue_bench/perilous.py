@@ -19,7 +19,7 @@ from reglue import (
     TensorSpec,
 )
 from reglue.spec import Arrays
-from tests.cheats.world import fail
+from tests.cheats.cheat_world import fail
 
 RAW = "raises", "infinite", "illegal"
 """Ways to fail that leave the process alive."""

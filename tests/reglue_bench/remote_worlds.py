@@ -11,8 +11,8 @@ from typing import Any
 
 from env_adapters.classic.mountain_car import MountainCar
 from reglue.environments.environment import Worlds
-from reglue.messages.environment import Play, Played
-from tests.reglue_bench.worlds import Fragile, Treadmill
+from reglue.messages.environment_messages import Play, Played
+from tests.reglue_bench.bench_worlds import Fragile, Treadmill
 from tests.worlds import Corridor
 
 __all__ = ["Corridor", "Fragile", "MountainCar", "Treadmill"]

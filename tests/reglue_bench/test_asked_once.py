@@ -14,7 +14,13 @@ from reglue_competition.runs.submission import Ended, RunEnded
 from reglue_competition.transcript import verify
 from tests.reglue_bench.perilous import RAW, Gambler, Perilous
 from tests.reglue_bench.toys import rows
-from tests.reglue_competition.runs.submissions import heard, joined, playing, settings, told
+from tests.reglue_competition.runs.corridor_submissions import (
+    heard,
+    joined,
+    playing,
+    settings,
+    told,
+)
 
 NAME = f"{Perilous.__module__}:{Perilous.__qualname__}"
 PLANS: dict[str, dict[str, Any]] = {

@@ -20,7 +20,7 @@ from reglue_bench.results.result import Result, read_result
 from reglue_bench.results.scores import PerformanceScore
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.settings import read_settings
-from tests.errors import raises
+from tests.error_facts import raises
 
 pytestmark = pytest.mark.slow
 

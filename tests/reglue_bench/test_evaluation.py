@@ -13,12 +13,12 @@ import pytest
 
 import reglue
 from reglue.errors import AgentFault, AgentTimeout, EnvironmentFault, ReglueError
-from reglue.messages.agent import Actions
+from reglue.messages.agent_messages import Actions
 from reglue_bench.evaluation import check_faults
 from reglue_bench.results.result import Result
 from reglue_bench.runs.notes import Ending
 from reglue_bench.terminal.summary import notes
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.toys import Interrupts
 
 CART_POLE = "evaluate:gymnasium:CartPole-v1"

@@ -9,7 +9,7 @@ import pytest
 
 from reglue.errors import NotAnEnvironment, UsageError
 from reglue_bench import Evaluator, evaluate, read_result
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.leftovers import child_processes, nothing_left
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.toys import rows

@@ -16,7 +16,7 @@ from reglue_bench.results.scores import PerformanceScore
 
 pytestmark = pytest.mark.slow
 
-WALK = "online:tests.reglue_bench.worlds:Lottery"
+WALK = "online:tests.reglue_bench.bench_worlds:Lottery"
 AGENTS = Path(__file__).with_name("agents.py")
 
 

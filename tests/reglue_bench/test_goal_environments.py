@@ -10,7 +10,7 @@ import pytest
 from reglue.errors import UsageError
 from reglue_bench import evaluate
 from reglue_bench.results.result import Result
-from tests.errors import raises
+from tests.error_facts import raises
 
 AGENT = """
 import numpy as np

@@ -13,7 +13,7 @@ from reglue_bench.settings import read_settings
 FILE = """
 import numpy as np
 
-from tests.reglue_bench.worlds import Unrepeatable
+from tests.reglue_bench.bench_worlds import Unrepeatable
 from tests.worlds import Corridor
 
 class Blurred(Unrepeatable):

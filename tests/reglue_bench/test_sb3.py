@@ -26,7 +26,7 @@ from reglue.errors import (
     UnknownName,
 )
 from reglue_bench.sb3 import EvalCallback
-from tests.errors import raises
+from tests.error_facts import raises
 
 NAME = "evaluate:gymnasium:CartPole-v1"
 

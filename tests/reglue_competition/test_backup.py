@@ -20,7 +20,7 @@ from reglue_competition.skeleton.new_competition import write_competition
 from reglue_competition.store import Run
 from reglue_competition.store.database import Database
 from reglue_competition.store.schema import TABLES
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_competition.postgresql import PostgreSQL
 
 

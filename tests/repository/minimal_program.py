@@ -8,8 +8,17 @@ from typing import Any
 import numpy as np
 
 from reglue.conformance import ConformanceAgent
-from reglue.messages.agent import Actions, Budget, EndKind, Ends, Phase, Starts, Steps, Turn
-from reglue.wire.specs import decode_spec
+from reglue.messages.agent_messages import (
+    Actions,
+    Budget,
+    EndKind,
+    Ends,
+    Phase,
+    Starts,
+    Steps,
+    Turn,
+)
+from reglue.wire.spec_encoding import decode_spec
 
 
 class Program:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from speed.harness import Contender, ContenderFailed, Program, Scale, rates, run
+from speed.launches import Contender, ContenderFailed, Program, Scale, rates, run
 
 pytestmark = pytest.mark.slow
 
@@ -18,9 +18,9 @@ pytestmark = pytest.mark.slow
         ("plain_hub", ("grpc",), 20),
         ("reglue_turns", ("grpc", "light", "1"), 20),
         ("reglue_turns", ("auto", "image", "2"), 40),
-        ("vector_env", ("sync", "3"), 60),
-        ("stepped", ("light", "socket", "3"), 60),
-        ("stepped", ("light", "here", "3"), 60),
+        ("vector_env_contender", ("sync", "3"), 60),
+        ("stepped_contender", ("light", "socket", "3"), 60),
+        ("stepped_contender", ("light", "here", "3"), 60),
     ],
 )
 def test_a_contender_measures_as_often_as_it_is_asked(
@@ -42,7 +42,7 @@ def test_as_many_agents_play_as_are_asked_for(transport: str) -> None:
 
 def test_a_contender_that_fails_is_heard() -> None:
     with (
-        Contender("vector_env", "sync", "many") as contender,
+        Contender("vector_env_contender", "sync", "many") as contender,
         pytest.raises(ContenderFailed, match="invalid literal for int"),
     ):
         contender.measure(steps=1)
@@ -61,7 +61,7 @@ def test_many_episodes_are_played_to_the_last() -> None:
 
 def test_who_cannot_be_measured_is_noted_and_the_others_are_measured() -> None:
     programs = (
-        Program("broken", "vector_env", ("sync", "many"), 20),
+        Program("broken", "vector_env_contender", ("sync", "many"), 20),
         Program("socket", "plain_transports", ("socket",), 20),
     )
     series, notes = rates(programs, "steps/s", rounds=2, scale=Scale(), watch=lambda _: None)

@@ -30,7 +30,16 @@ from reglue.environments.environment import Earned, Environment, Worlds
 from reglue.environments.world import Cell, Step, Suite, World
 from reglue.errors import IllegalAction, ReglueError
 from reglue.experiments.experiment import Experiment
-from reglue.messages.agent import ActionFlag, Actions, EndKind, Ends, Phase, Starts, Steps, Turn
+from reglue.messages.agent_messages import (
+    ActionFlag,
+    Actions,
+    EndKind,
+    Ends,
+    Phase,
+    Starts,
+    Steps,
+    Turn,
+)
 from reglue.rng import Rng
 from reglue.spec import (
     Box,

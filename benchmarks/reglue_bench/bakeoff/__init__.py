@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reglue_bench.bakeoff.bakeoff import Bakeoff
-from reglue_bench.bakeoff.file import REPORT, Entrant, read_bakeoff
+from reglue_bench.bakeoff.bakeoff_file import REPORT, Entrant, read_bakeoff
+from reglue_bench.bakeoff.bakeoff_runs import Bakeoff
 
 __all__ = ["REPORT", "Bakeoff", "Entrant", "read_bakeoff"]

@@ -17,11 +17,11 @@ from glue_server.console import console
 from glue_server.host_settings import HostSettings
 from reglue.errors import UsageError, settings_of
 from reglue_bench.bakeoff import REPORT, Bakeoff, Entrant, read_bakeoff
-from reglue_bench.bakeoff.bakeoff import is_interrupted
-from reglue_bench.bakeoff.file import BENCHMARK
+from reglue_bench.bakeoff.bakeoff_file import BENCHMARK
+from reglue_bench.bakeoff.bakeoff_runs import is_interrupted
 from reglue_bench.bakeoff.table import comparison_table
-from reglue_bench.cli.arguments import AsJson, exit_code, new_folder, print_document
-from reglue_bench.plots.agents import names
+from reglue_bench.cli.shared_flags import AsJson, exit_code, new_folder, print_document
+from reglue_bench.plots.agent_plots import names
 from reglue_bench.report.frames import first_frames
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.result import Result

@@ -13,8 +13,8 @@ from glue_server.commands.command import Command
 from glue_server.commands.flags import takes
 from glue_server.console import console
 from reglue.errors import UsageError
-from reglue_bench.bakeoff.seeds import holds_seeds, seeded, seeded_before
-from reglue_bench.cli.arguments import AsJson, TrustCode, exit_code, new_folder, print_document
+from reglue_bench.bakeoff.seed_runs import holds_seeds, seeded, seeded_before
+from reglue_bench.cli.shared_flags import AsJson, TrustCode, exit_code, new_folder, print_document
 from reglue_bench.evaluation import plan_and_start
 from reglue_bench.evaluation import resume as resume_run
 from reglue_bench.plan_settings import TRAINING_PANEL

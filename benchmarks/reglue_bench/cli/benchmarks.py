@@ -20,8 +20,8 @@ from glue_server.commands.command import Command
 from glue_server.console import console
 from reglue.errors import UsageError
 from reglue.spec import Box, Discrete, TaskSpec, TensorSpec
-from reglue_bench.cli.arguments import AsJson, print_document
-from reglue_bench.planning.file import described
+from reglue_bench.cli.shared_flags import AsJson, print_document
+from reglue_bench.planning.benchmark_file import described
 from reglue_bench.planning.names import META_WORLD, BenchmarkName, is_custom
 from reglue_bench.planning.resolve import make_plan, resolve, suite_of
 from reglue_bench.procedures import PROCEDURES, procedure_names

@@ -15,12 +15,12 @@ from typer import Argument, Exit, Option
 from glue_server.commands.command import FAULTS, Commands
 from glue_server.console import console, say
 from reglue.errors import UnknownName, UsageError
-from reglue_bench.cli.arguments import AsJson, TrustCode, print_document
+from reglue_bench.cli.shared_flags import AsJson, TrustCode, print_document
+from reglue_bench.datasets.dataset_replay import replayed
+from reglue_bench.datasets.dataset_summary import Range, Summary, source_of, summarized
 from reglue_bench.datasets.folder import write_dataset
 from reglue_bench.datasets.minari_id import check_id, folder_of_id
-from reglue_bench.datasets.replaying import replayed
 from reglue_bench.datasets.source import Episode, Source
-from reglue_bench.datasets.summary import Range, Summary, source_of, summarized
 from reglue_bench.formatting import number
 
 _MOST_DIFFERENCES = 5  # that are printed

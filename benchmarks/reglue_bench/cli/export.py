@@ -11,8 +11,8 @@ from typer import Argument, Option
 from glue_server.commands.command import Command
 from glue_server.console import say
 from reglue.errors import UsageError
+from reglue_bench.results.episode_export import Format, write_table
 from reglue_bench.results.episodes import Episodes
-from reglue_bench.results.export import Format, write_table
 from reglue_bench.results.whole_file import whole_file
 from reglue_bench.runs.ledger import LedgerReader, warn_of_lost_journal
 

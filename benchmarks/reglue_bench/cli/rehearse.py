@@ -12,7 +12,7 @@ from glue_server.commands.command import FAULTS, OK, Command
 from glue_server.commands.flags import takes
 from glue_server.console import console
 from reglue.errors import UsageError
-from reglue_bench.cli.arguments import AsJson, print_document
+from reglue_bench.cli.shared_flags import AsJson, print_document
 from reglue_bench.rehearsal import rehearse
 from reglue_bench.settings import AgentSettings, Settings, read_settings
 from reglue_bench.terminal.progress import watcher

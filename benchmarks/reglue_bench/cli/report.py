@@ -11,13 +11,13 @@ from typer import Argument, Option
 from glue_server.commands.command import Command
 from glue_server.console import console
 from reglue.errors import UsageError
-from reglue_bench.bakeoff.seeds import runs_in
-from reglue_bench.cli.arguments import AsJson, TrustCode, print_document
-from reglue_bench.plots.agents import names
+from reglue_bench.bakeoff.seed_runs import runs_in
+from reglue_bench.cli.shared_flags import AsJson, TrustCode, print_document
+from reglue_bench.plots.agent_plots import names
 from reglue_bench.plots.views import NamedRun
 from reglue_bench.report.frames import first_frames
 from reglue_bench.report.page import draw_report
-from reglue_bench.report.tables import as_csv, as_latex, curve_rows, score_rows
+from reglue_bench.report.paper_tables import as_csv, as_latex, curve_rows, score_rows
 from reglue_bench.results.read_run import read_run
 from reglue_bench.results.whole_file import whole_file
 

@@ -10,10 +10,10 @@ from rich.table import Table
 
 from glue_server.commands.command import FAULTS, INTERRUPTED, OK
 from reglue_bench.bakeoff import REPORT, Bakeoff, Entrant
-from reglue_bench.bakeoff.bakeoff import is_interrupted
-from reglue_bench.cli.arguments import exit_code
+from reglue_bench.bakeoff.bakeoff_runs import is_interrupted
 from reglue_bench.cli.bakeoff import Screen
-from reglue_bench.measures.training_seeds import LEAST_SEEDS
+from reglue_bench.cli.shared_flags import exit_code
+from reglue_bench.measures.seed_statistics import LEAST_SEEDS
 from reglue_bench.report.page import draw_report
 from reglue_bench.report.run_view import score_and_interval
 from reglue_bench.results.result import Result

@@ -11,7 +11,7 @@ from typer import Argument, Option
 from glue_server.commands.command import Command
 from glue_server.console import console, say
 from reglue.errors import UsageError
-from reglue_bench.cli.arguments import TrustCode
+from reglue_bench.cli.shared_flags import TrustCode
 from reglue_bench.formatting import number
 from reglue_bench.replay import Camera, Recorded, Replay, read_episode, with_pictures
 from reglue_bench.replay.screen import HEAD, Screen, line

@@ -3,7 +3,7 @@
 from reglue_bench.engines.agent_pool import LocalEngine
 from reglue_bench.engines.dealing import DealingEngine
 from reglue_bench.engines.engine import Engine
-from reglue_bench.engines.players import LocalPlayers, Players
+from reglue_bench.engines.process_players import LocalPlayers, Players
 from reglue_bench.engines.ray.ray_players import RayPlayers
 from reglue_bench.engines.shard import FromShard, ShardSettings
 

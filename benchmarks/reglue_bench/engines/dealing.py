@@ -25,7 +25,7 @@ from reglue.errors import (
 )
 from reglue_bench.engines.agent_pool import Losses
 from reglue_bench.engines.engine import Engine
-from reglue_bench.engines.players import Player, Players
+from reglue_bench.engines.process_players import Player, Players
 from reglue_bench.engines.shard import (
     AgentConnected,
     AgentLost,

@@ -24,10 +24,10 @@ from glue_server.processes.interrupts import interruptible, is_stopping
 from glue_server.processes.message_codec import unexpected
 from reglue.errors import AgentFault, EnvironmentFault, UsageError
 from reglue_bench.engines.agent_pool import AgentPool, asks_again, check_capable, served_host
-from reglue_bench.engines.environments import environment_of
 from reglue_bench.engines.files import at_home, check_facts, unpack
+from reglue_bench.engines.run_environments import environment_of
 from reglue_bench.engines.run_identity import machine
-from reglue_bench.engines.server import RunServer
+from reglue_bench.engines.run_server import RunServer
 from reglue_bench.engines.shard import (
     TO_SHARD,
     AgentConnected,

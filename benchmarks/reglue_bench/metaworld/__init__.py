@@ -5,7 +5,11 @@ import reglue_bench.metaworld as evaluation  # for `from metaworld import evalua
 """
 
 from reglue.agents.metaworld import Timestep
-from reglue_bench.metaworld.evaluation import SlowEvaluation, evaluation, metalearning_evaluation
+from reglue_bench.metaworld.drop_in_evaluation import (
+    SlowEvaluation,
+    evaluation,
+    metalearning_evaluation,
+)
 from reglue_bench.metaworld.protocol import Agent, MetaLearningAgent, _get_task_names
 
 __all__ = [

@@ -11,9 +11,9 @@ import numpy as np
 from reglue.agents.agent import Agent, Chosen
 from reglue.agents.metaworld import MetaWorldAgent
 from reglue.errors import NotAnAgent
-from reglue.messages.agent import Actions, Ends, Phase, Starts, Steps, Turn
+from reglue.messages.agent_messages import Actions, Ends, Phase, Starts, Steps, Turn
 from reglue.spec import Array, TaskSpec
-from reglue_bench.metaworld.worlds import IS_SINGLE, MOTION, OBSERVATION, RETURN
+from reglue_bench.metaworld.drop_in_worlds import IS_SINGLE, MOTION, OBSERVATION, RETURN
 
 MayCount = Callable[[int, int], bool]
 """Whether a slot's episode can still count after this many steps."""

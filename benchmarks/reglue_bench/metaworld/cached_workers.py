@@ -10,7 +10,7 @@ from typing import Any
 
 from env_adapters import SuiteName
 from glue_server import EnvironmentCalls
-from reglue_bench.engines.environments import make_environment
+from reglue_bench.engines.run_environments import make_environment
 
 _CACHED = "_reglue_environment"  # the attribute of a vector environment that holds its workers
 

@@ -14,8 +14,8 @@ from env_adapters import SuiteName
 from env_adapters.metaworld.library import metaworld, version
 from env_adapters.metaworld.simulator import MAX_HORIZON
 from reglue.errors import UsageError
+from reglue_bench.metaworld.drop_in_worlds import SubEnvironment, suite_of
 from reglue_bench.metaworld.selection import Position, Selection
-from reglue_bench.metaworld.worlds import SubEnvironment, suite_of
 
 READ_VERSION = "3.1.1"
 """The version of metaworld whose wrappers and evaluation were read."""

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, assert_never
 
-from glue_server.environment.port import EnvironmentPort
+from glue_server.environment.environment_port import EnvironmentPort
 from glue_server.environment.worker_process import Silence, WorkerFaults
 from glue_server.environment.workers import SharedArrays
 from glue_server.peers.hosts import PeerSource
@@ -23,8 +23,8 @@ from reglue.errors import (
     UsageError,
     setting,
 )
-from reglue.messages.agent import Cleanup, Refusal
-from reglue.messages.environment import (
+from reglue.messages.agent_messages import Cleanup, Refusal
+from reglue.messages.environment_messages import (
     EnvironmentCall,
     EnvironmentInit,
     EnvironmentReady,
@@ -33,7 +33,7 @@ from reglue.messages.environment import (
     Played,
 )
 from reglue_bench.engines.files import facts_and_files
-from reglue_bench.engines.players import Player
+from reglue_bench.engines.process_players import Player
 from reglue_bench.engines.shard import Died, Machine, Say, Unplaced, Wrong
 from reglue_bench.plans.plan import Plan
 from reglue_bench.settings import Settings

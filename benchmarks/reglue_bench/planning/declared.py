@@ -11,7 +11,7 @@ from typing import Self
 
 from env_adapters import SuiteName
 from reglue.errors import PlanDiffers
-from reglue.messages.environment import EnvironmentHello, EnvironmentReady
+from reglue.messages.environment_messages import EnvironmentHello, EnvironmentReady
 from reglue_bench.planning.names import WAIT
 from reglue_bench.plans.plan import Plan, difference
 

@@ -16,10 +16,10 @@ from env_adapters.suites import META_WORLD, suite_name
 from reglue.errors import UsageError, setting
 from reglue.wire.sizes import most_slots
 from reglue_bench.plan_settings import HiddenSettings, MetaWorldSettings
+from reglue_bench.planning.benchmark_file import Custom, custom_suite, read_custom
 from reglue_bench.planning.declared import Declared
-from reglue_bench.planning.file import Custom, custom_suite, read_custom
 from reglue_bench.planning.names import BenchmarkName, is_custom
-from reglue_bench.planning.training import with_training, with_training_tasks
+from reglue_bench.planning.training_plan import with_training, with_training_tasks
 from reglue_bench.plans.keys import cell_key, commitment, goal_key
 from reglue_bench.plans.plan import Goals, Parameter, Plan, difference
 from reglue_bench.procedures import (

@@ -11,7 +11,7 @@ from typing import Any
 
 from env_adapters import Cell, SuiteName
 from glue_server import Order
-from reglue.messages.agent import Phase
+from reglue.messages.agent_messages import Phase
 from reglue_bench.plans.keys import PUBLIC
 
 Parameter = bool | int | float | str

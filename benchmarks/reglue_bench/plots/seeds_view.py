@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from reglue_bench.formatting import percent
 from reglue_bench.measures.compare import over_pairs
-from reglue_bench.measures.training_seeds import (
+from reglue_bench.measures.seed_statistics import (
     BOOTSTRAP_SEED,
     LEAST_SEEDS,
     TrainingSeeds,
@@ -18,7 +18,7 @@ from reglue_bench.measures.training_seeds import (
     over_training_seeds,
     thresholds_of,
 )
-from reglue_bench.plots.agents import colours, groups_of
+from reglue_bench.plots.agent_plots import colours, groups_of
 from reglue_bench.plots.figures import escaped, figure, rate_axis, value_axis
 from reglue_bench.plots.pairs import pair_table, verdict
 from reglue_bench.plots.views import ComparisonView, NamedRun, Plot, SeedRow, Table

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from reglue_bench.formatting import count, percent, plural
-from reglue_bench.plots.agents import PlottedAgent, plotted_agents, seeds_caption
+from reglue_bench.plots.agent_plots import PlottedAgent, plotted_agents, seeds_caption
 from reglue_bench.plots.figures import (
     NEUTRAL,
     SUCCESS,

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from glue_server import EpisodeRunner, Order, Outcome
 from reglue.errors import AgentFault, UsageError, setting
-from reglue.messages.agent import Phase
+from reglue.messages.agent_messages import Phase
 from reglue_bench.plan_settings import MetaLearningSettings
 from reglue_bench.plans.keys import shuffled
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from glue_server import Order, Outcome
 from reglue.errors import AgentFault, UsageError, setting
-from reglue.messages.agent import Phase
+from reglue.messages.agent_messages import Phase
 from reglue_bench.plan_settings import OnlineSettings
 from reglue_bench.plans.keys import shuffled
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell

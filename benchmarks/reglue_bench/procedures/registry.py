@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from env_adapters.registry import Registry
+from env_adapters.named_objects import Registry
 from reglue_bench.plan_settings import HiddenSettings
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures.evaluate import Evaluate

@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from glue_server import CRASHED, EpisodeRunner, Order, Outcome
 from reglue.errors import AgentFault, EnvironmentFault, UsageError, setting
-from reglue.messages.agent import Phase
+from reglue.messages.agent_messages import Phase
 from reglue_bench.plan_settings import TrainingSettings
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.compact_outcomes import CompactOutcomes, InOrder

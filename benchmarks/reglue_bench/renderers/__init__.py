@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from env_adapters.registry import Registry
-from reglue_bench.renderers.performance import PERFORMANCE
+from env_adapters.named_objects import Registry
+from reglue_bench.renderers.performance_renderer import PERFORMANCE
 from reglue_bench.renderers.renderer import Renderer
-from reglue_bench.renderers.returns import RETURN
-from reglue_bench.renderers.seeded_returns import SEEDED_RETURN
-from reglue_bench.renderers.success import SUCCESS
+from reglue_bench.renderers.returns_renderer import RETURN
+from reglue_bench.renderers.seeded_returns_renderer import SEEDED_RETURN
+from reglue_bench.renderers.success_renderer import SUCCESS
 from reglue_bench.results.result import Result
 
 __all__ = [

@@ -8,9 +8,9 @@ from dataclasses import replace
 from reglue.errors import UsageError
 from reglue_bench.formatting import percent
 from reglue_bench.measures.compare import Difference, compare_all
-from reglue_bench.plots.agents import colours
+from reglue_bench.plots.agent_plots import colours
 from reglue_bench.plots.pairs import compared_row, every_pair, pair_note, power_notes, verdict
-from reglue_bench.plots.training import training_plots
+from reglue_bench.plots.training_plots import training_plots
 from reglue_bench.plots.views import ComparisonView, NamedRun, Row, Track
 from reglue_bench.renderers import renderer_of
 from reglue_bench.report.run_view import score_and_interval

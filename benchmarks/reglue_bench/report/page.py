@@ -21,7 +21,7 @@ from plotly.offline import get_plotlyjs
 from pydantic_core import to_json
 
 from reglue.errors import UsageError
-from reglue_bench.measures.training_seeds import BOOTSTRAP_SEED
+from reglue_bench.measures.seed_statistics import BOOTSTRAP_SEED
 from reglue_bench.plots.views import ComparisonView, Frame
 from reglue_bench.renderers import Renderer, renderer_of
 from reglue_bench.report.compare_view import comparison_view

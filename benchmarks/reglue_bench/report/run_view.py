@@ -14,7 +14,7 @@ from reglue_bench.formatting import (
     sentence,
 )
 from reglue_bench.plots.figures import FAILURE, SUCCESS
-from reglue_bench.plots.training import training_plots
+from reglue_bench.plots.training_plots import training_plots
 from reglue_bench.plots.views import Frame, Run, Share
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.renderers import renderer_of

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, Self, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, PrivateAttr, ValidationError
 
-from env_adapters.registry import Registry
+from env_adapters.named_objects import Registry
 from reglue.errors import EnvironmentFault, StorageFailed, UsageError
 from reglue_bench.formatting import signed, value, values
 from reglue_bench.plans.plan import difference, json_difference, title_of

@@ -16,7 +16,7 @@ from itertools import chain
 from types import FunctionType
 from typing import Any, Literal, get_args
 
-from env_adapters.registry import Registry
+from env_adapters.named_objects import Registry
 from glue_server import CRASHED
 from reglue_bench.plans.plan import Plan, PlanCell
 from reglue_bench.procedures import Procedure, procedure_of
@@ -78,7 +78,7 @@ SCORINGS: Registry[Callable[[Any, ScoreInputs], Result]] = Registry(
     {
         "episodes": "reglue_bench.results.scoring:score",
         "runs": "reglue_bench.results.learning:score_online",
-        "training": "reglue_bench.results.training:score_training",
+        "training": "reglue_bench.results.training_result:score_training",
         "as-upstream": "reglue_bench.results.upstream:score_as_upstream",
     },
     FunctionType,

@@ -20,7 +20,7 @@ from env_adapters import Cell
 from glue_server import EpisodeRunner, LocalPort, Order, Outcome, Timeouts
 from glue_server.agent.actions import unpacked
 from reglue.agents.agent import Agent
-from reglue.messages.agent import Phase, Starts, Steps
+from reglue.messages.agent_messages import Phase, Starts, Steps
 from reglue.rng import Rng
 from reglue.spec import (
     Array,
@@ -32,7 +32,7 @@ from reglue.spec import (
     TaskSpec,
     TensorSpec,
 )
-from reglue_bench.engines.environments import make_environment
+from reglue_bench.engines.run_environments import make_environment
 from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.keys import cell_key
 from reglue_bench.plans.plan import Plan

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from reglue.errors import UsageError, setting
 from reglue_bench.engines import LocalPlayers, Players, RayPlayers
-from reglue_bench.engines.environments import cores
-from reglue_bench.engines.players import SHARD_PROCESS
+from reglue_bench.engines.process_players import SHARD_PROCESS
+from reglue_bench.engines.run_environments import cores
 from reglue_bench.engines.shard import FROM_SHARD, FromShard
 from reglue_bench.placement.placed_worker import FROM_ENVIRONMENT, PROCESS, FromEnvironment
 from reglue_bench.planning.declared import is_remote

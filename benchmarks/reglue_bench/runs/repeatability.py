@@ -18,9 +18,9 @@ from glue_server import EnvironmentCalls, EpisodeRunner, LocalPort, Outcome, Tim
 from glue_server.agent.actions import unpacked
 from glue_server.agent.repetition import Repetition
 from reglue.agents.agent import Agent
-from reglue.messages.agent import Ends, Phase, Starts, Steps
+from reglue.messages.agent_messages import Ends, Phase, Starts, Steps
 from reglue.spec import Arrays, TaskSpec
-from reglue_bench.engines.environments import cores
+from reglue_bench.engines.run_environments import cores
 from reglue_bench.procedures import Procedure
 from reglue_bench.runs.notes import Repeat
 

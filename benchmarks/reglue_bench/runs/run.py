@@ -11,7 +11,7 @@ from glue_server import EnvironmentCalls
 from glue_server.peers.hosts import AgentPeer
 from reglue.errors import PlanDiffers, setting
 from reglue_bench.engines.run_identity import AGENT_FILE, agent_facts, versions
-from reglue_bench.engines.server import RunServer
+from reglue_bench.engines.run_server import RunServer
 from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.keys import PUBLIC, Submission, cell_key, training_key
 from reglue_bench.plans.plan import Plan, difference

@@ -14,7 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from env_adapters.registry import Registry
+from env_adapters.named_objects import Registry
 from glue_server import Outcome
 from reglue_bench.formatting import number, sparkline, time_left
 from reglue_bench.procedures.online import Online

@@ -13,7 +13,7 @@ import numpy as np
 from dm_env_rpc.v1 import connection, dm_env_adaptor, dm_env_rpc_pb2_grpc, tensor_utils
 from dm_env_rpc.v1 import dm_env_rpc_pb2 as pb
 
-from speed.harness import Helper, serve
+from speed.launches import Helper, serve
 from speed.light import NUMBERS, Light
 
 OBSERVATION, REWARD, ACTION = 1, 2, 1

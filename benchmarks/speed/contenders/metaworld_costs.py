@@ -17,7 +17,7 @@ from env_adapters.metaworld import ALL_TASKS, MetaWorld, draw_goals, task_set
 from env_adapters.metaworld.fast_step import StandIn, stand_in
 from env_adapters.metaworld.library import metaworld, mujoco
 from reglue.environments.world import Cell
-from reglue.messages.agent import Phase
+from reglue.messages.agent_messages import Phase
 
 
 def main(tasks: int, repetitions: int) -> None:

@@ -20,7 +20,7 @@ from metaworld.policies import ENV_POLICY_MAP
 
 from env_adapters.metaworld import MetaWorld
 from reglue.environments.world import Cell
-from reglue.messages.agent import Phase
+from reglue.messages.agent_messages import Phase
 from reglue.spec import Array
 from speed.contenders.metaworld_costs import Control, simulation
 

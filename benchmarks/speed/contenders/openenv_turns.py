@@ -14,7 +14,7 @@ from openenv.core.env_server.interfaces import Environment
 from openenv.core.env_server.types import Action, Observation, State
 from openenv.core.generic_client import GenericEnvClient
 
-from speed.harness import Helper, serve
+from speed.launches import Helper, serve
 from speed.light import Light
 
 

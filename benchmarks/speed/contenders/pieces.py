@@ -13,15 +13,15 @@ import pyperf
 
 from glue_server import Glue
 from glue_server.agent.actions import ActionChecks
-from glue_server.agent.calls import Rows, turn_of
+from glue_server.agent.agent_calls import Rows, turn_of
 from reglue import Actions, Agent, Phase, TaskSpec, Worlds
 from reglue.agents.agent import play
 from reglue.environments.world import Cell
-from reglue.messages.agent import Budget, Numbered, Starts, Steps, Turn
-from reglue.messages.environment import Play
+from reglue.messages.agent_messages import Budget, Numbered, Starts, Steps, Turn
+from reglue.messages.environment_messages import Play
 from reglue.spec import Arrays
 from reglue.v1 import agent_pb2 as pb
-from reglue.wire.agent import decode_call, decode_reply, encode_call, encode_reply
+from reglue.wire.agent_encoding import decode_call, decode_reply, encode_call, encode_reply
 from reglue.wire.layout import (
     Repeats,
     decode_repeated_turn,

@@ -26,7 +26,7 @@ import numpy as np
 
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2
 from speed.contenders.plain_transports import METHOD, actions, receive, send, turn
-from speed.harness import Helper, serve
+from speed.launches import Helper, serve
 from speed.light import NUMBERS, Light
 
 _REWARD, _ACTION = struct.Struct("<d"), struct.Struct("<q")

@@ -17,9 +17,9 @@ from queue import SimpleQueue
 import grpc  # not by reglue.net.grpc_settings: these are gRPC's own defaults
 import numpy as np
 
-from reglue.messages.agent import Phase
+from reglue.messages.agent_messages import Phase
 from reglue.v1 import agent_pb2 as pb
-from speed.harness import Helper, serve
+from speed.launches import Helper, serve
 from speed.light import NUMBERS, Light
 
 

@@ -17,9 +17,9 @@ from glue_server.processes.event_loop import EventLoop
 from glue_server.rpc import GlueServer
 from reglue import Experiment, Worlds
 from reglue.experiments.routines import Routines
-from reglue.messages.experiment import Answer, ExperimentCall
+from reglue.messages.experiment_messages import Answer, ExperimentCall
 from reglue.net.join_string import Transport
-from speed.harness import serve
+from speed.launches import serve
 from speed.light import Suite
 
 AGENT = "speed.light:Still"

@@ -23,7 +23,7 @@ from rlglue.agent.ClientAgent import ClientAgent
 from rlglue.environment.ClientEnvironment import ClientEnvironment
 from rlglue.types import Action, Observation, Reward_observation_terminal
 
-from speed.harness import Helper, serve
+from speed.launches import Helper, serve
 from speed.light import NUMBERS, Light
 
 EXPERIMENT_CONNECTION, AGENT_CONNECTION, ENVIRONMENT_CONNECTION = 1, 2, 3

@@ -12,10 +12,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from speed.harness import Scale, run
+from speed.launches import Scale, run
 from speed.results import machine
 from speed.scaling import cluster
-from speed.scaling.page import draw, page
+from speed.scaling.scaling_page import draw, page
 
 HERE = Path(__file__).parent
 SAMPLES = HERE.parents[2] / "build/speed/scaling.json"

@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from speed.harness import ContenderFailed, Scale, Watch
+from speed.launches import ContenderFailed, Scale, Watch
 from tests.ray_cluster import RayCluster
 
 NODES = (1, 2, 3, 4, 6, 8)

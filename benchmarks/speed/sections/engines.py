@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from reglue_bench.engines.environments import cores
-from speed.harness import Claim, Scale, Section, Series, Watch, interleave, run
+from reglue_bench.engines.run_environments import cores
+from speed.launches import Claim, Scale, Section, Series, Watch, interleave, run
 from tests.ray_cluster import RayCluster
 
 RUNS, EPISODES = 8, 100

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from speed.harness import (
+from speed.launches import (
     Claim,
     Contender,
     ContenderFailed,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyperf
 
-from speed.harness import Claim, Program, Scale, Section, Series, Watch, rates, run
+from speed.launches import Claim, Program, Scale, Section, Series, Watch, rates, run
 from speed.light import IMAGE
 
 OURS, PLAYED = "Reglue, RL_step", "Reglue, RL_episode"
@@ -140,8 +140,8 @@ STREAM_PROGRAMS = (
     Program(PLAIN, "plain_transports", ("stream",), 2000),
     Program(MANY, "reglue_turns", ("grpc", "light", str(SLOTS)), 500, {"routine": "episode"}),
     Program(HERE, "reglue_turns", ("auto", "light", str(SLOTS)), 500, {"routine": "episode"}),
-    Program(ASYNC, "vector_env", ("async", str(SLOTS)), 500),
-    Program(SYNC, "vector_env", ("sync", str(SLOTS)), 5000),
+    Program(ASYNC, "vector_env_contender", ("async", str(SLOTS)), 500),
+    Program(SYNC, "vector_env_contender", ("sync", str(SLOTS)), 5000),
     Program(DM, "dm_env_rpc", (), 1000),
 )
 

@@ -16,7 +16,7 @@ from typer import Argument, Option
 from glue_server.console import console, say
 from reglue.errors import BadArgument, StorageFailed, UsageError, printable
 from reglue.net.join_string import JoinString, split_address
-from reglue_bench.cli.arguments import print_document
+from reglue_bench.cli.shared_flags import print_document
 from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.phases.certificates import client_certificate, write_closed
 from reglue_competition.store.access import token_id

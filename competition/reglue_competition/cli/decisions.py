@@ -11,7 +11,7 @@ from typer import Argument, Exit, Option
 from glue_server.commands.command import FAULTS
 from glue_server.console import console, say
 from reglue.errors import RunBusy, UsageError, printable
-from reglue_bench.cli.arguments import AsJson
+from reglue_bench.cli.shared_flags import AsJson
 from reglue_bench.formatting import number
 from reglue_competition.cli.common import Folder, format_date, print_json
 from reglue_competition.cli.status import to_json

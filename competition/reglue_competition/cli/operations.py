@@ -12,7 +12,7 @@ from typer import Argument, Option
 from glue_server.console import say
 from reglue.errors import UsageError, printable
 from reglue.net.join_string import split_address
-from reglue_bench.cli.arguments import AsJson
+from reglue_bench.cli.shared_flags import AsJson
 from reglue_competition.backup import BACKED_UP, back_up
 from reglue_competition.backup import restore as restore_backup
 from reglue_competition.cli.common import Folder, print_json

@@ -16,7 +16,7 @@ from typer import Option
 
 from glue_server.console import say
 from reglue.errors import StorageFailed, UsageError, printable
-from reglue_bench.cli.arguments import AsJson
+from reglue_bench.cli.shared_flags import AsJson
 from reglue_bench.formatting import number
 from reglue_bench.results.whole_file import whole_file
 from reglue_competition.cli.common import Folder, format_date, print_json, print_table

@@ -8,7 +8,7 @@ from typer import Argument
 
 from glue_server.commands.command import Commands
 from glue_server.console import say
-from reglue_bench.cli.arguments import AsJson
+from reglue_bench.cli.shared_flags import AsJson
 from reglue_competition.cli.common import (
     Advertise,
     CertificateFile,

@@ -9,7 +9,7 @@ from typer import Argument, Option
 from glue_server.commands.command import Commands
 from glue_server.console import say
 from reglue.errors import UsageError
-from reglue_bench.cli.arguments import AsJson
+from reglue_bench.cli.shared_flags import AsJson
 from reglue_competition.cli.common import (
     Advertise,
     CertificateFile,

@@ -13,8 +13,8 @@ from typer import Argument, Exit, Option
 from glue_server.commands.command import FAULTS, Command
 from glue_server.console import console, say
 from reglue.errors import UsageError
-from reglue_bench.cli.arguments import AsJson, print_document
-from reglue_bench.engines.environments import cores
+from reglue_bench.cli.shared_flags import AsJson, print_document
+from reglue_bench.engines.run_environments import cores
 from reglue_competition.phases import PhaseReveal, check_reveal
 from reglue_competition.transcript import Verdict, check_plan
 from reglue_competition.transcript import verify as verify_transcript

@@ -13,7 +13,7 @@ from env_adapters.metaworld import task_set
 from reglue.errors import UnknownName, UsageError, settings_of
 from reglue.net.join_string import split_address
 from reglue_bench.plan_settings import PlanSettings
-from reglue_bench.planning.file import Custom, read_custom
+from reglue_bench.planning.benchmark_file import Custom, read_custom
 from reglue_bench.planning.names import BenchmarkName, is_custom
 from reglue_bench.planning.resolve import check_settings
 from reglue_bench.planning.toml_file import Place, TomlFile, path_of

@@ -12,7 +12,7 @@ import numpy as np
 from reglue import Phase
 from reglue.environments.world import Cell, Step
 from reglue.spec import Arrays
-from reglue.wire.specs import spec_from_bytes
+from reglue.wire.spec_encoding import spec_from_bytes
 
 STEPS = 200  # of an episode whose task has no limit
 

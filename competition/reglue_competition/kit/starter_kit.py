@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from env_adapters.suites import FAMILIES
 from reglue.errors import StorageFailed, UsageError, flag
-from reglue.wire.specs import spec_to_bytes
+from reglue.wire.spec_encoding import spec_to_bytes
 from reglue_bench.kit.language import LANGUAGES
 from reglue_bench.kit.writing import nothing_of_it_if_it_fails, write_project
 from reglue_bench.plan_settings import PlanSettings

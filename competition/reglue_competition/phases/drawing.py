@@ -15,7 +15,7 @@ from pathlib import Path
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue.errors import UsageError, settings_of
 from reglue.spec import TaskSpec
-from reglue_bench.planning.file import read_custom
+from reglue_bench.planning.benchmark_file import read_custom
 from reglue_bench.planning.names import BenchmarkName, is_custom
 from reglue_bench.planning.resolve import make_plan, suite_of
 from reglue_bench.plans.keys import cell_key

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reglue_bench.engines.environments import cores
+from reglue_bench.engines.run_environments import cores
 from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.definition import Definition
 from reglue_competition.phases import PlannedBenchmark, Secrets, commitment, entry_secret

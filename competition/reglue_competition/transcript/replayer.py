@@ -26,7 +26,7 @@ from reglue.errors import (
     brief,
     printable,
 )
-from reglue.wire.specs import spec_to_bytes
+from reglue.wire.spec_encoding import spec_to_bytes
 from reglue_bench.plan_settings import TrainingSettings
 from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import Plan

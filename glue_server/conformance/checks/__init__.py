@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 from glue_server.conformance.check import Check
-from glue_server.conformance.checks.agents import AGENTS
+from glue_server.conformance.checks.agent_checks import AGENTS
 from glue_server.conformance.checks.broken import broken_checks
-from glue_server.conformance.checks.calls import CALLS, TENSORS
-from glue_server.conformance.checks.environments import ENVIRONMENTS
-from glue_server.conformance.checks.experiments import EXPERIMENTS
+from glue_server.conformance.checks.call_checks import CALLS, TENSORS
+from glue_server.conformance.checks.environment_checks import ENVIRONMENTS
+from glue_server.conformance.checks.experiment_checks import EXPERIMENTS
 from glue_server.conformance.checks.joining import JOINING, LEAVING, TLS
 from glue_server.conformance.checks.reconnecting import RECONNECTING
 

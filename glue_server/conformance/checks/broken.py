@@ -10,13 +10,13 @@ from typing import Any
 
 from glue_server.conformance.check import Check
 from glue_server.conformance.clients import POLL_S, ClientRun
-from glue_server.conformance.drivers.experiment import Instruction
+from glue_server.conformance.conformance_tasks import PLAIN
+from glue_server.conformance.drivers.experiment_driver import Instruction
 from glue_server.conformance.fault_injection import bent, bent_answers, recording_messages
 from glue_server.conformance.harness import Harness
-from glue_server.conformance.specs import PLAIN
 from reglue.errors import NotConforming
-from reglue.messages.agent import AgentInit, TextMessage
-from reglue.messages.experiment import RLEpisode, RLInit, RLStart, RLStep
+from reglue.messages.agent_messages import AgentInit, TextMessage
+from reglue.messages.experiment_messages import RLEpisode, RLInit, RLStart, RLStep
 
 _UNKNOWN = 77
 _NO_SLOT = 9

@@ -11,14 +11,14 @@ from typing import Any
 from glue_server.conformance.check import Check, group
 from glue_server.conformance.clients import POLL_S
 from glue_server.conformance.comparing import check_same
+from glue_server.conformance.conformance_tasks import PLAIN
 from glue_server.conformance.fault_injection import deny_joins, send_on
 from glue_server.conformance.harness import Harness
-from glue_server.conformance.specs import PLAIN
 from glue_server.conformance.tcp_proxy import TcpProxy
 from glue_server.rpc.tls.authority import private_authority
 from glue_server.rpc.tls.server_certificate import ServerTls
 from reglue.errors import AgentFault, EnvironmentFault, NotConforming, ReglueError
-from reglue.messages.agent import TextMessage
+from reglue.messages.agent_messages import TextMessage
 
 _SAYS = {
     "agent": {"max_slots": 0, "partial_turns": True, "adapts": True, "episodic": True},

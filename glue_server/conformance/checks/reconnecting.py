@@ -7,10 +7,10 @@ from functools import partial
 
 from glue_server.conformance.check import Check, group
 from glue_server.conformance.checks.joining import wait_for
+from glue_server.conformance.conformance_tasks import PLAIN
 from glue_server.conformance.fault_injection import losing_answer
 from glue_server.conformance.harness import Harness
-from glue_server.conformance.specs import PLAIN
-from reglue.messages.agent import TextMessage
+from reglue.messages.agent_messages import TextMessage
 
 _TASK = PLAIN.with_slots(8)
 _COMPUTING_MS = 150

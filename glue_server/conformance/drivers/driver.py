@@ -10,7 +10,7 @@ from typing import Any
 from glue_server.conformance.comparing import check_reply, check_same
 from glue_server.conformance.drivers.reference import Reference
 from reglue.errors import AgentFault, BadReply, EnvironmentFault, NotConforming
-from reglue.messages.agent import Budget, TextMessage
+from reglue.messages.agent_messages import Budget, TextMessage
 from reglue.spec import TaskSpec
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from glue_server.agent.port import LocalPort
-from glue_server.environment.port import LocalEnvironmentPort
+from glue_server.agent.agent_port import LocalPort
+from glue_server.environment.environment_port import LocalEnvironmentPort
 from glue_server.routines.state_machine import StateMachine
 from glue_server.timeouts import Timeouts
 from reglue.agents.agent import play
 from reglue.conformance import ConformanceAgent, ConformanceEnvironment
 from reglue.environments.environment_dispatch import play_environment
 from reglue.errors import ReglueError
-from reglue.messages.agent import Budget
-from reglue.messages.environment import Played
+from reglue.messages.agent_messages import Budget
+from reglue.messages.environment_messages import Played
 
 TOLD_TO_FAIL = "told to fail"
 """Words of the failures that the kit asks for."""

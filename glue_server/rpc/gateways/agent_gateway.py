@@ -31,7 +31,7 @@ from glue_server.rpc.gateways.waiting_stream import METHOD, End, WaitingStream, 
 from glue_server.rpc.handlers import Caller, Noise, caller_of
 from glue_server.rpc.roles import shown_name
 from glue_server.rpc.server import Listener
-from glue_server.rpc.session import NO_TICKET
+from glue_server.rpc.server_session import NO_TICKET
 from glue_server.rpc.tls.server_certificate import ServerTls
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.lobby import NOTE

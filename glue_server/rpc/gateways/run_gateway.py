@@ -24,7 +24,7 @@ from glue_server.rpc.admission import (
 from glue_server.rpc.gateways.run_link import RunLink, RunProcess
 from glue_server.rpc.roles import SERVICES
 from glue_server.rpc.server import Listener
-from glue_server.rpc.session import NO_TICKET
+from glue_server.rpc.server_session import NO_TICKET
 from glue_server.rpc.tls.server_certificate import ServerTls
 from reglue.errors import UsageError
 from reglue.net.grpc_settings import grpc

@@ -18,7 +18,7 @@ from env_adapters.gymnasium import Gymnasium
 from reglue.environments.world import Restorable, Seeded
 from reglue.errors import BadArgument, UsageError
 from tests.env_adapters.arcade import policies
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.programs import run_python
 
 _ROWS = {"rows": {"distribution": "uniform", "low": 1, "high": 9}}

@@ -12,7 +12,7 @@ from env_adapters.arcade import GAMES, Arcade, make_config
 from env_adapters.environment_configs import JSON
 from env_adapters.environment_configs.values import ConfigError
 from reglue.errors import CannotLoad, UnknownName, UsageError
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.programs import run_python
 
 _SECTIONS = [

@@ -15,7 +15,7 @@ from gymnasium.utils.env_checker import check_env
 
 from env_adapters.arcade import Arcade, MetaArcade
 from reglue.errors import BadArgument, CannotLoad, SpecError, UnknownName, UsageError
-from tests.errors import raises
+from tests.error_facts import raises
 
 _THERE = importlib.util.find_spec("meta_arcade") is not None
 original = pytest.mark.skipif(not _THERE, reason="needs the package meta_arcade")

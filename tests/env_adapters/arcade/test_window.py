@@ -10,7 +10,7 @@ import pytest
 
 from env_adapters.arcade import GAMES, Arcade, NoWindow
 from reglue.errors import BadArgument
-from tests.errors import raises
+from tests.error_facts import raises
 
 pygame = pytest.importorskip("pygame")
 

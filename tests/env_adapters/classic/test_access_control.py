@@ -8,7 +8,7 @@ import pytest
 
 from env_adapters.classic.access_control import AccessControl, Queue
 from reglue.rng import Rng
-from tests.env_adapters.classic.playing import cell_of, play
+from tests.env_adapters.classic.classic_playing import cell_of, play
 from tests.env_adapters.classic.queuing import accept_all, average_reward
 
 REJECT, ACCEPT = range(2)

@@ -8,7 +8,7 @@ import pytest
 
 from env_adapters.classic.gridworld import COLUMNS, GOAL, START, GridWorld, Place
 from reglue.rng import Rng
-from tests.env_adapters.classic.playing import cell_of, play
+from tests.env_adapters.classic.classic_playing import cell_of, play
 
 UP, DOWN, RIGHT, LEFT = range(4)
 

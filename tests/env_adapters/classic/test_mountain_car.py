@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from env_adapters.classic.mountain_car import Car, MountainCar, cosine_of_triple
 from reglue.rng import Rng
-from tests.env_adapters.classic.playing import cell_of, play
+from tests.env_adapters.classic.classic_playing import cell_of, play
 
 REVERSE, COAST, FORWARD = range(3)
 positions, velocities = st.floats(-1.2, 0.5), st.floats(-0.07, 0.07)

@@ -18,11 +18,11 @@ from env_adapters.determinism import check_determinism
 from env_adapters.suites import suite_name
 from reglue.environments.world import Seeded
 from reglue.errors import BadArgument, UnknownName, UsageError
-from reglue.messages.agent import Phase
+from reglue.messages.agent_messages import Phase
 from reglue.rng import Rng
 from reglue.spec import Box, Discrete, MultiDiscrete
-from tests.env_adapters.classic.playing import SUITES, cell_of, play, random_actions, world
-from tests.errors import raises
+from tests.env_adapters.classic.classic_playing import SUITES, cell_of, play, random_actions, world
+from tests.error_facts import raises
 from tests.programs import run_python
 
 every_environment = pytest.mark.parametrize("name", SUITES)
@@ -186,7 +186,7 @@ def test_every_state_goes_on_to_the_bit_in_another_process() -> None:
             }
         )
         expected.append(play(player, actions[60:]))
-    program = "from tests.env_adapters.classic.playing import main; main()"
+    program = "from tests.env_adapters.classic.classic_playing import main; main()"
     lines = run_python(program, given="\n".join(map(json.dumps, jobs))).stdout.splitlines()
     seen = [[tuple(step) for step in json.loads(line)] for line in lines]
     assert seen == expected

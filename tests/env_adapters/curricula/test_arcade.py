@@ -14,7 +14,7 @@ from env_adapters.arcade import make_config
 from env_adapters.curricula import NamedEnv, get_first_frames, make_curriculum
 from env_adapters.environment_configs.values import ConfigError
 from tests.env_adapters.curricula.scripted import by_episodes
-from tests.errors import raises
+from tests.error_facts import raises
 
 PLACE = (slice(30, 40), slice(20, 30))  # where pong shows its background
 

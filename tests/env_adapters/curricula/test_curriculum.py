@@ -14,7 +14,7 @@ from env_adapters.curricula.curriculum import Timeline
 from env_adapters.environment_configs.values import ConfigError
 from reglue.errors import BadArgument, UsageError
 from tests.env_adapters.curricula.scripted import Scripted, by_episodes, episodes, named
-from tests.errors import raises
+from tests.error_facts import raises
 
 
 def names(env: Any, count: int) -> list[Any]:

@@ -18,7 +18,7 @@ from env_adapters.suites import suite_name
 from reglue import Phase
 from reglue.environments.world import Cell
 from tests.env_adapters.curricula.scripted import Scripted, by_episodes
-from tests.errors import raises
+from tests.error_facts import raises
 
 ID = "Counted-v0"
 

@@ -16,7 +16,7 @@ from env_adapters.states import read_episode_state
 from reglue import Phase
 from reglue.environments.world import Cell, Restorable
 from reglue.errors import BadArgument, UsageError
-from tests.errors import raises
+from tests.error_facts import raises
 
 FRICTION = {"distribution": "uniform", "low": 0.5, "high": 2.0}
 SCHEDULE = [

@@ -12,7 +12,7 @@ from imageio.v3 import imread
 from env_adapters.curricula import get_first_frames
 from reglue.errors import BadArgument
 from tests.env_adapters.curricula.scripted import Frames, Scripted
-from tests.errors import raises
+from tests.error_facts import raises
 
 
 def reds(sheet: Any) -> list[list[int]]:

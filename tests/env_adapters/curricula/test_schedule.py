@@ -13,7 +13,7 @@ from env_adapters.curricula import make_curriculum
 from env_adapters.environment_configs.values import ConfigError
 from reglue.errors import BadArgument, UnknownName
 from tests.env_adapters.curricula.scripted import Scripted, by_episodes, named
-from tests.errors import raises
+from tests.error_facts import raises
 
 CAR = "gymnasium:MountainCar-v0"
 

@@ -15,7 +15,7 @@ from env_adapters.suites import suite_name
 from reglue import Phase
 from reglue.environments.world import Cell, Suite
 from reglue.errors import BadArgument
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.wrong_files import Mistake, WrongFiles
 
 SCHEDULE = """\

@@ -10,7 +10,7 @@ import pytest
 from env_adapters.environment_configs import check_distributions, sample
 from env_adapters.environment_configs.distributions import extremes
 from env_adapters.environment_configs.values import ConfigError
-from tests.errors import raises
+from tests.error_facts import raises
 
 
 def rng(seed: int = 0) -> np.random.Generator:

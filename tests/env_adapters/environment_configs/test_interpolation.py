@@ -8,7 +8,7 @@ import pytest
 
 from env_adapters.environment_configs import check_interpolation, interpolate
 from env_adapters.environment_configs.values import ConfigError
-from tests.errors import raises
+from tests.error_facts import raises
 
 ALPHAS = [0.0, 0.25, 0.5, 0.75, 1.0]
 

@@ -16,7 +16,7 @@ from env_adapters.goals import (
 from env_adapters.goals.diagnostics import statistics
 from reglue.errors import BadArgument
 from tests.env_adapters.goals.cases import CASES
-from tests.errors import raises
+from tests.error_facts import raises
 
 STATISTICS: dict[str, tuple[Any, dict[str, bool]]] = {
     "number": (3.0, {}),

@@ -11,7 +11,7 @@ from gymnasium.utils.env_checker import check_env
 
 from env_adapters.goals import FlatGoalEnv, Point2D
 from reglue.errors import BadArgument, UnknownName, UsageError
-from tests.errors import raises
+from tests.error_facts import raises
 
 
 def flat(*keys: Any, **options: Any) -> FlatGoalEnv:

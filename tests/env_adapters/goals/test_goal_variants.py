@@ -14,8 +14,8 @@ from env_adapters.goals import GoalEnvironment, Point2D
 from env_adapters.gymnasium import Gymnasium
 from reglue.environments.world import Cell, Restorable
 from reglue.errors import BadArgument, UnknownName, UsageError
-from reglue.messages.agent import Phase
-from tests.errors import raises
+from reglue.messages.agent_messages import Phase
+from tests.error_facts import raises
 
 POINT = "Reglue/Point2D-v0"
 

@@ -12,7 +12,7 @@ from gymnasium.utils.env_checker import check_env
 from env_adapters.goals import FlatGoalEnv, GoalEnvironment, ImageEnv, Point2D
 from reglue.errors import BadArgument, UnknownName, UsageError
 from tests.env_adapters.goals.cases import CASES
-from tests.errors import raises
+from tests.error_facts import raises
 
 NAMES = CASES["names of an ImageEnv"]
 IMAGES = ("observation", "desired_goal", "achieved_goal")

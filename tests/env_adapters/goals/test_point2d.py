@@ -14,7 +14,7 @@ from env_adapters.goals import Point2D
 from env_adapters.gymnasium import Gymnasium
 from reglue.errors import BadArgument, UnknownName, UsageError
 from tests.env_adapters.goals.cases import CASES
-from tests.errors import raises
+from tests.error_facts import raises
 
 
 def point(**options: Any) -> Point2D:

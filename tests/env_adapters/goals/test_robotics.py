@@ -20,9 +20,9 @@ from env_adapters.gymnasium import Gymnasium
 from env_adapters.gymnasium_library import make
 from reglue.environments.world import Cell
 from reglue.errors import BadArgument, MissingExtra, UnknownName, UsageError
-from reglue.messages.agent import Phase
-from tests.env_adapters.goals.programs import answer
-from tests.errors import raises
+from reglue.messages.agent_messages import Phase
+from tests.env_adapters.goals.goal_programs import answer
+from tests.error_facts import raises
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,7 @@ from env_adapters.goals import HorizontalWall, Point2D, VerticalWall
 from env_adapters.gymnasium import Gymnasium
 from reglue.errors import BadArgument, UnknownName
 from tests.env_adapters.goals.cases import CASES
-from tests.errors import raises
+from tests.error_facts import raises
 
 WALKS = CASES["walks among walls, wall_thickness 0.5, action_scale 0.9"]
 ACTIONS = [

@@ -20,7 +20,7 @@ from glue_server import Glue
 from reglue import Policy, connect
 from reglue.errors import CannotLoad, OutOfDomain
 from reglue.spec import Arrays
-from tests.errors import raises
+from tests.error_facts import raises
 
 COUNT = """
 import gymnasium

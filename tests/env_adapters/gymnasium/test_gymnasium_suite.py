@@ -27,10 +27,10 @@ from reglue.errors import (
     UnknownName,
 )
 from reglue.gymnasium.tensor_spaces import space_of
-from reglue.messages.agent import Phase
+from reglue.messages.agent_messages import Phase
 from reglue.spec import Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
-from tests.env_adapters.gymnasium.playing import KNOWN
-from tests.errors import raises
+from tests.env_adapters.gymnasium.gymnasium_playing import KNOWN
+from tests.error_facts import raises
 from tests.programs import run_python
 
 INF = np.inf

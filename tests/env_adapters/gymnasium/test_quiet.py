@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 START = """
 import os
 from env_adapters.gymnasium import Gymnasium
-from reglue.messages.agent import Phase
+from reglue.messages.agent_messages import Phase
 from reglue.environments.world import Cell
 
 def world(name, **options):

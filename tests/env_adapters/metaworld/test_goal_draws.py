@@ -12,7 +12,7 @@ import pytest
 from env_adapters.metaworld import ALL_TASKS, draw_goals, task_set, task_sets
 from env_adapters.metaworld.library import metaworld
 from reglue.errors import BadArgument
-from tests.errors import raises
+from tests.error_facts import raises
 
 
 def goals_of(tasks: Iterable[Any]) -> dict[str, list[bytes]]:

@@ -31,7 +31,7 @@ def count(model, data, nstep=1):
 mujoco.mj_step = count
 
 from env_adapters.metaworld import MetaWorld, draw_goals, task_set, task_sets
-from reglue.messages.agent import Phase
+from reglue.messages.agent_messages import Phase
 from reglue.environments.world import Cell
 
 task_sets.VARIANTS = 5  # drawing fifty goals by resets takes minutes

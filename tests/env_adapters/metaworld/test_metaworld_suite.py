@@ -17,9 +17,9 @@ from env_adapters.metaworld import ALL_TASKS, MetaWorld, catalogue, task_set, ta
 from env_adapters.metaworld.library import metaworld
 from env_adapters.metaworld.shared_env import Models
 from reglue.errors import BadArgument, MissingExtra, UnknownName
-from reglue.messages.agent import Phase
+from reglue.messages.agent_messages import Phase
 from reglue.spec import Box, Discrete, TensorSpec
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.programs import run_python
 
 REACH = {"reach-v3": [[-0.05, 0.65, 0.02, 0.08, 0.85, 0.2]]}

@@ -7,7 +7,7 @@ from metaworld import env_dict
 
 from env_adapters.metaworld import ALL_TASKS, catalogue, task_set
 from reglue.errors import BadArgument, UnknownName, UsageError
-from tests.errors import raises
+from tests.error_facts import raises
 
 
 def test_all_tasks_are_metaworlds_sorted() -> None:

@@ -22,7 +22,7 @@ from reglue.spec import (
     TaskSpec,
     TensorSpec,
 )
-from tests.reglue.wire.strategies import arrays_of, task_specs
+from tests.reglue.wire.wire_strategies import arrays_of, task_specs
 
 
 def acting(dtype: str, shape: tuple[int, ...], domain: Domain) -> TaskSpec:

@@ -15,7 +15,9 @@ def loaded_by(module: str) -> set[str]:
     return {*loaded}
 
 
-@pytest.mark.parametrize("module", ["glue_server.commands.glue", "glue_server.peers.run_process"])
+@pytest.mark.parametrize(
+    "module", ["glue_server.commands.glue_command", "glue_server.peers.run_process"]
+)
 def test_a_hub_without_tls_does_not_load_cryptography(module: str) -> None:
     assert "cryptography" not in loaded_by(module)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from glue_server.conformance.check import Verdict
+from glue_server.conformance.check_runner import checks_of, run_checks
 from glue_server.conformance.harness import Harness
-from glue_server.conformance.runner import checks_of, run_checks
 from glue_server.conformance.tcp_proxy import TcpProxy
 from tests.glue_server.conformance.thread_clients import Play, ThreadClients
 from tests.leftovers import nothing_left

@@ -31,7 +31,7 @@ def conformance(*arguments: str) -> subprocess.CompletedProcess[str]:
 def join(role: str) -> str:
     """The program of a role."""
     if role == "experiment":
-        return f"{sys.executable} -m reglue.conformance.experiment"
+        return f"{sys.executable} -m reglue.conformance.experiment_under_test"
     return f"{sys.executable} -m reglue join reglue.conformance:{CLASSES[role]}"
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reglue.conformance.experiment import ConformanceExperiment
+from reglue.conformance.experiment_under_test import ConformanceExperiment
 from reglue.errors import OutOfDomain, RoutineRefused, SessionLost
 from reglue.experiments.experiment import Experiment
-from reglue.messages.experiment import ExperimentCall, Stepped
+from reglue.messages.experiment_messages import ExperimentCall, Stepped
 from reglue.net.experiment_session import ExperimentSession
 from reglue.net.join_string import JoinString
 from reglue.net.streams import Stream

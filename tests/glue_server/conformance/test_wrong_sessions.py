@@ -9,7 +9,7 @@ import pytest
 
 from reglue.conformance import ConformanceAgent
 from reglue.errors import Refused
-from reglue.messages.agent import Farewell, Fault, Numbered, Refusal, RoutineDone
+from reglue.messages.agent_messages import Farewell, Fault, Numbered, Refusal, RoutineDone
 from reglue.net.role import AgentRole
 from reglue.net.session import Session
 from reglue.net.streams import Stream

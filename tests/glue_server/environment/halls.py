@@ -11,7 +11,7 @@ from env_adapters import Cell
 from glue_server import EnvironmentCalls, LocalEnvironmentPort
 from reglue import TaskSpec
 from reglue.environments.environment import Earned, Environment
-from reglue.messages.environment import (
+from reglue.messages.environment_messages import (
     EnvironmentCall,
     Play,
     Played,

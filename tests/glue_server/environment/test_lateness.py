@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 
 from glue_server import EnvironmentCalls, LocalEnvironmentPort
-from glue_server.environment import calls
+from glue_server.environment import environment_calls
 from reglue.errors import EnvironmentTimeout
-from reglue.messages.agent import Cleanup
-from reglue.messages.environment import EnvironmentCall, EnvironmentReply, Play
+from reglue.messages.agent_messages import Cleanup
+from reglue.messages.environment_messages import EnvironmentCall, EnvironmentReply, Play
 from tests.glue_server.environment.halls import Hall
 from tests.glue_server.playing import cell, start, step
 
@@ -46,7 +46,7 @@ class Late(LocalEnvironmentPort):
 def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Seconds, of a clock that stands still."""
     now = [100.0]
-    monkeypatch.setattr(calls, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(environment_calls, "time", SimpleNamespace(monotonic=lambda: now[0]))
     return now
 
 

@@ -14,15 +14,15 @@ from glue_server import EnvironmentCalls, LocalEnvironmentPort
 from reglue import TaskSpec, TensorSpec
 from reglue.environments.environment import Earned, Environment, Worlds
 from reglue.errors import EnvironmentFault
-from reglue.messages.agent import Phase, TextMessage
-from reglue.messages.environment import (
+from reglue.messages.agent_messages import Phase, TextMessage
+from reglue.messages.environment_messages import (
     EnvironmentInit,
     EnvironmentReady,
     Play,
     Played,
 )
 from reglue.spec import Array, Arrays
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.environment.halls import SPEC, Hall, ask, exchange, pool_over
 from tests.glue_server.playing import SOLVED, Follower, cell, cells, corridor_pool, local, played
 from tests.worlds import Corridor, Faulty, Houseless, Walk

@@ -14,8 +14,8 @@ from glue_server import EnvironmentCalls, LocalEnvironmentPort
 from reglue import TaskSpec, TensorSpec
 from reglue.environments.environment import Earned, Environment, Worlds
 from reglue.errors import BadReply, EnvironmentFault, NotSupported, OutOfDomain, OutOfOrder
-from reglue.messages.agent import Cleanup, Refusal, RoutineDone, TextMessage
-from reglue.messages.environment import (
+from reglue.messages.agent_messages import Cleanup, Refusal, RoutineDone, TextMessage
+from reglue.messages.environment_messages import (
     EnvironmentCall,
     EnvironmentInit,
     EnvironmentReady,
@@ -26,7 +26,7 @@ from reglue.messages.environment import (
     Snapshot,
 )
 from reglue.spec import Array, Arrays
-from tests.errors import assert_named, raises
+from tests.error_facts import assert_named, raises
 from tests.glue_server.environment.halls import SPEC, Hall, ask, exchange, pool_over
 
 

@@ -10,13 +10,17 @@ import pytest
 
 from env_adapters import SuiteName
 from glue_server import Outcome
-from glue_server.environment.port import LocalEnvironmentPort
+from glue_server.environment.environment_port import LocalEnvironmentPort
 from glue_server.processes.interrupts import CLOSING_S, uninterrupted
 from reglue.environments.environment import Worlds
 from reglue.errors import EnvironmentTimeout, NotSupported, UsageError
-from reglue.messages.agent import Cleanup, RoutineDone
-from reglue.messages.environment import EnvironmentCall, EnvironmentReply, StandardizeRandomness
-from tests.errors import raises
+from reglue.messages.agent_messages import Cleanup, RoutineDone
+from reglue.messages.environment_messages import (
+    EnvironmentCall,
+    EnvironmentReply,
+    StandardizeRandomness,
+)
+from tests.error_facts import raises
 from tests.glue_server.playing import (
     SOLVED,
     Follower,

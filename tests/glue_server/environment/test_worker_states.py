@@ -12,8 +12,8 @@ from env_adapters.suites import suite_name
 from glue_server import EnvironmentCalls
 from reglue import Phase
 from reglue.errors import OutOfOrder, UnknownKey
-from reglue.messages.agent import RoutineDone
-from reglue.messages.environment import (
+from reglue.messages.agent_messages import RoutineDone
+from reglue.messages.environment_messages import (
     GetRandomSeed,
     GetState,
     Play,

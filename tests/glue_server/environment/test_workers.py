@@ -17,11 +17,11 @@ import pytest
 
 from env_adapters import SuiteName
 from glue_server import EnvironmentCalls, Outcome, WorkersPort
-from glue_server.agent.calls import AgentCalls
+from glue_server.agent.agent_calls import AgentCalls
 from reglue import Phase
 from reglue.errors import EnvironmentFault
-from reglue.messages.environment import GetState, Snapshot
-from tests.errors import raises
+from reglue.messages.environment_messages import GetState, Snapshot
+from tests.error_facts import raises
 from tests.glue_server.playing import (
     SOLVED,
     Follower,
@@ -304,7 +304,7 @@ def test_an_agent_that_thinks_for_long_makes_no_worker_late(
     assert select.select([channel], [], [], 60.0)[0]
     later = time.monotonic() + 1000.0
     monkeypatch.setattr(
-        "glue_server.environment.calls.time", SimpleNamespace(monotonic=lambda: later)
+        "glue_server.environment.environment_calls.time", SimpleNamespace(monotonic=lambda: later)
     )
     assert pool.is_ready()
     assert port.processes == before

@@ -11,7 +11,7 @@ from env_adapters import SuiteName
 from glue_server import Outcome
 from reglue import Phase
 from reglue.errors import AgentFault
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.playing import (
     SOLVED,
     Follower,

@@ -11,8 +11,8 @@ import pytest
 from glue_server import Glue, Outcome
 from reglue import Phase
 from reglue.errors import BadAgentReply
-from reglue.messages.agent import Actions
-from tests.errors import raises
+from reglue.messages.agent_messages import Actions
+from tests.error_facts import raises
 from tests.glue_server.playing import (
     Follower,
     Scripted,

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from glue_server import EpisodeRunner, Outcome
-from glue_server.agent.port import MoreTime
+from glue_server.agent.agent_port import MoreTime
 from reglue import Agent, EndKind, Phase, Step
 from reglue.errors import AgentFault, AgentTimeout
-from reglue.messages.agent import UNLIMITED, Actions, Budget, Reply, RoutineDone, Turn
+from reglue.messages.agent_messages import UNLIMITED, Actions, Budget, Reply, RoutineDone, Turn
 from reglue.spec import Arrays
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.playing import (
     PATIENT,
     Follower,

@@ -8,8 +8,8 @@ from glue_server import EpisodeRunner, LocalEnvironmentPort, LocalPort
 from reglue import Phase, Turn
 from reglue.environments.environment import Worlds
 from reglue.errors import AgentFault
-from reglue.messages.environment import EnvironmentCall, Play
-from tests.errors import raises
+from reglue.messages.environment_messages import EnvironmentCall, Play
+from tests.error_facts import raises
 from tests.glue_server.playing import (
     PATIENT,
     SOLVED,

@@ -31,7 +31,7 @@ from reglue.examples.random_agent import RandomAgent
 from reglue.experiments.experiment import Experiment
 from reglue.net.grpc_settings import grpc
 from reglue.net.join_string import Transport
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.hubs import PATIENCE_S, Start, a_hub, corridor
 from tests.glue_server.playing import SOLVED, Follower, Scripted, still
 from tests.glue_server.rpc.peers import RawAgent

@@ -25,7 +25,7 @@ from reglue.errors import ReglueError, SessionLost, Unreachable, UsageError, Wro
 from reglue.examples.random_agent import RandomAgent
 from reglue.experiments.experiment import Experiment
 from reglue.net.grpc_settings import grpc
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.hubs import PATIENCE_S, TOKENS
 from tests.glue_server.rpc.peers import RawAgent
 from tests.leftovers import child_processes, has_ended, nothing_left

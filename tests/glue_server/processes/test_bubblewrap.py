@@ -20,7 +20,7 @@ from glue_server.processes.needed_paths import needed_paths
 from glue_server.processes.program import agent_environment
 from glue_server.processes.sandbox import Bubblewrap, Launch
 from reglue.errors import UsageError
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.ordinary_user import ROOT, UID, as_ordinary_user
 
 pytestmark = pytest.mark.sandbox

@@ -13,10 +13,10 @@ import pytest
 import reglue
 from env_adapters import Cell, SuiteName
 from glue_server import LocalEnvironmentPort, LocalPort
-from glue_server.conformance.specs import PLAIN
+from glue_server.conformance.conformance_tasks import PLAIN
 from reglue.environments.environment import Worlds
-from reglue.messages.agent import AgentInit, Phase
-from reglue.messages.environment import EnvironmentInit, Play
+from reglue.messages.agent_messages import AgentInit, Phase
+from reglue.messages.environment_messages import EnvironmentInit, Play
 from reglue.spec import TaskSpec
 from reglue.tools.loading import load
 from tests.worlds import Corridor, Walk

@@ -25,7 +25,7 @@ from glue_server.processes.interrupts import (
     uninterrupted,
     wait_for_interrupt,
 )
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.waiting import PATIENCE_S, until
 
 LONG_S = 100.0  # how long something takes to close that is not hurried

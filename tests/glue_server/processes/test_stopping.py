@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from env_adapters import SuiteName
-from glue_server.agent.calls import AgentCalls, SlotAgent
+from glue_server.agent.agent_calls import AgentCalls, SlotAgent
 from glue_server.environment.worker_process import WorkerProcess
 from glue_server.episodes.loop import EpisodeLoop, Spent
 from glue_server.peers.hosts import ListenOptions, ServedAgent
@@ -24,7 +24,7 @@ from glue_server.rpc.connection import Connection, GrpcConnection, UnixConnectio
 from glue_server.rpc.stream_port import AgentCodec, StreamPort
 from reglue import Phase
 from reglue.agents.agent import hello
-from reglue.messages.agent import Freeze
+from reglue.messages.agent_messages import Freeze
 from reglue.net.unix_socket import UnixSocket
 from reglue.v1 import agent_pb2 as pb
 from reglue_bench.engines.ray.ray_players import RayPlayers

@@ -9,7 +9,7 @@ import pytest
 
 from reglue import Phase
 from reglue.errors import AgentFault, NotSupported, OutOfOrder
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.routines.lab import Bench, Lab, Learner, begun, phases_of, refused, seen
 
 

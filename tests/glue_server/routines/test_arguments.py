@@ -11,7 +11,7 @@ from glue_server.agent.actions import ActionChecks
 from glue_server.routines.arguments import checked_actions, checked_observations
 from reglue import Discrete, MultiBinary, TaskSpec, TensorSpec
 from reglue.errors import OutOfDomain, RoutineRefused
-from tests.errors import raises
+from tests.error_facts import raises
 
 SPEC = TaskSpec(
     observations=(TensorSpec("level", "uint8", (2,)), TensorSpec("is_open", "bool")),

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from glue_server import LocalEnvironmentPort, LocalPort, StateMachine, Timeouts
-from glue_server.agent.port import AgentPort
+from glue_server.agent.agent_port import AgentPort
 from glue_server.rpc import GlueServer
 from reglue import Agent, connect
 from reglue.errors import OutOfOrder
 from reglue.experiments.routines import Routines
-from reglue.messages.experiment import ExperimentCall
+from reglue.messages.experiment_messages import ExperimentCall
 from tests.glue_server.routines.rlglue_toys import (
     ToyAgent,
     ToyEnvironment,

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from glue_server import Glue
-from glue_server.commands.glue import main as glue
+from glue_server.commands.glue_command import main as glue
 from reglue.environments.world import Cell
 from reglue.errors import BadArgument
 from reglue.spec import Arrays
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.playing import SOLVED, Follower
 from tests.worlds import Corridor, Walk
 

@@ -6,7 +6,7 @@ import pytest
 
 from glue_server.routines.snapshot_keys import SEED, STATE, SnapshotKeys
 from reglue.errors import OutOfDomain, UnknownKey
-from tests.errors import raises
+from tests.error_facts import raises
 
 
 def test_a_key_gives_back_what_was_kept() -> None:

@@ -13,7 +13,7 @@ from reglue.errors import (
     OutOfOrder,
     UnknownKey,
 )
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.routines.lab import (
     ROUTINES,
     SPEC,

@@ -18,8 +18,8 @@ from reglue.errors import (
     ReglueError,
 )
 from reglue.experiments.routines import Routines
-from reglue.messages.experiment import ExperimentCall, RLInit
-from tests.errors import raises
+from reglue.messages.experiment_messages import ExperimentCall, RLInit
+from tests.error_facts import raises
 from tests.glue_server.routines.lab import (
     ROUTINES,
     SPEC,

@@ -10,7 +10,7 @@ import pytest
 
 from reglue import EndKind, Phase
 from reglue.errors import EnvironmentFault, OutOfDomain
-from reglue.messages.experiment import EpisodePlayed, RLEpisode
+from reglue.messages.experiment_messages import EpisodePlayed, RLEpisode
 from tests.glue_server.routines.lab import (
     SPEC,
     Lab,

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from glue_server import LocalEnvironmentPort, StateMachine
-from glue_server.agent.port import MoreTime
+from glue_server.agent.agent_port import MoreTime
 from reglue import EndKind, Phase, Turn
 from reglue.errors import AgentFault, BadAgentReply, BadReply, EnvironmentFault, OutOfOrder
-from reglue.messages.agent import Reply, RoutineDone
-from tests.errors import raises
+from reglue.messages.agent_messages import Reply, RoutineDone
+from tests.error_facts import raises
 from tests.glue_server.routines.lab import (
     PATIENT,
     Actor,

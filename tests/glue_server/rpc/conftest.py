@@ -14,7 +14,7 @@ from glue_server.rpc import GlueServer
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue import connect
 from reglue.net.grpc_settings import grpc
-from tests.glue_server.rpc.entries import KnownEntries, gateway
+from tests.glue_server.rpc.memory_entries import KnownEntries, gateway
 from tests.glue_server.rpc.peers import RawAgent
 
 Join = Callable[..., "Future[str]"]

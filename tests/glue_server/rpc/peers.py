@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from glue_server.agent.port import AgentPort
+from glue_server.agent.agent_port import AgentPort
 from glue_server.rpc import GlueServer
 from reglue.net.grpc_settings import grpc
 from reglue.net.lobby import hello_proof
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import agent_pb2_grpc, lobby_pb2, lobby_pb2_grpc, session_pb2
-from tests.errors import assert_named
+from tests.error_facts import assert_named
 
 PATIENCE_S = 20.0
 

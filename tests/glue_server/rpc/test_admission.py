@@ -12,13 +12,13 @@ from glue_server.peers.hub import ROLES
 from glue_server.rpc import GlueServer
 from glue_server.rpc.admission import Lobby, Places, Terms
 from glue_server.rpc.connection import GrpcConnection
-from glue_server.rpc.session import NO_TICKET, PeerSession
+from glue_server.rpc.server_session import NO_TICKET, PeerSession
 from reglue.errors import Busy, UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.lobby import hello_proof
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import environment_pb2, environment_pb2_grpc, lobby_pb2, session_pb2
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.conftest import Dial, Join
 from tests.glue_server.rpc.peers import PATIENCE_S, ask, denied, seated

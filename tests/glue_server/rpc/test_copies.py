@@ -12,18 +12,18 @@ from typing import ClassVar, TypeVar
 import numpy as np
 import pytest
 
-from glue_server.agent.calls import ends_and_steps, turn_of
+from glue_server.agent.agent_calls import ends_and_steps, turn_of
 from glue_server.environment.worker_pool import new_memory
 from glue_server.environment.workers import SharedArrays
 from glue_server.rpc.stream_port import AgentCodec
 from reglue.environments.environment import Worlds
 from reglue.environments.world import Cell, Step
-from reglue.messages.agent import UNLIMITED, AgentInit, Numbered, Phase, Turn
-from reglue.messages.environment import Play
+from reglue.messages.agent_messages import UNLIMITED, AgentInit, Numbered, Phase, Turn
+from reglue.messages.environment_messages import Play
 from reglue.net.unix_socket import UnixSocket
 from reglue.spec import Array, Arrays, Discrete, TaskSpec, TensorSpec
 from reglue.v1 import agent_pb2
-from reglue.wire.agent import decode_call
+from reglue.wire.agent_encoding import decode_call
 from reglue.wire.layout import Repeats, decode_repeated_turn, numbered, see_turn
 
 SIZE = 2**20  # bytes of an observation

@@ -6,10 +6,10 @@ import numpy as np
 
 from glue_server.rpc.stream_port import EnvironmentCodec
 from reglue.environments.world import Cell
-from reglue.messages.agent import Phase
-from reglue.messages.environment import EnvironmentReady, Play, Played
+from reglue.messages.agent_messages import Phase
+from reglue.messages.environment_messages import EnvironmentReady, Play, Played
 from reglue.spec import Box, Discrete, TaskSpec, TensorSpec
-from reglue.wire.environment import encode_environment_reply
+from reglue.wire.environment_encoding import encode_environment_reply
 
 SPEC = TaskSpec(
     observations=(

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from glue_server.agent.port import AgentPort
+from glue_server.agent.agent_port import AgentPort
 from glue_server.rpc import GlueServer, connection
 from reglue.errors import AgentDisconnected
-from reglue.messages.agent import Freeze, RoutineDone, TextMessage
+from reglue.messages.agent_messages import Freeze, RoutineDone, TextMessage
 from reglue.net.grpc_settings import grpc
 from reglue.net.lobby import hello_proof
 from reglue.v1 import agent_pb2 as pb

@@ -10,7 +10,7 @@ from glue_server import EnvironmentCalls, EpisodeRunner
 from glue_server.rpc import GlueServer
 from reglue import Phase
 from reglue.errors import AgentFault
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.playing import (
     PATIENT,
     SOLVED,

@@ -20,11 +20,11 @@ from glue_server import EnvironmentCalls, EpisodeRunner, Timeouts
 from glue_server.rpc import GlueServer
 from reglue import Phase, TaskSpec, TensorSpec
 from reglue.errors import AgentDisconnected, AgentFault, AgentTimeout, UsageError, printable
-from reglue.messages.agent import AgentInit, Freeze, RoutineDone
+from reglue.messages.agent_messages import AgentInit, Freeze, RoutineDone
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import session_pb2
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.playing import (
     PATIENT,
     Follower,

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from glue_server import EpisodeRunner, Outcome, Timeouts
-from glue_server.agent.calls import MOST_OWED, AgentCalls
-from glue_server.agent.port import AgentPort
+from glue_server.agent.agent_calls import MOST_OWED, AgentCalls
+from glue_server.agent.agent_port import AgentPort
 from glue_server.conformance.tcp_proxy import TcpProxy
 from glue_server.processes.interrupts import interruptible
 from glue_server.rpc import GlueServer
@@ -23,10 +23,10 @@ from glue_server.rpc.stream_port import AgentCodec, StreamPort
 from reglue import Agent, Phase, Turn, connect
 from reglue.agents.agent import hello
 from reglue.errors import AgentTimeout
-from reglue.messages.agent import ActionFlag
+from reglue.messages.agent_messages import ActionFlag
 from reglue.net.join_string import Transport
 from reglue.v1 import agent_pb2 as pb
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.playing import cell, corridor_pool, in_turn
 from tests.glue_server.rpc.conftest import Dial
 from tests.glue_server.rpc.peers import PATIENCE_S, RawAgent, seated

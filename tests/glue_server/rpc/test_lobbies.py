@@ -11,7 +11,7 @@ from reglue import connect
 from reglue.errors import Busy, UsageError, WrongToken
 from reglue.net.grpc_settings import grpc
 from reglue.net.join_string import JoinString, Transport
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.peers import PATIENCE_S, RawAgent, ask
 

@@ -17,8 +17,8 @@ from reglue import Agent, Experiment, Phase, Turn, connect
 from reglue.environments.environment import Worlds
 from reglue.environments.world import Cell
 from reglue.errors import AgentDisconnected, SessionLost, WrongToken
-from reglue.messages.agent import AgentInit, RoutineDone, TextMessage
-from reglue.messages.environment import EnvironmentInit, EnvironmentReady, Play, Played
+from reglue.messages.agent_messages import AgentInit, RoutineDone, TextMessage
+from reglue.messages.environment_messages import EnvironmentInit, EnvironmentReady, Play, Played
 from reglue.net.join_string import Transport
 from tests.glue_server.playing import SOLVED, corridor_pool
 from tests.glue_server.rpc.peers import PATIENCE_S, seated
@@ -282,6 +282,6 @@ def test_an_answer_that_comes_twice_is_taken_once(server: GlueServer, start: Pla
 
 
 def _reply(seq: int) -> Any:
-    from reglue.wire.agent import encode_reply
+    from reglue.wire.agent_encoding import encode_reply
 
     return encode_reply(seq, RoutineDone(), None)

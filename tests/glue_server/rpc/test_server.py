@@ -18,7 +18,7 @@ from reglue import connect
 from reglue.errors import BadArgument, UsageError
 from reglue.net.grpc_settings import grpc
 from reglue.v1 import agent_pb2_grpc
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.conftest import Dial, Join
 from tests.glue_server.rpc.peers import PATIENCE_S, ask, denied, seated

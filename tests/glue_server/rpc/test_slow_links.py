@@ -13,7 +13,7 @@ import pytest
 from glue_server.conformance.tcp_proxy import TcpProxy
 from glue_server.rpc import GlueServer
 from glue_server.timeouts import Timeouts
-from reglue.messages.agent import Budget, TextMessage
+from reglue.messages.agent_messages import Budget, TextMessage
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, MESSAGE_S, channel_options
 from tests.glue_server.rpc.peers import seated
 from tests.reglue.connecting import Start, Still

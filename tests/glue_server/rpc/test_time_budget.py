@@ -11,14 +11,22 @@ import numpy as np
 import pytest
 
 from glue_server import EpisodeRunner, LocalPort
-from glue_server.agent.calls import AgentCalls, no_rows, turn_of
+from glue_server.agent.agent_calls import AgentCalls, no_rows, turn_of
 from glue_server.agent.time_budget import TimeBudget
 from glue_server.rpc import GlueServer
 from glue_server.timeouts import Timeouts
 from reglue import Agent, Phase
 from reglue.errors import AgentTimeout
-from reglue.messages.agent import UNLIMITED, Adapt, AdaptBegin, AgentInit, Budget, Freeze, Turn
-from tests.errors import raises
+from reglue.messages.agent_messages import (
+    UNLIMITED,
+    Adapt,
+    AdaptBegin,
+    AgentInit,
+    Budget,
+    Freeze,
+    Turn,
+)
+from tests.error_facts import raises
 from tests.glue_server.playing import Follower, cell, corridor_pool, in_turn
 from tests.glue_server.rpc.conftest import Dial, Join
 from tests.glue_server.rpc.peers import PATIENCE_S, seated

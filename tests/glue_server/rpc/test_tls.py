@@ -22,10 +22,10 @@ from glue_server.rpc.tls.authority import own_certificate, private_authority
 from glue_server.rpc.tls.server_certificate import ServerTls
 from reglue import Phase, connect
 from reglue.errors import BadArgument, Refused, UsageError, WrongTls, WrongToken
-from reglue.messages.agent import TextMessage
+from reglue.messages.agent_messages import TextMessage
 from reglue.net.join_string import JoinString, to_pem
 from reglue.net.lobby import tls_trouble
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.playing import (
     PATIENT,
     Follower,
@@ -35,8 +35,8 @@ from tests.glue_server.playing import (
     in_turn,
     played,
 )
-from tests.glue_server.rpc.certificates import DAY, certificate, shown, written
 from tests.glue_server.rpc.peers import PATIENCE_S, seated
+from tests.glue_server.rpc.tls_certificates import DAY, certificate, shown, written
 
 Start = Callable[..., "Future[str]"]
 

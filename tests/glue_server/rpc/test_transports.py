@@ -14,10 +14,10 @@ import pytest
 from glue_server.rpc import GlueServer
 from reglue import Experiment, connect
 from reglue.errors import BadArgument, UsageError
-from reglue.messages.agent import TextMessage
+from reglue.messages.agent_messages import TextMessage
 from reglue.net.glue_socket import HELLO_BYTES
 from reglue.v1 import lobby_pb2
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.peers import PATIENCE_S, frame, seated, ticket_of
 from tests.waiting import until

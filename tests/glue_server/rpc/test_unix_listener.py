@@ -14,16 +14,16 @@ import pytest
 from glue_server import EnvironmentCalls, EpisodeRunner
 from glue_server.processes.interrupts import interruptible
 from glue_server.rpc import GlueServer, unix_listener
-from glue_server.rpc.session import NO_TICKET
+from glue_server.rpc.server_session import NO_TICKET
 from reglue import Phase, Worlds, connect
 from reglue.errors import AgentDisconnected, AgentFault, AgentTimeout, Refused
-from reglue.messages.agent import AgentInit, Freeze, RoutineDone, TextMessage
+from reglue.messages.agent_messages import AgentInit, Freeze, RoutineDone, TextMessage
 from reglue.net.glue_socket import HELLO_BYTES
 from reglue.net.grpc_settings import grpc
 from reglue.net.lobby import hello_proof, unix_socket_proof
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import environment_pb2, lobby_pb2, session_pb2
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.playing import PATIENT, SOLVED, Follower, cells, corridor_pool, in_turn
 from tests.glue_server.rpc.peers import PATIENCE_S, RawUnixSocket, frame, seated, ticket_of
 from tests.leftovers import nothing_left

@@ -13,7 +13,7 @@ from reglue import Policy
 from reglue.agents.adaptation import ModelAgent, agent_of
 from reglue.errors import NotAnAgent
 from reglue.tools.loading import agent_name
-from tests.errors import raises
+from tests.error_facts import raises
 
 
 class Model:

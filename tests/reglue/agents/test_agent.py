@@ -8,7 +8,7 @@ import numpy as np
 
 from reglue.agents.agent import Agent, Policy, play
 from reglue.errors import UsageError
-from reglue.messages.agent import (
+from reglue.messages.agent_messages import (
     NO_ENDS,
     NO_STARTS,
     NO_STEPS,
@@ -20,7 +20,7 @@ from reglue.messages.agent import (
     Turn,
 )
 from reglue.spec import TaskSpec, TensorSpec
-from tests.errors import raises
+from tests.error_facts import raises
 
 ACTION = TensorSpec("action", "float32", (1,))
 STATE = TensorSpec("observation", "float64", (3,))

@@ -12,7 +12,7 @@ import pytest
 from reglue import Agent, EndKind, Ends, Phase, Starts, Steps, TaskSpec, TensorSpec, Turn
 from reglue.agents.agent import play
 from reglue.errors import NotAnAgent
-from reglue.messages.agent import (
+from reglue.messages.agent_messages import (
     Actions,
     Adapt,
     AdaptBegin,
@@ -26,7 +26,7 @@ from reglue.messages.agent import (
     TextMessage,
 )
 from reglue.spec import Arrays, Discrete, MultiBinary
-from tests.errors import raises
+from tests.error_facts import raises
 
 SEEN, ACTION = TensorSpec("seen", "float64"), TensorSpec("action", "float32")
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from reglue.agents.agent import play
 from reglue.agents.episode import AgentEpisode, EpisodeAgent
-from reglue.messages.agent import (
+from reglue.messages.agent_messages import (
     NO_ENDS,
     NO_STEPS,
     Actions,
@@ -21,7 +21,7 @@ from reglue.messages.agent import (
     Turn,
 )
 from reglue.spec import TaskSpec, TensorSpec
-from tests.errors import raises
+from tests.error_facts import raises
 
 PLACE, GOAL = TensorSpec("place", "float64", (2,)), TensorSpec("goal", "float64", ())
 PUSH, TURN = TensorSpec("push", "float64", ()), TensorSpec("turn", "float64", (2,))

@@ -7,7 +7,7 @@ import pytest
 from reglue import Agent
 from reglue.agents.agent import check_agent, hello
 from reglue.errors import NotAnAgent
-from tests.errors import raises
+from tests.error_facts import raises
 
 
 def test_a_long_name_is_cut_to_what_the_contract_allows() -> None:

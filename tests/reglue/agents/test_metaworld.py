@@ -15,9 +15,9 @@ from reglue.agents.adaptation import agent_of
 from reglue.agents.agent import Agent
 from reglue.agents.metaworld import MetaWorldAgent, Timestep
 from reglue.errors import NotAnAgent
-from reglue.messages.agent import EndKind, Phase, Turn
+from reglue.messages.agent_messages import EndKind, Phase, Turn
 from reglue.spec import Discrete, TaskSpec, TensorSpec
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue.metaworld_probes import (
     HORIZON,
     Both,

@@ -18,7 +18,7 @@ from reglue.environments.validation import (
 from reglue.environments.world import Step
 from reglue.errors import NotAnEnvironment, brief
 from reglue.spec import Box, Discrete, Domain, MultiBinary, MultiDiscrete
-from tests.errors import raises
+from tests.error_facts import raises
 
 TRUE = [True, 1, 1.0, np.True_, np.float32(1), np.array(1.0), np.array([True]), np.uint8(1)]
 FALSE = [False, 0, -0.0, np.False_, np.array(0), np.array([[0]])]

@@ -18,10 +18,10 @@ from reglue.client import connect
 from reglue.environments.environment import Worlds
 from reglue.examples.expert import ExpertAgent
 from reglue.examples.reach_adapt import ReachAdapt
-from reglue.messages.environment import Play, Played
+from reglue.messages.environment_messages import Play, Played
 from reglue.spec import TaskSpec
 from reglue_bench.results.result import read_result
-from tests.agent_clients.programs import run
+from tests.agent_clients.client_programs import run
 from tests.glue_server.hubs import a_hub
 
 SEED = 3

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from reglue.agents.agent import Agent
 from reglue.examples.sarsa import Sarsa
 from reglue.examples.tabular_q import TabularQ
-from reglue.messages.agent import EndKind, Ends, Phase, Starts, Steps, Turn
+from reglue.messages.agent_messages import EndKind, Ends, Phase, Starts, Steps, Turn
 from reglue.spec import (
     Discrete,
     TaskSpec,

@@ -10,7 +10,7 @@ import pytest
 from reglue.errors import NotAnAgent
 from reglue.examples.choices import epsilon_greedy
 from reglue.examples.constant import Constant
-from reglue.messages.agent import Starts, Steps
+from reglue.messages.agent_messages import Starts, Steps
 from reglue.rng import Rng
 from reglue.spec import (
     Box,
@@ -19,7 +19,7 @@ from reglue.spec import (
     MultiDiscrete,
     TensorSpec,
 )
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue.examples.lessons import MOVE, begin, walk
 
 # Choosing

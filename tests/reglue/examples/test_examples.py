@@ -22,7 +22,7 @@ from reglue.examples import EXAMPLES
 from reglue.examples.expert import ExpertAgent
 from reglue.examples.random_agent import RandomAgent
 from reglue.examples.reach_adapt import HAND_HIGH, HAND_LOW, ReachAdapt, find_goal, way_points
-from reglue.messages.agent import EndKind, Ends, Phase, Starts, Steps, Turn
+from reglue.messages.agent_messages import EndKind, Ends, Phase, Starts, Steps, Turn
 from reglue.spec import (
     Box,
     Discrete,
@@ -33,7 +33,7 @@ from reglue.spec import (
     TensorSpec,
 )
 from reglue.tools.loading import load
-from tests.errors import raises
+from tests.error_facts import raises
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from reglue.agents.agent import Agent
 from reglue.errors import NotAnAgent, UsageError
 from reglue.examples.sarsa import Sarsa
 from reglue.examples.tabular_q import TabularQ
-from reglue.messages.agent import EndKind
+from reglue.messages.agent_messages import EndKind
 from reglue.spec import (
     Box,
     Discrete,
@@ -19,7 +19,7 @@ from reglue.spec import (
     TaskSpec,
     TensorSpec,
 )
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue.examples.lessons import MOVE, PLACE, Learner, begin, everything, turn, walk
 
 both = pytest.mark.parametrize("learner", [Sarsa, TabularQ])

@@ -15,7 +15,7 @@ from reglue.spec import (
     Box,
     TensorSpec,
 )
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue.examples.lessons import begin, everything, turn, walk
 
 

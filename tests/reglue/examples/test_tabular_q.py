@@ -11,7 +11,7 @@ from reglue.spec import (
     MultiDiscrete,
     TensorSpec,
 )
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue.examples.lessons import begin, turn, walk
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from reglue.errors import NotAnAgent
 from reglue.examples.tiles import Bounds, Features, features
 from reglue.spec import Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
-from tests.errors import raises
+from tests.error_facts import raises
 
 CAR = TensorSpec("observation", "float64", (2,), Box((-1.2, -0.07), (0.5, 0.07)))
 

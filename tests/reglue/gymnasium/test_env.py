@@ -27,9 +27,9 @@ from reglue.errors import (
     UsageError,
 )
 from reglue.gymnasium import GlueEnv, make, make_vec
-from reglue.messages.agent import Phase
+from reglue.messages.agent_messages import Phase
 from reglue.rollouts import collect_episodes
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.rpc.proxies import proxy_to
 from tests.reglue.gymnasium.walks import WALK, Pad, Played, Walk, first, glue, training
 

@@ -13,7 +13,7 @@ import pytest
 import reglue
 from reglue.errors import BadArgument, UnknownName, Unreachable, UsageError
 from reglue.gymnasium import GlueEnv, make, make_vec
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue.gymnasium.walks import WALK, glue, training
 
 pytestmark = pytest.mark.usefixtures("tidy")

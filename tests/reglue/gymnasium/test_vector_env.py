@@ -14,8 +14,8 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from glue_server import EpisodeRunner
 from reglue.errors import BadArgument, OutOfOrder, SessionLost, TrainingOver, UsageError
 from reglue.gymnasium import GlueVectorEnv, make_vec
-from reglue.messages.agent import Phase
-from tests.errors import raises
+from reglue.messages.agent_messages import Phase
+from tests.error_facts import raises
 from tests.reglue.gymnasium.walks import WALK, Pad, Played, Walk, first, glue, training
 
 pytestmark = pytest.mark.usefixtures("tidy")

@@ -24,7 +24,7 @@ from glue_server import (
 from glue_server.rpc import GlueServer
 from reglue.environments.environment import Worlds
 from reglue.errors import AgentFault
-from reglue.messages.agent import Phase
+from reglue.messages.agent_messages import Phase
 from tests.glue_server.rpc.peers import seated
 
 WALK, PAD = f"{__file__}:Walk", f"{__file__}:Pad"

@@ -25,7 +25,7 @@ from reglue.net.join_string import (
     split_der,
     to_pem,
 )
-from tests.errors import raises
+from tests.error_facts import raises
 
 # Of a certificate that was made for this test: EC P-256, self-signed, valid to 2126.
 CA = base64.b64decode(

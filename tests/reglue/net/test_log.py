@@ -18,15 +18,15 @@ from glue_server.rpc import GlueServer
 from reglue import Phase, connect
 from reglue.errors import BadArgument, BadReply
 from reglue.examples.random_agent import RandomAgent
-from reglue.messages.agent import AgentInit, RoutineDone, TextMessage
+from reglue.messages.agent_messages import AgentInit, RoutineDone, TextMessage
 from reglue.net.join_string import Transport
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.hubs import a_hub
 from tests.glue_server.playing import PATIENT, cell, corridor_pool, in_turn
 from tests.glue_server.rpc.peers import seated
 from tests.glue_server.rpc.proxies import TRANSPORTS, cut_off, proxy_to
 from tests.reglue.connecting import PATIENCE_S, Start, Still
-from tests.reglue.joining import Join, left
+from tests.reglue.join_processes import Join, left
 
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 CALL = rf"{TIME} reglue call %s \d+ bytes, answered by \d+ bytes in \d+\.\d\d ms"

@@ -10,7 +10,7 @@ import pytest
 from glue_server.rpc import GlueServer
 from reglue import Agent, TaskSpec, TensorSpec
 from reglue.errors import AgentFault
-from reglue.messages.agent import (
+from reglue.messages.agent_messages import (
     NO_ENDS,
     NO_STEPS,
     Actions,
@@ -25,7 +25,7 @@ from reglue.messages.agent import (
 from reglue.net.join_string import join_string
 from reglue.net.role import AgentRole
 from reglue.net.session import Session
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.rpc.peers import seated
 from tests.reglue.connecting import PATIENCE_S
 

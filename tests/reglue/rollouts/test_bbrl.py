@@ -22,7 +22,7 @@ import pytest
 
 from reglue.rollouts import collect_episodes, collect_steps, transitions
 from reglue.spec import Array
-from tests.reglue.rollouts.toys import MODES, Counting, bbrl_toys
+from tests.reglue.rollouts.rollout_toys import MODES, Counting, bbrl_toys
 
 CASES = json.loads((Path(__file__).parent / "bbrl.json").read_text(encoding="utf-8"))
 

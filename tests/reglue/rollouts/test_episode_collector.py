@@ -14,8 +14,16 @@ from gymnasium.vector import SyncVectorEnv
 from reglue.errors import BadArgument, EnvironmentFault, NotAnEnvironment, UnknownName
 from reglue.rollouts import collect_episodes, transitions
 from reglue.spec import Array
-from tests.errors import raises
-from tests.reglue.rollouts.toys import MODES, TRUNCATES, Counting, DictToy, Pausing, Toy, toys
+from tests.error_facts import raises
+from tests.reglue.rollouts.rollout_toys import (
+    MODES,
+    TRUNCATES,
+    Counting,
+    DictToy,
+    Pausing,
+    Toy,
+    toys,
+)
 
 
 @pytest.mark.parametrize("mode", MODES)

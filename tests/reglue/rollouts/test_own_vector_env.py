@@ -14,11 +14,11 @@ import reglue
 from glue_server import EpisodeRunner
 from reglue.errors import TrainingOver
 from reglue.gymnasium.make import Mode
-from reglue.messages.agent import Phase
+from reglue.messages.agent_messages import Phase
 from reglue.rollouts import collect_episodes, collect_steps, transitions
 from reglue.spec import Array
 from tests.reglue.gymnasium.walks import Played, first, glue
-from tests.reglue.rollouts.toys import MODES
+from tests.reglue.rollouts.rollout_toys import MODES
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("tidy")]
 

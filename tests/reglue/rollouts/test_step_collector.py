@@ -20,8 +20,16 @@ from reglue.errors import BadArgument, NotAnEnvironment, TrainingOver
 from reglue.rollouts import collect_steps, transitions
 from reglue.rollouts.rollout import UnknownArray
 from reglue.spec import Array
-from tests.errors import raises
-from tests.reglue.rollouts.toys import MODES, TRUNCATES, Counting, DictToy, Pausing, Toy, toys
+from tests.error_facts import raises
+from tests.reglue.rollouts.rollout_toys import (
+    MODES,
+    TRUNCATES,
+    Counting,
+    DictToy,
+    Pausing,
+    Toy,
+    toys,
+)
 
 
 def watching(observations: Array) -> tuple[Array, dict[str, Array]]:

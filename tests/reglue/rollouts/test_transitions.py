@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from reglue.rollouts import collect_episodes, collect_steps, transitions
 from reglue.spec import Array
-from tests.reglue.rollouts.toys import BOTH, MODES, TERMINATES, TRUNCATES, Toy
+from tests.reglue.rollouts.rollout_toys import BOTH, MODES, TERMINATES, TRUNCATES, Toy
 
 
 class Named(Toy):

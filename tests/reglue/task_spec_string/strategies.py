@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reglue.spec import Box, Discrete, Domain, MultiBinary, MultiDiscrete, TaskSpec, TensorSpec
 from reglue.task_spec_string import AbstractType, Range, TaskSpecString
-from tests.reglue.wire.strategies import NAMES
+from tests.reglue.wire.wire_strategies import NAMES
 
 INTS = st.integers(-(2**31), 2**31 - 1)
 DOUBLES = st.floats(allow_nan=False, allow_infinity=False)

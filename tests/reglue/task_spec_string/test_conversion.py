@@ -30,8 +30,8 @@ from reglue.task_spec_string import (
     task_spec_to_string,
 )
 from reglue.task_spec_string.conversion import MOST_NUMBERS
-from reglue.wire.specs import spec_from_bytes, spec_to_bytes
-from tests.errors import raises
+from reglue.wire.spec_encoding import spec_from_bytes, spec_to_bytes
+from tests.error_facts import raises
 from tests.reglue.task_spec_string.strategies import task_spec_strings, tellable_specs
 
 STILL = TensorSpec("action", "int32", (), Discrete(1))

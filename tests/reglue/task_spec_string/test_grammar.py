@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from reglue.errors import SpecError, UnknownVersion
 from reglue.task_spec_string import AbstractType, Range, TaskSpecString, parse_task_spec
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue.task_spec_string.strategies import task_spec_strings
 from tests.wrong_files import Mistake, WrongFiles
 

@@ -16,11 +16,11 @@ from glue_server.rpc import GlueServer
 from glue_server.rpc.gateways.entries import EntryRefused
 from reglue import Phase
 from reglue.errors import AgentFault
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.playing import PATIENT, cell, corridor_pool, in_turn
-from tests.glue_server.rpc.entries import TOKEN, KnownEntries, gateway
+from tests.glue_server.rpc.memory_entries import TOKEN, KnownEntries, gateway
 from tests.glue_server.rpc.peers import seated
-from tests.reglue.joining import Join, left, play
+from tests.reglue.join_processes import Join, left, play
 from tests.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("tidy")]

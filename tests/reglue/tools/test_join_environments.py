@@ -9,8 +9,8 @@ import pytest
 
 from glue_server.rpc import GlueServer
 from reglue import Cell, Phase
-from reglue.messages.environment import EnvironmentInit, EnvironmentReady, Play, Played
-from tests.reglue.joining import PATIENCE_S, Join, left
+from reglue.messages.environment_messages import EnvironmentInit, EnvironmentReady, Play, Played
+from tests.reglue.join_processes import PATIENCE_S, Join, left
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("tidy")]
 

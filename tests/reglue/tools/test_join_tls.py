@@ -10,9 +10,9 @@ import pytest
 from glue_server.rpc import GlueServer
 from glue_server.rpc.tls.authority import private_authority
 from reglue.net.join_string import to_pem
-from tests.glue_server.rpc.certificates import certificate, shown, written
 from tests.glue_server.rpc.peers import seated
-from tests.reglue.joining import Join, left, play
+from tests.glue_server.rpc.tls_certificates import certificate, shown, written
+from tests.reglue.join_processes import Join, left, play
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("tidy")]
 

@@ -18,7 +18,7 @@ from reglue.errors import CannotLoad
 from reglue.examples.random_agent import RandomAgent
 from reglue.tools import loading
 from reglue.tools.loading import agent_name, checkpoint_sha256, example_names
-from tests.errors import raises
+from tests.error_facts import raises
 
 Write = Callable[[str, str], Path]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2
-from reglue.wire import agent, environment, experiment
+from reglue.wire import agent_encoding, environment_encoding, experiment_encoding
 from reglue.wire.fields import FieldTable
 
 ROWS = {"env_step", "agent_start", "agent_step", "agent_end", "started", "stepped", "acted"}
@@ -15,13 +15,13 @@ CODED_BY_HAND = {"turn", "actions", "play", "played", "hello", "episode", *ROWS}
 """What travels most, what needs the TaskSpec, and hellos, which the sessions write."""
 
 TABLES: list[tuple[FieldTable, Any, set[str]]] = [
-    (agent._CALLS, agent_pb2.AgentCall, CODED_BY_HAND),
-    (agent._REPLIES, agent_pb2.AgentReply, CODED_BY_HAND),
-    (environment._CALLS, environment_pb2.EnvironmentCall, CODED_BY_HAND),
-    (environment._REPLIES, environment_pb2.EnvironmentReply, CODED_BY_HAND),
-    (experiment._CALLS, experiment_pb2.ExperimentCall, CODED_BY_HAND | {"farewell"}),
+    (agent_encoding._CALLS, agent_pb2.AgentCall, CODED_BY_HAND),
+    (agent_encoding._REPLIES, agent_pb2.AgentReply, CODED_BY_HAND),
+    (environment_encoding._CALLS, environment_pb2.EnvironmentCall, CODED_BY_HAND),
+    (environment_encoding._REPLIES, environment_pb2.EnvironmentReply, CODED_BY_HAND),
+    (experiment_encoding._CALLS, experiment_pb2.ExperimentCall, CODED_BY_HAND | {"farewell"}),
     (
-        experiment._REPLIES,
+        experiment_encoding._REPLIES,
         experiment_pb2.ExperimentReply,
         CODED_BY_HAND | {"refusal", "agent_fault", "environment_fault", "farewell"},
     ),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reglue.messages.agent import (
+from reglue.messages.agent_messages import (
     NO_ENDS,
     NO_STARTS,
     Actions,
@@ -20,17 +20,17 @@ from reglue.messages.agent import (
     Steps,
     Turn,
 )
-from reglue.messages.environment import Play, Played
-from reglue.messages.experiment import RLStep, Stepped
+from reglue.messages.environment_messages import Play, Played
+from reglue.messages.experiment_messages import RLStep, Stepped
 from reglue.spec import TaskSpec, TensorSpec
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2
-from reglue.wire.agent import decode_call, encode_call, encode_reply
-from reglue.wire.environment import (
+from reglue.wire.agent_encoding import decode_call, encode_call, encode_reply
+from reglue.wire.environment_encoding import (
     decode_environment_call,
     encode_environment_call,
     encode_environment_reply,
 )
-from reglue.wire.experiment import decode_answer, encode_answer, encode_experiment_call
+from reglue.wire.experiment_encoding import decode_answer, encode_answer, encode_experiment_call
 from reglue.wire.layout import (
     Repeats,
     decode_repeated_play,
@@ -46,7 +46,7 @@ from reglue.wire.layout import (
     see_turn,
 )
 from tests.reglue.wire.bits import bits
-from tests.reglue.wire.strategies import arrays_of, task_specs
+from tests.reglue.wire.wire_strategies import arrays_of, task_specs
 
 UINT64 = st.integers(1, 2**64 - 1)
 FLOAT = st.floats(allow_nan=False, allow_infinity=False)

@@ -13,16 +13,16 @@ import pytest
 
 from reglue.environments.world import Cell
 from reglue.errors import BadReply, SpecError
-from reglue.messages.agent import Phase
-from reglue.messages.environment import EnvironmentInit, Play
-from reglue.messages.experiment import RLStep
+from reglue.messages.agent_messages import Phase
+from reglue.messages.environment_messages import EnvironmentInit, Play
+from reglue.messages.experiment_messages import RLStep
 from reglue.spec import MOST_ELEMENTS, Box, TaskSpec, TensorSpec
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2, spec_pb2
-from reglue.wire.agent import decode_call, decode_reply
-from reglue.wire.environment import decode_environment_call, decode_environment_reply
-from reglue.wire.experiment import decode_answer, decode_experiment_call
-from reglue.wire.specs import decode_spec
-from tests.errors import raises
+from reglue.wire.agent_encoding import decode_call, decode_reply
+from reglue.wire.environment_encoding import decode_environment_call, decode_environment_reply
+from reglue.wire.experiment_encoding import decode_answer, decode_experiment_call
+from reglue.wire.spec_encoding import decode_spec
+from tests.error_facts import raises
 
 SPEC = TaskSpec((TensorSpec("seen", "float32", (2,)),), (TensorSpec("done", "int8"),), slots=3)
 PLAY = Play(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from reglue import TaskSpec, TensorSpec
 from reglue.errors import UsageError
 from reglue.wire.sizes import HUB_MESSAGE_BYTES, check_size, most_slots
-from tests.errors import raises
+from tests.error_facts import raises
 
 ACTION = (TensorSpec("action", "uint8", (1,)),)
 

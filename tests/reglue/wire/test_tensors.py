@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reglue.errors import BadReply
 from reglue.spec import DTYPES, TensorSpec
 from reglue.wire.tensors import decode_arrays, decode_flags, encode_arrays, encode_flags
-from tests.reglue.wire.strategies import arrays_of, tensors
+from tests.reglue.wire.wire_strategies import arrays_of, tensors
 
 PAIR = TensorSpec("pair", "int16", (2,))
 

@@ -10,7 +10,7 @@ import pytest
 
 from reglue.errors import EnvironmentFault, PlanDiffers, UsageError
 from reglue_bench.results.result import Result
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.leftovers import nothing_left
 from tests.reglue_bench.bakeoffs import BENCHMARK, agent, bake, write
 from tests.reglue_bench.remote import WORLDS, dialling

@@ -14,7 +14,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from reglue_bench.cli.arguments import new_folder
+from reglue_bench.cli.shared_flags import new_folder
 from reglue_bench.results.result import read_result
 from reglue_bench.results.scores import PerformanceScore
 from reglue_bench.runs.ledger import Ledger

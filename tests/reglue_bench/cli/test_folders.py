@@ -22,7 +22,7 @@ from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.ledger import Ledger, LedgerReader, Totals, Try, storage
 from reglue_bench.runs.run import Request, begin
 from reglue_bench.settings import Settings
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.runs.ledger.test_ledger import outcome
 from tests.reglue_bench.toys import corridor_plan, play

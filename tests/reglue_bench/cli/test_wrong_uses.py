@@ -23,7 +23,7 @@ import pytest
 
 from reglue.__main__ import main
 from reglue_bench.run_folder import LEDGER
-from tests.reglue import joining
+from tests.reglue import join_processes
 from tests.reglue_bench import bakeoffs
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.toys import corridor_plan, play
@@ -36,8 +36,8 @@ def empty_folder(_: Path) -> None:
 
 
 def agents_and_environments(folder: Path) -> None:
-    (folder / "agents.py").write_text(joining.AGENTS)
-    (folder / "environments.py").write_text(joining.ENVIRONMENTS)
+    (folder / "agents.py").write_text(join_processes.AGENTS)
+    (folder / "environments.py").write_text(join_processes.ENVIRONMENTS)
 
 
 def a_run(folder: Path) -> None:

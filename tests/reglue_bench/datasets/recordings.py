@@ -10,7 +10,7 @@ import numpy as np
 from minari import MinariDataset
 
 from reglue_bench.datasets.folder import DATA, ORGANISER
-from reglue_bench.datasets.recording import FOLDER
+from reglue_bench.datasets.recorded_dataset import FOLDER
 from reglue_bench.plans.plan import Plan
 from reglue_bench.results.result import Result
 from tests.reglue_bench.agents import Seeded

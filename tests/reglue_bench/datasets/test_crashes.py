@@ -17,12 +17,11 @@ from typing import Any
 import pytest
 
 from glue_server.episodes import observed as packing
-from reglue_bench.datasets import folder, recording, run_source
+from reglue_bench.datasets import folder, recorded_dataset, run_source
 from reglue_bench.evaluation import carry_out, start
 from reglue_bench.runs import recorder
 from reglue_bench.runs.ledger import Ledger, writer
-from reglue_bench.runs.observed import reader, storage
-from reglue_bench.runs.observed import writer as observed_writer
+from reglue_bench.runs.observed import observed_reader, observed_storage, observed_writer
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings
@@ -36,13 +35,13 @@ _FILES = {
     each.__file__
     for each in (
         packing,
-        reader,
-        storage,
+        observed_reader,
+        observed_storage,
         observed_writer,
         recorder,
         writer,
         folder,
-        recording,
+        recorded_dataset,
         run_source,
     )
 }

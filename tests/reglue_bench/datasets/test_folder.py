@@ -21,11 +21,11 @@ from env_adapters import SuiteName
 from glue_server.episodes import observed
 from reglue.errors import RunDamaged, StorageFailed, UsageError
 from reglue.spec import Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
+from reglue_bench.datasets.dataset_summary import source_of, summarized
 from reglue_bench.datasets.folder import write_dataset
 from reglue_bench.datasets.source import places, space_json
-from reglue_bench.datasets.summary import source_of, summarized
 from reglue_bench.run_folder import OBSERVED
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.datasets.recordings import arrays, dataset_of, exactly, organiser, record
 from tests.reglue_bench.toys import corridor_plan, online_plan, play
@@ -109,7 +109,7 @@ def test_long_episodes_are_written_part_by_part(
 
 def test_dicts_of_observations_and_actions(tmp_path: Path) -> None:
     """With nested names, pictures and numbers of every kind."""
-    suite = SuiteName("tests.reglue_bench.datasets.worlds:Kitchen", {})
+    suite = SuiteName("tests.reglue_bench.datasets.recorded_worlds:Kitchen", {})
     plan = online_plan(solved={"walk": [0]}, runs=1, episodes=2)
     record(tmp_path, replace(plan, suite=suite), agent="random")
     dataset = minari.MinariDataset(dataset_of(tmp_path) / "data")

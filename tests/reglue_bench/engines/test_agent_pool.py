@@ -12,7 +12,7 @@ from reglue_bench.evaluation import resume
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request, begin
 from reglue_bench.settings import Settings
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.toys import corridor_plan
 
 CODE = b"raise SystemExit('not to be run')"

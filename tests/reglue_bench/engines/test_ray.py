@@ -23,14 +23,14 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.runs.ledger import MACHINE, LedgerReader
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import Settings
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.ray_cluster import RayCluster
 from tests.reglue_bench.agents import Seeded
-from tests.reglue_bench.bakeoff.test_bakeoff import ONLINE
-from tests.reglue_bench.bakeoff.test_seeds import ONLINE as SEEDS
+from tests.reglue_bench.bakeoff.test_bakeoff_runs import ONLINE
+from tests.reglue_bench.bakeoff.test_seed_runs import ONLINE as SEEDS
 from tests.reglue_bench.bakeoffs import agent, bake, write
 from tests.reglue_bench.conftest import NewCluster
-from tests.reglue_bench.engines.test_local import (
+from tests.reglue_bench.engines.test_local_engine import (
     LOST,
     PLANS,
     SEEDED,

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from reglue.errors import MissingExtra, UsageError
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.ray_cluster import RayCluster
 from tests.reglue_bench.agents import Seeded
-from tests.reglue_bench.engines.test_local import SEEDED
+from tests.reglue_bench.engines.test_local_engine import SEEDED
 from tests.reglue_bench.procedures.test_online import kept
 from tests.reglue_bench.toys import Says, online_plan, play
 

@@ -9,7 +9,7 @@ from reglue.errors import UsageError
 from reglue_bench.measures.compare import Difference, compare, compare_all, holm
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import PerformanceScore
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.learning_results import Learned, learned
 from tests.reglue_bench.made_results import make_result
 

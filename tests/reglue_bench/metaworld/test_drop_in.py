@@ -12,8 +12,13 @@ import pytest
 
 import reglue_bench.metaworld as drop_in
 from reglue.errors import UsageError
-from tests.errors import raises
-from tests.reglue_bench.metaworld.vector_envs import Experts, meta_learning, multi_task, standing
+from tests.error_facts import raises
+from tests.reglue_bench.metaworld.metaworld_vector_envs import (
+    Experts,
+    meta_learning,
+    multi_task,
+    standing,
+)
 
 pytestmark = pytest.mark.slow
 

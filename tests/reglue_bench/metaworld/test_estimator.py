@@ -16,8 +16,8 @@ from reglue_bench.procedures import procedure_of
 from reglue_bench.results.scores import SuccessScore
 from reglue_bench.settings import Settings
 from reglue_bench.terminal.summary import notes
-from tests.errors import raises
-from tests.reglue_bench.metaworld.vector_envs import (
+from tests.error_facts import raises
+from tests.reglue_bench.metaworld.metaworld_vector_envs import (
     HIDDEN,
     TASKS,
     Experts,

@@ -18,7 +18,7 @@ from glue_server.processes.message_codec import UnknownMessage, encoded
 from glue_server.rpc import GlueServer
 from reglue import Phase, connect
 from reglue.environments.environment import Worlds
-from reglue.messages.environment import Play
+from reglue.messages.environment_messages import Play
 from reglue_bench.engines.shard import Died, Farewell, Say
 from reglue_bench.placement.placed_worker import (
     FROM_ENVIRONMENT,
@@ -26,7 +26,7 @@ from reglue_bench.placement.placed_worker import (
     FromEnvironment,
     PlacedWorker,
 )
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.waiting import PATIENCE_S, until
 from tests.worlds import Narrow
 

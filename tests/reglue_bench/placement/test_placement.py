@@ -21,13 +21,13 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.runs.ledger import ENVIRONMENTS, LedgerReader
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import Settings
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.ray_cluster import RayCluster
 from tests.reglue_bench.agents import Seeded
-from tests.reglue_bench.bakeoff.test_bakeoff import IN_WORKERS
+from tests.reglue_bench.bakeoff.test_bakeoff_runs import IN_WORKERS
 from tests.reglue_bench.bakeoffs import agent, bake, write
 from tests.reglue_bench.conftest import NewCluster
-from tests.reglue_bench.engines.test_local import STARVED, hungry
+from tests.reglue_bench.engines.test_local_engine import STARVED, hungry
 from tests.reglue_bench.engines.test_ray import Loses
 from tests.reglue_bench.procedures.test_online import kept
 from tests.reglue_bench.runs.test_hosting import Waiting

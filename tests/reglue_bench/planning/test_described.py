@@ -10,12 +10,12 @@ import pytest
 from env_adapters.metaworld import catalogue, draw_goals, task_set
 from env_adapters.suites import EXAMPLES
 from reglue.errors import UsageError
-from reglue_bench.planning.file import described
+from reglue_bench.planning.benchmark_file import described
 from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan, difference
 from reglue_bench.procedures import PROCEDURES, TRAINING
 from reglue_bench.settings import read_settings
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.conftest import Say
 
 LISTS = {

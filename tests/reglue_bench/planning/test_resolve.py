@@ -17,7 +17,7 @@ from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request, begin, check_same
 from reglue_bench.settings import read_settings
-from tests.errors import assert_named, raises
+from tests.error_facts import assert_named, raises
 from tests.reglue_bench.agents import Learner, Seeded
 from tests.reglue_bench.toys import AGENTS
 
@@ -230,7 +230,7 @@ def test_a_goal_of_meta_world_with_less_time_is_another_goal() -> None:
     [
         ("online:tests.worlds:Corridor", {"environment_args": {}}, "'solved'"),
         ("online:tests.worlds:Unbuildable", {}, "the plans are lost"),
-        ("online:tests.reglue_bench.worlds:Treadmill", {}, "steps=N"),
+        ("online:tests.reglue_bench.bench_worlds:Treadmill", {}, "steps=N"),
     ],
 )
 def test_what_cannot_be_made_is_refused(
@@ -249,7 +249,7 @@ def test_a_file_of_ones_own_is_found_from_anywhere(
     home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
     home.mkdir()
     elsewhere.mkdir()
-    (home / "mine.py").write_text("from tests.reglue_bench.worlds import Treadmill as Mine\n")
+    (home / "mine.py").write_text("from tests.reglue_bench.bench_worlds import Treadmill as Mine\n")
     monkeypatch.chdir(home)
     agent = f"{AGENTS}:Learner"
     result = evaluate("online:mine.py:Mine", agent=agent, runs=1, steps=5, out=tmp_path / "run")
@@ -263,11 +263,11 @@ def test_a_file_of_ones_own_is_found_from_anywhere(
 
 def test_a_changed_environment_file_does_not_finish_a_run(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
-    file.write_text("from tests.reglue_bench.worlds import Treadmill as Mine\n")
+    file.write_text("from tests.reglue_bench.bench_worlds import Treadmill as Mine\n")
     settings = read_settings(benchmark=f"online:{file}:Mine", runs=1, steps=5, agent="random")
     request = Request(settings, make_plan(settings))
     with begin(tmp_path / "run", request) as ledger:
         check_same(ledger, request)
-        file.write_text("from tests.reglue_bench.worlds import Treadmill as Mine  # better\n")
+        file.write_text("from tests.reglue_bench.bench_worlds import Treadmill as Mine  # better\n")
         with raises(PlanDiffers, "version environment"):
             check_same(ledger, request)

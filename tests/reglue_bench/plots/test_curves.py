@@ -13,7 +13,7 @@ from reglue_bench.plots.curves import lines_of
 from reglue_bench.results.learning import t_interval95
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import PerformanceScore
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.learning_results import Learned, learned
 from tests.reglue_bench.made_results import make_result
 from tests.reglue_bench.report.test_run_view import HOSTILE, Page, read

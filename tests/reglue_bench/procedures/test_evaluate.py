@@ -27,7 +27,7 @@ from reglue_bench.settings import read_settings
 from reglue_bench.statistics import wilson
 from reglue_bench.terminal.summary import notes, print_summary
 from reglue_bench.terminal.tally import tally_of
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.conftest import Say
 from tests.reglue_bench.toys import Interrupts, rows
 

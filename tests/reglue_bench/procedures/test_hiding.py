@@ -15,7 +15,7 @@ from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan
 from reglue_bench.results.result import Result
 from reglue_bench.settings import read_settings
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.agents import Seeded
 
 SOLVED = {"solved": {"a": [1, 3, 0], "b": [5, 0, 2]}}
@@ -43,7 +43,7 @@ class Notes(Seeded):
 
 def played(procedure: str, **options: Any) -> tuple[Notes, Result]:
     agent = Notes()
-    name = f"{procedure}:tests.reglue_bench.worlds:Paid"
+    name = f"{procedure}:tests.reglue_bench.bench_worlds:Paid"
     return agent, evaluate(name, agent=agent, **SMALL, **options)
 
 

@@ -86,7 +86,11 @@ def test_a_run_of_steps_cuts_its_last_episode_off(tmp_path: Path) -> None:
 def test_a_continuing_task_is_one_long_episode(tmp_path: Path) -> None:
     agent = Learner()
     result = evaluate(
-        "online:tests.reglue_bench.worlds:Treadmill", agent=agent, runs=2, steps=70, out=tmp_path
+        "online:tests.reglue_bench.bench_worlds:Treadmill",
+        agent=agent,
+        runs=2,
+        steps=70,
+        out=tmp_path,
     )
     assert [(unit, k, steps) for unit, k, _, _, steps in kept(tmp_path)] == [(0, 0, 70), (1, 0, 70)]
     assert agent.ends == [0, 0]
@@ -327,7 +331,7 @@ def test_an_environment_that_failed_once_goes_unnoticed_by_the_agent(tmp_path: P
     """The recorded actions come through in a fresh world: nobody is asked again."""
     agent = Learner()
     result = evaluate(
-        "online:tests.reglue_bench.worlds:Fragile",
+        "online:tests.reglue_bench.bench_worlds:Fragile",
         agent=agent,
         environment_args={"breaks": 3, "times": 1},
         runs=2,
@@ -343,7 +347,7 @@ def test_an_environment_that_failed_once_goes_unnoticed_by_the_agent(tmp_path: P
 def test_a_run_whose_actions_crash_the_environment_counts_as_the_worst() -> None:
     agent = Learner()
     result = evaluate(
-        "online:tests.reglue_bench.worlds:Fragile",
+        "online:tests.reglue_bench.bench_worlds:Fragile",
         agent=agent,
         environment_args={"breaks": 3, "times": 2},
         runs=2,

@@ -10,12 +10,12 @@ import pytest
 
 from reglue import Phase, TaskSpec
 from reglue.errors import BadArgument, PlanDiffers, UsageError
-from reglue.messages.agent import Actions, EndKind, Turn
+from reglue.messages.agent_messages import Actions, EndKind, Turn
 from reglue_bench import evaluate
 from reglue_bench.procedures import training
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import TrainingProgress
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.playing import Scripted, rows_of, still
 from tests.reglue_bench.agents import Seeded
 
@@ -153,7 +153,7 @@ def test_an_episode_of_a_checkpoint_ends_also_where_its_environment_never_ends_i
 ) -> None:
     monkeypatch.setattr(training, "CHECKPOINT_HORIZON", 30)
     result = evaluate(
-        "multi-task:tests.reglue_bench.worlds:Pacing",
+        "multi-task:tests.reglue_bench.bench_worlds:Pacing",
         agent=Seeded(),
         train_steps=10,
         eval_every=10,
@@ -234,7 +234,7 @@ def test_what_an_agent_that_is_lost_in_training_was_not_judged_on_is_its_fault()
 
 def test_an_environment_that_always_fails_ends_the_run(tmp_path: Path) -> None:
     config = {"breaks": 1, "times": 10**6}
-    fragile = "multi-task:tests.reglue_bench.worlds:Fragile"
+    fragile = "multi-task:tests.reglue_bench.bench_worlds:Fragile"
     result = train(Seeded(), fragile, environment_args=config, raise_faults=False)
     assert result.ended_early is not None
     assert result.ended_early.status == "environment_error"

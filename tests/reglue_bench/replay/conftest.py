@@ -9,7 +9,7 @@ import pytest
 
 from reglue_bench import evaluate
 from tests.reglue_bench.conftest import Say
-from tests.reglue_bench.replay.recordings import Watch
+from tests.reglue_bench.replay.replay_recordings import Watch
 
 
 @pytest.fixture

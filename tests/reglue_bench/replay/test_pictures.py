@@ -20,14 +20,14 @@ from rich.console import Console
 
 from env_adapters import Cell, SuiteName
 from reglue.environments.world import Rendered
-from reglue.messages.agent import Phase
+from reglue.messages.agent_messages import Phase
 from reglue_bench.replay import Camera, Replay, read_episode, with_pictures
 from reglue_bench.replay.pictures import enlarged, shrunk, with_even_sizes
 from reglue_bench.replay.screen import Screen, half_blocks
 from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.ledger import tables
 from tests.reglue_bench.agents import Seeded
-from tests.reglue_bench.replay.recordings import ARCADE, PONG, Watch, altered
+from tests.reglue_bench.replay.replay_recordings import ARCADE, PONG, Watch, altered
 from tests.reglue_bench.toys import online_plan, play
 
 

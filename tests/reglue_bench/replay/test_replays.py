@@ -13,10 +13,10 @@ from reglue.errors import EnvironmentFault, UsageError
 from reglue_bench import evaluate
 from reglue_bench.replay import Replay, read_episode, with_pictures
 from reglue_bench.runs.ledger import tables
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.ledgers import change_fact
-from tests.reglue_bench.replay.recordings import Watch, altered, with_suite
+from tests.reglue_bench.replay.replay_recordings import Watch, altered, with_suite
 from tests.reglue_bench.toys import corridor_plan, online_plan, play
 
 SCHEDULE = """\
@@ -204,7 +204,8 @@ def test_a_file_of_one_s_own_is_watched_from_anywhere(
 def test_one_whose_world_now_fails_says_so(tmp_path: Path) -> None:
     play(tmp_path / "run", online_plan(), Seeded())
     with_suite(
-        tmp_path / "run", SuiteName("tests.reglue_bench.worlds:Fragile", {"breaks": 2, "times": 9})
+        tmp_path / "run",
+        SuiteName("tests.reglue_bench.bench_worlds:Fragile", {"breaks": 2, "times": 9}),
     )
     recorded = read_episode(tmp_path / "run", 0)
     replay = Replay(recorded, recorded.suite.build())

@@ -14,7 +14,7 @@ from reglue_bench.measures.compare import compare_all
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.result import Result
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.made_results import Play, make_result
 from tests.reglue_bench.report.test_run_view import Page, read
 

@@ -20,7 +20,7 @@ from reglue_bench.results.result import Event, Result
 from reglue_bench.results.scores import SuccessScore
 from reglue_bench.runs.notes import Ending
 from reglue_bench.terminal.summary import notes
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.made_results import MT10, Play, make_result
 
 HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(1)</script>\"'%{x}"

@@ -16,7 +16,7 @@ from reglue_bench.results.episodes import Episodes
 from reglue_bench.results.read_run import in_temporary_folder, read_run
 from reglue_bench.results.result import Result, read_result
 from reglue_bench.runs.ledger import Ledger
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.made_results import Play, make_result
 from tests.reglue_bench.toys import corridor_plan, online_plan, play, rows

@@ -20,7 +20,7 @@ from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.results.result import Result, read_result
 from reglue_bench.results.scores import ReturnScore
 from reglue_bench.terminal.summary import print_summary
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.report.test_run_view import read
 
 CART_POLE = "multi-task:gymnasium:CartPole-v1"

@@ -18,7 +18,7 @@ from reglue_bench.results.result import Result
 from reglue_bench.results.scores import PerformanceScore
 from reglue_bench.runs.ledger import Row
 from reglue_bench.statistics import FloatArray
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.toys import online_plan, scored
 
 

@@ -17,7 +17,7 @@ from reglue_bench.results.result import Result, read_result
 from reglue_bench.results.scores import ReturnScore, SuccessScore
 from reglue_bench.runs.ledger import Row
 from reglue_bench.terminal.summary import notes
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench import toys
 from tests.reglue_bench.toys import corridor_plan
 

@@ -14,7 +14,7 @@ import pytest
 
 from reglue.errors import UsageError
 from reglue_bench.results.result import Result
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.leftovers import nothing_left
 from tests.reglue_bench.toys import corridor_plan, joining, online_plan, play
 

@@ -17,7 +17,7 @@ from reglue_bench.evaluation import resume
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import Settings, read_settings
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.leftovers import nothing_left
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.remote import Unheard, address_in

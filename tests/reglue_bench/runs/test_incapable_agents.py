@@ -15,7 +15,7 @@ from reglue.errors import NotAnAgent, NotCapable, UsageError
 from reglue_bench import Evaluator
 from reglue_bench.plans.plan import Plan
 from reglue_bench.run_folder import LEDGER
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.agents import Frozen
 from tests.reglue_bench.benching import bench_words, commanded
 from tests.reglue_bench.toys import corridor_plan, joining, online_plan, play

@@ -13,7 +13,7 @@ import pytest
 import reglue
 from reglue.errors import CannotLoad, EnvironmentFault, NotAnEnvironment, PlanDiffers, UsageError
 from reglue_bench.replay.recorded import read_episode
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.procedures.test_evaluate import Steps
 from tests.reglue_bench.toys import Interrupts, rows
 from tests.worlds import Corridor

@@ -11,7 +11,7 @@ import pytest
 
 from glue_server import Outcome
 from reglue_bench import evaluate
-from reglue_bench.engines.environments import make_environment
+from reglue_bench.engines.run_environments import make_environment
 from reglue_bench.evaluation import resume, start
 from reglue_bench.planning.resolve import suite_of
 from reglue_bench.report.page import draw_report
@@ -19,7 +19,7 @@ from reglue_bench.results.read_run import read_run
 from reglue_bench.results.result import Event, Result, read_result
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request
-from reglue_bench.runs.session import OUTSIDE
+from reglue_bench.runs.run_session import OUTSIDE
 from reglue_bench.settings import Settings
 from reglue_bench.terminal.summary import notes
 from tests.leftovers import nothing_left

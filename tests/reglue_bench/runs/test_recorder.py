@@ -7,7 +7,7 @@ from pathlib import Path
 from reglue.errors import RunDamaged
 from reglue_bench.runs.ledger import Ledger, Totals
 from reglue_bench.runs.recorder import Recorder
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.runs.ledger.test_ledger import outcome
 
 

@@ -25,7 +25,7 @@ from reglue_bench.results.scores import PerformanceScore, ReturnScore
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import read_settings
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.leftovers import nothing_left
 from tests.reglue_bench.agents import Learner, Seeded
 from tests.reglue_bench.remote import WORLDS, Unheard, dialling, end

@@ -36,7 +36,7 @@ WAYS = (
 
 
 def unrepeatable(way: str, **parameters: Any) -> Plan:
-    suite, config = "tests.reglue_bench.worlds:Unrepeatable", {"way": way}
+    suite, config = "tests.reglue_bench.bench_worlds:Unrepeatable", {"way": way}
     return corridor_plan(solved={"walk": [0]}, suite=suite, config=config, **parameters)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from glue_server import Outcome
 from reglue.errors import PlanDiffers, RunBusy, UsageError
-from reglue_bench.engines.server import RunServer
+from reglue_bench.engines.run_server import RunServer
 from reglue_bench.evaluation import carry_out, resume, start
 from reglue_bench.planning.resolve import make_plan
 from reglue_bench.results.result import Result
@@ -23,7 +23,7 @@ from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request, begin, check_same
 from reglue_bench.settings import Settings, read_settings
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.ledgers import change_fact
 from tests.reglue_bench.toys import Interrupts, corridor_plan, joining, play, rows

@@ -25,7 +25,7 @@ from reglue_bench.runs.observer import NullObserver, RunStarted
 from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings
 from reglue_bench.terminal.summary import notes
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.agents import Garbled, Seeded
 from tests.reglue_bench.toys import corridor_plan, joining, online_plan, play, rows
 from tests.waiting import PATIENCE_S

@@ -19,7 +19,7 @@ from reglue_bench.evaluation import resume
 from reglue_bench.results.result import Result
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import read_settings
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.leftovers import nothing_left
 from tests.ordinary_user import open_machine
 from tests.programs import program

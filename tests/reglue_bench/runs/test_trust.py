@@ -20,7 +20,7 @@ from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import read_settings
 from tests.reglue_bench.conftest import Say
 from tests.reglue_bench.ledgers import change_fact
-from tests.reglue_bench.replay.recordings import with_suite
+from tests.reglue_bench.replay.replay_recordings import with_suite
 from tests.reglue_bench.toys import Interrupts
 
 SHORT: dict[str, Any] = {

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from env_adapters import Cell
 from glue_server import Order, Outcome
-from reglue.messages.agent import Phase
+from reglue.messages.agent_messages import Phase
 from reglue_bench.formatting import time_left
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of

@@ -7,7 +7,7 @@ import pytest
 
 from reglue.errors import UsageError
 from reglue_competition.definition import Definition, read_definition
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_competition.competitions import OPENS, definition, phase, private
 from tests.wrong_files import Mistake, WrongFiles
 

@@ -18,7 +18,7 @@ from reglue_bench.kit.language import LANGUAGES
 from reglue_competition.definition import Definition
 from reglue_competition.kit import write_kit
 from reglue_competition.phases import Secrets, plan_phase
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_competition.competitions import definition, phase, private
 from tests.repository.pages import ROOT
 

@@ -22,7 +22,7 @@ from reglue_competition.phases.certificates import (
     new_authority,
     renew,
 )
-from tests.errors import raises
+from tests.error_facts import raises
 
 DAY = timedelta(days=1)
 

@@ -19,7 +19,7 @@ from reglue_competition.phases import (
     plan_phase,
     reveal,
 )
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_competition.competitions import definition, phase
 
 

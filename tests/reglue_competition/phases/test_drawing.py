@@ -12,7 +12,7 @@ from env_adapters import SuiteName
 from reglue.errors import UsageError
 from reglue_competition.phases import PlannedBenchmark, Secrets, entry_secret, plan_phase
 from reglue_competition.phases.drawing import code_sha256
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_competition.competitions import definition, phase
 
 WORLD = """

@@ -22,7 +22,7 @@ from reglue_competition.phases.certificates import (
     new_authority,
 )
 from reglue_competition.phases.secrets import MASTER, SIGNING, Secrets
-from tests.errors import raises
+from tests.error_facts import raises
 
 FILES = (MASTER, SIGNING, CERTIFICATE, CERTIFICATE_KEY, AUTHORITY)
 

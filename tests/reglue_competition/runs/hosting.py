@@ -22,7 +22,7 @@ from reglue_competition.store import Store, Submission
 from reglue_competition.store.database import PATIENCE_S, sqlite_url
 from reglue_competition.store.migrate import migrate
 from tests.reglue_competition.competitions import definition, phase
-from tests.reglue_competition.runs.submissions import CORRIDOR, alone
+from tests.reglue_competition.runs.corridor_submissions import CORRIDOR, alone
 from tests.waiting import PATIENCE_S as TEST_PATIENCE_S
 
 _LOOK_S = 0.05

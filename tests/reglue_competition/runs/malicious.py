@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from reglue.agents.agent import play
-from reglue.messages.agent import AgentInit
+from reglue.messages.agent_messages import AgentInit
 from reglue.net.grpc_settings import grpc
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import session_pb2
-from reglue.wire.agent import decode_call, encode_reply
+from reglue.wire.agent_encoding import decode_call, encode_reply
 from tests.glue_server.rpc.peers import RawAgent
 from tests.reglue_bench.agents import Seeded
 

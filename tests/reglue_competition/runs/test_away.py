@@ -23,14 +23,14 @@ from reglue_competition.runs import page_process, queue
 from reglue_competition.runs.page_process import PageProcess
 from reglue_competition.runs.submission import run_folder
 from reglue_competition.store import Store, Submission
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.leftovers import child_processes
 from tests.reglue_bench.agents import Pausing, Seeded
 from tests.reglue_bench.bakeoffs import count_rows, wait_for_rows
 from tests.reglue_competition.competitions import phase
 from tests.reglue_competition.postgresql import PostgreSQL
+from tests.reglue_competition.runs.corridor_submissions import joined, of_folder
 from tests.reglue_competition.runs.hosting import Hosting, corridor, hosting
-from tests.reglue_competition.runs.submissions import joined, of_folder
 from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.slow

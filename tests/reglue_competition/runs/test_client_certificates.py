@@ -22,11 +22,11 @@ from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.join_string import JoinString
 from reglue.net.lobby import open_channel, tls_trouble
 from reglue_competition.phases.certificates import client_certificate
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.rpc.peers import RawAgent, ask, refusal
 from tests.reglue_bench.agents import Seeded
+from tests.reglue_competition.runs.corridor_submissions import joined
 from tests.reglue_competition.runs.hosting import Hosting, hosting
-from tests.reglue_competition.runs.submissions import joined
 from tests.waiting import PATIENCE_S
 
 CERTIFICATE = b"-----BEGIN CERTIFICATE-----"

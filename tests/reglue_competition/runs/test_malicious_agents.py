@@ -16,14 +16,14 @@ from reglue.errors import Refused
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.join_string import JoinString, split_address
 from reglue.net.lobby import open_channel
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.rpc.peers import RawAgent, refusal
 from tests.glue_server.rpc.test_connections import PREFACE
 from tests.reglue_bench.agents import Pausing, Seeded
 from tests.reglue_competition.competitions import phase
 from tests.reglue_competition.runs import malicious
+from tests.reglue_competition.runs.corridor_submissions import joined, of_folder
 from tests.reglue_competition.runs.hosting import Hosting, corridor, hosting
-from tests.reglue_competition.runs.submissions import joined, of_folder
 from tests.waiting import PATIENCE_S, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("cleared")]

@@ -14,15 +14,15 @@ from reglue_competition.phases import PhaseReveal, check_reveal, reveal
 from reglue_competition.runs.submission import run_folder, transcript_file
 from reglue_competition.store import Submission
 from reglue_competition.transcript import Verdict, check_plan, verify
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_competition.competitions import phase
+from tests.reglue_competition.runs.corridor_submissions import CORRIDOR, joined
 from tests.reglue_competition.runs.hosting import Hosting, corridor, hosting
-from tests.reglue_competition.runs.submissions import CORRIDOR, joined
 from tests.reglue_competition.transcript.transcripts import STRANGER, changed
 
 STRANGERS = STRANGER.public_key().public_bytes_raw().hex().encode()
-MENDED = "multi-task:tests.reglue_competition.runs.submissions:Mended"
+MENDED = "multi-task:tests.reglue_competition.runs.corridor_submissions:Mended"
 
 
 def cells(server: Hosting, submission: Submission) -> str:

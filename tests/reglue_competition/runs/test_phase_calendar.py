@@ -10,11 +10,11 @@ import pytest
 from reglue.errors import Refused
 from reglue_competition.competition_folder import note_admission
 from reglue_competition.runs import phase_calendar
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_competition.competitions import CLOSES, OPENS, Clock, phase
+from tests.reglue_competition.runs.corridor_submissions import joined
 from tests.reglue_competition.runs.hosting import corridor, hosting
-from tests.reglue_competition.runs.submissions import joined
 from tests.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("cleared")]

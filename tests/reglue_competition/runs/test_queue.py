@@ -20,12 +20,12 @@ from reglue_bench.results.read_run import read_run
 from reglue_competition.runs import queue
 from reglue_competition.runs.submission import TO_SUBMISSION, run_folder
 from reglue_competition.store.records import Status
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.leftovers import child_processes
 from tests.reglue_bench.agents import Pausing, Raises, Seeded
 from tests.reglue_competition.competitions import phase
+from tests.reglue_competition.runs.corridor_submissions import joined, joined_process, of_folder
 from tests.reglue_competition.runs.hosting import corridor, hosting
-from tests.reglue_competition.runs.submissions import joined, joined_process, of_folder
 from tests.waiting import PATIENCE_S, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("cleared")]

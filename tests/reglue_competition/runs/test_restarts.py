@@ -13,8 +13,8 @@ from reglue_competition.store.records import Status
 from tests.reglue_bench.agents import Raises, Seeded
 from tests.reglue_bench.bakeoffs import count_rows
 from tests.reglue_competition.competitions import phase
+from tests.reglue_competition.runs.corridor_submissions import joined, joined_process, of_folder
 from tests.reglue_competition.runs.hosting import corridor, hosting
-from tests.reglue_competition.runs.submissions import joined, joined_process, of_folder
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("cleared")]
 

@@ -11,8 +11,8 @@ import pytest
 from reglue.net.join_string import JoinString
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_competition.competitions import OPENS, Clock
+from tests.reglue_competition.runs.corridor_submissions import joined
 from tests.reglue_competition.runs.hosting import Hosting, hosting
-from tests.reglue_competition.runs.submissions import joined
 from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("cleared")

@@ -27,12 +27,12 @@ from reglue_competition.runs.hosted import Hosted
 from reglue_competition.runs.serve import Addresses, serve
 from reglue_competition.store import Store, migrate
 from reglue_competition.store.database import sqlite_url
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.rpc.peers import ask, refusal
 from tests.leftovers import child_processes
 from tests.programs import wait_until_gone
 from tests.reglue_bench.agents import Seeded
-from tests.reglue_competition.runs.submissions import alone, joined_process, of_folder
+from tests.reglue_competition.runs.corridor_submissions import alone, joined_process, of_folder
 from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.slow

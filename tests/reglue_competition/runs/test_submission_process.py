@@ -21,7 +21,7 @@ from reglue_competition.runs.submission import (
 from reglue_competition.transcript import verify
 from tests.reglue_bench.agents import Pausing, Raises, Seeded
 from tests.reglue_bench.bakeoffs import wait_for_rows
-from tests.reglue_competition.runs.submissions import (
+from tests.reglue_competition.runs.corridor_submissions import (
     KEY,
     alone,
     heard,
@@ -175,7 +175,7 @@ def test_an_environment_that_failed_once_goes_unnoticed(tmp_path: Path) -> None:
     fuse = tmp_path / "fuse"
     fuse.write_bytes(b".")
     mended = settings(
-        benchmark="multi-task:tests.reglue_competition.runs.submissions:Mended",
+        benchmark="multi-task:tests.reglue_competition.runs.corridor_submissions:Mended",
         environment_args={"fuse": str(fuse), "solved": {"a": [1, 0]}},
     )
     with playing(told(tmp_path, mended)) as process, joined(process.join_string, Seeded()):

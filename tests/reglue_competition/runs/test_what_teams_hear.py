@@ -23,14 +23,14 @@ from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from glue_server.rpc.gateways.entries import EntryRefused
 from reglue import Agent
 from reglue.agents.agent import hello, play
-from reglue.messages.agent import AgentInit
+from reglue.messages.agent_messages import AgentInit
 from reglue.net.grpc_settings import grpc
 from reglue.net.lobby import hello_fields
 from reglue.v1 import agent_pb2, lobby_pb2
-from reglue.wire.agent import decode_call, encode_reply
+from reglue.wire.agent_encoding import decode_call, encode_reply
 from reglue_competition.runs.submission import Ended, SubmissionProcess
-from tests.glue_server.rpc.entries import TOKEN, KnownEntries, gateway
-from tests.reglue_competition.runs.submissions import heard, playing, settings, told
+from tests.glue_server.rpc.memory_entries import TOKEN, KnownEntries, gateway
+from tests.reglue_competition.runs.corridor_submissions import heard, playing, settings, told
 
 pytestmark = pytest.mark.slow
 

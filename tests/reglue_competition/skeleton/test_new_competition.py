@@ -22,7 +22,7 @@ from reglue_competition.definition import FILE, read_definition
 from reglue_competition.skeleton import hidden_tasks
 from reglue_competition.skeleton.new_competition import write_competition
 from reglue_competition.store import Organiser
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.packages import register
 from tests.reglue_competition.postgresql import PostgreSQL
 

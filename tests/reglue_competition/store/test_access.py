@@ -10,7 +10,7 @@ from reglue.errors import BadArgument, TokenRefused, UnknownName, UsageError
 from reglue_competition.store import Organiser, Store
 from reglue_competition.store.access import token_id
 from reglue_competition.store.schema import TABLES
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_competition.competitions import Clock
 
 GIVEN = "0123456789abcdef" * 3  # as long as 192 bits are in hexadecimal

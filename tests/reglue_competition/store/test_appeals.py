@@ -8,7 +8,7 @@ import pytest
 from reglue.errors import BadArgument, UnknownName, UsageError
 from reglue_competition.store import Store, Submission, Team
 from reglue_competition.store.appeals import MOST_A_DAY, MOST_TEXT
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_competition.competitions import Clock, definition
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)

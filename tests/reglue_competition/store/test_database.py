@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from reglue.errors import StoreFailed
 from reglue_competition.store import Store, migrate
 from reglue_competition.store.database import Database, Transaction, sqlite_url
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_competition.postgresql import PostgreSQL, running
 
 

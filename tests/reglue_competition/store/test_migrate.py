@@ -15,7 +15,7 @@ from reglue_competition.store import Store, migrate
 from reglue_competition.store.database import Database
 from reglue_competition.store.migrate import _FOLDER, head
 from reglue_competition.store.schema import TABLES
-from tests.errors import raises
+from tests.error_facts import raises
 
 
 def test_migrations_lead_to_the_tables_that_the_store_uses(url: str) -> None:

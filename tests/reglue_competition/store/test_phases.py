@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from reglue.errors import UnknownName, UsageError
 from reglue_competition.store import Store
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_competition.competitions import CLOSES, OPENS, definition, phase, private
 
 

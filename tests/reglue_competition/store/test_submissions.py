@@ -11,7 +11,7 @@ import pytest
 from reglue.errors import BadArgument, EntryRefused, UnknownName, UsageError
 from reglue_competition.store import Run, Status, Store, Submission, Team
 from reglue_competition.store.submissions import MOST_WITHDRAWN
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_competition.competitions import CLOSES, definition, phase, private
 
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)

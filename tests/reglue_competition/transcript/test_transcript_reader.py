@@ -14,7 +14,7 @@ from reglue.errors import NotVerified, TranscriptDamaged
 from reglue_bench.runs.ledger import LedgerReader
 from reglue_competition.transcript import Transcript
 from reglue_competition.transcript.framing import MAGIC, Kind, Place, RecordReader
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.toys import corridor_plan, play
 from tests.reglue_competition.transcript.transcripts import (

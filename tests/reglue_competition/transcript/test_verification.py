@@ -25,7 +25,7 @@ from reglue_competition.transcript import Verdict, verify
 from reglue_competition.transcript.contents import Episode
 from reglue_competition.transcript.framing import Kind, RecordReader
 from reglue_competition.transcript.replayer import check_size
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.agents import Garbled, Lost, Seeded, Transposed
 from tests.reglue_bench.toys import corridor_plan, online_plan, play
 from tests.reglue_competition.transcript.transcripts import (

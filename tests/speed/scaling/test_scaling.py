@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from speed.harness import run
-from speed.scaling.model import fitted, left_out
+from speed.launches import run
+from speed.scaling.scaling_model import fitted, left_out
 
 
 @pytest.mark.parametrize(("shards", "runs", "episodes"), [(2, 5, 3), (7, 30, 1)])

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from reglue.agents.agent import Agent, Chosen, Policy, check_agent
 from reglue.agents.metaworld import MetaWorldAgent
 from reglue.errors import CannotLoad, NotAnAgent
-from reglue.messages.agent import Turn
+from reglue.messages.agent_messages import Turn
 from reglue.spec import Array, Discrete, TaskSpec
 
 _PREDICTS = ("observation", "state", "episode_start", "deterministic")

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue.errors import NotAnAgent, UsageError
-from reglue.messages.agent import (
+from reglue.messages.agent_messages import (
     UNLIMITED,
     Actions,
     Adapt,

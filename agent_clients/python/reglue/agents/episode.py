@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue.agents.agent import Agent, Chosen
-from reglue.messages.agent import EndKind, Ends, Starts, Steps
+from reglue.messages.agent_messages import EndKind, Ends, Starts, Steps
 from reglue.spec import Arrays
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from reglue.agents.agent import Agent, Chosen
 from reglue.errors import NotAnAgent
-from reglue.messages.agent import EndKind, Phase, Turn
+from reglue.messages.agent_messages import EndKind, Phase, Turn
 from reglue.spec import Array, TaskSpec, TensorSpec
 
 ADAPTING_METHODS = ("init", "adapt_action", "step", "adapt")

@@ -3,7 +3,7 @@
 `reglue join reglue.conformance:ConformanceAgent` and `…:ConformanceEnvironment` run them.
 """
 
-from reglue.conformance.agent import ConformanceAgent
-from reglue.conformance.environment import ConformanceEnvironment
+from reglue.conformance.agent_under_test import ConformanceAgent
+from reglue.conformance.environment_under_test import ConformanceEnvironment
 
 __all__ = ["ConformanceAgent", "ConformanceEnvironment"]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from reglue.conformance.rule import START, Bytes, fold, number_bytes, tensor_bytes
 from reglue.experiments.routines import Trajectory
-from reglue.messages.experiment import Counts, Started, Stepped, Tasks
+from reglue.messages.experiment_messages import Counts, Started, Stepped, Tasks
 from reglue.spec import (
     Arrays,
     Box,

@@ -37,7 +37,7 @@ from reglue.errors import (
     printable,
     raise_interrupt,
 )
-from reglue.messages.environment import Play, Played, Slots
+from reglue.messages.environment_messages import Play, Played, Slots
 from reglue.spec import Array, Arrays, TaskSpec
 
 log = logging.getLogger("reglue")

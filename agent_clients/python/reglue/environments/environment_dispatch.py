@@ -7,8 +7,8 @@ import logging
 from reglue.environments.environment import Environment, fault_text
 from reglue.environments.validation import conforming_spec
 from reglue.errors import OutOfDomain, OutOfOrder, RoutineRefused, raise_interrupt
-from reglue.messages.agent import Cleanup, Farewell, Refusal, RoutineDone, TextMessage
-from reglue.messages.environment import (
+from reglue.messages.agent_messages import Cleanup, Farewell, Refusal, RoutineDone, TextMessage
+from reglue.messages.environment_messages import (
     EnvironmentCall,
     EnvironmentHello,
     EnvironmentInit,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from reglue.messages.agent import Phase
+from reglue.messages.agent_messages import Phase
 from reglue.messages.value import value
 from reglue.spec import Array, Arrays, TaskSpec
 

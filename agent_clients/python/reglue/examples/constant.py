@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from reglue.agents.agent import Agent
 from reglue.errors import NotAnAgent
-from reglue.messages.agent import Starts, Steps
+from reglue.messages.agent_messages import Starts, Steps
 from reglue.spec import (
     Array,
     Arrays,

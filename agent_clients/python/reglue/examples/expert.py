@@ -22,7 +22,7 @@ import numpy.typing as npt
 from reglue.agents.agent import Agent
 from reglue.agents.metaworld import ALL_TASKS, MT10, MT25, MT50
 from reglue.errors import MissingExtra, NotAnAgent, UnknownName
-from reglue.messages.agent import Starts, Steps
+from reglue.messages.agent_messages import Starts, Steps
 from reglue.spec import Array, Arrays, TaskSpec
 
 ROBOT_NUMBERS = 39

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue.agents.agent import Agent
-from reglue.messages.agent import EndKind, Ends, Starts, Steps
+from reglue.messages.agent_messages import EndKind, Ends, Starts, Steps
 from reglue.spec import Array, Arrays, TaskSpec
 
 Points = npt.NDArray[np.float64]

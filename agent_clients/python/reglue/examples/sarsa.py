@@ -18,7 +18,7 @@ from reglue.agents.episode import AgentEpisode, EpisodeAgent
 from reglue.errors import NotAnAgent, UsageError
 from reglue.examples.choices import discrete_action, epsilon_greedy
 from reglue.examples.tiles import Bounds, features
-from reglue.messages.agent import EndKind, Phase
+from reglue.messages.agent_messages import EndKind, Phase
 from reglue.rng import Rng
 from reglue.spec import TaskSpec
 

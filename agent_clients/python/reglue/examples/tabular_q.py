@@ -13,7 +13,7 @@ import numpy.typing as npt
 from reglue.agents.episode import AgentEpisode, EpisodeAgent
 from reglue.errors import NotAnAgent, UsageError
 from reglue.examples.choices import discrete_action, epsilon_greedy
-from reglue.messages.agent import EndKind, Phase
+from reglue.messages.agent_messages import EndKind, Phase
 from reglue.rng import Rng
 from reglue.spec import Discrete, TaskSpec
 

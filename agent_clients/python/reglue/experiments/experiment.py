@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from reglue.errors import BadArgument
 from reglue.experiments.routines import Routines
-from reglue.messages.experiment import ExperimentCall
+from reglue.messages.experiment_messages import ExperimentCall
 from reglue.net.join_string import Transport, join_string
 
 if TYPE_CHECKING:

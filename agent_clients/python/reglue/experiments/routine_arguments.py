@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue.errors import OutOfDomain
-from reglue.messages.experiment import Goal
+from reglue.messages.experiment_messages import Goal
 
 MOST_UINT32 = 2**32 - 1
 MOST_UINT64 = 2**64 - 1

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from reglue.errors import OutOfDomain
 from reglue.experiments import routine_arguments as arguments
-from reglue.messages.agent import (
+from reglue.messages.agent_messages import (
     Adapt,
     AdaptBegin,
     Cleanup,
@@ -26,8 +26,8 @@ from reglue.messages.agent import (
     RoutineDone,
     TextMessage,
 )
-from reglue.messages.environment import GetRandomSeed, GetState, StandardizeRandomness
-from reglue.messages.experiment import (
+from reglue.messages.environment_messages import GetRandomSeed, GetState, StandardizeRandomness
+from reglue.messages.experiment_messages import (
     Acted,
     Counts,
     EnvMessage,

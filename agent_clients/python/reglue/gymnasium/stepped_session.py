@@ -18,7 +18,7 @@ import numpy.typing as npt
 from reglue.agents.adaptation import ModelAgent, agent_of
 from reglue.agents.agent import Agent, play, visible_goals
 from reglue.errors import OutOfOrder, SessionLost, TrainingOver
-from reglue.messages.agent import (
+from reglue.messages.agent_messages import (
     UNLIMITED,
     ActionFlag,
     Actions,

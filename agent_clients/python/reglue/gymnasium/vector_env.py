@@ -15,7 +15,7 @@ from reglue.errors import BadArgument, OutOfOrder
 from reglue.gymnasium.env import drawing_metadata, reduced
 from reglue.gymnasium.stepped_session import Mask, SteppedSession, TurnResult
 from reglue.gymnasium.tensor_spaces import ActionRows, space_of, value_of
-from reglue.messages.agent import Budget, Phase
+from reglue.messages.agent_messages import Budget, Phase
 from reglue.spec import TaskSpec
 
 StepReturn: TypeAlias = tuple[

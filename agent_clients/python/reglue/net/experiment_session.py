@@ -14,8 +14,8 @@ from reglue.errors import (
     SpecError,
     WrongToken,
 )
-from reglue.messages.agent import INTERRUPTED
-from reglue.messages.experiment import Answer, ExperimentCall, RLStep, Stepped
+from reglue.messages.agent_messages import INTERRUPTED
+from reglue.messages.experiment_messages import Answer, ExperimentCall, RLStep, Stepped
 from reglue.net.join_string import JoinString, Transport
 from reglue.net.lobby import hello_fields
 from reglue.net.log import CallTrace, call_trace
@@ -23,7 +23,7 @@ from reglue.net.session import FAREWELL_S, GlueSession
 from reglue.spec import TaskSpec
 from reglue.v1 import experiment_pb2 as pb
 from reglue.v1 import lobby_pb2, session_pb2
-from reglue.wire.experiment import decode_answer
+from reglue.wire.experiment_encoding import decode_answer
 from reglue.wire.layout import (
     Repeats,
     decode_repeated_stepped,

@@ -7,15 +7,15 @@ from typing import Any, Protocol
 from reglue.agents.agent import Agent, hello, play
 from reglue.environments.environment import Environment
 from reglue.environments.environment_dispatch import environment_hello, play_environment
-from reglue.messages.agent import AgentInit, Numbered
-from reglue.messages.environment import EnvironmentReady, Play
+from reglue.messages.agent_messages import AgentInit, Numbered
+from reglue.messages.environment_messages import EnvironmentReady, Play
 from reglue.net.lobby import hello_fields
 from reglue.net.log import CallTrace
 from reglue.process_tuning import keep_blocks_for
 from reglue.spec import TaskSpec
 from reglue.v1 import agent_pb2, environment_pb2, lobby_pb2
-from reglue.wire.agent import decode_call
-from reglue.wire.environment import decode_environment_call
+from reglue.wire.agent_encoding import decode_call
+from reglue.wire.environment_encoding import decode_environment_call
 from reglue.wire.layout import (
     Repeats,
     decode_repeated_play,

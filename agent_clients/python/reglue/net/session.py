@@ -21,7 +21,7 @@ from reglue.errors import (
     printable,
     raise_interrupt,
 )
-from reglue.messages.agent import INTERRUPTED, Farewell, Fault, Numbered, Refusal
+from reglue.messages.agent_messages import INTERRUPTED, Farewell, Fault, Numbered, Refusal
 from reglue.net.grpc_settings import MESSAGE_S, grpc
 from reglue.net.join_string import JoinString, Transport
 from reglue.net.lobby import StreamEnded, join

@@ -16,14 +16,23 @@ from typing import Any
 
 import numpy as np
 
-from reglue.messages.agent import NO_ENDS, NO_STARTS, Actions, Budget, Numbered, Phase, Reply, Turn
-from reglue.messages.environment import EnvironmentCall, EnvironmentReply, Play, Played
-from reglue.messages.experiment import Answer, ExperimentCall, RLStep, Stepped
+from reglue.messages.agent_messages import (
+    NO_ENDS,
+    NO_STARTS,
+    Actions,
+    Budget,
+    Numbered,
+    Phase,
+    Reply,
+    Turn,
+)
+from reglue.messages.environment_messages import EnvironmentCall, EnvironmentReply, Play, Played
+from reglue.messages.experiment_messages import Answer, ExperimentCall, RLStep, Stepped
 from reglue.spec import Array, TaskSpec, TensorSpec
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2
-from reglue.wire.agent import encode_call, encode_reply, withheld
-from reglue.wire.environment import encode_environment_reply
-from reglue.wire.experiment import encode_experiment_call
+from reglue.wire.agent_encoding import encode_call, encode_reply, withheld
+from reglue.wire.environment_encoding import encode_environment_reply
+from reglue.wire.experiment_encoding import encode_experiment_call
 from reglue.wire.tensors import REWARDS, decode_flags, encode_flags
 
 _FLAGS = TensorSpec("flags", "uint8")

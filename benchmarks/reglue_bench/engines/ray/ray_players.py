@@ -19,7 +19,7 @@ from glue_server.processes.child import Channel, Child, readable
 from glue_server.processes.interrupts import uninterrupted
 from glue_server.processes.message_codec import Codec
 from reglue.errors import EnvironmentFault, MissingExtra, UsageError, setting
-from reglue_bench.engines.players import Player, Players
+from reglue_bench.engines.process_players import Player, Players
 from reglue_bench.engines.shard import Wrong
 from reglue_bench.formatting import plural
 

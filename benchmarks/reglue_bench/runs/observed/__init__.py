@@ -6,8 +6,8 @@ again, and what is here without it is deleted. A disk that is full costs episode
 never the run.
 """
 
-from reglue_bench.runs.observed.reader import ObservedReader, counted
-from reglue_bench.runs.observed.storage import ObservedEpisode
-from reglue_bench.runs.observed.writer import ObservedWriter
+from reglue_bench.runs.observed.observed_reader import ObservedReader, counted
+from reglue_bench.runs.observed.observed_storage import ObservedEpisode
+from reglue_bench.runs.observed.observed_writer import ObservedWriter
 
 __all__ = ["ObservedEpisode", "ObservedReader", "ObservedWriter", "counted"]

@@ -15,7 +15,7 @@ from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue import Agent, connect
 from reglue.net.grpc_settings import grpc
 from tests.glue_server.rpc.conftest import Dial
-from tests.glue_server.rpc.entries import TOKEN, OwnRun
+from tests.glue_server.rpc.memory_entries import TOKEN, OwnRun
 from tests.glue_server.rpc.peers import RawAgent
 
 Enter = Callable[..., "Future[str]"]

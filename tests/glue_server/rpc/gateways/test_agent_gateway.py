@@ -15,18 +15,18 @@ from glue_server.conformance.tcp_proxy import TcpProxy
 from glue_server.rpc.gateways import agent_gateway
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from glue_server.rpc.gateways.entries import EntryRefused
-from glue_server.rpc.session import NO_TICKET
+from glue_server.rpc.server_session import NO_TICKET
 from reglue import connect
 from reglue.errors import Busy, Refused, WrongToken
-from reglue.messages.agent import AgentInit, RoutineDone
+from reglue.messages.agent_messages import AgentInit, RoutineDone
 from reglue.net.grpc_settings import grpc
 from reglue.net.lobby import hello_proof
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import lobby_pb2, session_pb2
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.rpc.conftest import Dial
-from tests.glue_server.rpc.entries import TOKEN, KnownEntries, OwnRun, gateway
 from tests.glue_server.rpc.gateways.conftest import Enter, Idle
+from tests.glue_server.rpc.memory_entries import TOKEN, KnownEntries, OwnRun, gateway
 from tests.glue_server.rpc.peers import PATIENCE_S, RawAgent, ask, denied, refusal, seated
 from tests.waiting import until
 from tests.worlds import Corridor

@@ -15,13 +15,13 @@ import pytest
 
 from glue_server.rpc import GlueServer
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
-from reglue.messages.agent import AgentInit, RoutineDone
+from reglue.messages.agent_messages import AgentInit, RoutineDone
 from reglue.net.grpc_settings import grpc
 from reglue.net.join_string import split_address
 from reglue.net.lobby import hello_proof
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import agent_pb2_grpc, session_pb2
-from tests.glue_server.rpc.entries import TOKEN, KnownEntries, OwnRun
+from tests.glue_server.rpc.memory_entries import TOKEN, KnownEntries, OwnRun
 from tests.glue_server.rpc.peers import PATIENCE_S, RawAgent, ask, denied, refusal, seated
 from tests.glue_server.rpc.test_connections import PREFACE
 from tests.waiting import until

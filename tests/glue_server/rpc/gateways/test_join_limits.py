@@ -9,7 +9,7 @@ import pytest
 
 from glue_server.rpc.admission import Denied
 from glue_server.rpc.gateways.join_limits import JoinLimits, TokenBuckets, plain_address
-from tests.errors import raises
+from tests.error_facts import raises
 
 
 class Clock:

@@ -20,7 +20,7 @@ from glue_server.rpc.gateways.run_gateway import Gateway, GatewayServer
 from reglue.net.grpc_settings import grpc
 from reglue.net.join_string import JoinString
 from reglue.v1 import lobby_pb2
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.glue_server.rpc.peers import PATIENCE_S, RawAgent
 from tests.waiting import until
 

@@ -17,8 +17,8 @@ from cryptography import x509
 from glue_server.rpc.tls.authority import own_certificate, private_authority
 from glue_server.rpc.tls.server_certificate import ServerTls
 from reglue.errors import UsageError
-from tests.errors import raises
-from tests.glue_server.rpc.certificates import DAY, Certificate, certificate, new_key, written
+from tests.error_facts import raises
+from tests.glue_server.rpc.tls_certificates import DAY, Certificate, certificate, new_key, written
 
 Files: TypeAlias = tuple[bytes, ...]  # of a certificate, a key, and perhaps an authority
 

@@ -7,7 +7,7 @@ import pytest
 from glue_server.host_settings import HostSettings
 from glue_server.rpc.tls.server_tls import server_tls
 from reglue.errors import UsageError
-from tests.errors import raises
+from tests.error_facts import raises
 
 
 def tls_for(listen: str, *, tls: bool = False, insecure: bool = False) -> bool:

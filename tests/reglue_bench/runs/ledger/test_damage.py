@@ -19,7 +19,7 @@ from reglue_bench.runs.ledger import Ledger, LedgerReader
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request, check_same
 from reglue_bench.settings import Settings
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.agents import Learner, Seeded
 from tests.reglue_bench.toys import corridor_plan, online_plan, play
 

@@ -16,12 +16,12 @@ import sqlalchemy as sa
 from env_adapters import Cell, SuiteName
 from glue_server import Order, Outcome
 from reglue.errors import RunBusy, RunDamaged, RunExists, StorageFailed, UsageError
-from reglue.messages.agent import Phase
+from reglue.messages.agent_messages import Phase
 from reglue_bench.plans.plan import Plan
 from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.ledger import EVENT, Ledger, Totals, Try, tables
 from reglue_bench.runs.ledger.reader import FORMAT
-from tests.errors import raises
+from tests.error_facts import raises
 from tests.reglue_bench.ledgers import change_fact
 
 

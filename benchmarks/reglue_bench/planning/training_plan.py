@@ -1,0 +1,56 @@
+"""The plan of a run that trains its agent before it is judged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from env_adapters import SuiteName
+from reglue.errors import UsageError, setting
+from reglue_bench.planning.benchmark_file import COMPOSED
+from reglue_bench.plans.plan import Goals, Plan
+from reglue_bench.procedures import PROCEDURES, TRAINING, Training
+from reglue_bench.procedures.training_cells import EVALUATED_BY
+from reglue_bench.settings import Settings
+
+PREFIX = "train/"
+"""Prefix for tasks of the train split if the test split is judged."""
+
+
+def with_training(plan: Plan, settings: Settings, goals: Goals | None) -> Plan:
+    """The plan that trains for `settings.train_steps` before `plan` is played.
+
+    `goals` are the train split's; None: it trains on those that are judged. Raises UsageError.
+    """
+    kind = PROCEDURES[plan.procedure]
+    if not kind.trains_first:
+        raise UsageError(
+            f"got {setting('train_steps')} for {plan.benchmark}, which is {plan.procedure}: its "
+            "agents are judged while they learn; omit it, or choose a benchmark that judges "
+            "frozen agents, such as multi-task:ENVIRONMENT"
+        )
+    variants = plan.variants if goals is None else goals.variants
+    training_parameters = Training.parameters(settings, variants)
+    if goals is not None:
+        goals = Goals(goals.suite, {PREFIX + task: n for task, n in goals.variants.items()})
+    planned = replace(
+        plan,
+        procedure=TRAINING,
+        parameters={**plan.parameters, EVALUATED_BY: plan.procedure, **training_parameters},
+        training=goals,
+    )
+    if goals is not None:
+        with_training_tasks(plan.suite, planned)
+    return planned
+
+
+def with_training_tasks(suite: SuiteName, plan: Plan) -> SuiteName:
+    """A suite that plays the judged tasks, and those of the train split."""
+    assert plan.training is not None
+    suites = [suite, plan.training.suite]
+    tasks = {
+        name: {"suite": place, "task": name.removeprefix(PREFIX * place), "variants": [*range(n)]}
+        for place, of in enumerate((plan.variants, plan.training.variants))
+        for name, n in of.items()
+    }
+    config = [{"factory": each.factory, "config": each.config} for each in suites]
+    return SuiteName(COMPOSED, {"suites": config, "tasks": tasks})

@@ -1,0 +1,113 @@
+"""Vector environments that a loop steps: Reglue's, over a Unix socket and here; Meta-World's.
+
+`python -m speed.contenders.stepped_contender serve KIND SLOTS` is the glue: it plays training
+episodes without end with the agent that connects.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from contextlib import suppress
+from itertools import count
+from typing import Any
+
+import gymnasium
+
+from env_adapters import Cell, SuiteName
+from glue_server import AgentPort, EpisodeRunner, NextOrder, Order, Timeouts
+from glue_server.rpc import GlueServer
+from reglue.errors import AgentFault
+from reglue.gymnasium import make_vec
+from reglue.messages.agent_messages import Phase
+from reglue_bench.engines.run_environments import make_environment
+from reglue_bench.planning.training_stream import training_stream
+from speed.launches import Helper, serve
+
+_MODE = gymnasium.vector.AutoresetMode.SAME_STEP
+_JOIN_S = 120.0
+SUITE = "speed.light:Suite"
+
+
+def glue(kind: str, slots: int) -> None:
+    """Serve one agent; `kind` is light or a benchmark of Meta-World."""
+    suite, order = _light() if kind == "light" else _training(kind, slots)
+    workers = 0 if kind == "light" else None
+    with GlueServer() as server:
+        print(server.address, server.token, flush=True)
+        port: AgentPort | None = server.next("agent", _JOIN_S)
+        assert port is not None, f"no agent within {_JOIN_S:g} s"
+        environment = make_environment(suite, slots, workers=workers)
+        runner = EpisodeRunner(port, environment, timeouts=Timeouts())
+        runner.init()
+        with suppress(AgentFault):  # it leaves when it is measured
+            for _ in runner.play(order, Phase.TRAIN):
+                pass
+
+
+def _light() -> tuple[SuiteName, NextOrder]:
+    numbers = count()
+
+    def order(_slot: int) -> Order:
+        k = next(numbers)
+        return Order(0, k, Cell("light", 0, seed=k, repeat=0, phase=Phase.TRAIN), k)
+
+    return SuiteName(SUITE, {}), order
+
+
+def _training(benchmark: str, slots: int) -> tuple[SuiteName, NextOrder]:
+    stream, begun = training_stream(benchmark, slots=slots), [0] * slots
+
+    def order(slot: int) -> Order:
+        begun[slot] += 1
+        return stream.order(slot, begun[slot] - 1)
+
+    return stream.suite, order
+
+
+def steps_of(envs: Any) -> None:
+    """Step so often, with random actions that were drawn before."""
+    envs.action_space.seed(0)
+    envs.reset()
+
+    def measure(steps: int) -> dict[str, float]:
+        actions = [envs.action_space.sample() for _ in range(min(steps, 1000))]
+        began = time.perf_counter()
+        for step in range(steps):
+            envs.step(actions[step % len(actions)])
+        return {"seconds": time.perf_counter() - began, "steps": steps * envs.num_envs}
+
+    serve(measure)
+    envs.close()
+
+
+def main(kind: str, where: str, slots: int) -> None:
+    """`where` is socket, here, or async: Meta-World's own."""
+    if where == "async":
+        warnings.simplefilter("ignore")
+        import metaworld  # noqa: F401 - registers its environments
+
+        steps_of(
+            gymnasium.make_vec(
+                f"Meta-World/{kind}", vector_strategy="async", seed=0, autoreset_mode=_MODE
+            )
+        )
+        return
+    if where == "here":
+        benchmark = SUITE if kind == "light" else kind
+        steps_of(make_vec(benchmark, num_envs=slots, autoreset_mode=_MODE))
+        return
+    with Helper("stepped_contender", "serve", kind, str(slots)) as helper:
+        address, token = helper.line().split()
+        steps_of(
+            make_vec(address, token=token, num_envs=slots, autoreset_mode=_MODE, transport="unix")
+        )
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["serve", kind, slots]:
+            glue(kind, int(slots))
+        case [kind, where, slots]:
+            main(kind, where, int(slots))

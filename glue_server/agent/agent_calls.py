@@ -1,0 +1,420 @@
+"""The agent's routines, each called and waited for, and turns over slots.
+
+In a turn what slots saw goes out, and what they play next comes back.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
+from typing import NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from glue_server.agent.actions import (
+    NOBODY,
+    ActionChecks,
+    Answer,
+    given_up,
+    held,
+    partial_answer,
+)
+from glue_server.agent.agent_port import AgentPort
+from glue_server.agent.capability import incapability
+from glue_server.agent.time_budget import TimeBudget
+from glue_server.processes.event_loop import sleep
+from glue_server.processes.interrupts import check_stop
+from glue_server.timeouts import Timeouts
+from reglue.errors import (
+    AgentDisconnected,
+    AgentFault,
+    AgentTimeout,
+    BadAgentReply,
+    BadReply,
+)
+from reglue.messages.agent_messages import (
+    NO_ENDS,
+    NO_STARTS,
+    NO_STEPS,
+    Actions,
+    AgentHello,
+    AgentInit,
+    Call,
+    EndKind,
+    Ends,
+    Phase,
+    Reply,
+    RoutineDone,
+    Starts,
+    Steps,
+    TextMessage,
+    Turn,
+)
+from reglue.messages.environment_messages import Played, Slots
+from reglue.messages.value import value
+from reglue.spec import Array, Arrays, TaskSpec
+
+MOST_OWED = 8
+"""Late answers that an agent may owe before it is lost, if default actions are played: as many
+as it remembers for a stream that breaks."""
+
+_LOOK_S = 0.05  # how often an agent that is away is looked for
+
+
+class AgentCalls:
+    """Calls an agent through its port. All raise AgentFault when the agent is lost."""
+
+    def __init__(
+        self,
+        port: AgentPort,
+        timeouts: Timeouts,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._port = port
+        self._budget = TimeBudget(timeouts)
+        self._plays_defaults = timeouts.plays_defaults
+        self.turn_every_s = timeouts.turn_every_s  # 0: turns are sent at once
+        self._clock = clock
+        self._under_way: deque[tuple[Call, float]] = deque()  # and when each was sent
+        self._free_since = -math.inf  # when the agent gave its last answer
+        self._absence_s = 0.0  # by which absences may still lengthen calls in this run
+        self._away_s = 0.0  # of the port's, by when the time of a call was last lengthened
+
+    @property
+    def hello(self) -> AgentHello:
+        """How the agent describes itself."""
+        return self._port.hello
+
+    def init(self, spec: TaskSpec) -> None:
+        """agent_init(spec). Raises AgentFault, too, if the agent cannot play that."""
+        self.check(spec)
+        self._absence_s = self._port.reconnect_window_s + _LOOK_S
+        self.call(AgentInit(spec))
+
+    def filenos(self) -> Sequence[int]:
+        """One is readable when an answer waits; none if it is there after `send`."""
+        return self._port.filenos()
+
+    def call(self, call: Call) -> Reply:
+        """A routine other than a turn. Raises BadAgentReply after telling the agent."""
+        wanted = TextMessage if isinstance(call, TextMessage) else RoutineDone
+        try:
+            self.send(call)
+            reply = self.receive()
+            if not isinstance(reply, wanted):
+                got = type(reply).__name__
+                raise BadAgentReply("WRONG_KIND", got=got, wanted=wanted.__name__)
+        except BadAgentReply as refused:
+            self._port.refuse(refused)
+            raise
+        return reply
+
+    def send(self, call: Call) -> None:
+        """Hand a call over. Several may be under way; they are answered in their order."""
+        check_stop()
+        budget = self._budget.budget(call)
+        since = self._clock()
+        try:
+            self._port.send(call, budget)
+        except AgentDisconnected:
+            while self._under_way:  # what it said before it left says more
+                self.receive()
+            check_stop()
+            raise
+        self._under_way.append((call, since))
+
+    def receive(self) -> Reply:
+        """Wait for the answer to the oldest call.
+
+        The agent's time begins when it is free to begin with that call.
+        """
+        call, since = self._under_way.popleft()
+        since = max(since, self._free_since)
+        self._away_s = self._port.away_s
+        timeout_s = self._budget.wait_s(call)
+        try:
+            # Anew whenever the agent was busy with an earlier one until now.
+            while (reply := self._receive_reply(timeout_s)) is None:
+                pass
+            return reply
+        finally:
+            self._free_since = self._clock() - self._port.waited_s
+            self._budget.spend(call, self._free_since - since)
+
+    def wait_for_turn(self) -> None:
+        """Wait until the next turn may be sent, however long the environment took for it.
+
+        The time since the agent's last answer is a multiple of `turn_every_s` then: if it counted
+        from anything else, an agent could choose when to answer, and so measure the environment.
+        """
+        if not self.turn_every_s or self._free_since == -math.inf:
+            return
+        sleep(self.turn_every_s - (self._clock() - self._free_since) % self.turn_every_s)
+
+    def receive_turn(self) -> Reply | None:
+        """The answer to the oldest call, a turn; None if it is late and a default is played.
+
+        Raises AgentTimeout, too, if the agent is MOST_OWED answers behind.
+        """
+        try:
+            return self.receive()
+        except AgentTimeout as late:
+            if not self._plays_defaults:
+                raise
+            if self._port.owed >= MOST_OWED:
+                raise AgentTimeout(
+                    f"the agent is {self._port.owed} answers behind; {late}"
+                ) from late
+        while self._port.is_away:  # one default is played, however long it is away
+            sleep(_LOOK_S)
+        return None
+
+    def note_held(self, asked: Slots, held: Collection[int]) -> None:
+        """Which slots of the turn that was answered last the agent holds: their time goes on."""
+        self._budget.note_held(asked, held)
+
+    def charge(self, seconds: float) -> None:
+        """Take time from the run's that the agent's actions cost: they made environments fail."""
+        self._budget.charge(seconds)
+
+    def _receive_reply(self, timeout_s: float) -> Reply | None:
+        try:
+            return self._port.receive(timeout_s, self._more_s)
+        except AgentFault:  # no fault of an agent that hears the same Ctrl-C
+            check_stop()
+            raise
+
+    def _more_s(self) -> float:
+        """How long the agent's connection was broken in the time that is up now.
+
+        In a run that is at most one reconnect window in all: else an agent that breaks its
+        connection gains time. If a default action can be played, it is played.
+        """
+        if self._plays_defaults:
+            return 0.0
+        before, self._away_s = self._away_s, self._port.away_s
+        more = self._away_s - before
+        if self._port.is_away:
+            more = max(more, _LOOK_S)
+        more = min(more, self._absence_s)
+        self._absence_s -= more
+        return more
+
+    def refuse(self, refused: BadReply) -> None:
+        """Tell the agent why its last answer was not taken."""
+        self._port.refuse(refused)
+
+    def check(self, spec: TaskSpec, *, adapts: bool = False) -> None:
+        """Raise AgentFault, and tell the agent, if it said that it cannot play this."""
+        if (refused := incapability(self.hello, spec, adapts=adapts)) is not None:
+            self.give_up(refused.got, refused.wanted)
+
+    def give_up(self, got: str, wanted: str) -> NoReturn:
+        """Tell the agent that it cannot play this, and raise AgentFault."""
+        refused = BadReply("NOT_CAPABLE", got=got, wanted=wanted)
+        self._port.refuse(refused)
+        raise AgentFault(str(refused))
+
+
+class SlotAgent:
+    """Asks an agent turn by turn. Several turns may be under way, about different slots.
+
+    All raise AgentFault when the agent is lost.
+    """
+
+    def __init__(self, calls: AgentCalls, spec: TaskSpec, *, clips: bool) -> None:
+        """`clips`: see ActionChecks."""
+        self.calls = calls
+        self.checks = ActionChecks(spec, clips=clips)
+        self._spec = spec
+        self._slots: deque[Slots] = deque()  # the slots of each answer that is still to come
+
+    def send(
+        self,
+        phase: Phase,
+        *,
+        ends: Rows | None = None,
+        steps: Rows | None = None,
+        starts: Rows | None = None,
+    ) -> bool:
+        """Ask what each slot of `steps` and `starts` plays next; `receive` waits for the answer.
+
+        Returns whether there was anything to say, and so an answer is to come.
+        """
+        if not (ends or steps or starts):
+            return False
+        self.calls.send(turn_of(self._spec, phase, ends=ends, steps=steps, starts=starts))
+        if steps and starts:
+            self._slots.append(np.concatenate([steps.slots, starts.slots]))
+        else:
+            self._slots.append((steps or starts or _NO_ROWS).slots)
+        return True
+
+    def receive(self, *, may_hold: bool = True) -> Answer:
+        """The answer to the oldest turn, or, if it is late and that is allowed, default actions.
+
+        The agent is told if it does not fit, or a row of it.
+        """
+        asked, waiting = self._slots.popleft(), NOBODY
+        try:
+            reply = self.calls.receive_turn()
+            if reply is None:
+                return Answer(asked, self.checks.default(len(asked)))
+            if not isinstance(reply, Actions):
+                raise BadReply("WRONG_KIND", got=type(reply).__name__, wanted="Actions")
+            abandoned = NOBODY
+            if reply.abandon or reply.held:
+                abandoned = given_up(reply.abandon, asked)
+                waiting = held(reply.held, asked, abandoned)
+                if waiting and not may_hold:
+                    got, wanted = "held slots", "actions: a program calls the routines of this run"
+                    raise BadReply("OUT_OF_DOMAIN", got=got, wanted=wanted)
+            checked = self.checks.check(reply.arrays, len(asked))
+        except BadReply as bad:
+            refused = BadAgentReply.of(bad)
+            self.calls.refuse(refused)
+            return Answer(asked, None, dict.fromkeys(asked.tolist(), refused), refused)
+        finally:
+            self.calls.note_held(asked, waiting)
+        if not (abandoned or waiting or checked.refused):
+            return Answer(asked, checked)
+        answer = partial_answer(asked, checked, abandoned, waiting)
+        if answer.refused is not None:
+            self.calls.refuse(answer.refused)
+        return answer
+
+
+@value
+class Rows:
+    """One part of a turn: its ends, its steps or its starts."""
+
+    slots: Slots  # (n,)
+    marks: Array  # (n,): EndKind or ActionFlag bits, uint8, or seeds of starts, uint64
+    observations: Arrays  # name -> (n, *shape), in the spec's order
+    rewards: npt.NDArray[np.float64]  # (n,), of starts not looked at
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+    def read_only(self) -> Rows:
+        """Views that nobody can write to, for rows that belong to somebody else."""
+        return Rows(
+            self.slots,
+            self.marks,
+            {name: _read_only(rows) for name, rows in self.observations.items()},
+            _read_only(self.rewards),
+        )
+
+    def take(self, places: Array) -> Rows:
+        """Those rows, by index or mask."""
+        return Rows(
+            self.slots[places],
+            self.marks[places],
+            {name: rows[places] for name, rows in self.observations.items()},
+            self.rewards[places],
+        )
+
+    def only(self, slots: Collection[int]) -> Rows:
+        """The rows of those slots."""
+        return self.take(np.isin(self.slots, list(slots)))
+
+    def merged(self, others: Rows) -> Rows:
+        """Both, by slot; the slots differ."""
+        if not (self and others):
+            return self or others
+        slots = np.concatenate([self.slots, others.slots])
+        return Rows(
+            slots,
+            np.concatenate([self.marks, others.marks]),
+            {
+                name: np.concatenate([rows, others.observations[name]])
+                for name, rows in self.observations.items()
+            },
+            np.concatenate([self.rewards, others.rewards]),
+        ).take(slots.argsort())
+
+
+def _read_only(rows: Array) -> Array:
+    view = rows.view()
+    view.setflags(write=False)
+    return view
+
+
+def no_rows(spec: TaskSpec) -> Rows:
+    """None at all."""
+    nothing = np.zeros(0, np.uint32)
+    observations = {tensor.name: tensor.empty(0) for tensor in spec.observations}
+    return Rows(nothing, nothing, observations, np.zeros(0))
+
+
+def turn_of(
+    spec: TaskSpec,
+    phase: Phase,
+    *,
+    ends: Rows | None = None,
+    steps: Rows | None = None,
+    starts: Rows | None = None,
+) -> Turn:
+    """Ends, then steps, then starts. Rewards that the spec withholds are NaN.
+
+    A turn of one part has the arrays of its rows, as nearly all have; of several, copies.
+    """
+    told = [*filter(None, (ends, steps, starts))] or [no_rows(spec)]
+    seen, rewards = told[0].observations, told[0].rewards
+    if len(told) > 1:
+        seen, rewards = _joined(spec, told)
+    if starts:
+        rewards = rewards[: -len(starts)]
+    if phase is Phase.EVALUATE and not spec.rewards_in_evaluation:
+        rewards = np.full(len(rewards), np.nan)
+    return Turn(
+        phase,
+        Ends(ends.slots, ends.marks) if ends else NO_ENDS,
+        Steps(steps.slots, steps.marks) if steps else NO_STEPS,
+        Starts(starts.slots, starts.marks) if starts else NO_STARTS,
+        rewards,
+        seen,
+    )
+
+
+def _joined(spec: TaskSpec, told: Sequence[Rows]) -> tuple[dict[str, Array], Array]:
+    """Observations and rewards of several parts."""
+    seen = {
+        tensor.name: np.concatenate([rows.observations[tensor.name] for rows in told])
+        for tensor in spec.observations
+    }
+    return seen, np.concatenate([rows.rewards for rows in told])
+
+
+def ends_and_steps(
+    slots: Slots, flags: Array, played: Played, void: npt.NDArray[np.bool_] | None
+) -> tuple[Rows | None, Rows]:
+    """Of a Play of steps alone: which episodes are over, and which go on.
+
+    `flags` are ActionFlag bits; where `void`, (rows,), the environment has failed.
+    """
+    rows = Rows(slots, flags, played.observations, played.rewards)
+    over = played.terminated | played.truncated
+    if void is not None:
+        over |= void
+    if 1 not in over.tobytes():
+        return None, rows
+    kinds = np.where(played.terminated, EndKind.TERMINATED, EndKind.TRUNCATED).astype(np.uint8)
+    ends = Rows(slots, kinds, played.observations, played.rewards).take(over)
+    if void is not None:
+        _show_nothing(ends, void[over])
+    return ends, rows.take(~over)
+
+
+def _show_nothing(ends: Rows, void: npt.NDArray[np.bool_]) -> None:
+    ends.marks[void] = EndKind.VOID
+    ends.rewards[void] = 0.0
+    for values in ends.observations.values():
+        values[void] = 0
+
+
+_NO_ROWS = Rows(np.zeros(0, np.uint32), np.zeros(0, np.uint8), {}, np.zeros(0))

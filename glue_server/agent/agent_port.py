@@ -1,0 +1,150 @@
+"""Where the glue meets an agent: the seam between it and every transport."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
+
+from reglue.agents.agent import Agent, hello, play
+from reglue.errors import AgentFault, BadReply, error_text, raise_interrupt
+from reglue.messages.agent_messages import UNLIMITED, AgentHello, Budget, Call, Reply
+from reglue.version import sdk
+
+log = logging.getLogger("reglue")
+
+
+MoreTime: TypeAlias = Callable[[], float]
+"""How much longer an answer is waited for whose time is up, seconds; 0: it is late."""
+
+
+class AgentPort(Protocol):
+    """An agent at the other end of a transport.
+
+    Calls are answered in their order; up to WINDOW may be sent before the first answer is
+    received. A call that was not answered in time is over: its answer is taken for no other's.
+    """
+
+    @property
+    def hello(self) -> AgentHello:
+        """How the agent describes itself."""
+
+    @property
+    def waited_s(self) -> float:
+        """How long the last answer had been here when it was received: no time of the agent's."""
+
+    def send(self, call: Call, budget: Budget = UNLIMITED) -> None:
+        """Hand over a call that is answered, and what time remains. Raises AgentDisconnected."""
+
+    @property
+    def owed(self) -> int:
+        """How many calls were not answered in time, nor since."""
+
+    @property
+    def is_away(self) -> bool:
+        """Whether its connection is broken, and may come back."""
+
+    @property
+    def away_s(self) -> float:
+        """For how long its connection has been broken by now, in all."""
+
+    @property
+    def reconnect_window_s(self) -> float:
+        """How long it may take to come back."""
+
+    def receive(self, timeout_s: float, more_s: MoreTime | None = None) -> Reply | None:
+        """The answer to the oldest call that waits for one.
+
+        When its time is up, it is waited for longer: `more_s()` seconds, until that is 0.
+
+        None: one came that is late, to a call that is over, so the agent was busy until now.
+
+        Raises AgentTimeout, AgentDisconnected, AgentFault (the agent said that it
+        failed) and BadAgentReply (an answer that does not fit; the session goes on).
+        """
+
+    def filenos(self) -> Sequence[int]:
+        """One is readable when an answer, or the beginning of one, or a loss waits.
+
+        Empty if the answer is there once `send` has returned.
+        """
+
+    def refuse(self, refused: BadReply) -> None:
+        """Tell the agent why its last reply was not taken."""
+
+    def close(self, reason: str) -> None:
+        """Say farewell and let the agent go."""
+
+
+class _InProcess:
+    """What the ports of this process share: an answer never has to be waited for."""
+
+    waited_s = 0.0
+    owed = 0
+    is_away = False
+    away_s = 0.0
+    reconnect_window_s = 0.0
+
+    def filenos(self) -> Sequence[int]:
+        """None: the answer is there."""
+        return ()
+
+    def refuse(self, refused: BadReply) -> None:
+        """Log it: the agent's author reads along."""
+        log.warning("an answer was refused: %s", refused)
+
+    def close(self, reason: str) -> None:
+        """Nobody needs a farewell here."""
+
+
+class LocalPort(_InProcess):
+    """An agent object in this process."""
+
+    def __init__(self, agent: Agent, name: str) -> None:
+        self._agent = agent
+        self._replies: deque[Reply] = deque()
+        self.hello = hello(agent, name)
+
+    def send(self, call: Call, budget: Budget = UNLIMITED) -> None:
+        """Let the agent answer at once; `receive` hands its answer out."""
+        self._agent.budget = budget
+        try:
+            reply = play(self._agent, call)
+        except Exception as error:
+            raise_interrupt(error)
+            log.exception("the agent failed")
+            raise AgentFault(error_text(error)) from error
+        assert reply is not None, "only calls that are answered are sent"
+        self._replies.append(reply)
+
+    def receive(self, timeout_s: float, more_s: MoreTime | None = None) -> Reply:
+        """The answer to the oldest call; it is there already."""
+        return self._replies.popleft()
+
+
+class ProgramPort(_InProcess):
+    """An agent that is a program's loop: who drives the glue hands each call to it.
+
+    `send` leaves a call in `call`; its answer has to be given before `receive`.
+    """
+
+    call: Call
+
+    def __init__(self, name: str) -> None:
+        self.hello = AgentHello(name, sdk())
+        self._reply: Reply | None = None
+
+    def send(self, call: Call, budget: Budget = UNLIMITED) -> None:
+        """Leave a call. Its arrays are the glue's: the program copies them."""
+        self.call = call
+
+    def answer(self, reply: Reply | None) -> None:
+        """Answer the call."""
+        self._reply = reply
+
+    def receive(self, timeout_s: float, more_s: MoreTime | None = None) -> Reply:
+        """The answer."""
+        reply, self._reply = self._reply, None
+        assert reply is not None, "the program answers before the glue goes on"
+        return reply

@@ -1,0 +1,326 @@
+"""The environment's routines, each called and waited for."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections import deque
+from collections.abc import Sequence
+from typing import Self, TypeVar
+
+from glue_server.environment.environment_port import EnvironmentPort
+from glue_server.environment.replaying import MAX_REBUILDS, CallLog, Recall, Replays, SlotRoutine
+from glue_server.processes.interrupts import check_stop, hurried
+from glue_server.timeouts import Timeouts
+from reglue.environments.environment import StandardRandomness
+from reglue.errors import (
+    ROUTINE_REFUSALS,
+    BadReply,
+    EnvironmentFault,
+    EnvironmentTimeout,
+    RoutineRefused,
+)
+from reglue.messages.agent_messages import Cleanup, Refusal, RoutineDone
+from reglue.messages.environment_messages import (
+    EnvironmentCall,
+    EnvironmentHello,
+    EnvironmentInit,
+    EnvironmentReady,
+    EnvironmentReply,
+    Play,
+    Played,
+    SetState,
+    StandardizeRandomness,
+)
+from reglue.spec import TaskSpec
+
+log = logging.getLogger("reglue")
+
+_CLEANUP_S = 10.0  # how long `close` waits for env_cleanup
+
+_Kind = TypeVar("_Kind")
+
+
+class EnvironmentCalls:
+    """Calls an environment through its port. All raise EnvironmentFault when it is lost.
+
+    Its maker closes it. A user that was lent one does not.
+    """
+
+    ready: EnvironmentReady
+
+    def __init__(
+        self,
+        port: EnvironmentPort,
+        *,
+        timeout_s: float = Timeouts.environment_s,
+        most_late: int = 1,
+    ) -> None:
+        """Args:
+        timeout_s: How long each answer may take, seconds.
+        most_late: The environment is lost after so many late answers to Plays in a row. The
+            slots of an earlier one are at fault, and play goes on.
+        """
+        self._port = port
+        self._timeout_s = timeout_s
+        self._most_late = most_late
+        self._under_way: deque[Play] = deque()
+        self._answers: deque[tuple[Play, Played]] = deque()  # that came while others played again
+        self._standard: StandardRandomness | None = None
+        self._log: CallLog | None = None
+        self._replays: Replays | None = None
+        if port.renews:
+            self.recall_from(CallLog())
+        self._since = -math.inf  # when it could begin with the oldest Play, monotonic seconds
+        self._crashed_s = 0.0  # see `take_crashed_s`
+        self._rebuilds_crashes = False  # slots are blank because of them
+        self._late = 0  # answers in a row
+        self._steps = 0  # that were sent
+        self.outside = 0  # observations outside of their Box
+        self._is_lost = False
+        self._is_closed = False
+
+    @property
+    def hello(self) -> EnvironmentHello:
+        """How the environment describes itself."""
+        return self._port.hello
+
+    @property
+    def spec(self) -> TaskSpec:
+        """The task, with S slots; `init` comes first."""
+        return self.ready.spec
+
+    @property
+    def executed(self) -> int:
+        """Steps simulated so far, those that were played again too."""
+        return self._steps
+
+    def take_crashed_s(self) -> float:
+        """Seconds that were spent, since the last time, on episodes that crashed.
+
+        They are the agent's doing, also where other episodes had to be brought back to where they
+        were.
+        """
+        seconds, self._crashed_s = self._crashed_s, 0.0
+        return seconds
+
+    def init(self, slots: int) -> EnvironmentReady:
+        """env_init. Raises RoutineRefused, too, and EnvironmentFault for an unplayable promise.
+
+        Plays whose answers nobody took are waited for first, and forgotten.
+        """
+        self._receive_under_way()
+        self._answers.clear()
+        ready = self.ask(EnvironmentInit(slots), EnvironmentReady)
+        self._standard = None
+        _check_ready(ready, slots)
+        self.ready = ready
+        return ready
+
+    def opened(self, slots: int) -> Self:
+        """Itself, after `init`. Closes it if that fails."""
+        try:
+            self.init(slots)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def play(self, play: Play) -> Played:
+        """Send a Play and wait for its answer."""
+        self.send(play)
+        return self.receive()
+
+    def send(self, play: Play) -> None:
+        """Hand a Play over. Several may be under way; they are answered in their order."""
+        check_stop()
+        play = self._numbered(play)
+        if self._replays is not None and (self._port.blank or self._replays.lost):
+            for slot in play.starts:
+                self._replays.lost.pop(slot, None)
+            began = time.monotonic()
+            for slot in play.slots.tolist():
+                self._replays.rebuild(slot)
+            if self._rebuilds_crashes:
+                self._crashed_s += time.monotonic() - began
+        if self._log is not None:
+            self._log.add(play)
+        self._post(play)
+
+    def receive(self) -> Played:
+        """Wait for the answer to the oldest Play.
+
+        If the environment of a slot failed, its episode is played again in a fresh one, from
+        the recorded actions: see `recall_from`. If it comes through, that is the answer. The faults
+        that are left are in it. An answer that does not fit is the fault of every slot that was
+        asked.
+        """
+        play, played = self._answers.popleft() if self._answers else self._receive_oldest()
+        if self._replays is not None and (played.faults or self._replays.lost):
+            self._receive_under_way()  # a replaced process sends no more answers
+            began = time.monotonic()
+            played = self._replays.settled(play, played)
+            self._rebuilds_crashes = bool(played.crashed)
+            if played.crashed:
+                self._crashed_s += time.monotonic() - began
+        self.outside += played.outside
+        if self._log is not None:
+            self._log.answered(play, played)
+        return played
+
+    def recall_from(self, recall: Recall) -> None:
+        """From now on `recall` remembers what is played, and nothing else is kept here.
+
+        Without this call, episodes are remembered here if the port can renew workers.
+        """
+        self._log = recall if isinstance(recall, CallLog) else None
+        self._replays = Replays(
+            self._port, recall, self._exchange, self._change, lambda: self._late > 0
+        )
+
+    def filenos(self) -> Sequence[int]:
+        """One of them is readable when a part of the next answer waits; see the port."""
+        return self._port.filenos()
+
+    def is_ready(self) -> bool:
+        """Whether the next answer has come, or its time is up."""
+        if self._answers or self._port.is_ready():
+            return True
+        return time.monotonic() >= self._since + self._timeout_s
+
+    def ask(
+        self, call: EnvironmentCall, kind: type[_Kind], *, timeout_s: float | None = None
+    ) -> _Kind:
+        """Send a call other than a Play and wait for its answer, a `kind`.
+
+        Raises RoutineRefused (or the kind of it that the environment named), after which
+        nothing has changed, and EnvironmentFault for anything else.
+        """
+        if isinstance(call, SlotRoutine):
+            return self._routine(call, kind)
+        reply = self._ask(call, kind, self._timeout_s if timeout_s is None else timeout_s)
+        if isinstance(call, StandardizeRandomness) and self._port.renews:
+            self._standard = StandardRandomness(call.seed)
+        return reply
+
+    def _routine(self, call: SlotRoutine, kind: type[_Kind]) -> _Kind:
+        """A routine of one slot; again if its process dies of it."""
+        for left in reversed(range(MAX_REBUILDS)):
+            if self._replays is not None:
+                self._replays.rebuild(call.slot)
+                lost = self._replays.lost
+                if isinstance(call, SetState):  # its episode begins anew
+                    lost.pop(call.slot, None)
+                elif call.slot in lost:
+                    raise EnvironmentFault(f"slot {call.slot} is lost: {lost[call.slot]}")
+            try:
+                reply = self._ask(call, kind, self._timeout_s)
+            except EnvironmentFault:
+                if left and call.slot in self._port.blank:
+                    continue
+                raise
+            if self._log is not None and isinstance(reply, RoutineDone):
+                self._log.change(call)
+            return reply
+        raise AssertionError
+
+    def _ask(self, call: EnvironmentCall, kind: type[_Kind], timeout_s: float) -> _Kind:
+        self._port.send(call)
+        try:
+            reply = self._receive_reply(timeout_s)
+            if isinstance(reply, Refusal):
+                refusal = ROUTINE_REFUSALS.get(reply.code, RoutineRefused)
+                raise refusal(got=reply.got, wanted=reply.wanted)
+            if not isinstance(reply, kind):
+                raise BadReply("WRONG_KIND", got=type(reply).__name__, wanted=kind.__name__)
+        except BadReply as refused:
+            self._port.refuse(refused)
+            what = f"the environment's answer does not fit: {refused}"
+            raise EnvironmentFault(what) from refused
+        return reply
+
+    def close(self) -> None:
+        """Call env_cleanup, unless the environment is lost already, and let it go."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
+            if not (self._is_lost or self._under_way):
+                self.ask(
+                    Cleanup(), RoutineDone, timeout_s=min(self._timeout_s, hurried(_CLEANUP_S))
+                )
+        except (EnvironmentFault, RoutineRefused) as error:
+            log.debug("the environment was not cleaned up: %s", error)
+        self._port.close("the run is over, thank you")
+
+    def _numbered(self, play: Play) -> Play:
+        """With standardized randomness, the n-th start draws from (seed, n): see Worlds.
+
+        Workers cannot count: each has some of the starts.
+        """
+        if self._standard is None or not play.starts:
+            return play
+        starts = {slot: self._standard.next(cell) for slot, cell in play.starts.items()}
+        return Play(play.slots, play.actions, starts)
+
+    def _post(self, play: Play) -> None:
+        if not self._under_way:
+            self._since = time.monotonic()
+        self._under_way.append(play)
+        self._port.send(play)
+        self._steps += len(play.slots)
+
+    def _exchange(self, play: Play) -> Played:
+        """Play something again, once what is under way has been answered."""
+        self._receive_under_way()
+        self._post(play)
+        return self._receive_oldest()[1]
+
+    def _receive_under_way(self) -> None:
+        while self._under_way:
+            self._answers.append(self._receive_oldest())
+
+    def _change(self, call: SlotRoutine) -> None:
+        self._ask(call, RoutineDone, self._timeout_s)
+
+    def _receive_oldest(self) -> tuple[Play, Played]:
+        """The oldest Play under way, and its answer as the environment gave it."""
+        play = self._under_way.popleft()
+        self._is_lost, late = True, 0  # unless it answers, or may be late again
+        try:
+            played = self._receive_reply(self._timeout_s)
+            if not isinstance(played, Played):
+                raise BadReply("WRONG_KIND", got=type(played).__name__, wanted="Played")
+        except BadReply as refused:
+            self._port.refuse(refused)
+            played = self._faulty(play, f"the environment's answer does not fit: {refused}")
+        except EnvironmentTimeout as error:
+            late = self._late + 1
+            if late >= self._most_late:
+                raise
+            played = self._faulty(play, str(error))
+        self._is_lost, self._late = False, late
+        self._since = time.monotonic()
+        return play, played
+
+    def _receive_reply(self, timeout_s: float) -> EnvironmentReply:
+        """The next answer; waits anew whenever the environment was busy with an earlier one."""
+        while (reply := self._port.receive(timeout_s)) is None:
+            pass
+        return reply
+
+    def _faulty(self, play: Play, what: str) -> Played:
+        """An answer in which every slot that was asked is at fault."""
+        faults = dict.fromkeys((*play.slots.tolist(), *play.starts), what)
+        return Played.blank(self.spec, play, faults)
+
+
+def _check_ready(ready: EnvironmentReady, slots: int) -> None:
+    """Raise EnvironmentFault for a promise that cannot be played."""
+    if ready.spec.slots != slots:
+        raise EnvironmentFault(f"env_init: got a TaskSpec of {ready.spec.slots} slots, not {slots}")
+    if not ready.variants or min(ready.variants.values()) < 1:
+        raise EnvironmentFault(
+            "env_init", got=f"tasks {dict(ready.variants)}", wanted="at least one, with variants"
+        )

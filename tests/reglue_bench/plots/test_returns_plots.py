@@ -1,0 +1,52 @@
+"""The strips of returns, and the page of an evaluation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from reglue_bench import evaluate
+from reglue_bench.plots.returns_plots import returns
+from reglue_bench.report.compare_view import comparison_view
+from reglue_bench.report.run_view import run_view
+from reglue_bench.results.result import Result
+
+
+def played(action: int, **options: Any) -> Result:
+    return evaluate(
+        "evaluate:gymnasium:CartPole-v1",
+        agent=lambda seen: np.full(len(seen), action),
+        **{"num_episodes": 6, "workers": 0, "label": f"always {action}", **options},
+    )
+
+
+def test_a_strip_has_a_dot_for_each_episode_and_its_mean() -> None:
+    result = played(0, seed=7)
+    plot = returns([("", result)], plot_id="strip")
+    dots, mean = plot.figure["data"]
+    assert list(dots["x"]) == [row.return_ for row in result.episodes]
+    assert "seed 7" in dots["text"][0]
+    assert list(mean["x"]) == [result.mean_return]
+    assert plot.table.rows[0][:2] == ["CartPole-v1", "6"]
+    assert not plot.legend
+
+
+def test_runs_stand_beside_each_other_in_one_plot() -> None:
+    runs = [("zeros", played(0)), ("ones", played(1))]
+    plot = returns(runs, plot_id="strips")
+    assert [name for _, name in plot.legend] == ["zeros", "ones"]
+    assert [row[0] for row in plot.table.rows] == ["zeros", "ones"]
+    first, second = (np.unique(each["y"]) for each in plot.figure["data"][:2])
+    assert first < second
+
+
+def test_the_page_names_the_seeds_that_were_played() -> None:
+    view = run_view("zeros", played(0, seed=7), run_id="run")
+    assert ("seeds of environments", "7 to 12") in view.facts
+    assert [plot.title for plot in view.plots] == ["Returns of episodes"]
+
+
+def test_a_comparison_of_one_task_has_strips_alone() -> None:
+    view = comparison_view([("zeros", played(0)), ("ones", played(1))])
+    assert [plot.title for plot in view.plots] == ["Returns of episodes"]

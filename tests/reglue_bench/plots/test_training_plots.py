@@ -1,0 +1,87 @@
+"""Curves over training steps: on the page, over training seeds, and in the terminal."""
+
+from __future__ import annotations
+
+from reglue_bench import evaluate
+from reglue_bench.plots.training_plots import step_lines, training_plots
+from reglue_bench.report.page import draw_report
+from reglue_bench.results.result import Result
+from reglue_bench.results.scores import StepCurve
+from reglue_bench.terminal.summary import training_lines
+from tests.reglue_bench.agents import Seeded
+
+
+def trained(seed: int = 0, label: str = "seeded") -> Result:
+    return evaluate(
+        "multi-task:tests.worlds:Corridor",
+        agent=Seeded(),
+        environment_args={"solved": {"a": [1, 3, 0], "b": [5, 0, 2]}},
+        train_steps=60,
+        eval_every=30,
+        eval_episodes=4,
+        slots=2,
+        workers=0,
+        training_seed=seed,
+        label=label,
+    )
+
+
+def curve(*returns: float | None) -> StepCurve:
+    points = [*range(10, 10 * len(returns) + 1, 10)]
+    episodes = [each is not None for each in returns]
+    return StepCurve(at=points, episodes=episodes, mean_return=[*returns], success_rate=[])
+
+
+def test_the_page_shows_checkpoints_and_training_over_steps() -> None:
+    result = trained()
+    ids = [plot.id for plot in training_plots([("", result)], prefix="run-0")]
+    curves = [f"run-0-{w}-{m}" for w in ("checkpoint", "training") for m in ("success", "return")]
+    assert ids == curves
+    page = draw_report([("", result)]).html
+    assert "60 of 60 steps" in page
+    assert all(each in page for each in curves)
+
+
+def test_runs_of_one_label_are_training_seeds_of_one_line() -> None:
+    runs = [("one", trained(1)), ("two", trained(2)), ("other", trained(1, "other"))]
+    checkpoint, *_ = training_plots(runs, prefix="compare")
+    assert [name for _, name in checkpoint.legend] == ["seeded", "other"]
+    assert "seeded, success, 2 training seeds" in checkpoint.summary
+    comparison = draw_report(runs).comparison
+    assert comparison is not None
+    assert "compare-checkpoint-success" in [plot.id for plot in comparison.plots]
+
+
+def test_a_line_has_the_steps_at_which_every_run_has_episodes() -> None:
+    lines = step_lines([curve(1.0, None, 3.0), curve(2.0, 5.0, 7.0)], "return")
+    assert lines is not None
+    assert lines.ends == [10, 30]
+    assert lines.whole.tolist() == [[1.0, 3.0], [2.0, 7.0]]
+    assert step_lines([curve(None, 1.0), curve(1.0, None)], "return") is None
+    assert step_lines([curve(1.0), curve(1.0, 2.0)], "return") is None
+    assert step_lines([curve(1.0)], "success") is None
+
+
+def test_the_terminal_says_how_long_it_trained_and_draws_what_came_of_it() -> None:
+    lines = training_lines(trained())
+    assert lines[0] == "trained for 60 of 60 steps, 12 episodes"
+    assert [line.partition(":")[0] for line in lines[1:]] == [
+        "training, return",
+        "training, success",
+        "checkpoints, return",
+        "checkpoints, success",
+    ]
+
+
+def test_a_run_without_training_has_none_of_it() -> None:
+    assert not training_plots([("", evaluate_only())], prefix="run-0")
+    assert not training_lines(evaluate_only())
+
+
+def evaluate_only() -> Result:
+    return evaluate(
+        "multi-task:tests.worlds:Corridor",
+        agent=Seeded(),
+        environment_args={"solved": {"a": [1]}},
+        workers=0,
+    )
