@@ -78,7 +78,7 @@ class TcpProxy:
             thread.start()
 
     def _relay(self, near: socket.socket) -> None:
-        """Relay bytes both ways until either end closes."""
+        """Relay bytes both ways until both ends are closed."""
         with near:
             try:
                 far = _connected(self._to())
@@ -101,18 +101,19 @@ class TcpProxy:
 
 
 def _pump(end: socket.socket, other: socket.socket, takes: threading.Event | None = None) -> None:
+    """Relay what `end` gets, until it or the other is closed. Last words still come back."""
     with contextlib.suppress(OSError):
         while received := end.recv(1 << 18):
             if takes:
                 takes.wait()  # until close() at the latest
             other.sendall(received)
-    _shut(end)
-    _shut(other)
+    _shut(end, socket.SHUT_RD)
+    _shut(other, socket.SHUT_WR)
 
 
-def _shut(end: socket.socket) -> None:
+def _shut(end: socket.socket, how: int = socket.SHUT_RDWR) -> None:
     with contextlib.suppress(OSError):
-        end.shutdown(socket.SHUT_RDWR)
+        end.shutdown(how)
 
 
 def _listening(address: str) -> tuple[socket.socket, str]:

@@ -59,6 +59,14 @@ def test_who_hangs_up_is_heard_at_the_other_end(target: socket.socket) -> None:
         assert near.recv(1) == b""
 
 
+def test_who_sends_no_more_still_gets_the_last_words(target: socket.socket) -> None:
+    with TcpProxy(address(target)) as proxy, dial(proxy) as near, target.accept()[0] as far:
+        near.shutdown(socket.SHUT_WR)
+        assert far.recv(1) == b""
+        far.sendall(b"farewell")
+        assert near.recv(8, socket.MSG_WAITALL) == b"farewell"
+
+
 @pytest.mark.parametrize("nowhere", ["", "127.0.0.1:1"])
 def test_who_comes_while_nobody_listens_is_turned_away(nowhere: str) -> None:
     with nothing_left(), TcpProxy(nowhere) as proxy, dial(proxy) as near:
