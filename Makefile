@@ -1,6 +1,6 @@
 # `make` alone lists the targets. PYTHON names another Python: make demo PYTHON=python3.12
 PYTHON ?= python3
-# How many compilers run at once, and tests beside them.
+# How many compilers run at once.
 JOBS ?= 2
 # How many tests run at once: they wait for other programs a third of their time.
 TESTS = $(shell expr $(JOBS) + 1)
@@ -79,7 +79,7 @@ test-python: .venv/dev-is-installed ## run every test but those of other languag
 	.ci/sandbox
 	.ci/postgres
 	.ci/chromium
-	$(PYTEST) -n $(JOBS)
+	$(PYTEST) -n $(TESTS)
 
 fuzz: .venv/dev-is-installed ## look for messages that break a decoder, for SECONDS; KEEP=1 adds to the corpus
 	$(BIN)/python -m tests.fuzz.run --seconds $(SECONDS) $(if $(KEEP),--keep)
