@@ -1,8 +1,8 @@
 # `make` alone lists the targets. PYTHON names another Python: make demo PYTHON=python3.12
 PYTHON ?= python3
-# How many compilers run at once, and tests beside them.
+# How many compilers run at once.
 JOBS ?= 2
-# How many tests run at once where nothing else does: they wait for other programs a third of their time.
+# How many tests run at once: they wait for other programs a third of their time.
 TESTS = $(shell expr $(JOBS) + 1)
 # How long `make fuzz` looks, each way.
 SECONDS ?= 120
@@ -21,7 +21,7 @@ export PATH := $(CURDIR)/build/julia/bin:$(PATH)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help help-all setup demo docs reference picture chaos cheats test test-python fuzz test-clients test-containers check conformance coverage speed scaling format proto \
-	proto-image constraints clean clients cpp onnxruntime sanitize tidy c julia typescript client-tests tools docker \
+	proto-image constraints clean clients cpp onnxruntime sanitize tidy c julia typescript units tools docker \
 	check-style check-types check-layers check-proto check-stubs check-tests check-containers
 
 FIRST := setup demo test check docs format conformance speed chaos clean help-all
@@ -68,7 +68,8 @@ picture: .venv/dev-is-installed ## draw docs/assets/report.png; needs chromium
 
 # What `make test` leaves to `make check`: the marks of pyproject.toml.
 MARKS := chromium or images or postgresql or ray or sandbox or slow
-PYTEST := $(BIN)/python -m pytest --dist worksteal --durations 20 --ignore tests/agent_clients --ignore tests/docker
+EVERY_TEST := $(BIN)/python -m pytest --dist worksteal --durations 20 --ignore tests/docker
+PYTEST := $(EVERY_TEST) --ignore tests/agent_clients
 
 test: .venv/dev-is-installed ## run the tests that need nothing but Python, in minutes
 	$(PYTEST) -n $(TESTS) -m "not ($(MARKS))"
@@ -78,19 +79,19 @@ test-python: .venv/dev-is-installed ## run every test but those of other languag
 	.ci/sandbox
 	.ci/postgres
 	.ci/chromium
-	$(PYTEST) -n $(JOBS)
+	$(PYTEST) -n $(TESTS)
 
 fuzz: .venv/dev-is-installed ## look for messages that break a decoder, for SECONDS; KEEP=1 adds to the corpus
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(if $(KEEP),--keep)
 	[ -z "$$(command -v clang++)" ] || .ci/fuzz-cpp $(SECONDS)
 
-test-clients: tidy sanitize client-tests ## the clients in other languages: their tests, and the protocol's rules
+test-clients: tidy sanitize units .venv/dev-is-installed clients onnxruntime reference ## the clients in other languages: their tests, and the protocol's rules
+	$(BIN)/python -m pytest -n $(TESTS) --dist worksteal --durations 10 tests/agent_clients
 
-client-tests: .venv/dev-is-installed clients onnxruntime reference
+units: c typescript
 	ctest --test-dir build/cpp -j $(JOBS) --output-on-failure
 	ctest --test-dir build/c -j $(JOBS) --output-on-failure
 	cd $(TYPESCRIPT) && npm run lint && npm run test:built
-	$(BIN)/python -m pytest -n $(TESTS) --dist worksteal --durations 10 tests/agent_clients
 
 test-containers: .venv/dev-is-installed docker ## the bake-off, the competition, projects and shells in containers, unless REGLUE_NO_DOCKER=1
 	$(BIN)/python -m pytest --durations 10 tests/docker
@@ -147,7 +148,7 @@ julia: c ## install Julia, whose client uses the C library
 	.ci/julia build/julia
 
 typescript: $(TYPESCRIPT)/node_modules/is-installed ## build the TypeScript client
-	cd $(TYPESCRIPT) && npm run build
+	cd $(TYPESCRIPT) && npm run build -- --skipLibCheck false # what dependencies declare is checked here alone
 
 conformance: .venv/dev-is-installed clients ## check that every client in the tree follows the protocol
 	$(BIN)/reglue conformance agent --cmd "$(BIN)/reglue join reglue.conformance:ConformanceAgent"
@@ -179,9 +180,11 @@ check: ## what CI runs
 	$(MAKE) -j 3 check-style check-layers check-proto check-stubs tools
 	$(MAKE) -j 3 check-containers check-tests check-types tidy sanitize
 
-# The clients' tests use what the others make: the C library, and the pages of reference.
-check-tests: test-python c docs
-	$(MAKE) -j 1 client-tests
+# Those of Python and of the clients in one run: no core waits for the last tests of one before the first of the other. The clients'
+# use the pages of reference, for which TypeScript's sources are generated anew: not while they are compiled or linted.
+check-tests: clients units onnxruntime
+	$(MAKE) docs
+	$(EVERY_TEST) -n $(TESTS)
 
 # What packages bring, one after another and before the tests: two that install would get in each other's way.
 tools: .venv/pyvenv.cfg proto/node_modules/is-installed $(TYPESCRIPT)/node_modules/is-installed docker
@@ -250,8 +253,9 @@ clean: ## remove all that the other targets made, except runs/
 	$(BIN)/python -m pip install -c constraints.txt -e '.[server,metaworld]'
 	touch $@
 
+# Python compiles a module when it is first imported: a fifth of these 20,000 are.
 .venv/dev-is-installed: .venv/is-installed
-	$(BIN)/python -m pip install -c constraints.txt \
+	$(BIN)/python -m pip install --no-compile -c constraints.txt \
 		-e '.[server,metaworld,gymnasium,robotics,atari,dm-control,video,parquet,datasets,ray,competition,reflection,docs,dev]'
 	touch $@
 
