@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from typer import Option
 
 from glue_server.timeouts import Timeouts
-from reglue.errors import BadArgument, UnknownName, setting
+from reglue.errors import BadArgument, UnknownName, joined, setting
 from reglue.net.join_string import Transport
 
 Count = Annotated[int, Field(ge=1)]
@@ -183,30 +183,33 @@ def read(group: type[_Group], **fields: object) -> _Group:
     try:
         return group.model_validate(fields)
     except ValidationError as error:
-        raise BadArgument("; ".join(map(_problem, error.errors()))) from error
+        raise joined([_mistake(problem) for problem in error.errors()]) from error
 
 
-def _problem(problem: Any) -> str:
-    place = f"{setting(str(problem['loc'][0]))}: " if problem["loc"] else ""
-    return f"{place}{got_and_wanted(problem)}"
+def _mistake(problem: Any) -> BadArgument:
+    what, facts = got_and_wanted(problem)
+    return BadArgument(*map(setting, problem["loc"][:1]), what, **facts)
 
 
 _WANTED = "Input should be "  # pydantic's words
 
 
-def got_and_wanted(problem: Any) -> str:
-    """What pydantic found in a value: `got 3, wanted a valid string`; our own words stay."""
+def got_and_wanted(problem: Any) -> tuple[str, dict[str, str]]:
+    """What pydantic found in a value, as errors take it: our own words, or `got` and `wanted`."""
     message, got = str(problem["msg"]).partition(", unable to parse")[0], problem["input"]
     match problem["type"]:
+        case "missing":
+            return "is missing", {}
         case "value_error":  # not as text: it may name settings
-            return str(problem["ctx"]["error"].args[0])
+            return str(problem["ctx"]["error"].args[0]), {}
         case "dict_type" | "model_type":
-            return f"got {got!r}, wanted a table"
+            return "", {"got": repr(got), "wanted": "a table"}
         case "invalid-json-value":
-            return f"got {got}, wanted a string, a number, a boolean, a list or a table"
+            wanted = "a string, a number, a boolean, a list or a table"
+            return "", {"got": f"{got}", "wanted": wanted}
     wanted = re.sub(r"^Input should be (?=greater|less)", "a number ", message)
     wanted = re.sub(r"^\w+ should have (at (?:least|most) \d+ \w+).*", r"\1", wanted)
     wanted = re.sub(r"^String should match pattern", "a string that matches", wanted)
     if wanted == message and not message.startswith(_WANTED):
-        return f"got {got!r}: {message}"
-    return f"got {got!r}, wanted {wanted.removeprefix(_WANTED)}"
+        return f"got {got!r}: {message}", {}
+    return "", {"got": repr(got), "wanted": wanted.removeprefix(_WANTED)}

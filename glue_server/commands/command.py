@@ -13,7 +13,7 @@ from typer.core import TyperCommand
 
 from glue_server.host_settings import got_and_wanted
 from glue_server.processes.interrupts import interrupt
-from reglue.errors import ReglueError, UsageError, is_interrupt, printable
+from reglue.errors import BadArgument, ReglueError, UsageError, is_interrupt, printable
 
 OK, FAULTS, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -95,7 +95,8 @@ class _Parsing(TyperCommand):
         except typer.BadParameter as error:
             problems: Sequence[Any] = getattr(error.__cause__, "errors", list)()  # pydantic's
             if problems:
-                error.message = got_and_wanted(problems[0])
+                what, facts = got_and_wanted(problems[0])
+                error.message = BadArgument(what, **facts).args[0]
             raise
 
 

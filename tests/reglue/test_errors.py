@@ -25,6 +25,8 @@ from reglue.errors import (
     settings_of,
 )
 from reglue.net.join_string import join_string
+from reglue_bench.settings import read_settings
+from tests.error_facts import raises
 
 
 @pytest.mark.parametrize(
@@ -69,6 +71,13 @@ def test_what_was_got_and_wanted_is_in_the_message_and_beside_it() -> None:
     deep = ConfigError("color[2]", got=1, wanted="0").within("ball")
     assert (str(deep), deep.got) == ("ball.color[2]: got 1, wanted 0", "1")
     assert (str(copy.copy(one)), copy.copy(one).got) == (str(one), one.got)
+
+
+def test_what_was_wrong_in_a_setting_is_beside_the_message_too() -> None:
+    with raises(BadArgument, got=0, wanted="a number greater than or equal to 1"):
+        read_settings(benchmark="MT10", num_episodes=0)
+    with raises(BadArgument, "benchmark: is missing", "workers: got -1", got="", wanted=""):
+        read_settings(workers=-1)
 
 
 def test_a_setting_is_a_keyword_a_flag_or_a_key() -> None:

@@ -11,9 +11,10 @@ from __future__ import annotations
 import difflib
 import re
 import reprlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
+from typing import TypeVar
 
 _SETTING = re.compile("\ue000(\\w+)(?: ([^\ue001]*))?\ue001")
 """What `setting` writes, between two characters of private use."""
@@ -159,6 +160,16 @@ class UsageError(ReglueError):
 
 class BadArgument(UsageError, ValueError):
     """An illegal argument or setting."""
+
+
+Mistake = TypeVar("Mistake", bound=UsageError)
+
+
+def joined(mistakes: Sequence[Mistake]) -> Mistake:
+    """The one mistake, or an error of the first's class whose message has those of all."""
+    if len(mistakes) == 1:
+        return mistakes[0]
+    return type(mistakes[0])("; ".join(each.args[0] for each in mistakes))
 
 
 class UnknownName(BadArgument):

@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from glue_server.host_settings import got_and_wanted
-from reglue.errors import UnknownName, UsageError, flag, settings_of
+from reglue.errors import UnknownName, UsageError, flag, joined, settings_of
 from reglue.tools.loading import parsed
 from reglue_bench.plan_settings import PlanSettings
 from reglue_bench.planning.toml_file import TomlFile
@@ -155,7 +155,7 @@ def _checked(path: Path, tables: Mapping[str, Any]) -> _File:
     try:
         return _File.model_validate(tables)
     except ValidationError as error:
-        raise UsageError("; ".join(_problem_text(path, each) for each in error.errors())) from error
+        raise joined([_mistake(path, each) for each in error.errors()]) from error
 
 
 def _benchmark(path: Path, table: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -170,7 +170,7 @@ def _benchmark(path: Path, table: dict[str, JsonValue]) -> dict[str, JsonValue]:
         Settings.model_validate(about, strict=True)
     except ValidationError as error:
         problems = [{**each, "loc": ("benchmark", *each["loc"])} for each in error.errors()]
-        raise UsageError("; ".join(_problem_text(path, each) for each in problems)) from error
+        raise joined([_mistake(path, each) for each in problems]) from error
     return about
 
 
@@ -226,17 +226,17 @@ def _token(path: Path, name: str, table: _Agent) -> tuple[str | None, str]:
     return token, where
 
 
-def _problem_text(path: Path, problem: Any) -> str:
-    """A problem that pydantic found: file, table, key, what it got and wanted."""
+def _mistake(path: Path, problem: Any) -> UsageError:
+    """For what pydantic found: file, table, key, what it got and wanted."""
     place = [str(part) for part in problem["loc"]]
     depth = 2 if place[0] == "agents" else 1
     table, key = ".".join(place[:depth]), ".".join(place[depth : depth + 2])
     if problem["type"] == "extra_forbidden":
         *outer, got = place
         known = _Agent.model_fields if outer else _File.model_fields
-        where = f"[{'.'.join(outer)}]: " if outer else ""
-        return f"{path}: {where}{UnknownName('key' if outer else 'table', got, known)}"
+        where = f"[{'.'.join(outer)}]" if outer else ""
+        return UsageError(path, where, UnknownName("key" if outer else "table", got, known))
     if problem["type"] == "missing":
-        return f"{path}: there is no table [{table}]"
-    where = f"[{table}] {key}".rstrip()
-    return f"{path}: {where}: {got_and_wanted(problem)}"
+        return UsageError(path, f"there is no table [{table}]")
+    what, facts = got_and_wanted(problem)
+    return UsageError(path, f"[{table}] {key}".rstrip(), what, **facts)

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from env_adapters.environment_configs.lines import line_of
 from env_adapters.environment_configs.values import inside
 from glue_server.host_settings import got_and_wanted
-from reglue.errors import UnknownName, UsageError
+from reglue.errors import UnknownName, UsageError, joined
 
 Place: TypeAlias = tuple[str | int, ...]
 """Keys and indices that lead to an entry."""
@@ -40,10 +40,12 @@ class TomlFile:
         except ValueError as error:
             raise UsageError(f"{path} is not TOML: {error}") from error
 
-    def error(self, place: str, message: object) -> UsageError:
+    def error(
+        self, place: str, what: object = "", *, got: object = "", wanted: object = ""
+    ) -> UsageError:
         """A mistake at a key, such as `tasks.reach.variants`, in a table, or in all of it."""
-        where = f"{place}: " if place else ""
-        return UsageError(f"{self.path}:{line_of(self.text, place)}: {where}{message}")
+        line = f"{self.path}:{line_of(self.text, place)}"
+        return UsageError(line, place, what, got=got, wanted=wanted)
 
     def errors(
         self,
@@ -59,8 +61,7 @@ class TomlFile:
         reported = problems.errors()
         # pydantic also reports the table around a mistake.
         first = [each for each in reported if not any(_is_within(o, each) for o in reported)]
-        errors = (self._error((*within, *each["loc"]), each, known) for each in first)
-        return UsageError("; ".join(map(str, errors)))
+        return joined([self._error((*within, *each["loc"]), each, known) for each in first])
 
     @contextmanager
     def at(self, place: str) -> Iterator[None]:
@@ -73,14 +74,10 @@ class TomlFile:
     def _error(
         self, place: Place, problem: Any, known: Callable[[Place], Iterable[str]]
     ) -> UsageError:
-        match problem["type"]:
-            case "missing":
-                message = "is missing"
-            case "extra_forbidden":
-                message = str(UnknownName("key", str(place[-1]), known(place[:-1])))
-            case _:
-                message = got_and_wanted(problem)
-        return self.error(path_of(place), message)
+        if problem["type"] == "extra_forbidden":
+            return self.error(path_of(place), UnknownName("key", str(place[-1]), known(place[:-1])))
+        what, facts = got_and_wanted(problem)
+        return self.error(path_of(place), what, **facts)
 
 
 def _is_within(inner: Any, outer: Any) -> bool:

@@ -98,8 +98,8 @@ def _check_addresses(file: TomlFile, definition: Definition) -> None:
     if definition.database is not None and urlsplit(definition.database).password is not None:
         raise file.error(
             "database",
-            "got a URL with a password, wanted one without: this file holds no secrets; "
-            "PostgreSQL's client reads ~/.pgpass",
+            got="a URL with a password",
+            wanted="one without: this file holds no secrets; PostgreSQL's client reads ~/.pgpass",
         )
 
 
@@ -144,8 +144,9 @@ def _check_options(
         if key == "estimator" and value != "goals":
             raise file.error(
                 at,
-                f'got {value!r}, wanted "goals": Meta-World\'s own draws goals from a seed that '
-                "agents can find, and plays no paired episodes",
+                got=repr(value),
+                wanted='"goals": Meta-World\'s own draws goals from a seed that agents can find, '
+                "and plays no paired episodes",
             )
         if key == "reveal_tasks" and value and not whole.agents_see.tasks:
             raise file.error(at, "it shows agents their task: set agents_see.tasks = true too")
