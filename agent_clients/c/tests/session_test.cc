@@ -1,4 +1,4 @@
-// What needs no glue: no glue to join, and a stop while there is none. Wrong uses are in misuse.c.
+// A client that finds no glue, and may be stopped meanwhile. Wrong uses are in misuse.c.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -38,7 +38,7 @@ const ROWS: [use: string, call: () => Promise<unknown>, error: string, words: Re
   ["a negative variant", () => rl.start([], { variant: -1 }), DOMAIN, /got variant -1, wanted an integer from 0 to 4294967295/],
 
   ["options that are none", () => rl.init(null), DOMAIN, /^got options null, wanted an object of options by name/],
-  ["a last option that is none", () => rl.agentEnd([1], [0, 0], [0], null), DOMAIN, /^got options null, wanted an object/],
+  ["options of a wrong type", () => rl.agentEnd([1], [0, 0], [0], null), DOMAIN, /^got options null, wanted an object/],
   ["no task in init", () => rl.init({ task: null }), DOMAIN, /^got task null, wanted a string/],
   ["no task in episode", () => rl.episode(1, [], { task: null }), DOMAIN, /^got task null, wanted a string/],
   ["no variant in start", () => rl.start([], { variant: null }), DOMAIN, /^got variant null, wanted an integer from 0 to 4294967295/],
@@ -74,10 +74,10 @@ const ROWS: [use: string, call: () => Promise<unknown>, error: string, words: Re
   ["no timeout", () => Experiment.join({ timeoutS: null }), USAGE, /^got a timeout of null s, wanted more than 0/],
   ["an address that is no text", () => Experiment.join({ address: 5 }), USAGE, /^got address of type number, wanted a string, or nothing/],
   ["a token that is no text", () => Experiment.join({ token: null }), USAGE, /^got token null, wanted a string, or nothing/],
-  ["an authority that is none", () => Experiment.join({ ca: 7 }), USAGE, /^got ca of type number, wanted a file's name or a Uint8Array/],
+  ["an authority of a wrong type", () => Experiment.join({ ca: 7 }), USAGE, /^got ca of type number, wanted a file's name or a Uint8Array/],
   ["a name that is no text", () => Experiment.join({ name: {} }), USAGE, /^got name of type object, wanted a string/],
-  ["a log that is none", () => Experiment.join({ log: 1 }), USAGE, /^got log of type number, wanted a function/],
-  ["a signal that is none", () => Experiment.join({ signal: {} }), USAGE, /^got signal of type object, wanted an Abort/],
+  ["a log of a wrong type", () => Experiment.join({ log: 1 }), USAGE, /^got log of type number, wanted a function/],
+  ["a signal of a wrong type", () => Experiment.join({ signal: {} }), USAGE, /^got signal of type object, wanted an Abort/],
   ["a connect timeout that is no number", () => Experiment.join({ connectTimeoutS: "1" }), USAGE, /^got connectTimeoutS of type string, wanted/],
 ];
 
