@@ -63,8 +63,7 @@ def test_the_count_of_failed_processes_outlives_the_server(
         server.runs_until(lambda: server.submission("ours").interrupted == 2, "it failed twice")
     with hosting(tmp_path) as server:
         server.entries.came(entered.id)
-        server.queue.tick()
-        assert server.submission("ours").status == "broken"
+        server.runs_until_status("broken", "ours")
 
 
 def test_a_submission_that_waits_while_another_breaks_gets_cells_of_its_own(
