@@ -41,7 +41,7 @@ _IDS = 2**52  # a float64 holds each
 def fail(how: str) -> float:
     """Fail in one of the ways of BREAKS, unless it is `infinite`: a reward of minus infinity.
 
-    What `wears` goes wrong in this process from then on, and fails the next time. In a fresh process
+    After `wears` things go wrong in this process, and it fails the next time. In a fresh process
     the same actions earn something else.
     """
     match how:

@@ -53,8 +53,8 @@ def check_quotas(
     broken = _count(connection, team.id, phase["id"], columns.status == "broken")
     if broken >= MOST_BROKEN:
         raise EntryRefused(
-            f"{broken} submissions of {team.name} are broken in phase {phase['name']}, wanted fewer "
-            f"than {MOST_BROKEN}: ask the organiser to have one of them played again (`reglue "
+            f"{broken} submissions of {team.name} are broken in phase {phase['name']}, wanted "
+            f"fewer than {MOST_BROKEN}: ask the organiser to have one of them played again (`reglue "
             "competition replay`), and join by its name"
         )
     for key, only, what in (

@@ -16,7 +16,7 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 
 UNFINISHED: tuple[Status, ...] = ("waiting", "playing")
 FREE: tuple[Status, ...] = ("broken", "withdrawn")
-"""Those that count against no quota: the team withdrew it, or it broke. Each has a limit of its own."""
+"""Those that count against no quota, but have limits of their own."""
 MOST_WAIT = timedelta(hours=48)
 """How long a submission waits for its agent once its phase is closed; then it is withdrawn."""
 FINAL: tuple[Status, ...] = tuple(status for status in STATUSES if status not in UNFINISHED)

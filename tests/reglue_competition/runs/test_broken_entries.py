@@ -38,9 +38,10 @@ def test_a_team_that_breaks_its_submissions_sees_no_cell_twice(tmp_path: Path) -
         assert len({key for _, key in played}) == 3
         assert cheat.met_again == 0
         assert len(cheat._gains) < 3 * 20, "it was shown no more cells once one had failed"
-        with pytest.raises(Refused, match="broken in phase public"), joined(where, cheat) as no:
-            server.runs_until(no.done, "it is refused")
-            no.result()
+        with joined(where, cheat) as refused:
+            server.runs_until(refused.done, "it is refused")
+        with pytest.raises(Refused, match="broken in phase public"):
+            refused.result()
         server.store.ask_replay(played[0][0].id)
         cheat._how = ""
         with joined(where, cheat, "try 0"):
@@ -85,7 +86,7 @@ def test_three_that_broke_need_the_organisers_word(tmp_path: Path) -> None:
         server.team("ours")
         for number in range(3):
             server.store.set_status(server.enter("ours", str(number)).id, "broken")
-        with pytest.raises(EntryRefused, match="wanted fewer than 3.*replay"):
+        with pytest.raises(EntryRefused, match="wanted fewer than 3"):
             server.enter("ours", "fourth")
         server.store.ask_replay(server.submission("ours", "0").id)
         server.enter("ours", "fourth")
