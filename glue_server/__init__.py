@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from glue_server.environment.environment_port import EnvironmentPort, LocalEnvironmentPort
     from glue_server.environment.workers import WorkersPort
     from glue_server.episodes.loop import NextOrder, Spent
-    from glue_server.episodes.recording import CRASHED, Order, Outcome
+    from glue_server.episodes.recording import CRASHED, LOST, Order, Outcome
     from glue_server.episodes.runner import EpisodeRunner
     from glue_server.glue import Glue
     from glue_server.routines.state_machine import StateMachine
@@ -24,6 +24,7 @@ else:
     _WHERE = {
         "AgentPort": "glue_server.agent.agent_port",
         "CRASHED": "glue_server.episodes.recording",
+        "LOST": "glue_server.episodes.recording",
         "EnvironmentCalls": "glue_server.environment.environment_calls",
         "EnvironmentPort": "glue_server.environment.environment_port",
         "EpisodeRunner": "glue_server.episodes.runner",
@@ -49,6 +50,7 @@ else:
 
 __all__ = [
     "CRASHED",
+    "LOST",
     "AgentPort",
     "EnvironmentCalls",
     "EnvironmentPort",

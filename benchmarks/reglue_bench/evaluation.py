@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Unpack
 
 from env_adapters.suites import is_schedule
-from glue_server import CRASHED
+from glue_server import CRASHED, LOST
 from glue_server.processes.interrupts import interruptible, uninterrupted
 from reglue.errors import (
     AgentDisconnected,
@@ -134,7 +134,7 @@ def evaluate(
 
 _RAISED: dict[str, type[AgentFault | EnvironmentFault]] = {
     **{each.status: each for each in (AgentFault, AgentTimeout, AgentDisconnected)},
-    **dict.fromkeys((EnvironmentFault.status, CRASHED), EnvironmentFault),
+    **dict.fromkeys((EnvironmentFault.status, CRASHED, LOST), EnvironmentFault),
 }
 """Errors by status. An episode that the agent gave up is a failure that counts, and nothing to
 mend. One that crashed may be so, or a bug of the environment."""

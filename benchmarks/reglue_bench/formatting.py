@@ -20,6 +20,7 @@ STATUSES = {
     "agent_abandoned": "the agent gave up the episode",
     "crashed": "the environment failed, and again when the same actions were replayed",
     "environment_error": "the environment failed",
+    "environment_lost": "the environment was lost in the middle of it",
     "missing": "not played",
 }
 

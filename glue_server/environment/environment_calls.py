@@ -179,6 +179,31 @@ class EnvironmentCalls:
             self._port, recall, self._exchange, self._change, lambda: self._late > 0
         )
 
+    def fails_again(self, episode: Sequence[Play]) -> str | None:
+        """Play an episode of one slot again, whose environment was lost in its last step.
+
+        Returns why it fails in that step again, lost or not; None if it does not. Raises
+        EnvironmentFault if the environment is lost before.
+        """
+        for play in episode:
+            is_last = play is episode[-1]
+            try:
+                played = self._exchange(play)
+            except EnvironmentFault as fault:
+                if is_last:
+                    return str(fault)
+                raise
+            if played.faults:
+                return next(iter(played.faults.values())) if is_last else None
+            if not is_last and (played.terminated | played.truncated).any():
+                return None
+        return None
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it is lost for good: no call after that makes sense."""
+        return self._is_lost
+
     def filenos(self) -> Sequence[int]:
         """One of them is readable when a part of the next answer waits; see the port."""
         return self._port.filenos()

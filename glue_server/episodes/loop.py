@@ -25,6 +25,7 @@ from glue_server.episodes.observed import ObservedParts
 from glue_server.episodes.recording import (
     CRASHED,
     CUT_OFF,
+    LOST,
     EpisodeRecording,
     Order,
     Outcome,
@@ -124,6 +125,13 @@ class EpisodeLoop:
                 yield self._recording.outcome(slot, fault.status, str(fault))
             with suppress(EnvironmentFault):  # the agent's came first
                 self._drain()
+            raise
+        except EnvironmentFault as fault:
+            unseen = {
+                slot for each in self._groups if each.starting for slot in each.starting.starts
+            }
+            for slot in sorted(self._recording.orders.keys() - unseen):
+                yield self._recording.outcome(slot, LOST, str(fault))
             raise
 
     def _slots_of_groups(self) -> list[range]:

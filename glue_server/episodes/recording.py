@@ -54,6 +54,10 @@ CRASHED = "crashed"
 """The status of an episode whose environment failed, and failed again in the same place when the
 same actions were played again in a fresh one. Nobody is blamed; the episode counts as a failure."""
 
+LOST = "environment_lost"
+"""The status of an episode that was on when its environment was lost for good. Nobody knows yet
+whether its actions brought that about; see reglue_bench.runs.lost_units."""
+
 _NO_LIMIT = np.iinfo(np.int64).max
 _FIRST_CAPACITY = 64  # steps; doubled when an episode is longer
 

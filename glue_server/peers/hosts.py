@@ -67,6 +67,9 @@ class PeerSource(Protocol):
     def next(self, role: str, timeout_s: float) -> Any | None:
         """The next peer of `role` that joined; None if none did in time."""
 
+    def has_next(self, role: str) -> bool:
+        """Whether one has joined that `next` has not returned."""
+
     def release(self, port: object) -> None:
         """Give the place of a peer that left to another."""
 
@@ -321,6 +324,16 @@ class ServedEnvironment(_Served):
         """Wait for the environment. Raises EnvironmentFault if it never comes."""
         port: EnvironmentPort = self._wait()
         return port
+
+    def following(self, timeout_s: float, set_by: str) -> EnvironmentPort:
+        """Wait for another in place of the one that was lost; `set_by` names the setting.
+
+        Raises EnvironmentFault if none comes in time.
+        """
+        self._port.close("this environment was lost, and another takes its place")
+        self._server.release(self._port)
+        self._port, self._timeout_s, self._set_by = None, timeout_s, set_by
+        return self.port()
 
 
 def _say_nothing(words: str) -> None:

@@ -177,6 +177,10 @@ class Lobby:
             self._arrived.wait_for(lambda: arrivals, timeout_s)
             return arrivals.popleft() if arrivals else None
 
+    def has_next(self, role: str) -> bool:
+        """Whether one has taken a place that `next` has not returned."""
+        return bool(self._places[role].arrivals)
+
     def release(self, peer: Any) -> None:
         """Free the place of a peer that has left for good."""
         with self._lock:
@@ -353,6 +357,10 @@ class PrivateLobby:
     def next(self, role: str, timeout_s: float) -> Any | None:
         """The next peer of `role` that has joined; None if none has in time."""
         return self._lobby.next(role, timeout_s)
+
+    def has_next(self, role: str) -> bool:
+        """Whether one has joined that `next` has not returned."""
+        return self._lobby.has_next(role)
 
     def release(self, port: object) -> None:
         """Free the place of a peer that has left for good."""

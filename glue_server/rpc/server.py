@@ -212,16 +212,21 @@ class GlueServer(Listener):
             raise
 
     def private_lobby(
-        self, role: str, *, token: str | None = None, reconnect_window_s: float = 0.0
+        self,
+        role: str,
+        *,
+        token: str | None = None,
+        reconnect_window_s: float = 0.0,
+        places: int = 1,
     ) -> PrivateLobby:
-        """Make a place for one more peer of `role`, with a token of its own.
+        """Make a place for one more peer of `role`, or more of them, with a token of its own.
 
         None makes the token. One that is given is not in the lobby's `join_string`: its host
         tells peers. Raises UsageError for a token that is in use.
         """
         own = secrets.token_hex(24) if token is None else token
         told = own if token is None else ""
-        lobby = Lobby(self._places({role: 1}, {role: own}, {role: reconnect_window_s}))
+        lobby = Lobby(self._places({role: places}, {role: own}, {role: reconnect_window_s}))
         self._lobbies.add(lobby)
         return PrivateLobby(
             lobby,
@@ -241,6 +246,10 @@ class GlueServer(Listener):
     def next(self, role: str, timeout_s: float) -> Any | None:
         """The next peer of `role` that has joined; None if none has in time."""
         return self._lobby.next(role, timeout_s)
+
+    def has_next(self, role: str) -> bool:
+        """Whether one has joined that `next` has not returned."""
+        return self._lobby.has_next(role)
 
     def release(self, port: object) -> None:
         """Free the place of a peer that has left for good."""

@@ -77,6 +77,8 @@ class StreamPort(PeerSession):
 
     renews = False  # nobody but its owner can start a remote environment anew
     blank: Collection[int] = ()
+    is_replaced: Callable[[], bool] = staticmethod(lambda: False)
+    """Whether another waits to take its place, once its stream is broken."""
 
     def __init__(self, hello: Any, codec: Codec, *, reconnect_window_s: float = 0.0) -> None:
         super().__init__(hello, reconnect_window_s=reconnect_window_s)
@@ -173,7 +175,10 @@ class StreamPort(PeerSession):
         return self._codec.lost(f"; it said: {self._fault}" if said else self._why_lost)
 
     def _check_loss(self, gone_at: float) -> None:
-        """Raise the peer's loss once it is time."""
+        """Raise the peer's loss once it is time, or it is replaced."""
+        if self._broken_at is not None and self.is_replaced():
+            self.give_up()
+            gone_at = self._gone_at()
         if time.monotonic() >= gone_at:
             with self._lock:
                 if self._connection is None:

@@ -25,18 +25,25 @@ from reglue import (
 )
 from reglue.spec import Arrays
 
-BREAKS = ("raises", "infinite", "illegal", "crashes", "hangs")
+BREAKS = ("raises", "infinite", "illegal", "crashes", "hangs", "wears")
 """Ways to fail; an action names one by its index, from 1."""
 
 FAILURE = 0.4
 """A return below this is no success, and what a cheat does not let stand."""
+
+_worn: list[int] = []
+"""What environments of this process share and change in place: a bug, as nothing resets it."""
 
 _SEEN = ("first_step", "episode", "variant", "gain")
 _IDS = 2**52  # a float64 holds each
 
 
 def fail(how: str) -> float:
-    """Fail in one of the ways of BREAKS, unless it is `infinite`: a reward of minus infinity."""
+    """Fail in one of the ways of BREAKS, unless it is `infinite`: a reward of minus infinity.
+
+    After `wears` things go wrong in this process, and it fails the next time. In a fresh process
+    the same actions earn something else.
+    """
     match how:
         case "raises":
             raise ValueError("the ice broke")
@@ -46,6 +53,11 @@ def fail(how: str) -> float:
             os.kill(os.getpid(), signal.SIGSEGV)
         case "hangs":
             threading.Event().wait()
+        case "wears" if _worn:
+            raise ValueError("the ice wore out")
+        case "wears":
+            _worn.append(1)
+            return 0.0
     return float("-inf")
 
 
@@ -94,7 +106,7 @@ class Guess:
     def step(self, action: Arrays) -> Step:
         if self._earned is None:
             self._earned = self._gains[int(action["guess"][0] > 0)]
-            return Step(0.0, self._seen(), False, False, False)
+            return Step(1e-9 * len(_worn), self._seen(), False, False, False)
         earned = self._earned
         if how := round(action["breaks"][0]):
             earned = fail(BREAKS[how - 1])

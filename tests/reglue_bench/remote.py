@@ -102,3 +102,29 @@ def end(processes: Sequence[subprocess.Popen[str]]) -> list[str]:
             if process.stderr is not None:
                 process.stderr.close()
     return said
+
+
+@contextmanager
+def kept_up(peer: str, *arguments: str) -> Iterator[Joins]:
+    """A watcher that starts `reglue join PEER` when asked, and again whenever it has died."""
+    joins, is_over = dialling(peer, *arguments), threading.Event()
+    with joins as (watcher, started):
+        start, threads = watcher._start, list[threading.Thread]()
+
+        def keep(where: str) -> None:
+            while not is_over.is_set():
+                start(where)
+                if started[-1].wait() >= 0:  # it left by itself
+                    return
+
+        def begin(where: str) -> None:
+            threads.append(threading.Thread(target=keep, args=(where,)))
+            threads[-1].start()
+
+        watcher._start = begin
+        try:
+            yield watcher
+        finally:
+            is_over.set()
+            for thread in threads:
+                thread.join()

@@ -12,10 +12,11 @@ from typing import Any
 from env_adapters.classic.mountain_car import MountainCar
 from reglue.environments.environment import Worlds
 from reglue.messages.environment_messages import Play, Played
+from tests.cheats.cheat_world import Breakable
 from tests.reglue_bench.bench_worlds import Fragile, Treadmill
 from tests.worlds import Corridor
 
-__all__ = ["Corridor", "Fragile", "MountainCar", "Treadmill"]
+__all__ = ["Breakable", "Corridor", "Fragile", "MountainCar", "Treadmill"]
 
 
 class Untold(Corridor):

@@ -16,7 +16,7 @@ from glue_server.processes.interrupts import interruptible, uninterrupted
 from reglue.errors import EnvironmentFault, PlanDiffers, RunExists, UsageError, setting
 from reglue_bench.bakeoff.bakeoff_file import Entrant
 from reglue_bench.engines.run_environments import cores
-from reglue_bench.engines.run_server import RunServer, listen
+from reglue_bench.engines.run_server import ENVIRONMENTS, RunServer, listen
 from reglue_bench.evaluation import carry_out, conclude
 from reglue_bench.planning.declared import Declared, check_declared
 from reglue_bench.planning.names import BenchmarkName
@@ -252,6 +252,7 @@ class Bakeoff:
             "environment",
             token=settings.environment_token,
             reconnect_window_s=settings.reconnect_window,
+            places=ENVIRONMENTS,
         )
         return RunServer(settings, self._say, environment=True, lobby=lobby)
 

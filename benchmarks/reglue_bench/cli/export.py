@@ -45,8 +45,9 @@ def export(
     checkpoint or checkpoint_adapt.
 
     - `status` (text): ok, or what ended the episode: agent_error, agent_timeout,
-    agent_disconnected, agent_abandoned, environment_error, or crashed: the environment failed,
-    and again when the same actions were played in a fresh one, which counts as a failure.
+    agent_disconnected, agent_abandoned, environment_error, environment_lost (in the middle of it),
+    or crashed: the environment failed, and again when the same actions were played in a fresh
+    one, which counts as a failure.
 
     - `success` (true or false): whether the task's success flag was set at some step.
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from glue_server import EnvironmentCalls
+from glue_server.environment.returning import RemotePort, ReturningPort
 from glue_server.peers.hosts import ListenOptions, PeerSource, ServedEnvironment, how_to_join
 from glue_server.processes.interrupts import uninterrupted
 from reglue.errors import EnvironmentFault, UsageError, setting
+from reglue.messages.environment_messages import EnvironmentHello, EnvironmentReady
 from reglue_bench.planning.declared import Declared
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.settings import AGENT_WAIT, LOCAL, Settings
 
 if TYPE_CHECKING:  # grpc is loaded only where agents or environments connect
     from glue_server.rpc import GlueServer
+
+ENVIRONMENTS = 2
+"""Places of a run: for one that plays, and one that takes its place when it is lost."""
 
 _MOST_LATE = 3  # answers of an environment, one after another; then it is lost
 
@@ -132,7 +137,7 @@ class RunServer:
         reconnect_window_s = self._settings.reconnect_window
         return listen(
             self._settings,
-            places=dict.fromkeys(self._roles, 1),
+            places={role: ENVIRONMENTS if role == "environment" else 1 for role in self._roles},
             reconnect_window_s={
                 "environment": reconnect_window_s,
                 "agent": reconnect_window_s if self._agent_waits else 0.0,
@@ -148,11 +153,38 @@ class RunServer:
             server = self.source()
             options = ListenOptions(timeout_s=self._settings.connect_timeout)
             self._host = ServedEnvironment(options, announce=self._say, server=server)
-        port = self._host.port()
-        self._announce(f"the environment {port.hello.environment} has connected")
-        return EnvironmentCalls(
-            port, timeout_s=self._settings.environment_timeout, most_late=_MOST_LATE
+        port = self._connected(self._host.port())
+        returning = ReturningPort(
+            port, self._following, self._check_same, timeout_s=self._settings.environment_timeout
         )
+        return EnvironmentCalls(
+            returning, timeout_s=self._settings.environment_timeout, most_late=_MOST_LATE
+        )
+
+    def _connected(self, port: Any) -> RemotePort:
+        self._announce(f"the environment {port.hello.environment} has connected")
+        port.is_replaced = lambda: self.source().has_next("environment")
+        return cast(RemotePort, port)
+
+    def _following(self) -> RemotePort:
+        """The environment that comes in place of the one that was lost. Raises EnvironmentFault."""
+        assert self._host is not None, "one was here"
+        window_s = self._settings.reconnect_window
+        if not window_s:
+            raise EnvironmentFault(f"no other is waited for ({setting('reconnect_window', 0)})")
+        self._announce(
+            f"the environment is lost; waiting up to {window_s:g} s for it to come back: what was "
+            "played is then played again first"
+        )
+        return self._connected(self._host.following(window_s, setting("reconnect_window")))
+
+    def _check_same(self, hello: EnvironmentHello, ready: EnvironmentReady) -> None:
+        assert self._environment is not None, "it has played"
+        first = self._environment
+        if Declared.of(hello, ready) != Declared.of(first.hello, first.ready):
+            raise EnvironmentFault(
+                f"the environment {hello.environment} declares something else than the one before"
+            )
 
     def _say(self, message: str) -> None:
         """Announce how the environment connects, and the agent: they may come in any order."""

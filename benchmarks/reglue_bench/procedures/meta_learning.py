@@ -14,8 +14,8 @@ from typing import ClassVar, Self
 
 from pydantic import BaseModel
 
-from glue_server import EpisodeRunner, Order, Outcome
-from reglue.errors import AgentFault, UsageError, setting
+from glue_server import LOST, EpisodeRunner, Order, Outcome
+from reglue.errors import AgentFault, EnvironmentFault, UsageError, setting
 from reglue.messages.agent_messages import Phase
 from reglue_bench.plan_settings import MetaLearningSettings
 from reglue_bench.plans.keys import shuffled
@@ -228,6 +228,9 @@ class MetaLearning(Procedure):
         except AgentFault as fault:
             record(todo, wave.outcomes(fault.status, str(fault)))
             raise
+        except EnvironmentFault as fault:
+            record(todo, wave.outcomes(LOST, str(fault)))
+            raise
         return wave
 
     def _play_phases(self, glue: EpisodeRunner, wave: _Wave, watch: Watch) -> None:
@@ -291,7 +294,7 @@ class _Wave:
     def _take(self, outcome: Outcome, phase: str) -> None:
         """Keep an outcome. A fault while adapting, or of the environment, ends the trial."""
         self._outcomes[outcome.order.k] = outcome
-        fatal = outcome.status == "environment_error" or phase == "adapt"
+        fatal = outcome.status in (EnvironmentFault.status, LOST) or phase == "adapt"
         if outcome.status != "ok" and fatal:
             self._broken[self._slots[outcome.order.k]] = outcome
 

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel
 
-from glue_server import Order, Outcome
-from reglue.errors import AgentFault, UsageError, setting
+from glue_server import LOST, Order, Outcome
+from reglue.errors import AgentFault, EnvironmentFault, UsageError, setting
 from reglue.messages.agent_messages import Phase
 from reglue_bench.plan_settings import OnlineSettings
 from reglue_bench.plans.keys import shuffled
@@ -174,7 +174,13 @@ class Online(Procedure):
         """Play run after run, each with a naive agent."""
         for item in todo:
             begin(item)
-            run = self._play_run(agents, item, order, watch)
+            run = _Run(self, item.unit, order, watch)
+            try:
+                self._play_run(agents, run)
+            except EnvironmentFault:
+                if run.outcomes and run.outcomes[-1].status == LOST:
+                    record(item, run.outcomes)
+                raise
             record(item, run.outcomes)
             if run.fault is not None:
                 agents.go_on(run.fault)
@@ -200,9 +206,8 @@ class Online(Procedure):
             self._order = (unit, first, order.tolist())
         return first + self._order[2][k - first]
 
-    def _play_run(self, agents: Agents, todo: Todo, order: MakeOrder, watch: Watch) -> _Run:
+    def _play_run(self, agents: Agents, run: _Run) -> None:
         glue = agents.fresh()
-        run = _Run(self, todo.unit, order, watch)
         try:
             glue.init()
             for outcome in glue.play(run.next_order, Phase.TRAIN):
@@ -210,7 +215,6 @@ class Online(Procedure):
             glue.cleanup()
         except AgentFault as fault:
             run.lose(fault, agents.explain(fault))
-        return run
 
 
 def measured(metric: str, quota: int) -> int:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel
 
-from glue_server import CRASHED, EpisodeRunner, Order, Outcome
+from glue_server import CRASHED, LOST, EpisodeRunner, Order, Outcome
 from reglue.errors import AgentFault, EnvironmentFault, UsageError, setting
 from reglue.messages.agent_messages import Phase
 from reglue_bench.plan_settings import TrainingSettings
@@ -240,6 +240,9 @@ class Training(Procedure):
                 run.play(glue, agents)
             except AgentFault as fault:
                 record(item, run.outcomes(fault.status, str(fault)))
+                raise
+            except EnvironmentFault as fault:
+                record(item, run.outcomes(LOST, str(fault)))
                 raise
             record(item, run.outcomes())
 

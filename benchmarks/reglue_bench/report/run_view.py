@@ -31,6 +31,7 @@ SHADES = {
     "agent_abandoned": "#c9a227",
     "crashed": "#e07b39",
     "environment_error": "#6c5a4e",
+    "environment_lost": "#8a8079",
     "missing": "rgba(140,145,155,0.4)",
 }
 

@@ -12,7 +12,7 @@ from itertools import groupby, pairwise
 
 import numpy as np
 
-from glue_server import CRASHED
+from glue_server import CRASHED, LOST
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures.online import Online, measured
 from reglue_bench.results.result import NO_SCORE, Coverage, Result
@@ -199,6 +199,7 @@ def _withheld(runs: Sequence[LearningRun]) -> str:
         f"the agent's own fault ended {{}}{unknown}": sum(map(is_agents_fault, without)),
         f"the environment crashed in {{}}{unknown}": without.count(CRASHED),
         "an environment failed in {}": without.count("environment_error"),
+        "the environment was lost in {}": without.count(LOST),
         "{} not played": without.count("missing"),
     }
     parts = [

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, Self, TypeAlias, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, PrivateAttr, ValidationError
 
 from env_adapters.named_objects import Registry
+from glue_server import LOST
 from reglue.errors import EnvironmentFault, StorageFailed, UsageError
 from reglue_bench.formatting import signed, value, values
 from reglue_bench.plans.plan import difference, json_difference, title_of
@@ -33,7 +34,7 @@ _Score = TypeVar("_Score", SuccessScore, ReturnScore, PerformanceScore)
 _PLAYED = {"benchmark", "environment_args", "procedure", "parameters", "seed", "slots"}
 """Fields of a result that say what was played."""
 
-NO_SCORE = frozenset({"missing", EnvironmentFault.status})
+NO_SCORE = frozenset({"missing", EnvironmentFault.status, LOST})
 """Statuses of a planned cell with unknown outcome: it was not played, or an environment failed
 by itself. Any other that is not `ok` is a failure, and counts as one."""
 

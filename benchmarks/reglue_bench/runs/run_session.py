@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from glue_server import AgentPort, EnvironmentCalls, Order, Outcome
+from glue_server import LOST, AgentPort, EnvironmentCalls, Order, Outcome
 from glue_server.peers.hosts import AgentPeer, ObjectPeer
 from glue_server.processes.interrupts import interruptible
 from reglue.agents.adaptation import agent_of
@@ -30,6 +30,7 @@ from reglue_bench.engines.files import facts_and_files, portable
 from reglue_bench.engines.run_environments import cores, environment_of
 from reglue_bench.engines.run_identity import agent_files, machine
 from reglue_bench.engines.run_server import RunServer
+from reglue_bench.formatting import plural
 from reglue_bench.placement import Placement
 from reglue_bench.placement.placed_worker import EnvironmentSettings
 from reglue_bench.planning.declared import check_declared, is_remote
@@ -39,6 +40,7 @@ from reglue_bench.procedures import Procedure, Todo, Todos, procedure_of
 from reglue_bench.procedures.procedure import or_default
 from reglue_bench.run_folder import AGENT_LOG
 from reglue_bench.runs.ledger import ENVIRONMENTS, ISOLATION, MACHINE, Begun, Ledger, Totals
+from reglue_bench.runs.lost_units import LostUnits
 from reglue_bench.runs.notes import Ending, Repeat
 from reglue_bench.runs.observed import ObservedWriter
 from reglue_bench.runs.observer import Observer, RunStarted
@@ -287,6 +289,7 @@ class Session:
         if self._is_recorded:
             recorder.observed = ObservedWriter(self._ledger, self._pool.spec, plan.sha256)
             self._pool.observed_to = recorder
+        todo = self._settle_lost(todo, recorder)
         executed, limits = lambda: self._engine.executed, _limits(self._request.settings)
         self._watcher.begin(RunStarted(plan, todo.units, executed, limits))
         for unit, attempt in todo.tried.items():
@@ -299,6 +302,29 @@ class Session:
             record=partial(self._record, recorder),
             watch=self._watch,
         )
+
+    def _settle_lost(self, todo: Todos, recorder: Recorder) -> Todos:
+        """Play again what was on when the environment was lost: see LostUnits.
+
+        Returns what is left to play. Raises EnvironmentFault if it is lost again.
+        """
+        lost = LostUnits(self._ledger, self._procedure, self._order)
+        if not lost.rows or not isinstance(self._engine, LocalEngine):
+            return todo
+        self._watcher.say(
+            f"{plural(len(lost.rows), self._procedure.unit)} in play when the environment was "
+            "lost: the recorded actions are played again first, without the agent"
+        )
+        environment = self._pool.emptied()
+        if (what := lost.fails_again(environment)) is None:
+            self._pool.emptied()  # for worlds that have played nothing
+            return todo
+        for attempt, outcomes in lost.crashed(what):
+            self._record(recorder, Todo(outcomes[0].order.unit, attempt), outcomes)
+        if environment.is_lost:
+            raise EnvironmentFault(what)
+        self._pool.emptied()
+        return todo.without(lost.rows.keys())
 
     def _given_up(self, unit: int, tries: int) -> list[Outcome]:
         """The outcomes of a unit that was begun too often."""
@@ -384,7 +410,8 @@ class _BorrowedAgent:
 
 
 def left_to_play(ledger: Ledger, procedure: Procedure, retry: Retry = "none") -> Todos:
-    """Units without a row, and those with a fault of `retry`; each with its next try.
+    """Units without a row, and those that were lost or have a fault of `retry`; each with its next
+    try.
 
     A unit that was in play when its session was killed has had a try, too.
     """
@@ -400,6 +427,8 @@ def left_to_play(ledger: Ledger, procedure: Procedure, retry: Retry = "none") ->
 
 
 def _is_retried(status: str, retry: Retry) -> bool:
+    if status == LOST:
+        return True
     if retry == "environment":
         return status == EnvironmentFault.status
     return retry == "all" and status != "ok"

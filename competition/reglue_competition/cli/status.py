@@ -44,6 +44,10 @@ def status(folder: Folder, json: AsJson = False) -> None:
         phase.name: Counter(each.status for each in submissions if each.phase == phase.name)
         for phase in phases
     }
+    broken = {
+        phase.name: {e.team: e.broken for e in submissions if e.phase == phase.name and e.broken}
+        for phase in phases
+    }
     queue = [each for each in submissions if each.status in UNFINISHED]
     if json:
         print_json(
@@ -55,9 +59,13 @@ def status(folder: Folder, json: AsJson = False) -> None:
                 "phases": [
                     to_json(each)
                     | {"submissions": counts[each.name], "not_opened": refused[each.name]}
+                    | {"broken": broken[each.name]}
                     for each in phases
                 ],
-                "queue": [to_json(each) for each in queue],
+                "queue": [
+                    to_json(each) | {"waits_until": _value(_waits_until(each, phases))}
+                    for each in queue
+                ],
             }
         )
         return
@@ -79,6 +87,12 @@ def status(folder: Folder, json: AsJson = False) -> None:
         ),
     )
     _print_submissions("queue", queue, [])
+    for each in queue:
+        if (until := _waits_until(each, phases)) is not None:
+            say(f"{each.id}: withdrawn if its agent does not come by {format_date(until)} UTC")
+    for name, teams in broken.items():
+        for team, count in teams.items():
+            say(f"{name}: {count} submissions of {printable(team)} are broken")
     for why in filter(None, refused.values()):
         say(why)
     if begins is not None:
@@ -181,6 +195,11 @@ def write_csv(store: Store, file: TextIO) -> None:
         cells = [_cell(getattr(submission, name)) for name in of_submission]
         for each in runs.get(submission.id, [None]):
             writer.writerow([*cells, *(_cell(getattr(each, name, None)) for name in of_run)])
+
+
+def _waits_until(submission: Submission, phases: Sequence[Phase]) -> datetime | None:
+    (phase,) = (each for each in phases if each.name == submission.phase)
+    return submission.waits_until(phase)
 
 
 def _why_not_open(store: Store, phase: Phase) -> str | None:

@@ -30,7 +30,7 @@ _EVENTS_AT_ONCE = 500
 _EVENTS_SHOWN = 200
 _RUNS_KEPT = 300  # submissions'
 
-_Scored = frozenset[tuple[str, str, datetime | None]]  # submissions, how and when they ended
+_Scored = frozenset[tuple[object, ...]]  # submissions, how and when they ended, broken ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class Site:
         """Update the leaderboard of each phase in which a submission has ended."""
         for phase in self.snapshot.phases:
             ended = self.snapshot.of_phase(phase.name, *SCORED)
-            scored = frozenset((each.id, each.status, each.ended_at) for each in ended)
+            scored = frozenset((e.id, e.status, e.ended_at, e.broken) for e in ended)
             if phase.state == "planned" or self._ranked.get(phase.name) == scored:
                 continue
             if (comparisons := self._comparisons.get(phase.name)) is None:

@@ -41,7 +41,7 @@ class Row:
 
     rank: int | None  # from 1, may be shared; None: it has no score
     team: str
-    submission: Submission
+    submission: Submission  # with how many of its team's are broken
     score: float | None  # the weighted mean over benchmarks
     interval95: Interval | None
     runs: Sequence[RunScore]  # one for each benchmark

@@ -24,7 +24,7 @@ class Calendar:
         self._hosted = hosted
         self._not_before = 0.0  # monotonic seconds
         self._last_error = ""  # why a phase was not opened
-        self._closed: set[str] = set()  # phases
+        self._closed: dict[str, Phase] = {}  # by name
 
     def keep(self, now: datetime) -> None:
         """Close a phase whose time is over; open one that is due or requested."""
@@ -33,7 +33,7 @@ class Calendar:
             if phase.state == "open" and now >= phase.closes_at:
                 self._store.close_phase(phase.name)
                 log.info("phase %s has closed", phase.name)
-        self._closed = {phase.name for phase in phases if phase.state == "closed"}
+        self._closed = {phase.name: phase for phase in phases if phase.state == "closed"}
         if any(phase.state == "open" and now < phase.closes_at for phase in phases):
             return
         for phase in phases:
@@ -49,6 +49,12 @@ class Calendar:
         """
         begins = self._hosted.definition.round_of(submission.phase, submission.queued_at)
         return begins is None or now >= begins or submission.phase in self._closed
+
+    def may_wait(self, submission: Submission, now: datetime) -> bool:
+        """Whether a submission may wait for its agent now: see `Submission.waits_until`."""
+        phase = self._closed.get(submission.phase)
+        until = None if phase is None else submission.waits_until(phase)
+        return until is None or now < until
 
     def _open(self, phase: Phase) -> None:
         if time.monotonic() < self._not_before:

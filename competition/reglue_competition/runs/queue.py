@@ -26,7 +26,7 @@ from reglue_competition.runs.submission import (
     RunEnded,
     SubmissionProcess,
 )
-from reglue_competition.store import FINAL, UNFINISHED, Run, Status, Store, Submission
+from reglue_competition.store import FINAL, MOST_WAIT, UNFINISHED, Run, Status, Store, Submission
 
 log = logging.getLogger("reglue")
 
@@ -45,6 +45,7 @@ _TOLD: tuple[Status, ...] = ("finished", "failed", "cancelled", "broken")
 _CANCELLED = "by the organiser"
 _OURS = "a failure of the server's own"
 _WITHDRAWN = "its agent left before its turn"
+_WAITED = f"its agent did not come within {MOST_WAIT / timedelta(hours=1):g} h of its phase's end"
 
 _FAREWELLS = {
     "finished": "the submission is finished, thank you",
@@ -103,7 +104,6 @@ class Queue:
         self._news = threading.Event()  # a process has some; `wait` clears it
         self._playing: dict[str, _Playing] = {}  # by submission
         self._leaving: list[_Playing] = []
-        self._tries: Counter[str] = Counter()  # processes that failed, by submission
         self._not_before: dict[str, float] = {}  # when the next try begins
         # Until then agents of the server before us look for it.
         self._awaited_until = time.monotonic() + hosted.reconnect_window_s + _MARGIN_S
@@ -170,9 +170,12 @@ class Queue:
             if submission.cancel_asked:
                 self._cancel(submission)
             elif submission.id not in self._playing and starts:
-                if self._entries.has_left(submission.id):
+                is_here = self._entries.is_connected(submission.id)
+                if not (is_here or self._may_wait(submission, now)):
+                    self._withdraw(submission, _WAITED)
+                elif self._entries.has_left(submission.id):
                     self._give_up(submission)
-                elif self._entries.is_connected(submission.id):
+                elif is_here:
                     if submission.status == "waiting":
                         if self._calendar.has_begun(submission, now):
                             waiting.append(submission)
@@ -224,8 +227,16 @@ class Queue:
         if submission.status == "playing":
             self._start(submission, lost=f"the agent did not come back within {window_s:g} s")
         elif submission.started_at is None:  # the organiser's replays wait for their agents
-            self._store.set_status(submission.id, "withdrawn", _WITHDRAWN, _WAITING)
-            self._forget(submission, "withdrawn", _WITHDRAWN)
+            self._withdraw(submission, _WITHDRAWN)
+
+    def _may_wait(self, submission: Submission, now: datetime) -> bool:
+        """Whether it may wait for its agent: not for ever, or its phase cannot be revealed."""
+        is_new = time.monotonic() <= self._awaited_until  # agents look for this server
+        return is_new or self._calendar.may_wait(submission, now)
+
+    def _withdraw(self, submission: Submission, why: str) -> None:
+        self._store.set_status(submission.id, "withdrawn", why, _WAITING)
+        self._forget(submission, "withdrawn", why)
 
     def _start(self, submission: Submission, *, lost: str = "", waits: bool = False) -> bool:
         """Give it a process, and its place. Returns whether it has one.
@@ -234,6 +245,7 @@ class Queue:
         """
         if time.monotonic() < self._not_before.get(submission.id, 0.0):
             return False
+        submission = self._store.submission(submission.id)  # its cells may have been drawn again
         try:
             settings = self._hosted.settings_of(submission, lost=lost, waits=waits)
             if submission.status == "waiting":
@@ -355,13 +367,9 @@ class Queue:
 
     def _failed(self, submission: Submission, why: str) -> None:
         """Try it again later; after too many tries inform its agent."""
-        tries = self._tries[submission.id] + 1
         self._metrics.restarts.inc()
+        tries = self._store.interrupt(submission.id, why)
         if tries < _MOST_TRIES:
-            self._store.note(
-                "submission interrupted", team=submission.team, submission=submission.id, why=why
-            )
-            self._tries[submission.id] = tries
             self._not_before[submission.id] = time.monotonic() + _PAUSES_S[tries - 1]
             self._log(submission, f"was interrupted, and goes on: {why}", logging.WARNING)
             return
@@ -399,7 +407,6 @@ class Queue:
 
     def _conclude(self, submission: Submission, status: str, detail: str) -> str:
         self._not_before.pop(submission.id, None)
-        del self._tries[submission.id]
         self._metrics.ended.labels(status).inc()
         self._log(submission, f"is {status}{': ' if detail else ''}{detail}")
         return _FAREWELLS.get(status, "").format(detail)

@@ -218,6 +218,8 @@ class _Submission:
         if self._fault is not None or self._settings.waits:
             fault = None if score_of(ledger).complete else self._fault
             return conclude(folder, ledger, _fault_of(ledger) or fault)
+        if (broken := _ending_of(ledger)) and broken.status == EnvironmentFault.status:
+            return conclude(folder, ledger, broken)  # its process died before that was stored
         try:
             result = carry_out(folder, ledger, request, watcher)
         except PlanDiffers as error:  # another agent came for the rest of a run
@@ -294,10 +296,15 @@ def _begun_or_continued(folder: Path, request: Request) -> Ledger:
     return ledger
 
 
+def _ending_of(ledger: Ledger) -> Ending | None:
+    """What ended the last session of this run early."""
+    ended_early = ledger.about.get(ENDED_EARLY)
+    return Ending.model_validate_json(ended_early) if ended_early else None
+
+
 def _fault_of(ledger: Ledger) -> Ending | None:
     """The agent's fault that ended this run for good."""
-    ended_early = ledger.about.get(ENDED_EARLY)
-    ending = Ending.model_validate_json(ended_early) if ended_early else None
+    ending = _ending_of(ledger)
     return ending if ending is not None and owner_of(ending.status) == AGENT else None
 
 
@@ -316,7 +323,11 @@ def _environment_faults(result: Result) -> str:
 
 
 class _Progress(NullObserver):
-    """Tells the parent how far a run has come, a few times a second."""
+    """Tells the parent how far a run has come, a few times a second.
+
+    Ends the run with the first episode that its environment failed: the submission is broken, and
+    its agent is shown no more cells.
+    """
 
     def __init__(self, parent: _Parent, index: int) -> None:
         self._parent = parent
@@ -330,9 +341,11 @@ class _Progress(NullObserver):
         self._send()
 
     def outcome(self, outcome: Outcome, phase: str) -> None:
-        """Count it."""
+        """Count it. Raises EnvironmentFault."""
         assert self._tally is not None
         self._tally.take(outcome, phase)
+        if outcome.status == EnvironmentFault.status:
+            raise EnvironmentFault(outcome.detail)
         if time.monotonic() - self._sent_at >= _PROGRESS_S:
             self._send()
 

@@ -8,6 +8,7 @@ from reglue_competition.store.migrate import migrate
 from reglue_competition.store.phases import Phases
 from reglue_competition.store.records import (
     FINAL,
+    MOST_WAIT,
     UNFINISHED,
     Appeal,
     Bearer,
@@ -24,6 +25,7 @@ from reglue_competition.store.submissions import Submissions
 
 __all__ = [
     "FINAL",
+    "MOST_WAIT",
     "UNFINISHED",
     "Appeal",
     "Bearer",

@@ -97,7 +97,7 @@ class Phases(Events):
             if phase.state == "planned":
                 raise UsageError(f"phase {name} cannot be closed: it was never open")
             if phase.state == "open":
-                _change(transaction, phase, state="closed")
+                _change(transaction, phase, state="closed", closed_at=transaction.at)
                 transaction.note("phase closed", phase=name)
 
         self._database.write(closed)

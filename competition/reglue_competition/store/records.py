@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal, TypeAlias, get_args
 
 from reglue_competition.definition.models import PhaseKind, PhaseState
@@ -16,7 +16,9 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 
 UNFINISHED: tuple[Status, ...] = ("waiting", "playing")
 FREE: tuple[Status, ...] = ("broken", "withdrawn")
-"""Those that count against no quota: the team withdrew it, or it broke by our own failure."""
+"""Those that count against no quota, but have limits of their own."""
+MOST_WAIT = timedelta(hours=48)
+"""How long a submission waits for its agent once its phase is closed; then it is withdrawn."""
 FINAL: tuple[Status, ...] = tuple(status for status in STATUSES if status not in UNFINISHED)
 
 
@@ -32,6 +34,7 @@ class Phase:
     state: PhaseState
     plan_commitment: str | None  # published when it opened
     open_asked: bool = False  # before its date, by the organiser; the server opens it
+    closed_at: datetime | None = None
     revealed_at: datetime | None = None  # when what it played was published
 
 
@@ -77,16 +80,25 @@ class Submission:
     status: Status
     detail: str
     queued_at: datetime
+    waits_since: datetime  # or waited last
     started_at: datetime | None
     ended_at: datetime | None
     cancel_asked: bool
     draw: int  # which goals and cells it plays: 0 those of its phase, else some of its own
+    interrupted: int  # times that its process failed since it was queued
     progress: Mapping[str, Any]  # as the queue last reported it
+    broken: int  # submissions of its team in its phase that are broken now
 
     @property
     def folder(self) -> str:
         """The name of the folder of its runs: a play on other cells begins anew."""
         return f"{self.id}-{self.draw}" if self.draw else self.id
+
+    def waits_until(self, phase: Phase) -> datetime | None:
+        """When it is withdrawn unless its agent comes; None while its phase is not closed."""
+        if self.status != "waiting" or phase.closed_at is None:
+            return None
+        return max(self.waits_since, phase.closed_at) + MOST_WAIT
 
 
 @dataclass(frozen=True, slots=True)

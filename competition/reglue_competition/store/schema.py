@@ -61,6 +61,7 @@ phases = sa.Table(
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("plan_commitment", sa.Text),
     sa.Column("open_asked", sa.Boolean, nullable=False),
+    sa.Column("closed_at", Utc),
     sa.Column("revealed_at", Utc),
     sa.Column("cells", sa.Text, nullable=False),
     # A team's quotas; none: no limit.
@@ -107,10 +108,12 @@ submissions = sa.Table(
     sa.Column("status", sa.Text, nullable=False, index=True),
     sa.Column("detail", sa.Text, nullable=False),
     sa.Column("queued_at", Utc, nullable=False),
+    sa.Column("waits_since", Utc),  # or waited last; always set
     sa.Column("started_at", Utc),
     sa.Column("ended_at", Utc),
     sa.Column("cancel_asked", sa.Boolean, nullable=False),
     sa.Column("draw", sa.Integer, nullable=False),  # of goals and cells; 0: the phase's
+    sa.Column("interrupted", sa.Integer, nullable=False, server_default="0"),
     sa.Column("progress", sa.JSON, nullable=False),
     _one_of("status", STATUSES),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
-from datetime import UTC, datetime, time
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -22,11 +22,16 @@ from reglue.errors import (
 from reglue_competition.store import schema
 from reglue_competition.store.database import Transaction
 from reglue_competition.store.events import Events
-from reglue_competition.store.records import FINAL, FREE, UNFINISHED, Run, Status, Submission, Team
+from reglue_competition.store.quotas import (
+    check_may_play_again,
+    check_quotas,
+    has_own_cells,
+    phase_to_enter,
+)
+from reglue_competition.store.records import FINAL, UNFINISHED, Run, Status, Submission, Team
 
 MOST_NAME = 100  # characters of a submission's name
 MOST_DETAIL = 2000
-MOST_WITHDRAWN = 20  # of a team in a day: they count against no other quota
 
 _ID_BYTES = 8
 
@@ -38,7 +43,8 @@ class Submissions(Events):
         """Enter a team's agent into the phase that is open.
 
         An unfinished submission of that name goes on, in whatever phase; otherwise a new one
-        waits. Raises EntryRefused if no phase is open, or a quota is used up.
+        waits. It plays cells of its own where another of its team has broken in that phase, whose
+        agent has seen the phase's. Raises EntryRefused if no phase is open, or a quota is used up.
         """
         name = _checked_name(name)
 
@@ -56,8 +62,8 @@ class Submissions(Events):
                         "in a minute, or under another name"
                     )
                 return _submission(row)
-            phase = _phase_to_enter(to, now)
-            _check_quotas(to, team, phase, now)
+            phase = phase_to_enter(to, now)
+            check_quotas(to, team, phase, now)
             key = secrets.token_hex(_ID_BYTES)
             values = {
                 "id": key,
@@ -67,8 +73,10 @@ class Submissions(Events):
                 "status": "waiting",
                 "detail": "",
                 "queued_at": now,
+                "waits_since": now,
                 "cancel_asked": False,
-                "draw": int(phase["cells"] == "own"),
+                "draw": int(has_own_cells(to, team, phase)),
+                "interrupted": 0,
                 "progress": {},
             }
             to.execute(sa.insert(schema.submissions).values(values))
@@ -110,7 +118,8 @@ class Submissions(Events):
         """Change a submission's status, if it has one of `from_statuses`; return whether it had.
 
         Of two that change it at once one gets False. The start is the first `playing`, the end a
-        final status. Raises UnknownName.
+        final status. If it breaks, those of its team that have not begun get cells of their own.
+        Raises UnknownName.
         """
         detail = printable(detail)[:MOST_DETAIL]
 
@@ -121,9 +130,13 @@ class Submissions(Events):
             values: dict[str, Any] = {"status": status, "detail": detail, "ended_at": None}
             if status == "playing" and submission.started_at is None:
                 values["started_at"] = transaction.at
+            if status == "waiting":
+                values["waits_since"] = transaction.at
             if status in FINAL:
                 values["ended_at"] = transaction.at
             _update(transaction, submission, values)
+            if status == "broken":
+                _redraw_waiting(transaction, submission)
             transaction.note(
                 f"submission {status}",
                 team=submission.team,
@@ -144,6 +157,20 @@ class Submissions(Events):
             transaction.connection.execute(change)
 
         self._database.write(keep)
+
+    def interrupt(self, submission_id: str, why: str) -> int:
+        """Note that a submission's process failed. Returns how often, since it was queued."""
+
+        def count(transaction: Transaction) -> int:
+            submission = _known(transaction.connection, submission_id)
+            interrupted = submission.interrupted + 1
+            _update(transaction, submission, {"interrupted": interrupted})
+            transaction.note(
+                "submission interrupted", team=submission.team, submission=submission_id, why=why
+            )
+            return interrupted
+
+        return self._database.write(count)
 
     def ask_cancel(self, submission_id: str) -> None:
         """Ask the queue to cancel a submission. Raises UsageError if it has ended."""
@@ -184,8 +211,9 @@ class Submissions(Events):
                     f"submission {submission_id}: the team has another {submission.name!r} in the "
                     "queue; cancel that first"
                 )
-            _check_may_play_again(to, submission)
+            check_may_play_again(to, submission)
             values: dict[str, Any] = {"status": "waiting", "detail": "", "ended_at": None}
+            values |= {"waits_since": transaction.at, "interrupted": 0}
             draw, of_run = submission.draw, schema.runs.c.submission_id == submission.id
             if submission.status == "broken" and EnvironmentFault.status in to.scalars(
                 sa.select(schema.runs.c.status).where(of_run)
@@ -247,14 +275,25 @@ class Submissions(Events):
 
 _REPLAYED = ("broken", "failed", "cancelled")
 
+_of = schema.submissions.c
+_broken = (
+    sa.select(_of.team_id, _of.phase_id, sa.func.count().label("broken"))
+    .where(_of.status == "broken")
+    .group_by(_of.team_id, _of.phase_id)
+    .subquery()
+)
 _SUBMISSIONS = (
     sa.select(
-        *(each for each in schema.submissions.columns if each.name not in ("team_id", "phase_id")),
+        *(each for each in _of if each.name not in ("team_id", "phase_id")),
         schema.teams.c.name.label("team"),
         schema.phases.c.name.label("phase"),
+        sa.func.coalesce(_broken.c.broken, 0).label("broken"),
     )
     .join_from(schema.submissions, schema.teams)
     .join(schema.phases)
+    .outerjoin(
+        _broken, sa.and_(_broken.c.team_id == _of.team_id, _broken.c.phase_id == _of.phase_id)
+    )
 )
 
 
@@ -276,87 +315,22 @@ def _update(transaction: Transaction, submission: Submission, values: Mapping[st
     transaction.connection.execute(change.values(values))
 
 
-def _phase_to_enter(connection: sa.Connection, now: datetime) -> sa.RowMapping:
-    """The row of the open phase. Raises EntryRefused."""
-    rows = connection.execute(sa.select(schema.phases).order_by(schema.phases.c.opens_at))
-    phases = list(rows.mappings())
-    for row in phases:
-        if row["state"] == "open" and now < row["closes_at"]:
-            return row
-    coming = [row for row in phases if row["state"] == "planned" and now < row["closes_at"]]
-    later = (
-        f"{coming[0]['name']} opens at {_minute(coming[0]['opens_at'])}"
-        if coming
-        else ("the competition is over")
-    )
-    raise EntryRefused(f"no phase is open: {later}")
+def _redraw_waiting(transaction: Transaction, broken: Submission) -> None:
+    """Give those of its team and phase that have not begun cells of their own: it saw the others.
 
-
-def _check_quotas(
-    connection: sa.Connection, team: Team, phase: sa.RowMapping, now: datetime
-) -> None:
-    """Raise EntryRefused if one more exceeds a quota. Withdrawn and broken ones do not count.
-
-    Those that were withdrawn count against a limit of their own: each leaves a row and two events.
+    They are drawn by their ids, so nobody has seen them.
     """
-    columns = schema.submissions.c
-    today = datetime.combine(now.astimezone(UTC).date(), time(), UTC)
-    of_team = sa.select(sa.func.count()).select_from(schema.submissions)
-    of_team = of_team.where(columns.team_id == team.id)
-    counted = of_team.where(columns.phase_id == phase["id"], columns.status.not_in(FREE))
-    left = of_team.where(columns.status == "withdrawn", columns.queued_at >= today)
-    if (count := connection.scalar(left) or 0) >= MOST_WITHDRAWN:
-        raise EntryRefused(
-            f"{team.name} left {count} submissions today (UTC) before they began, wanted fewer "
-            f"than {MOST_WITHDRAWN}: the next day begins at 00:00 UTC; stay connected until your "
-            "turn comes"
-        )
-    for key, only, what in (
-        ("at_once", columns.status.in_(UNFINISHED), "that wait or play"),
-        (
-            "a_day",
-            columns.queued_at >= today,
-            "entered today (UTC): the next day begins at 00:00 UTC",
-        ),
-        ("in_all", sa.true(), "in this phase"),
-    ):
-        most = phase[key]
-        count = connection.scalar(counted.where(only)) or 0
-        if most is not None and count >= most:
-            message = (
-                f"phase {phase['name']} allows a team {most} submissions {what}; {team.name} has "
-            )
-            if key == "at_once":
-                names = connection.scalars(counted.where(only).with_only_columns(columns.name))
-                listed = ", ".join(map(repr, names))
-                raise EntryRefused(
-                    f"{message}{listed}: wait until one has ended, or join by its name to go on "
-                    "with it"
-                )
-            raise EntryRefused(f"{message}{count}")
-
-
-def _check_may_play_again(connection: sa.Connection, submission: Submission) -> None:
-    """Raise UsageError if a replay would use revealed cells or exceed a quota."""
-    columns, of_phase = schema.submissions.c, schema.phases.c.name == submission.phase
-    phase = connection.execute(sa.select(schema.phases).where(of_phase)).mappings().one()
-    if phase["revealed_at"] is not None:
-        raise UsageError(
-            f"submission {submission.id} cannot be played again: phase {submission.phase} was "
-            f"revealed at {_minute(phase['revealed_at'])}, so that everybody knows its goals"
-        )
-    counted = sa.select(sa.func.count()).join_from(schema.submissions, schema.teams)
-    counted = counted.where(schema.teams.c.name == submission.team, columns.phase_id == phase["id"])
-    count = connection.scalar(counted.where(columns.status.not_in(FREE))) or 0
-    if submission.status in FREE and phase["in_all"] is not None and count >= phase["in_all"]:
-        raise UsageError(
-            f"submission {submission.id} cannot be played again: {submission.team} has "
-            f"entered {count} since, and phase {submission.phase} allows {phase['in_all']}"
-        )
-
-
-def _minute(date: datetime) -> str:
-    return f"{date:%Y-%m-%d %H:%M} UTC"
+    to, columns = transaction.connection, schema.submissions.c
+    of_id = sa.select(columns.team_id, columns.phase_id).where(columns.id == broken.id)
+    team, phase = to.execute(of_id).one()
+    change = sa.update(schema.submissions).where(
+        columns.team_id == team,
+        columns.phase_id == phase,
+        columns.started_at.is_(None),
+        columns.status == "waiting",
+        columns.draw == 0,
+    )
+    to.execute(change.values(draw=1))
 
 
 def _checked_name(name: str) -> str:

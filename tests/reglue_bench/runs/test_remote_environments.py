@@ -211,7 +211,7 @@ def test_a_run_whose_environment_vanished_is_resumed_with_another(tmp_path: Path
     first = remote("online", "Mortal", *words, reconnect_window=0, raise_faults=False, **options)
     assert [run.status for run in first.score_as(PerformanceScore).runs] == [
         "ok",
-        "missing",
+        "environment_lost",
         "missing",
     ]
     assert "connection is gone" in first.ended_early.what

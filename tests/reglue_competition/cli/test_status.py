@@ -40,6 +40,26 @@ def test_status_shows_phases_and_queue(folder: Path, say: Say, played: tuple[str
     assert "planned" in shown
 
 
+def test_status_says_what_broke_and_how_long_submissions_wait(
+    folder: Path, say: Say, played: tuple[str, str]
+) -> None:
+    with CompetitionFolder.read(folder).store() as store:
+        store.set_status(played[1], "broken", "the disk was full")
+        store.enter(store.team("Team B"), "random", datetime.now(UTC))
+        store.close_phase("practice")
+        closed = store.phases()[0].closed_at
+    assert closed is not None
+    told = json.loads(say("competition", "status", str(folder), "--json").stdout)
+    assert told["phases"][0]["broken"] == {"Team B": 1}
+    until = closed + timedelta(hours=48)
+    assert [each["waits_until"] for each in told["queue"]] == [until.isoformat()]
+    shown = say("competition", "status", str(folder)).stdout
+    assert "practice: 1 submissions of Team B are broken" in shown
+    assert f"withdrawn if its agent does not come by {until:%Y-%m-%d %H:%M} UTC" in shown
+    runs = json.loads(say("competition", "runs", str(folder), "--json").stdout)
+    assert [each["broken"] for each in runs] == [0, 1, 1]
+
+
 def test_status_says_when_the_next_round_begins(folder: Path, say: Say) -> None:
     file = folder / "competition.toml"
     file.write_text(file.read_text().replace("# round_every_s =", "round_every_s ="))

@@ -168,6 +168,14 @@ def test_a_team_sees_nothing_more_of_another_than_anybody(client: TestClient, ma
             assert client.get(path).text == text
 
 
+def test_what_broke_stands_beside_the_score(client: TestClient, made: Made) -> None:
+    board = client.get("/").text
+    assert re.search(r">Ada</a> <span [^>]*>1 broken<", board)
+    assert not re.search(r">Kanerva Lab</a> <span [^>]*>\d+ broken<", board)
+    scored = html.unescape(client.get(f"/submissions/{made.submissions['Ada 1']}").text)
+    assert "Broken submissions of this team in this phase: 1." in scored
+
+
 def test_what_an_environment_said_goes_to_the_organiser_alone(tmp_path: Path, opened: Open) -> None:
     made = begin(tmp_path)
     with Store(made.url) as store:

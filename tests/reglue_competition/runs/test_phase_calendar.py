@@ -10,6 +10,7 @@ import pytest
 from reglue.errors import Refused
 from reglue_competition.competition_folder import note_admission
 from reglue_competition.runs import phase_calendar
+from reglue_competition.store import MOST_WAIT
 from tests.error_facts import raises
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_competition.competitions import CLOSES, OPENS, Clock, phase
@@ -79,3 +80,43 @@ def test_an_agent_comes_in_vain_before_the_phase_is_open(tmp_path: Path) -> None
         raises(Refused, "public", "2026-01-01"),
     ):
         agent.result(PATIENCE_S)
+
+
+def test_a_submission_that_waits_is_withdrawn_48_hours_after_its_phase(tmp_path: Path) -> None:
+    """Its agent may never come, and nothing else ends it; a replay waits as long again."""
+    clock = Clock(datetime.now(UTC))
+    with hosting(tmp_path, clock=clock) as server:
+        server.queue._awaited_until = 0.0  # no agent looks for this server any more
+        server.team("ours")
+        entered, again = server.enter("ours"), server.enter("ours", "again")
+        server.store.set_status(entered.id, "playing")
+        server.store.set_status(entered.id, "waiting", "the server was away")
+        server.store.set_status(again.id, "failed")
+        server.store.close_phase("public")
+        (phase,) = server.store.phases()
+        assert server.submission("ours", "Seeded").waits_until(phase) == clock.now + MOST_WAIT
+        clock.now += timedelta(hours=24)
+        server.store.ask_replay(again.id)
+        for hours, statuses in (
+            (23.9, ["waiting", "waiting"]),
+            (0.2, ["withdrawn", "waiting"]),
+            (23.8, ["withdrawn", "waiting"]),
+            (0.2, ["withdrawn", "withdrawn"]),
+        ):
+            clock.now += timedelta(hours=hours)
+            server.queue.tick()
+            found = [server.submission("ours", name) for name in ("Seeded", "again")]
+            assert [each.status for each in found] == statuses
+        assert "within 48 h" in found[0].detail
+        server.store.reveal_phase("public")
+
+
+def test_an_open_phase_waits_for_its_agents(tmp_path: Path) -> None:
+    clock = Clock(datetime.now(UTC))
+    with hosting(tmp_path, clock=clock) as server:
+        server.queue._awaited_until = 0.0
+        server.team("ours")
+        server.enter("ours")
+        clock.now += timedelta(days=30)
+        server.queue.tick()
+        assert server.submission("ours").status == "waiting"

@@ -191,7 +191,7 @@ def test_an_environment_that_fails_for_good_breaks_the_submission(tmp_path: Path
         run = heard(process, RunEnded)
         found = ended(process)
     assert found.status == "broken"
-    assert "episodes" in found.detail
+    assert "the door is stuck" in found.detail
     assert (run.status, run.owner) == ("environment_error", "environment")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from reglue.errors import BadArgument, EntryRefused, UnknownName, UsageError
 from reglue_competition.store import Run, Status, Store, Submission, Team
-from reglue_competition.store.submissions import MOST_WITHDRAWN
+from reglue_competition.store.quotas import MOST_WITHDRAWN
 from tests.error_facts import raises
 from tests.reglue_competition.competitions import CLOSES, definition, phase, private
 

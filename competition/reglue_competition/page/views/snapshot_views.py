@@ -120,6 +120,9 @@ def playing(submission: Submission, snapshot: Snapshot) -> Playing:
     begins = snapshot.definition.round_of(submission.phase, submission.queued_at)
     if begins is not None and begins > snapshot.at:
         progress += f", for the round that begins at {wording.minute(begins)}"
+    phase = snapshot.phase(submission.phase)
+    if phase is not None and (until := submission.waits_until(phase)) is not None:
+        progress += f"; it is withdrawn if its agent does not come by {wording.minute(until)}"
     if submission.status == "playing":
         definition = snapshot.definition
         names = benchmark_names(definition, definition.phase(submission.phase))
@@ -183,6 +186,7 @@ def submission_view(
         score=wording.total(row.score, measures) if row else "",
         interval=wording.totals(row.interval95, measures) if row else "",
         rank=_rank(row, leaderboard.rows) if row and leaderboard else "",
+        broken=submission.broken,
         benchmarks=[
             _benchmark(name, by_place.get(place), more.get(place, More()), is_owners=is_owners)
             for place, name in enumerate(names)
@@ -261,6 +265,7 @@ def _place(
             for run, measure in zip(row.runs, leaderboard.measures, strict=True)
         ],
         faults=count(faults) if faults else "",
+        broken=row.submission.broken,
         has_failed=row.submission.status == "failed",
     )
 

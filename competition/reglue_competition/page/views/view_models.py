@@ -33,6 +33,7 @@ class Place:
     bar: Bar | None
     scores: Sequence[str]  # on each benchmark
     faults: str  # how many episodes ended by a fault; empty: none
+    broken: int  # submissions of its team in the phase that are broken
     has_failed: bool
 
 
@@ -183,6 +184,7 @@ class SubmissionView:
     score: str
     interval: str
     rank: str
+    broken: int  # submissions of its team in its phase that are broken
     benchmarks: Sequence[BenchmarkView]
     may_cancel: bool = False
     may_play_again: bool = False
