@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -26,6 +28,20 @@ def console(*, stderr: bool = False) -> Console:
     return PrintableConsole(stderr=stderr)
 
 
-def say(words: str) -> None:
-    """Print a line as it is, for people."""
-    console().print(words, markup=False, highlight=False, soft_wrap=True)
+def say(words: str, output: Console | None = None) -> None:
+    """Print a line for people as it is, but for its paths, which are short."""
+    shown = with_short_paths(words)
+    (output or console()).print(shown, markup=False, highlight=False, soft_wrap=True)
+
+
+def with_short_paths(words: str) -> str:
+    """The working directory's path left out of others, as users name them.
+
+    Once code of the user's has moved to another folder, they are what they were.
+    """
+    try:
+        here = str(Path.cwd())
+    except OSError:  # it is gone
+        return words
+    path = rf"(?<![\w./=-]){re.escape(here)}"
+    return re.sub(rf"{path}(?![\w./-])", ".", re.sub(rf"{path}/(?=[\w.-])", "", words))

@@ -107,7 +107,7 @@ class Glue(Routines):
         self._environment_args = dict(environment_args or {})
         self._agent = agent
         self._agent_args = dict(agent_args or {})
-        self._agent_log = agent_log
+        self._agent_log = None if agent_log is None else Path(agent_log).absolute()
         self._token = token
         check_secret(secret)
         self._secret = secret
@@ -168,7 +168,7 @@ class Glue(Routines):
             _check_no_args("agent", self._agent_args)
             return ServedAgent(self._listen_options(self._agent), announce=self._announce)
         folder = self._closing.enter_context(tempfile.TemporaryDirectory(prefix="reglue-"))
-        log_file = Path(folder, _LOG) if self._agent_log is None else Path(self._agent_log)
+        log_file = self._agent_log or Path(folder, _LOG)
         command = join_command(self._agent, as_arguments(self._agent_args))
         program = Program(command, log_file, str(Path.cwd()), is_ours=True)
         return ServedAgent(self._listen_options(), program)

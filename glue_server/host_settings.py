@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from typer import Option
 
 from glue_server.timeouts import Timeouts
@@ -138,6 +138,12 @@ class AccessSettings(SettingsGroup):
             "certificate of the authority that peers trust (with --tls-cert), PEM or DER", HOSTING
         ),
     ] = None
+
+    @field_validator("tls_cert", "tls_key", "ca")
+    @classmethod
+    def _placed(cls, path: Path | None) -> Path | None:
+        """Where it is now: an environment may move this process to another folder."""
+        return None if path is None else path.absolute()
 
 
 class HostSettings(AccessSettings, ListenSettings):

@@ -105,6 +105,7 @@ def evaluate(
     if resume and out is None:
         raise UsageError(got="resume=True without out=", wanted="the folder of the run to continue")
     watcher = watcher or NullObserver()
+    out = None if out is None else Path(out).absolute()  # an environment may move elsewhere
     there = None if isinstance(agent, str) else agent
     if not isinstance(benchmark, str):
         with opened(benchmark, {**agent_option, **options}) as open_object:

@@ -78,6 +78,7 @@ class Evaluator:
             raise UsageError("this Evaluator is closed; call it within its `with` block")
         if isinstance(agent, str):
             raise UsageError(got=f"the name {agent!r}", wanted="an object: evaluate starts agents")
+        out = None if out is None else Path(out).absolute()  # an environment may move elsewhere
         if self._environment is None and self._object is not None:
             self._hold(*self._object)
         elif self._environment is None:
@@ -87,7 +88,7 @@ class Evaluator:
         ended_early = True
         try:
             if out is not None:
-                result = start(Path(out), request, watcher or NullObserver())
+                result = start(out, request, watcher or NullObserver())
             else:
                 result = in_temporary_folder(
                     lambda folder: start(folder, request, watcher or NullObserver())

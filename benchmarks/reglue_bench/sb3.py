@@ -84,8 +84,8 @@ class EvalCallback(EventCallback):  # type: ignore[misc] # SB3 is large, and myp
         super().__init__(callback_after_eval, verbose=verbose)
         self._options = _by_our_names({"benchmark": benchmark, **options})
         self.eval_freq = eval_freq
-        self.log_path = log_path
-        self.best_model_save_path = best_model_save_path
+        self.log_path = _absolute(log_path)
+        self.best_model_save_path = _absolute(best_model_save_path)
         self.deterministic = deterministic
         self.callback_on_new_best = callback_on_new_best
         if callback_on_new_best is not None:
@@ -122,7 +122,7 @@ class EvalCallback(EventCallback):  # type: ignore[misc] # SB3 is large, and myp
         if result.mean_return > self.best_mean_reward:
             self.best_mean_reward = result.mean_return
             if self.best_model_save_path is not None:
-                folder = Path(self.best_model_save_path)
+                folder = self.best_model_save_path
                 folder.mkdir(parents=True, exist_ok=True)
                 self.model.save(folder / "best_model")
                 if (normalization := self.model.get_vec_normalize_env()) is not None:
@@ -164,7 +164,7 @@ class EvalCallback(EventCallback):  # type: ignore[misc] # SB3 is large, and myp
         self.logger.record("time/total_timesteps", self.num_timesteps, exclude="tensorboard")
         self.logger.dump(self.num_timesteps)
         if self.log_path is not None:
-            self._save(Path(self.log_path))
+            self._save(self.log_path)
         if self.verbose:
             line = f"after {self.num_timesteps} steps: mean return {mean:.2f}, length {length:.2f}"
             print(line)  # noqa: T201 - as SB3's does
@@ -181,6 +181,11 @@ class EvalCallback(EventCallback):  # type: ignore[misc] # SB3 is large, and myp
             ep_lengths=self.evaluations_length,
             **optional,
         )
+
+
+def _absolute(path: str | Path | None) -> Path | None:
+    """A path that stays where it is if an environment moves this process to another folder."""
+    return None if path is None else Path(path).absolute()
 
 
 def _by_our_names(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperCommand
 
+from glue_server.console import with_short_paths
 from glue_server.host_settings import got_and_wanted
 from glue_server.processes.interrupts import interrupt
 from reglue.errors import BadArgument, ReglueError, UsageError, is_interrupt, printable
 
 OK, FAULTS, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+
+_WrongWords: Any = typer.BadParameter.__base__  # what is wrong with a command line, in any way
 
 
 class Command:
@@ -24,7 +29,7 @@ class Command:
     def __init__(self, function: Callable[..., None]) -> None:
         self.name, self.function = function.__name__.rstrip("_"), function
         self.app = _app()
-        self.app.command(cls=_Parsing, help=function.__doc__)(function)
+        self.app.command(cls=_Parsing, help=function.__doc__)(_with_absolute_paths(function))
 
     @property
     def click(self) -> Any:
@@ -38,7 +43,9 @@ class Command:
         signal.signal(signal.SIGTERM, interrupt)
         arguments = sys.argv[1:] if argv is None else list(argv)
         try:
-            self.app(args=arguments, prog_name=f"reglue {self.name}")
+            code = self.app(args=arguments, prog_name=f"reglue {self.name}", standalone_mode=False)
+        except _WrongWords as error:
+            self._fail(_of_words(error), WRONG_USAGE)
         except UsageError as error:
             self._fail(error, WRONG_USAGE)
         except ReglueError as error:
@@ -47,10 +54,12 @@ class Command:
             if is_interrupt(error):
                 sys.exit(INTERRUPTED)
             raise
-        sys.exit(OK)
+        sys.exit(code or OK)
 
-    def _fail(self, error: ReglueError, code: int) -> NoReturn:
-        print(printable(f"reglue {self.name}: {error.with_flags()}"), file=sys.stderr)
+    def _fail(self, error: ReglueError | None, code: int) -> NoReturn:
+        if error is not None:
+            message = f"reglue {self.name}: {error.with_flags()}"
+            print(with_short_paths(printable(message)), file=sys.stderr)
         sys.exit(code)
 
 
@@ -70,7 +79,8 @@ class Commands(Command):
                 self.app.add_typer(each.app, name=each.name)
             else:
                 called = each.__name__.rstrip("_")
-                self.app.command(called, cls=_Parsing, help=each.__doc__)(each)
+                command = self.app.command(called, cls=_Parsing, help=each.__doc__)
+                command(_with_absolute_paths(each))
 
     def every(self) -> Iterator[tuple[str, Any]]:
         """The words of each function, such as `team add`, and Typer's command."""
@@ -98,6 +108,51 @@ class _Parsing(TyperCommand):
                 what, facts = got_and_wanted(problems[0])
                 error.message = BadArgument(what, **facts).args[0]
             raise
+
+
+def _with_absolute_paths(function: Callable[..., None]) -> Callable[..., None]:
+    """A command whose paths stay where they are if code of the user's moves to another folder."""
+
+    @functools.wraps(function)
+    def run(**words: Any) -> None:
+        function(**{name: _absolute(value) for name, value in words.items()})
+
+    return run
+
+
+def _absolute(value: Any) -> Any:
+    match value:
+        case Path():
+            return value.absolute()
+        case list():
+            return [_absolute(each) for each in value]
+    return value
+
+
+def _of_words(error: Any) -> UsageError | None:
+    """Typer's error as ours, in one line; None if it showed the help instead."""
+    message = error.message[:1].lower() + error.message[1:].rstrip(".")
+    match type(error).__name__:  # Typer exports no more than BadParameter
+        case "NoArgsIsHelpError":
+            return None
+        case "NoSuchOption":
+            near = ", ".join(error.possibilities or ())
+            way = f"did you mean {near}?" if near else f"see `{error.ctx.command_path} --help`"
+            return UsageError(f"there is no option {error.option_name}; {way}")
+        case "MissingParameter":
+            return UsageError(f"{_label(error.param)} is missing: {error.param.help}")
+        case "BadParameter":
+            got, _, wanted = message.partition(" is not one of ")
+            facts = {"got": got, "wanted": f"one of {wanted}"} if wanted else {}
+            return UsageError(_label(error.param), *() if facts else (message,), **facts)
+    return UsageError(message)
+
+
+def _label(parameter: Any) -> str:
+    """An option's longest name, or what the help calls an argument."""
+    if parameter.param_type_name == "option":
+        return max(parameter.opts, key=len)
+    return str(parameter.metavar or parameter.name)
 
 
 def _app(**more: Any) -> typer.Typer:

@@ -14,6 +14,7 @@ import typer
 from glue_server.commands.command import Command, Commands
 from reglue.__main__ import ABOUT, COMPLETE
 from reglue.tools.join import parser
+from reglue.tools.outputs import product
 
 
 def completion(
@@ -32,7 +33,8 @@ def completion(
     Exit codes: 0 printed; 2 wrong usage; 130 interrupted.
     """
     os.environ[COMPLETE] = f"source_{shell}"
-    _complete()
+    with product():
+        _complete()
 
 
 class _Completion(Command):

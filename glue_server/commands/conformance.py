@@ -22,7 +22,7 @@ from glue_server.conformance.checks import OF_GRPC_ALONE
 from glue_server.conformance.clients import AwaitedClients, Clients, StartedClients
 from glue_server.conformance.harness import Harness
 from glue_server.conformance.tcp_proxy import TcpProxy, UnixProxy
-from glue_server.console import console
+from glue_server.console import console, say
 from reglue.errors import UsageError
 from reglue.version import PROTOCOL_MAJOR, PROTOCOL_MINOR
 
@@ -147,7 +147,7 @@ def _clients(cmd: str | None, log_file: Path, screen: Console) -> Clients:
 
     def announce(address: str, token: str) -> None:
         words = f"start the client now: REGLUE_ADDRESS={address} REGLUE_TOKEN={token}"
-        screen.print(words, markup=False, highlight=False, soft_wrap=True)
+        say(words, screen)
 
     return AwaitedClients(announce)
 

@@ -17,6 +17,8 @@ from importlib.metadata import EntryPoint, entry_points, version
 
 from reglue import process_tuning
 from reglue.errors import MissingExtra, UnknownName
+from reglue.tools.outputs import keep_outputs
+from reglue.tools.parser import Parser
 from reglue_script import hear_ctrl_c, leave_at_ctrl_c
 
 ABOUT = {
@@ -38,6 +40,8 @@ ABOUT = {
     "report": "draw report.html of one run, or compare several",
 }
 
+_OPTIONS = ("-h", "--help", "--version")
+
 COMPLETE = "_REGLUE_COMPLETE"
 """A shell that wants to know what may come next sets this environment variable."""
 
@@ -49,6 +53,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if COMPLETE in os.environ:
         commands["completion"].load()()
     parser = _parser(commands)
+    if not arguments:
+        parser.print_help(sys.stderr)
+        return 2
+    if arguments[0].startswith("-") and arguments[0] not in _OPTIONS:
+        parser.error(str(UnknownName("option", arguments[0], _OPTIONS)))
     name = parser.parse_args(arguments[:1]).command
     if name not in commands:
         parser.error(str(UnknownName("command", name, commands)))
@@ -82,9 +91,9 @@ def _loading(name: str) -> Iterator[None]:
         print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
-def _parser(commands: dict[str, EntryPoint]) -> argparse.ArgumentParser:
+def _parser(commands: dict[str, EntryPoint]) -> Parser:
     listing = "\n".join(f"  {name:<12}{ABOUT.get(name, '')}" for name in sorted(commands))
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="reglue",
         description="Connects agents, environments and benchmarks, and scores the agents.",
         epilog=f"commands:\n{listing}\n\n`reglue COMMAND --help` shows its options.\n\n"
@@ -99,6 +108,7 @@ def _parser(commands: dict[str, EntryPoint]) -> argparse.ArgumentParser:
 def script() -> None:
     """The console script: Ctrl-C at any time leaves with 130."""
     leave_at_ctrl_c()
+    keep_outputs()
     try:
         sys.exit(main())
     except KeyboardInterrupt:

@@ -13,7 +13,7 @@ from typer import Argument, Exit, Option
 
 from glue_server.commands.command import FAULTS, INTERRUPTED, OK, Command
 from glue_server.commands.flags import takes
-from glue_server.console import console
+from glue_server.console import console, say
 from glue_server.host_settings import HostSettings
 from reglue.errors import UsageError, settings_of
 from reglue_bench.bakeoff import REPORT, Bakeoff, Entrant, read_bakeoff
@@ -144,7 +144,7 @@ class Screen:
 
     def say(self, text: str) -> None:
         """Print `text` without markup."""
-        self.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        say(text, self.console)
 
     def watcher(self, entrant: Entrant) -> Observer:
         """The display of an agent whose turn has come."""

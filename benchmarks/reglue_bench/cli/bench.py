@@ -11,7 +11,7 @@ from typer import Argument, Exit, Option
 
 from glue_server.commands.command import Command
 from glue_server.commands.flags import takes
-from glue_server.console import console
+from glue_server.console import console, say
 from reglue.errors import UsageError
 from reglue_bench.bakeoff.seed_runs import holds_seeds, seeded, seeded_before
 from reglue_bench.cli.shared_flags import AsJson, TrustCode, exit_code, new_folder, print_document
@@ -131,12 +131,7 @@ def bench(
             raise UsageError(f"{flag} goes with --resume FOLDER")
         folder, result = _start(flags, out, output)
     print_summary(output, result)
-    output.print(
-        f"{folder / 'result.json'}; `reglue report {folder}` draws it",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
-    )
+    say(f"{folder / 'result.json'}; `reglue report {folder}` draws it", output)
     if json:
         print_document((folder / "result.json").read_text(encoding="utf-8"))
     raise Exit(exit_code(result))

@@ -20,6 +20,7 @@ from glue_server.commands.command import Command
 from glue_server.console import console
 from reglue.errors import UsageError
 from reglue.spec import Box, Discrete, TaskSpec, TensorSpec
+from reglue.tools.outputs import product
 from reglue_bench.cli.shared_flags import AsJson, print_document
 from reglue_bench.planning.benchmark_file import described
 from reglue_bench.planning.names import META_WORLD, BenchmarkName, is_custom
@@ -51,7 +52,8 @@ def benchmarks(
     Exit codes: 0 listed; 2 wrong usage, or no such benchmark; 130 interrupted.
     """
     if describe:
-        print(_described(name), end="")
+        with product():
+            print(_described(name), end="")
         return
     if json:
         print_document(dumps(_facts(name) if name else _names()))

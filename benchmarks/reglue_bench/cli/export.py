@@ -11,6 +11,7 @@ from typer import Argument, Option
 from glue_server.commands.command import Command
 from glue_server.console import say
 from reglue.errors import UsageError
+from reglue.tools.outputs import product
 from reglue_bench.results.episode_export import Format, write_table
 from reglue_bench.results.episodes import Episodes
 from reglue_bench.results.whole_file import whole_file
@@ -70,7 +71,8 @@ def export(
     if out is None:
         if form == "parquet" and sys.stdout.isatty():
             raise UsageError("Parquet is binary, and stdout is a terminal: give --out FILE")
-        write_table(Episodes(run), sys.stdout.buffer, form)
+        with product():
+            write_table(Episodes(run), sys.stdout.buffer, form)
         return
     try:
         with whole_file(out) as file:

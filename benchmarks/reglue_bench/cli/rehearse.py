@@ -10,7 +10,7 @@ from typer import Argument, Exit
 
 from glue_server.commands.command import FAULTS, OK, Command
 from glue_server.commands.flags import takes
-from glue_server.console import console
+from glue_server.console import console, say
 from reglue.errors import UsageError
 from reglue_bench.cli.shared_flags import AsJson, print_document
 from reglue_bench.rehearsal import rehearse
@@ -51,7 +51,7 @@ def try_(
     checks = rehearse(settings, watcher(output))
     for check in checks:
         output.print(MARKS[check.passed], end=" ")
-        output.print(check.what, markup=False, highlight=False, soft_wrap=True)
+        say(check.what, output)
     failed = any(check.passed is False for check in checks)
     output.print("the run would fail" if failed else f"ready: reglue bench {benchmark} …")
     if json:

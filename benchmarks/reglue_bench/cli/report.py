@@ -9,7 +9,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from glue_server.commands.command import Command
-from glue_server.console import console
+from glue_server.console import console, say
 from reglue.errors import UsageError
 from reglue_bench.bakeoff.seed_runs import runs_in
 from reglue_bench.cli.shared_flags import AsJson, TrustCode, print_document
@@ -69,21 +69,17 @@ def report(
     Exit codes: 0 the page is written; 1 it could not be; 2 wrong usage; 130 interrupted.
     """
     output = console(stderr=json)
-
-    def say(message: str) -> None:
-        output.print(message, markup=False, highlight=False, soft_wrap=True)
-
     first = runs[0]
     runs = [run for folder in runs for run in runs_in(folder)]
     once = list({folder.resolve(): folder for folder in reversed(runs)}.values())[::-1]
     if len(once) < len(runs):
-        say("a folder was given twice: its run is drawn once")
+        say("a folder was given twice: its run is drawn once", output)
     runs = once
     results = [read_run(folder) for folder in runs]
     for run, result in zip(runs, results, strict=True):
         if missing := result.status_counts.get("missing", 0):
             planned = result.coverage.cells_planned
-            say(f"{run}: {planned - missing:,} of {planned:,} planned so far")
+            say(f"{run}: {planned - missing:,} of {planned:,} planned so far", output)
     folder = first if first.is_dir() else first.parent
     path = out or folder / "report.html"
     if path.is_dir():
@@ -91,9 +87,9 @@ def report(
     named_results = list(zip(names(results, runs), results, strict=True))
     frames = [first_frames(each, draws=pictures, trust_code=trust_code) for each in runs]
     page = draw_report(named_results, frames=frames)
-    say(str(page.write(path)))
+    say(str(page.write(path)), output)
     for written in _tables(list(zip(page.names, results, strict=True)), csv, latex):
-        say(str(written))
+        say(str(written), output)
     if json:
         print_document(page.document(runs, results))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import secrets
 import sys
@@ -15,6 +16,7 @@ from typing import Annotated, TextIO, TypeAlias
 from typer import Context, Option
 
 from glue_server.commands.command import FAULTS, INTERRUPTED, OK
+from reglue.tools.outputs import Output, product
 from reglue_bench.results.result import Result
 
 TrustCode: TypeAlias = Annotated[
@@ -56,10 +58,11 @@ _STDOUT: ContextVar[TextIO | None] = ContextVar("_STDOUT", default=None)
 @contextmanager
 def _stdout_for_the_document() -> Iterator[None]:
     """Keep stdout for the document: what is printed, also by child processes, goes to stderr."""
-    sys.stdout.flush()
-    saved_stdout = os.dup(1)
+    with product():  # fails now, if it must
+        saved_stdout = os.dup(1)
     os.dup2(2, 1)
-    with os.fdopen(saved_stdout, "w", encoding="utf-8") as document, redirect_stdout(sys.stderr):
+    output = io.BufferedWriter(Output(saved_stdout, strict=True))
+    with io.TextIOWrapper(output, "utf-8") as document, redirect_stdout(sys.stderr):
         token = _STDOUT.set(document)
         try:
             yield

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from env_adapters.gymnasium.gymnasium_suite import OneEnvironment, make_suite
@@ -41,7 +42,7 @@ def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject
     `options` as in `evaluate`; `environment_args` are those of a class or function. Raises
     NotAnEnvironment; UsageError, also for `workers`, as another process has no copy of the object.
     """
-    rest = dict(options)
+    rest = {"directory": str(Path.cwd()), **options}  # before the object moves elsewhere
     arguments = rest.pop("environment_args", None) or {}
     if workers := rest.pop("workers", None):
         raise UsageError(

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from glue_server import Outcome
+from glue_server.console import say
 from reglue_bench.procedures import procedure_of
 from reglue_bench.runs.observer import Observer, RunStarted
 from reglue_bench.terminal.tally import Tally, tally_of
@@ -44,7 +45,7 @@ class Lines:
 
     def say(self, text: str) -> None:
         """Print it."""
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        say(text, self._console)
 
     def drawing(self, done: int, total: int) -> None:
         """A line at the end."""
@@ -94,7 +95,7 @@ class Display:
 
     def say(self, text: str) -> None:
         """Print it above the display."""
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        say(text, self._console)
 
     def drawing(self, done: int, total: int) -> None:
         """A bar of its own, until all are drawn."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
+from glue_server.console import say
 from reglue.errors import AgentTimeout
 from reglue_bench.formatting import isolation_text, number, sparkline
 from reglue_bench.renderers import renderer_of
@@ -25,7 +26,7 @@ def print_summary(console: Console, result: Result) -> None:
     if result.status_counts.keys() - {"missing"}:  # an empty table says nothing
         console.print(renderer_of(result).table(result))
     for line in [*training_lines(result), *notes(result)]:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        say(line, console)
 
 
 def training_lines(result: Result) -> list[str]:

@@ -16,6 +16,7 @@ from typer import Argument, Option
 from glue_server.console import console, say
 from reglue.errors import BadArgument, StorageFailed, UsageError, printable
 from reglue.net.join_string import JoinString, split_address
+from reglue.tools.outputs import product
 from reglue_bench.cli.shared_flags import print_document
 from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.phases.certificates import client_certificate, write_closed
@@ -140,7 +141,8 @@ def print_token(
     once = "shown this once" if variable is None else f"with the token of ${variable}"
     say(f"For {whose}, {once} (token {token_id(token)}):")
     if join_string:
-        print(join_string)
+        with product():
+            print(join_string)
 
 
 def print_json(document: Any) -> None:

@@ -10,6 +10,7 @@ from typer import Argument, Exit, Option
 from glue_server.commands.command import FAULTS
 from glue_server.console import console, say
 from reglue.errors import UsageError
+from reglue.tools.outputs import product
 from reglue_bench.cli.rehearse import MARKS
 from reglue_bench.terminal.progress import watcher
 from reglue_competition.cli.common import Folder, TokenEnv, format_date, token_in
@@ -69,7 +70,8 @@ def init(
     )
     if env_token is None:
         say("The organiser's token, shown this once:")
-        print(token)
+        with product():
+            print(token)
 
 
 def check(

@@ -16,6 +16,7 @@ from typer import Option
 
 from glue_server.console import say
 from reglue.errors import StorageFailed, UsageError, printable
+from reglue.tools.outputs import product
 from reglue_bench.cli.shared_flags import AsJson
 from reglue_bench.formatting import number
 from reglue_bench.results.whole_file import whole_file
@@ -153,7 +154,8 @@ def export(
         else:
             text.write(json_text.dumps(export_all(store), indent=1) + "\n")
     if out is None:
-        print(text.getvalue(), end="")
+        with product():
+            print(text.getvalue(), end="")
         return
     try:
         with whole_file(out) as file:

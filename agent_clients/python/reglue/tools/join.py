@@ -16,6 +16,7 @@ from reglue.net.join_string import TRANSPORTS, join_string
 from reglue.net.log import stderr_handler
 from reglue.net.signals import INTERRUPTED, termination_exits
 from reglue.tools.loading import agent_name, example_names, load, parsed
+from reglue.tools.parser import Parser
 
 log = logging.getLogger("reglue")
 
@@ -103,9 +104,9 @@ def pairs(arguments: Sequence[str], option: str) -> dict[str, str]:
     return dict(word.split("=", 1) for word in arguments)
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The command's flags."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="reglue join",
         description="Play an agent or an environment at a glue until the glue ends the session.",
         epilog="examples:\n"
