@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
 from env_adapters.suites import is_schedule
 from glue_server import CRASHED, LOST
-from glue_server.processes.interrupts import interruptible, uninterrupted
+from glue_server.processes.interrupts import interruptible, raising_interrupts, uninterrupted
 from reglue.errors import (
     AgentDisconnected,
     AgentFault,
@@ -32,7 +33,7 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.results.read_run import in_temporary_folder
 from reglue_bench.results.result import Result
 from reglue_bench.results.scoring import brief_cause, score_of
-from reglue_bench.run_folder import remove_logs
+from reglue_bench.run_folder import LEDGER, remove_logs
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.notes import Ending
 from reglue_bench.runs.objects import opened
@@ -83,11 +84,12 @@ def evaluate(
         watcher: Receives the progress of the run.
         options: The flags of `reglue bench` with underscores, see Settings.
 
-    Returns: The score. After Ctrl-C its `ended_early` says so.
+    Returns: The score.
 
     Raises UsageError (unknown benchmark or option, RunExists, PlanDiffers, RunBusy), NotAnAgent,
     NotAnEnvironment; AgentFault and EnvironmentFault, see `raise_faults`, and the latter if the
-    environment of a new run does not connect.
+    environment of a new run does not connect; KeyboardInterrupt after Ctrl-C, in any case, once
+    all is closed. Its note says how to continue a run in `out`.
     """
     check_guarded("an evaluation")
     if agent is None and not options.get("agent_cmd"):
@@ -107,30 +109,56 @@ def evaluate(
     watcher = watcher or NullObserver()
     out = None if out is None else Path(out).absolute()  # an environment may move elsewhere
     there = None if isinstance(agent, str) else agent
-    if not isinstance(benchmark, str):
-        with opened(benchmark, {**agent_option, **options}) as open_object:
-            request = Request(
-                open_object.settings, open_object.plan, agent=there, environment=open_object.calls
-            )
+    with interrupts_raised(out):
+        if not isinstance(benchmark, str):
+            with opened(benchmark, {**agent_option, **options}) as open_object:
+                request = Request(
+                    open_object.settings,
+                    open_object.plan,
+                    agent=there,
+                    environment=open_object.calls,
+                )
+                result = _play(
+                    out,
+                    lambda folder: start(folder, request, watcher),
+                    (lambda _ledger: request) if resume else None,
+                    watcher,
+                )
+        else:
+            settings = read_settings(benchmark=benchmark, **agent_option, **options)
             result = _play(
                 out,
-                lambda folder: start(folder, request, watcher),
-                (lambda _ledger: request) if resume else None,
+                lambda folder: plan_and_start(folder, settings, watcher, agent=there),
+                (
+                    lambda ledger: Request(
+                        settings, _plan_again(ledger, settings, watcher), agent=there
+                    )
+                )
+                if resume
+                else None,
                 watcher,
             )
-    else:
-        settings = read_settings(benchmark=benchmark, **agent_option, **options)
-        result = _play(
-            out,
-            lambda folder: plan_and_start(folder, settings, watcher, agent=there),
-            (lambda ledger: Request(settings, _plan_again(ledger, settings, watcher), agent=there))
-            if resume
-            else None,
-            watcher,
-        )
     if raise_faults:
         check_faults(result)
     return result
+
+
+@contextmanager
+def interrupts_raised(out: Path | None) -> Iterator[None]:
+    """Raise Ctrl-C after these lines, which end by themselves then and keep a run in `out`.
+
+    So a loop over evaluations ends, and no score of a part is taken for one.
+    """
+    try:
+        with raising_interrupts():
+            yield
+    except KeyboardInterrupt as interrupt:
+        if out is not None and (out / LEDGER).is_file():
+            interrupt.add_note(
+                f"the run in {out} keeps what was finished: evaluate with out={str(out)!r} and "
+                "resume=True to continue it"
+            )
+        raise
 
 
 _RAISED: dict[str, type[AgentFault | EnvironmentFault]] = {

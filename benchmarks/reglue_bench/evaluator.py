@@ -11,7 +11,7 @@ from glue_server import EnvironmentCalls
 from reglue.errors import UsageError
 from reglue.tools.loading import check_guarded
 from reglue_bench.engines.run_environments import environment_of
-from reglue_bench.evaluation import check_faults, start
+from reglue_bench.evaluation import check_faults, interrupts_raised, start
 from reglue_bench.options import Options
 from reglue_bench.planning.names import BenchmarkName
 from reglue_bench.planning.resolve import make_plan
@@ -72,13 +72,20 @@ class Evaluator:
         """Evaluate `agent`, an object as in `evaluate`; `out` keeps the run in a folder.
 
         Raises RunExists, NotAnAgent, UsageError (closed); AgentFault and EnvironmentFault, unless
-        `raise_faults` is False, as in `evaluate`.
+        `raise_faults` is False, and KeyboardInterrupt after Ctrl-C, as in `evaluate`.
         """
         if self._is_closed:
             raise UsageError("this Evaluator is closed; call it within its `with` block")
         if isinstance(agent, str):
             raise UsageError(got=f"the name {agent!r}", wanted="an object: evaluate starts agents")
         out = None if out is None else Path(out).absolute()  # an environment may move elsewhere
+        with interrupts_raised(out):
+            result = self._play(agent, out, watcher or NullObserver())
+        if raise_faults:
+            check_faults(result)
+        return result
+
+    def _play(self, agent: object, out: Path | None, watcher: Observer) -> Result:
         if self._environment is None and self._object is not None:
             self._hold(*self._object)
         elif self._environment is None:
@@ -88,11 +95,9 @@ class Evaluator:
         ended_early = True
         try:
             if out is not None:
-                result = start(out, request, watcher or NullObserver())
+                result = start(out, request, watcher)
             else:
-                result = in_temporary_folder(
-                    lambda folder: start(folder, request, watcher or NullObserver())
-                )
+                result = in_temporary_folder(lambda folder: start(folder, request, watcher))
             ended_early = result.ended_early is not None
             if result.repeats:  # once: the next evaluation plays the same environments
                 self._settings = self._settings.model_copy(update={"repeat_check": False})
@@ -100,8 +105,6 @@ class Evaluator:
         finally:
             if ended_early:  # in the midst of something: the next evaluation has new ones
                 self._close_environment()
-        if raise_faults:
-            check_faults(result)
         return result
 
     def close(self) -> None:

@@ -17,6 +17,7 @@ from glue_server import EnvironmentCalls, LocalEnvironmentPort, Order, Outcome
 from glue_server.agent.agent_calls import AgentCalls, SlotAgent
 from glue_server.agent.agent_port import ProgramPort
 from glue_server.episodes.loop import EpisodeLoop, Spent
+from glue_server.processes.interrupts import uninterrupted
 from glue_server.timeouts import Timeouts
 from reglue.environments.environment import Worlds
 from reglue.environments.world import Rendered
@@ -197,7 +198,8 @@ class LocalTraining:
         finally:
             if self._copied:
                 _PLAYED[self._copied] -= 1
-            environment.close()
+            with uninterrupted():
+                environment.close()
         return "the environments are closed"
 
     def _orders(self) -> Callable[[int], Order]:

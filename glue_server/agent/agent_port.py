@@ -7,8 +7,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
+from glue_server.processes.interrupts import raise_stop
 from reglue.agents.agent import Agent, hello, play
-from reglue.errors import AgentFault, BadReply, error_text, raise_interrupt
+from reglue.errors import AgentFault, BadReply, error_text
 from reglue.messages.agent_messages import UNLIMITED, AgentHello, Budget, Call, Reply
 from reglue.version import sdk
 
@@ -99,7 +100,7 @@ class _InProcess:
 
 
 class LocalPort(_InProcess):
-    """An agent object in this process."""
+    """An agent object in this process, which it cannot end: see LocalEnvironmentPort."""
 
     def __init__(self, agent: Agent, name: str) -> None:
         self._agent = agent
@@ -111,8 +112,8 @@ class LocalPort(_InProcess):
         self._agent.budget = budget
         try:
             reply = play(self._agent, call)
-        except Exception as error:
-            raise_interrupt(error)
+        except BaseException as error:
+            raise_stop(error)
             log.exception("the agent failed")
             raise AgentFault(error_text(error)) from error
         assert reply is not None, "only calls that are answered are sent"

@@ -10,9 +10,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from glue_server.processes.interrupts import raise_stop
 from reglue.environments.environment import Environment, Worlds, fault_text
 from reglue.environments.environment_dispatch import environment_hello, play_environment
-from reglue.errors import BadReply, EnvironmentFault, raise_interrupt
+from reglue.errors import BadReply, EnvironmentFault
 from reglue.messages.agent_messages import Cleanup, RoutineDone, TextMessage
 from reglue.messages.environment_messages import (
     EnvironmentCall,
@@ -85,13 +86,18 @@ class EnvironmentPort(Protocol):
 
 
 class LocalEnvironmentPort:
-    """An environment object in this process. Nothing limits the time that it takes."""
+    """An environment object in this process. Nothing limits the time that it takes.
+
+    It cannot end this process: a SystemExit, or a KeyboardInterrupt without Ctrl-C, is its fault.
+    """
 
     renews = False
     blank: Collection[int] = ()
 
     def __init__(self, environment: Environment, name: str) -> None:
         self._environment = environment
+        if isinstance(environment, Worlds):
+            environment.raise_stop = raise_stop
         self._is_checked = False  # worlds check each row as they take it: nobody looks again
         self._replies: deque[EnvironmentReply | BadReply] = deque()
         self._owes_cleanup = False
@@ -110,8 +116,8 @@ class LocalEnvironmentPort:
             self._replies.append(self._checked(call, reply))
         except BadReply as refused:
             self._replies.append(refused)
-        except Exception as error:
-            raise_interrupt(error)
+        except BaseException as error:
+            raise_stop(error)
             log.exception("the environment failed")
             raise EnvironmentFault(fault_text(error)) from error
 
@@ -144,7 +150,8 @@ class LocalEnvironmentPort:
         self._owes_cleanup = False
         try:
             self._environment.env_cleanup()
-        except Exception:
+        except BaseException as error:
+            raise_stop(error)
             log.exception("the environment could not be cleaned up")
 
     def _checked(self, call: EnvironmentCall, reply: EnvironmentReply | None) -> EnvironmentReply:

@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -51,7 +52,8 @@ def interruptible(function: Callable[[], None]) -> bool:
     The main thread calls it within `uninterrupted`, or ignores SIGINT. What comes after the
     first Ctrl-C that ended it is forgotten: there is no line at which a second one could do harm.
     One that `function` swallowed is raised again by the next, or by a wait. An error that Ctrl-C
-    led to counts as Ctrl-C: raised within a lock's own lines, it ends as their error.
+    led to counts as Ctrl-C: raised within a lock's own lines, it ends as their error. One that
+    somebody's own KeyboardInterrupt led to is told: see raise_stop.
     """
     before = _here.may_stop
     try:
@@ -64,12 +66,48 @@ def interruptible(function: Callable[[], None]) -> bool:
         finally:  # Python handles signals at calls and loops: none comes before this line
             _here.may_stop = before
     except BaseException as error:
-        if not is_interrupt(error):
+        if not (is_interrupt(error) and (is_stopping() or isinstance(error, KeyboardInterrupt))):
             raise
         if _is_main():
             _stop.has_ended = True
+        _here.was_interrupted = True
         return True
     return False
+
+
+@contextmanager
+def raising_interrupts() -> Iterator[None]:
+    """Raise KeyboardInterrupt after these lines if Ctrl-C ended or missed a part of them.
+
+    `interruptible` says that it ended its function, and lines that are ending anyway forget a
+    Ctrl-C, so that a command can show what was done. A program is to end by it.
+    """
+    before, _here.was_interrupted = _here.was_interrupted, False
+    try:
+        yield
+        is_left = _here.was_interrupted
+    finally:
+        _here.was_interrupted = before
+    if is_left:
+        raise KeyboardInterrupt
+
+
+def raise_stop(error: BaseException) -> None:
+    """Raise what a signal led to; return if the code that raised `error` is at fault for it.
+
+    A KeyboardInterrupt is the user's if a signal was heard, or if Python's own handler, which
+    leaves no trace, might have raised it. Other handlers are found in the traceback: one for
+    SIGTERM may raise SystemExit. What was raised after either is no fault.
+    """
+    if not isinstance(error, Exception | KeyboardInterrupt | SystemExit):
+        raise error
+    each: BaseException | None = error
+    while each is not None and not _is_by_signal(each):
+        each = each.__context__
+    if each is error:
+        raise error
+    if each is not None:
+        raise type(each)(*each.args) from error
 
 
 def stop_play() -> None:
@@ -127,6 +165,7 @@ class _Here(threading.local):
     """What the present thread is doing."""
 
     may_stop = False  # it is within `interruptible`
+    was_interrupted = False  # and that was ended, since `raising_interrupts` began
 
 
 _here = _Here()
@@ -188,7 +227,24 @@ def _holding_signals(*, then_raise: bool) -> Iterator[None]:
             _stop.closed_by = math.inf
     if is_left and then_raise:
         raise KeyboardInterrupt
+    _here.was_interrupted |= is_left
 
 
 def _is_main() -> bool:
     return threading.current_thread() is threading.main_thread()
+
+
+def _is_by_signal(error: BaseException) -> bool:
+    if not isinstance(error, KeyboardInterrupt | SystemExit):
+        return False
+    if isinstance(error, KeyboardInterrupt):
+        handler = signal.getsignal(signal.SIGINT)
+        if is_stopping() or (_is_main() and handler is signal.default_int_handler):
+            return True
+    handlers = {_code(signal.getsignal(number)) for number in signal.valid_signals()} - {None}
+    return any(frame.f_code in handlers for frame, _ in traceback.walk_tb(error.__traceback__))
+
+
+def _code(handler: object) -> object:
+    """The code of a handler that is written in Python."""
+    return getattr(getattr(handler, "func", handler), "__code__", None)

@@ -19,7 +19,6 @@ from reglue_bench.results.result import Result
 from reglue_bench.runs.notes import Ending
 from reglue_bench.terminal.summary import notes
 from tests.error_facts import raises
-from tests.reglue_bench.toys import Interrupts
 
 CART_POLE = "evaluate:gymnasium:CartPole-v1"
 
@@ -111,14 +110,6 @@ def test_an_episode_that_the_agent_gives_up_is_a_score() -> None:
     result = play(CART_POLE, GivesUp(), workers=0)
     assert result.complete
     assert "agent_abandoned" in str(result)
-
-
-def test_what_was_interrupted_is_returned() -> None:
-    result = play(
-        Breaks, zeros, slots=1, watcher=Interrupts(after=1), environment_args={"sound": 9}
-    )
-    assert result.ended_early is not None
-    assert not result.complete
 
 
 def test_an_agent_that_is_lost_between_episodes_is_raised_too() -> None:

@@ -103,7 +103,8 @@ def brief(value: object) -> str:
 
 def error_text(error: BaseException) -> str:
     """`KeyError: 'coffee'`, with the error's notes."""
-    return "; ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
+    what = ": ".join(filter(None, (type(error).__name__, str(error))))
+    return "; ".join([what, *getattr(error, "__notes__", ())])
 
 
 _HIDDEN = re.compile(
@@ -142,11 +143,14 @@ def is_interrupt(error: BaseException | None) -> bool:
     return error is not None
 
 
-def raise_interrupt(error: Exception) -> None:
+def raise_interrupt(error: BaseException) -> None:
     """Raise KeyboardInterrupt if Ctrl-C led to `error`, which then is nobody's fault.
 
-    Ctrl-C within a lock's own lines ends as the lock's RuntimeError.
+    Ctrl-C within a lock's own lines ends as the lock's RuntimeError. What is no Exception ends the
+    program, and is raised as it is.
     """
+    if not isinstance(error, Exception):
+        raise error
     if is_interrupt(error):
         raise KeyboardInterrupt from error
 

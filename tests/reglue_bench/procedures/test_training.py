@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from reglue.errors import BadArgument, PlanDiffers, UsageError
 from reglue.messages.agent_messages import Actions, EndKind, Turn
 from reglue_bench import evaluate
 from reglue_bench.procedures import training
-from reglue_bench.results.result import Result
+from reglue_bench.results.result import Result, read_result
 from reglue_bench.results.scores import TrainingProgress
 from tests.error_facts import raises
 from tests.glue_server.playing import Scripted, rows_of, still
@@ -246,11 +247,13 @@ def test_an_environment_that_always_fails_ends_the_run(tmp_path: Path) -> None:
 def test_a_run_that_was_interrupted_in_training_is_begun_anew(tmp_path: Path) -> None:
     def interrupts(turn: Turn) -> Any:
         if len(agent.turns) == 9:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
         return still(turn)
 
     agent = Scripted(interrupts)
-    stopped = walk(agent, out=tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        walk(agent, out=tmp_path)
+    stopped = read_result(tmp_path)
     assert stopped.ended_early is not None
     assert stopped.ended_early.status == "interrupted"
     assert list(stopped.episodes) == []

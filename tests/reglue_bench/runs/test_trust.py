@@ -68,7 +68,8 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "            file.write('x')\n"
     )
     asked = SHORT | {"runs": 2, "agent": "random", "watcher": Interrupts(2)}
-    evaluate(f"online:{folder / 'mine.py'}:Mine", out=folder / "run", **asked)
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(f"online:{folder / 'mine.py'}:Mine", out=folder / "run", **asked)
     return folder
 
 

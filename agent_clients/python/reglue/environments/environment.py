@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -207,6 +207,9 @@ class Worlds(Environment):
 
     portable = True
 
+    raise_stop: Callable[[BaseException], None] = staticmethod(raise_interrupt)
+    """Raises an error that is no fault of a world: in a process of its own SystemExit, too."""
+
     def __init__(self, suite: Suite) -> None:
         self.tells_success = bool(getattr(suite, "tells_success", True))
         self.max_slots = int(getattr(suite, "max_slots", self.max_slots))
@@ -260,8 +263,8 @@ class Worlds(Environment):
             except IllegalAction as error:
                 faults[slot] = str(error)
                 illegal.add(slot)
-            except Exception as error:  # noqa: BLE001 - the edge of somebody's world
-                faults[slot] = _fault(error)
+            except BaseException as error:  # noqa: BLE001 - the edge of somebody's world
+                faults[slot] = self._fault(error)
                 self._discard(slot)
         for row, (slot, cell) in enumerate(play.starts.items(), start=len(play.slots)):
             try:
@@ -269,8 +272,8 @@ class Worlds(Environment):
                 self._tasks[slot] = cell.task
                 first = self._world_of(slot).start(numbered)
                 self._keep(answer, rows[row] if rows else row, first)
-            except Exception as error:  # noqa: BLE001 - the edge of somebody's world
-                faults[slot] = _fault(error)
+            except BaseException as error:  # noqa: BLE001 - the edge of somebody's world
+                faults[slot] = self._fault(error)
                 self._discard(slot)
         if faults:
             at = rows or range(len(slots))
@@ -324,8 +327,8 @@ class Worlds(Environment):
         if (world := self._worlds.pop(slot, None)) is not None:
             try:
                 world.close()
-            except Exception as error:  # the edge of somebody's world
-                raise_interrupt(error)
+            except BaseException as error:  # the edge of somebody's world
+                self.raise_stop(error)
                 log.debug("a world that failed was not closed", exc_info=error)
 
     def env_get_state(self, slot: int) -> bytes:
@@ -380,7 +383,8 @@ class Worlds(Environment):
         """
         try:
             return isinstance(self._world_of(0), kind)
-        except Exception:  # noqa: BLE001 - the edge of somebody's world
+        except BaseException as error:  # noqa: BLE001 - the edge of somebody's world
+            self.raise_stop(error)
             return False
 
     def _world_of(self, slot: int) -> World:
@@ -388,13 +392,12 @@ class Worlds(Environment):
             self._worlds[slot] = self._suite.world()
         return self._worlds[slot]
 
+    def _fault(self, error: BaseException) -> str:
+        self.raise_stop(error)
+        return fault_text(error)
 
-def _fault(error: Exception) -> str:
-    raise_interrupt(error)
-    return fault_text(error)
 
-
-def fault_text(error: Exception) -> str:
+def fault_text(error: BaseException) -> str:
     """The end of the traceback of an environment's error, at most 4096 characters.
 
     For an answer that does not fit the TaskSpec it is the message alone, since our code raised it.

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from reglue.agents.adaptation import ModelAgent, agent_of
 from reglue.agents.agent import Agent, play, visible_goals
-from reglue.errors import OutOfOrder, SessionLost, TrainingOver
+from reglue.errors import OutOfOrder, SessionLost, TrainingOver, error_text
 from reglue.messages.agent_messages import (
     UNLIMITED,
     ActionFlag,
@@ -79,7 +79,7 @@ class SteppedSession:
     """The slots of a session, which the program steps.
 
     A method raises SessionLost if the session is lost, and TrainingOver if the program cannot step
-    on: the glue froze the agent, began another run, or said farewell.
+    on: the glue froze the agent, began another run, or said farewell. Ctrl-C in a step ends it.
     """
 
     def __init__(self, calls: Calls, local: LocalGlue | None = None) -> None:
@@ -248,16 +248,21 @@ class SteppedSession:
 
         If no turn comes, all episodes are cut off.
         """
-        if self._turn is not None:
-            self._reply = self._answer(arrays, held, abandoned)
-        turn = self._next_turn()
-        result = self._cut_off() if turn is None else self._read_turn(turn, held, abandoned)
-        self._turn, self.is_plain = turn, result.is_plain
-        if turn is not None and not result.is_plain:
-            self._action_slots = turn.steps.slots
-            if len(turn.starts):
-                self._action_slots = np.concatenate([turn.steps.slots, turn.starts.slots])
-        return result
+        try:
+            if self._turn is not None:
+                self._reply = self._answer(arrays, held, abandoned)
+            turn = self._next_turn()
+            result = self._cut_off() if turn is None else self._read_turn(turn, held, abandoned)
+            self._turn, self.is_plain = turn, result.is_plain
+            if turn is not None and not result.is_plain:
+                self._action_slots = turn.steps.slots
+                if len(turn.starts):
+                    self._action_slots = np.concatenate([turn.steps.slots, turn.starts.slots])
+            return result
+        except (KeyboardInterrupt, SystemExit):  # what was played and what is known may differ
+            self._ended = self._ended or "the session is over: it was interrupted in a step"
+            self.leave()
+            raise
 
     def _answer(self, arrays: Arrays | None, held: Mask, abandoned: Mask | None) -> Actions:
         slots_to_act = self._action_slots
@@ -374,7 +379,7 @@ class SteppedSession:
             self._ended = f"the session is over, the glue said: {end.value}"
             return None
         except BaseException as error:
-            self._ended = f"the session is over: {type(error).__name__}: {error}"
+            self._ended = f"the session is over: {error_text(error)}"
             self.is_plain = False
             raise
         self.budget = numbered.budget
