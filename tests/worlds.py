@@ -157,6 +157,27 @@ class Loose(Corridor):
         self.standardizes = 1  # type: ignore[assignment]
 
 
+class Unsaved(Corridor):
+    """A corridor that fails to save its states, and adds a mark to the file `asked` each time."""
+
+    def __init__(self, *, asked: str, **corridor: object) -> None:
+        super().__init__(**corridor)  # type: ignore[arg-type]
+        self.asked = Path(asked)
+
+    def world(self) -> Walk:
+        return Forgetful(self)
+
+
+class Forgetful(Walk):
+    def get_state(self) -> bytes:
+        with self._corridor.asked.open("a") as asked:  # type: ignore[attr-defined]
+            asked.write(".")
+        raise RuntimeError("the paper is lost")
+
+    def set_state(self, state: bytes) -> None:
+        raise RuntimeError("the paper is lost")
+
+
 class Faulty(Corridor):
     """A corridor that does what `faults[variant]` says: at the start, or at step 2.
 

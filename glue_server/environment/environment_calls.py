@@ -9,8 +9,9 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Self, TypeVar
 
+from glue_server.environment.call_log import CallLog
 from glue_server.environment.environment_port import EnvironmentPort
-from glue_server.environment.replaying import MAX_REBUILDS, CallLog, Recall, Replays, SlotRoutine
+from glue_server.environment.replaying import MAX_REBUILDS, Recall, Replays, SlotRoutine
 from glue_server.processes.interrupts import check_stop, hurried
 from glue_server.timeouts import Timeouts
 from reglue.environments.environment import StandardRandomness
@@ -28,9 +29,11 @@ from reglue.messages.environment_messages import (
     EnvironmentInit,
     EnvironmentReady,
     EnvironmentReply,
+    GetState,
     Play,
     Played,
     SetState,
+    Snapshot,
     StandardizeRandomness,
 )
 from reglue.spec import TaskSpec
@@ -75,6 +78,7 @@ class EnvironmentCalls:
         self._since = -math.inf  # when it could begin with the oldest Play, monotonic seconds
         self._crashed_s = 0.0  # see `take_crashed_s`
         self._rebuilds_crashes = False  # slots are blank because of them
+        self._saves = False  # states, which another process can set
         self._late = 0  # answers in a row
         self._steps = 0  # that were sent
         self.outside = 0  # observations outside of their Box
@@ -116,6 +120,7 @@ class EnvironmentCalls:
         self._standard = None
         _check_ready(ready, slots)
         self.ready = ready
+        self._saves = ready.restores and ready.portable
         return ready
 
     def opened(self, slots: int) -> Self:
@@ -167,6 +172,7 @@ class EnvironmentCalls:
         self.outside += played.outside
         if self._log is not None:
             self._log.answered(play, played)
+            self._shorten_log(self._log)
         return played
 
     def recall_from(self, recall: Recall) -> None:
@@ -247,8 +253,25 @@ class EnvironmentCalls:
                 raise
             if self._log is not None and isinstance(reply, RoutineDone):
                 self._log.change(call)
+                self._shorten_log(self._log)
             return reply
         raise AssertionError
+
+    def _shorten_log(self, calls: CallLog) -> None:
+        """Save the states of long episodes, so that their calls need not be kept."""
+        for slot in calls.long:
+            calls.shorten(slot, self._saved_state(slot))
+
+    def _saved_state(self, slot: int) -> bytes | None:
+        """None: the environment saves none. One that fails to is not asked again."""
+        if not self._saves or (self._replays is not None and slot in self._replays.lost):
+            return None
+        try:
+            return self._routine(GetState(slot), Snapshot).snapshot
+        except (EnvironmentFault, RoutineRefused) as error:
+            log.info("the environment saves no state of slot %d: %s", slot, error)
+            self._saves = False
+            return None
 
     def _ask(self, call: EnvironmentCall, kind: type[_Kind], timeout_s: float) -> _Kind:
         self._port.send(call)

@@ -7,7 +7,6 @@ and what they do not is the machine's.
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
@@ -24,7 +23,6 @@ from reglue.messages.environment_messages import (
     SetRandomSeed,
     SetState,
 )
-from reglue.spec import Array
 
 log = logging.getLogger("reglue")
 
@@ -47,70 +45,11 @@ class Recall(Protocol):
     """Remembers the episodes that are on."""
 
     def recalled(self, slot: int) -> Iterator[Recalled]:
-        """The calls of the slot's episode, in their order; none if there is no episode."""
+        """The calls of the slot's episode, in their order; none if there is no episode.
 
-
-@dataclass(slots=True)
-class _Entry:
-    call: Play | SlotRoutine
-    rewards: Array | None = None  # of a Play's steps, (P,); None: there is no answer
-
-
-class CallLog:
-    """Every call since the oldest live episode began: a Recall for who keeps nothing else."""
-
-    def __init__(self) -> None:
-        self._began: dict[int, int] = {}  # by live slot: number of the call that it began with
-        self._entries: deque[_Entry] = deque()
-        self._first = 0  # number of the oldest entry
-        self._unanswered: deque[_Entry] = deque()  # Plays
-
-    def add(self, play: Play) -> None:
-        """A Play is sent."""
-        for slot in play.starts:
-            self._begin(slot)
-        self._entries.append(_Entry(play))
-        self._unanswered.append(self._entries[-1])
-
-    def answered(self, play: Play, played: Played) -> None:
-        """The oldest Play is answered, for good."""
-        self._unanswered.popleft().rewards = played.rewards.copy()  # the caller may change its own
-        over = play.slots[played.terminated | played.truncated].tolist()
-        for slot in (*over, *played.faults):
-            self._began.pop(slot, None)
-        oldest = min(self._began.values(), default=self._first + len(self._entries))
-        while self._first < oldest:
-            self._entries.popleft()
-            self._first += 1
-
-    def change(self, call: SlotRoutine) -> None:
-        """A routine has changed its slot. A state that is set begins an episode."""
-        if isinstance(call, SetState):
-            self._begin(call.slot)
-        self._entries.append(_Entry(call))
-
-    def recalled(self, slot: int) -> Iterator[Recalled]:
-        """See Recall."""
-        if slot not in self._began:
-            return
-        for number in range(self._began[slot] - self._first, len(self._entries)):
-            entry = self._entries[number]
-            call = entry.call
-            if not isinstance(call, Play):
-                if call.slot == slot:
-                    yield Recalled(call)
-                continue
-            is_answered = entry.rewards is not None
-            if slot in call.starts:
-                yield Recalled(start_of(slot, call), is_answered=is_answered)
-            rows = call.slots == slot
-            if rows.any():
-                actions = {name: values[rows] for name, values in call.actions.items()}
-                reward = None if entry.rewards is None else float(entry.rewards[rows][0])
-                yield Recalled(Play(call.slots[rows], actions, {}), reward, is_answered)
-
-    def _begin(self, slot: int) -> None:
-        self._began[slot] = self._first + len(self._entries)
+        They may begin with the SetState of a state in mid-episode. Raises EnvironmentFault for an
+        episode whose calls were not kept.
+        """
 
 
 def start_of(slot: int, play: Play) -> Play:
@@ -168,8 +107,12 @@ class Replays:
             if slot in illegal:
                 faults[slot] = what
                 continue
+            try:
+                calls = [*self.recall.recalled(slot)]
+            except EnvironmentFault as forgotten:
+                faults[slot] = what if slot in lost else f"{what.strip()}\n{forgotten}"
+                continue
             log.info("slot %d: %s; its actions are played again", slot, _last_line(what))
-            calls = [*self.recall.recalled(slot)]
             if not calls:  # its episode is over: nobody waits for what comes of it
                 faults[slot] = what
                 continue
@@ -193,10 +136,15 @@ class Replays:
 
         If that fails, the slot is lost: whatever its next step earns is no answer, and is settled.
         """
-        if slot in self._port.blank:
+        if slot not in self._port.blank:
+            return
+        try:
             calls = [each for each in self.recall.recalled(slot) if each.is_answered]
-            if isinstance(again := self._again(slot, calls), _Failure):
-                self.lost[slot] = again.what
+        except EnvironmentFault as forgotten:
+            self.lost[slot] = f"its process was lost, and {forgotten}"
+            return
+        if isinstance(again := self._again(slot, calls), _Failure):
+            self.lost[slot] = again.what
 
     def _again(self, slot: int, calls: Sequence[Recalled]) -> Played | _Failure | None:
         """The last answer; None of no call."""
@@ -223,11 +171,16 @@ class Replays:
             if slot in played.faults:
                 return _Failure(place, played.faults[slot])
             if each.reward is not None and each.reward != played.rewards[0]:
-                what = f"step {place} earned {played.rewards[0]!r}, and {each.reward!r} before"
-                return _Failure(place, what)
+                what = f"earned {played.rewards[0]!r}, and {each.reward!r} before"
+                return _Failure(place, f"{_step(place, calls)} {what}")
             if place < len(calls) - 1 and (played.terminated | played.truncated).any():
-                return _Failure(place, f"the episode ended in step {place}")
+                return _Failure(place, f"the episode ended in {_step(place, calls)}")
         return played
+
+
+def _step(place: int, calls: Sequence[Recalled]) -> str:
+    since = " since a saved state" if isinstance(calls[0].call, SetState) else ""
+    return f"step {place}{since}"
 
 
 def _words(again: _Failure, what: str) -> str:
