@@ -104,7 +104,7 @@ class PeerSession(ABC):
             self._was_away_s, self._broken_at = self._away_s(), None
             self._resume(connection)
             if not is_first:  # the driver may wait
-                self._inbox.put((None, time.monotonic()))
+                self._hand_over(None)
         return None
 
     def arrived(self, connection: Connection, message: Any) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from glue_server.conformance.tcp_proxy import TcpProxy
+from glue_server.processes.event_loop import EventLoop
 from glue_server.rpc import GlueServer
 from reglue import Agent, Experiment, Phase, Turn, connect
 from reglue.environments.environment import Worlds
@@ -22,8 +23,9 @@ from reglue.messages.environment_messages import EnvironmentInit, EnvironmentRea
 from reglue.net.join_string import Transport
 from tests.glue_server.playing import SOLVED, corridor_pool
 from tests.glue_server.rpc.peers import PATIENCE_S, seated
-from tests.glue_server.rpc.proxies import TRANSPORTS, proxy_to, redirect
+from tests.glue_server.rpc.proxies import TRANSPORTS, cut_off, proxy_to, redirect
 from tests.leftovers import nothing_left
+from tests.waiting import until
 from tests.worlds import Corridor
 
 pytestmark = pytest.mark.slow
@@ -153,6 +155,30 @@ def test_a_farewell_that_was_cut_off_is_heard_when_the_peer_is_back(
     way.cut()
     port.close("it was nice")
     assert left.result(PATIENCE_S) == "it was nice"
+
+
+def test_a_task_that_waits_for_its_peer_goes_on_when_that_is_back(
+    server: GlueServer, way: TcpProxy, start: Play_
+) -> None:
+    """Runs of a hub are tasks of one thread."""
+    left = start(Counting(), way.address, server.tokens["agent"])
+    port: Any = seated(server)
+    heard: Future[Any] = Future()
+
+    def ask() -> None:
+        port.send(TextMessage("hello"))
+        heard.set_result(port.receive(10 * PATIENCE_S))
+
+    loop = EventLoop("tasks")
+    with cut_off(way):
+        task = loop.begin(ask)
+        until(lambda: port._task is not None, "it waits without a stream")
+    task.join(PATIENCE_S)
+    assert not task.is_alive
+    assert heard.result(0) == TextMessage("1: hello")
+    loop.close(PATIENCE_S)
+    port.close("bye")
+    assert left.result(PATIENCE_S) == "bye"
 
 
 def test_who_does_not_come_back_in_time_is_lost(start: Play_, transport: Transport) -> None:
