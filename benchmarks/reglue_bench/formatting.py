@@ -6,9 +6,12 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
+from reglue_bench.float_range import mean, share
+
 _LEAST, _LEAST_SHARE = 3, 0.05  # episodes, and share of them, from which the time left is estimated
 _ROUGH_FROM_S = 20.0  # from here on a smaller share gives a rough estimate
 _BARS = "▁▂▃▄▅▆▇█"
+_LEAST_WRITTEN_OUT, _MOST_WRITTEN_OUT = 1e-6, 1e15  # numbers without an exponent
 
 STATUSES = {
     "success": "succeeded",
@@ -126,9 +129,11 @@ def time_left(passed_s: float, played: int, left: int) -> str:
 
 
 def number(value: float) -> str:
-    """At least four digits: `-131.5`, `0.04217`, `123,456`; never minus zero."""
+    """At least four digits: `-131.5`, `0.04217`, `123,456`, `1.000e+30`; never minus zero."""
     if value == 0 or not math.isfinite(value):
         return f"{value:z.1f}"
+    if not _LEAST_WRITTEN_OUT <= abs(value) < _MOST_WRITTEN_OUT:
+        return f"{value:.3e}"
     digits = max(0, 3 - math.floor(math.log10(abs(value))))
     return f"{value:z,.{min(digits, 6)}f}"
 
@@ -137,7 +142,6 @@ def sparkline(values: Sequence[float], *, low: float, high: float, width: int) -
     """Means of at most `width` even parts of the values, as bars between `low` and `high`."""
     parts = min(width, len(values))
     ends = [len(values) * place // parts for place in range(parts + 1)] if parts else []
-    means = [math.fsum(values[a:b]) / (b - a) for a, b in pairwise(ends)]
-    reach = (high - low) or 1.0
-    places = [round((mean - low) / reach * (len(_BARS) - 1)) for mean in means]
-    return "".join(_BARS[min(max(place, 0), len(_BARS) - 1)] for place in places)
+    means = [mean(values[a:b]) for a, b in pairwise(ends)]
+    places = [round(share(each, low, high) * (len(_BARS) - 1)) for each in means]
+    return "".join(_BARS[place] for place in places)

@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import BaseModel
 
 from reglue.errors import UsageError
-
-FloatArray: TypeAlias = npt.NDArray[np.float64]
+from reglue_bench.float_range import FloatArray, scaled, unit_of, within
 
 Interval: TypeAlias = tuple[float, float]
 
@@ -35,7 +33,7 @@ LEAST_GOALS = 5
 """Of fewer goals in all, no interval of a difference of success rates covers what it says."""
 
 
-class Intervals(BaseModel, frozen=True, extra="forbid"):
+class Intervals(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
     """95 % confidence intervals of a mean over tasks; None: too few goals or episodes."""
 
     method: str  # how they are computed
@@ -112,6 +110,13 @@ class Inference:
     interval95: Interval | None = None  # None: there is too little to tell
     p_value: float | None = None  # two-sided; None with the interval
 
+    def times(self, unit: float) -> Inference:
+        """Of the same numbers in the unit that they were divided by."""
+        if unit == 1 or self.interval95 is None:
+            return self
+        low, high = self.interval95
+        return replace(self, interval95=(within(low * unit), within(high * unit)))
+
 
 def student(strata: Mapping[str, FloatArray]) -> Inference:
     """Inference about the mean of the strata's means, from independent values, (n,) each.
@@ -122,6 +127,8 @@ def student(strata: Mapping[str, FloatArray]) -> Inference:
     """
     if not strata or min(len(each) for each in strata.values()) < 2:
         return Inference()
+    if (unit := unit_of(*strata.values())) != 1:
+        return student({task: each / unit for task, each in strata.items()}).times(unit)
     squares = np.array([each.var(ddof=1) / len(each) for each in strata.values()])
     scale = float(max(np.abs(each).max() for each in strata.values()))
     error = math.sqrt(squares.sum()) / len(strata)
@@ -143,10 +150,36 @@ def of_mean(mean: float, *, error: float, degrees: float) -> Inference:
     return Inference((mean - half, mean + half), p_value)
 
 
-def return_intervals95(returns: Mapping[str, FloatArray]) -> Intervals:
-    """Intervals of mean returns, over tasks and for each task, from `averaged_by_goal`."""
+def return_intervals95(
+    returns: Mapping[str, FloatArray], *, lowest: float | None = None
+) -> Intervals:
+    """Intervals of mean returns, over tasks and for each task, from `averaged_by_goal`.
+
+    They are `cut_at` the `lowest` return that is possible, if that is known.
+    """
+    lowest = bound_of(lowest, *returns.values())
     per_task = {task: student({task: values}).interval95 for task, values in returns.items()}
-    return Intervals(method="Student", mean=student(returns).interval95, per_task=per_task)
+    return Intervals(
+        method="Student",
+        mean=cut_at(lowest, student(returns).interval95),
+        per_task={task: cut_at(lowest, each) for task, each in per_task.items()},
+    )
+
+
+def bound_of(lowest: object, *values: FloatArray | Sequence[float]) -> float:
+    """The `lowest` value that is possible; minus infinity if none is known, or one lies below it.
+
+    A plan's worst performance is one, unless it was declared too high.
+    """
+    if not isinstance(lowest, int | float):
+        return -math.inf
+    least = min((float(np.min(each)) for each in values if len(each)), default=math.inf)
+    return float(lowest) if lowest <= least else -math.inf
+
+
+def cut_at(lowest: float, interval: Interval | None) -> Interval | None:
+    """The part of an interval that is possible, which holds the truth as often as the whole."""
+    return None if interval is None else (max(lowest, interval[0]), interval[1])
 
 
 def averaged_by_goal(returns: Mapping[str, Mapping[int, Sequence[float]]]) -> dict[str, FloatArray]:
@@ -156,7 +189,9 @@ def averaged_by_goal(returns: Mapping[str, Mapping[int, Sequence[float]]]) -> di
     """
     return {
         task: np.array(
-            [np.mean(each) for each in of.values()] if len(of) > 1 else next(iter(of.values()))
+            [scaled(np.mean, each) for each in of.values()]
+            if len(of) > 1
+            else next(iter(of.values()))
         )
         for task, of in returns.items()
     }

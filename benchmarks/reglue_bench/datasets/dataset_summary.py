@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from reglue_bench.datasets.folder import EPISODES, FolderSource, data_of
 from reglue_bench.datasets.run_source import RunSource
 from reglue_bench.datasets.source import OWN, Source, check_extra
+from reglue_bench.float_range import RunningMean
 from reglue_bench.run_folder import LEDGER, OBSERVED
 
 
@@ -59,11 +61,12 @@ def summarized(path: Path) -> Summary:
     from minari.serialization import deserialize_space
 
     with source_of(path) as source:
-        returns, lengths = _Sums(), _Sums()
+        returns, lengths = _Spread(), _Spread()
         tasks: dict[str, int] = {}
         statuses: dict[str, int] = {}
-        successes = 0
+        episodes = steps = successes = 0
         for episode in source:
+            episodes, steps = episodes + 1, steps + episode.steps
             returns.add(episode.return_)
             lengths.add(episode.steps)
             if (organiser := episode.organiser) is not None:
@@ -76,8 +79,8 @@ def summarized(path: Path) -> Summary:
             dataset_id=metadata["dataset_id"],
             benchmark=metadata.get(OWN, {}).get("benchmark"),
             algorithm=metadata.get("algorithm_name"),
-            episodes=lengths.count,
-            steps=int(lengths.sum),
+            episodes=episodes,
+            steps=steps,
             lost=source.lost,
             returns=returns.range(),
             lengths=lengths.range(),
@@ -90,24 +93,21 @@ def summarized(path: Path) -> Summary:
         )
 
 
-class _Sums:
-    """Running sums of a number over episodes."""
+class _Spread:
+    """The range of a number over episodes."""
 
     def __init__(self) -> None:
-        self.count = 0
-        self.sum = 0.0
-        self._least = self._most = 0.0
+        self._mean = RunningMean()
+        self._least, self._most = math.inf, -math.inf
 
     def add(self, number: float) -> None:
-        self._least = min(self._least, number) if self.count else number
-        self._most = max(self._most, number) if self.count else number
-        self.count += 1
-        self.sum += number
+        self._mean.add(number)
+        self._least, self._most = min(self._least, number), max(self._most, number)
 
     def range(self) -> Range | None:
-        if not self.count:
+        if not self._mean.count:
             return None
-        return Range(mean=self.sum / self.count, least=self._least, most=self._most)
+        return Range(mean=self._mean.value, least=self._least, most=self._most)
 
 
 def _space(metadata: Mapping[str, object], key: str, read: object) -> str:

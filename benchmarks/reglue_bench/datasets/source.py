@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from reglue.errors import MissingExtra
 from reglue.spec import Array, TensorSpec
+from reglue_bench.float_range import within
 
 Place: TypeAlias = tuple[str, ...]
 """Keys that lead from `observations` or `actions` to an array; none if it is the only one."""
@@ -50,8 +51,9 @@ class Episode(ABC):
 
     @property
     def return_(self) -> float:
-        """The sum of rewards, in the order of steps."""
-        return float(np.cumsum(self.rewards)[-1])
+        """The sum of rewards, in the order of steps, within the range of float64."""
+        with np.errstate(over="ignore"):
+            return within(float(np.cumsum(self.rewards)[-1]))
 
     @property
     def content(self) -> bytes:

@@ -16,8 +16,9 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from reglue.errors import UsageError
+from reglue_bench.float_range import unit_of, within
 from reglue_bench.results.result import Result, Units
-from reglue_bench.statistics import FloatArray, Interval
+from reglue_bench.statistics import FloatArray, Inference, Interval
 
 Goal: TypeAlias = tuple[str, int]  # task, variant
 Cell: TypeAlias = tuple[str, int, int, int]  # a goal, and two numbers that name one of its episodes
@@ -38,6 +39,19 @@ class Difference:
     pairs: int  # of goals, episodes or runs, that were compared
     unlike: int  # of these
     same_plan: bool  # otherwise only cells of the same name were paired
+
+    def times(self, unit: float) -> Difference:
+        """Of the same scores in the unit that they were divided by."""
+        if unit == 1:
+            return self
+        inference = Inference(self.interval95, self.p_value).times(unit)
+        of_tasks = self.difference_per_task.items()
+        return replace(
+            self,
+            difference=within(self.difference * unit),
+            difference_per_task={task: within(each * unit) for task, each in of_tasks},
+            interval95=inference.interval95,
+        )
 
 
 def compare(run: Result, reference: Result) -> Difference:
@@ -70,7 +84,8 @@ def compare_units(run: Units, reference: Units) -> Difference:
     if measure != other:
         raise UsageError(f"one run is judged by its {measure.name}, the other by its {other.name}")
     pairs = measure.pair(run, reference)
-    differences = {task: ours - theirs for task, (ours, theirs) in pairs.items()}
+    unit = unit_of(*(each for pair in pairs.values() for each in pair))
+    differences = {task: ours / unit - theirs / unit for task, (ours, theirs) in pairs.items()}
     per_task = {task: float(each.mean()) for task, each in differences.items()}
     inference = measure.infer(differences)
     better = [over_all_pairs(*each) for each in pairs.values()] if measure.improves else []
@@ -82,9 +97,9 @@ def compare_units(run: Units, reference: Units) -> Difference:
         p_value=inference.p_value,
         p_holm=inference.p_value,
         pairs=sum(len(each) for each in differences.values()),
-        unlike=sum(int(np.count_nonzero(each)) for each in differences.values()),
+        unlike=sum(int(np.count_nonzero(ours != theirs)) for ours, theirs in pairs.values()),
         same_plan=same_plan([run.result, reference.result]),
-    )
+    ).times(unit)
 
 
 _T = TypeVar("_T")
@@ -112,7 +127,7 @@ def over_all_pairs(one: FloatArray, other: FloatArray) -> float:
     The probability of improvement of Agarwal et al. 2021, "Deep RL at the edge of the
     statistical precipice", section 4.3.
     """
-    return float((np.sign(one[:, None] - other) + 1).mean() / 2)
+    return float((2.0 * (one[:, None] > other) + (one[:, None] == other)).mean() / 2)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

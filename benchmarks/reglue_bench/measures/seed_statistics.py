@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reglue.errors import UsageError
+from reglue_bench.float_range import scaled, times, unit_of, within
 from reglue_bench.measures.compare import (
     Difference,
     over_all_pairs,
@@ -17,7 +18,7 @@ from reglue_bench.measures.compare import (
     units_of,
 )
 from reglue_bench.results.result import Result
-from reglue_bench.statistics import FloatArray, Inference, Interval, of_mean
+from reglue_bench.statistics import FloatArray, Inference, Interval, bound_of, of_mean
 
 RESAMPLES = 10_000
 BOOTSTRAP_SEED = 0  # of reports: the same runs give the same report
@@ -41,6 +42,23 @@ class TrainingSeeds:
     profile: FloatArray  # (thresholds,): share of `rates` above the threshold
     profile_intervals95: tuple[FloatArray, FloatArray] | None  # (thresholds,) each, pointwise
 
+    def times(self, unit: float) -> TrainingSeeds:
+        """Of the same scores in the unit that they were divided by."""
+        if unit == 1:
+            return self
+        mean, iqm = (
+            Inference(interval).times(unit).interval95
+            for interval in (self.mean_interval95, self.iqm_interval95)
+        )
+        return replace(
+            self,
+            rates=times(unit, self.rates),
+            mean=within(self.mean * unit),
+            mean_interval95=mean,
+            iqm=within(self.iqm * unit),
+            iqm_interval95=iqm,
+        )
+
 
 def over_training_seeds(
     results: Sequence[Result], *, rng: np.random.Generator, thresholds: FloatArray | None = None
@@ -63,12 +81,32 @@ def over_training_seeds(
     if len(results) < 2 or not same_plan(results):
         raise UsageError("training seeds are compared over two runs or more of one plan")
     success = list(scores_by_task(results).values())
-    lowest, highest = bounds(results[0])
-    rates = np.stack([each.mean(axis=1) for each in success], axis=1)
     if thresholds is None:
         thresholds = thresholds_of([results])
+    unit = unit_of(*success)
+    low, high = bounds(results[0], success)
+    summary = _summary(
+        [each / unit for each in success],
+        _in_unit(unit, thresholds),
+        rng=rng,
+        bounds=(low / unit, high / unit),
+    )
+    seeds = tuple(result.agent.training_seed for result in results)
+    return replace(summary.times(unit), seeds=seeds, thresholds=thresholds)
+
+
+def _summary(
+    success: Sequence[FloatArray],
+    thresholds: FloatArray,
+    *,
+    rng: np.random.Generator,
+    bounds: Interval,
+) -> TrainingSeeds:
+    """Of scores by task, (seeds, goals) each, which lie within `bounds`."""
+    lowest, highest = bounds
+    rates = np.stack([each.mean(axis=1) for each in success], axis=1)
     summary = TrainingSeeds(
-        seeds=tuple(result.agent.training_seed for result in results),
+        seeds=(),
         rates=rates,
         mean=float(rates.mean()),
         mean_interval95=over_seeds([success], lowest=lowest, highest=highest).interval95,
@@ -95,10 +133,10 @@ def over_training_seeds(
 
 def thresholds_of(agents: Sequence[Sequence[Result]]) -> FloatArray:
     """The thresholds of performance profiles that are shown together, shape (51,)."""
-    if all(bounds(run) == (0, 1) for of in agents for run in of):
+    if all(run.measure.is_rate for of in agents for run in of):
         return np.linspace(0, 1, THRESHOLDS)
-    rates = [each.mean(axis=1) for of in agents for each in scores_by_task(of).values()]
-    return np.linspace(min(map(np.min, rates)), max(map(np.max, rates)), THRESHOLDS)
+    means = np.concatenate([_means(each) for of in agents for each in scores_by_task(of).values()])
+    return scaled(lambda each: np.linspace(each.min(), each.max(), THRESHOLDS), means)
 
 
 def scores_by_task(results: Sequence[Result]) -> dict[str, FloatArray]:
@@ -114,9 +152,22 @@ def scores_by_task(results: Sequence[Result]) -> dict[str, FloatArray]:
     return {task: np.stack([each[task][0] for each in pairs]) for task in pairs[0]}
 
 
-def bounds(result: Result) -> tuple[float, float]:
-    """The least and the most that a score can be."""
-    return (0, 1) if result.measure.is_rate else (-math.inf, math.inf)
+def bounds(result: Result, scores: Sequence[FloatArray]) -> Interval:
+    """The least and the most that scores like these can be, as far as it is known."""
+    if result.measure.is_rate:
+        return 0, 1
+    worst = result.parameters.get("worst_performance")
+    return bound_of(worst, *(each.ravel() for each in scores)), math.inf
+
+
+def _in_unit(unit: float, values: FloatArray) -> FloatArray:
+    with np.errstate(over="ignore"):  # beyond the range is above all that is in this unit
+        return values / unit
+
+
+def _means(scores: FloatArray) -> FloatArray:
+    """Of each seed, (seeds,), from scores of shape (seeds, goals)."""
+    return scaled(lambda each: each.mean(axis=1), scores)
 
 
 def compare_agents(agent: Sequence[Result], reference: Sequence[Result]) -> Difference:
@@ -130,12 +181,13 @@ def compare_agents(agent: Sequence[Result], reference: Sequence[Result]) -> Diff
     if not agent or not reference or not same_plan([*agent, *reference]):
         raise UsageError("agents are compared over training seeds on one plan")
     success_of_all = scores_by_task([*agent, *reference])
-    together = success_of_all.values()
+    lowest, highest = bounds(agent[0], ())
+    unit = unit_of(*success_of_all.values())
+    together = [each / unit for each in success_of_all.values()]
     split = len(agent)
     success = [each[:split] for each in together], [each[split:] for each in together]
     one, other = (np.stack([each.mean(axis=1) for each in of], axis=1) for of in success)
     fewest = min(len(one), len(other))
-    lowest, highest = bounds(agent[0])
     inference = over_seeds(success, lowest=lowest - highest, highest=highest - lowest)
     per_task = zip(success_of_all, one.mean(axis=0) - other.mean(axis=0), strict=True)
     return Difference(
@@ -150,7 +202,7 @@ def compare_agents(agent: Sequence[Result], reference: Sequence[Result]) -> Diff
         p_holm=inference.p_value,
         pairs=fewest,
         unlike=fewest if np.sort(one, axis=0).tolist() != np.sort(other, axis=0).tolist() else 0,
-    )
+    ).times(unit)
 
 
 def over_seeds(
@@ -163,8 +215,12 @@ def over_seeds(
     """
     if min(len(success[0]) for success in agents) < LEAST_SEEDS:
         return Inference()
+    if (unit := unit_of(*(each for tasks in agents for each in tasks))) != 1:
+        of_unit = [[each / unit for each in tasks] for tasks in agents]
+        return over_seeds(of_unit, lowest=lowest / unit, highest=highest / unit).times(unit)
     error, degrees = _error_of_mean(agents)
-    if error <= TINY:
+    scale = max(float(np.abs(each).max()) for tasks in agents for each in tasks)
+    if error <= TINY * min(1.0, scale):
         return Inference()
     mean = float(np.subtract.reduce([np.mean([t.mean() for t in tasks]) for tasks in agents]))
     inference = of_mean(mean, error=error, degrees=degrees)
@@ -242,7 +298,8 @@ def iqm(rates: FloatArray) -> FloatArray:
 
 def profiles(rates: FloatArray, thresholds: FloatArray) -> FloatArray:
     """The share of rates above each threshold, shape (n, thresholds), of (n, seeds, tasks)."""
-    return np.stack([(rates > each + TINY).mean(axis=(1, 2)) for each in thresholds], axis=1)
+    tiny = TINY * min(1.0, float(np.abs(rates).max()))
+    return np.stack([(rates > each + tiny).mean(axis=(1, 2)) for each in thresholds], axis=1)
 
 
 def interval_of(

@@ -15,6 +15,7 @@ from env_adapters.metaworld import TaskSet, task_set
 from env_adapters.suites import META_WORLD, suite_name
 from reglue.errors import UsageError, setting
 from reglue.wire.sizes import most_slots
+from reglue_bench.float_range import within
 from reglue_bench.plan_settings import HiddenSettings, MetaWorldSettings
 from reglue_bench.planning.benchmark_file import Custom, custom_suite, read_custom
 from reglue_bench.planning.declared import Declared
@@ -202,7 +203,7 @@ def _worst_performance(
     if not math.isfinite(reward_low) or (reward_low < 0 and not (longest or "steps" in parameters)):
         return {}
     is_single = "steps" in parameters or reward_low >= 0
-    return {"worst_performance": float(reward_low if is_single else reward_low * longest)}
+    return {"worst_performance": within(reward_low if is_single else reward_low * longest)}
 
 
 def _hidden(settings: Settings, procedure: type[Procedure]) -> dict[str, Parameter]:

@@ -6,7 +6,10 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from reglue.errors import UsageError
+from reglue_bench.float_range import scaled
 from reglue_bench.formatting import plural
 from reglue_bench.measures.seed_statistics import bounds, over_seeds, scores_by_task
 from reglue_bench.plots.figures import SUCCESS, colour
@@ -121,6 +124,8 @@ def _plotted_agent(
 
 def _score(of_task: FloatArray, run: Result) -> TaskScore:
     """A task's score from scores of shape (seeds, goals)."""
-    lowest, highest = bounds(run)
+    lowest, highest = bounds(run, [of_task])
     interval = over_seeds([[of_task]], lowest=lowest, highest=highest).interval95
-    return TaskScore(float(of_task.mean()), interval, plural(len(of_task), "training seed"))
+    return TaskScore(
+        float(scaled(np.mean, of_task)), interval, plural(len(of_task), "training seed")
+    )

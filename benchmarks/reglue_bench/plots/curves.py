@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 import plotly.graph_objects as go
 
+from reglue_bench.float_range import mean, scaled, within
 from reglue_bench.formatting import count, value, values
 from reglue_bench.plots.figures import AGENTS, OPTIONAL, escaped
 from reglue_bench.results.learning import edges, pointwise95
@@ -37,7 +38,7 @@ class Lines:
     @property
     def mean(self) -> FloatArray:
         """Over completed runs, shape (points,)."""
-        return np.asarray(self.whole.mean(axis=0), np.float64)
+        return scaled(lambda each: each.mean(axis=0), self.whole)
 
     @property
     def intervals95(self) -> list[Interval]:
@@ -60,8 +61,12 @@ class Lines:
         return f"{self.unit}s {count(first)}–{count(last)}"
 
 
-def lines_of(online: PerformanceScore, of_run: Callable[[LearningRun], Sequence[float]]) -> Lines:
-    """The lines of all runs."""
+def lines_of(
+    online: PerformanceScore,
+    of_run: Callable[[LearningRun], Sequence[float]],
+    lowest: float = -math.inf,
+) -> Lines:
+    """The lines of all runs, whose points are not below `lowest`."""
     if online.counted_in == "episodes":
         each = math.ceil(online.quota / _POINTS)
         ends = [*range(each, online.quota, each), online.quota]
@@ -82,6 +87,7 @@ def lines_of(online: PerformanceScore, of_run: Callable[[LearningRun], Sequence[
         whole=np.array(lines, np.float64).reshape(len(lines), len(ends)),
         runs=numbers,
         broken=[(run, line) for run, line in broken if line and run not in numbers],
+        bounds=(lowest, math.inf),
     )
 
 
@@ -94,17 +100,17 @@ def mean_and_band(
     """
     if not len(lines.whole):
         return []
-    mean, intervals = lines.mean.tolist(), lines.intervals95
-    spreads = [f", 95 % interval {values(each)}" for each in intervals] or [""] * len(mean)
+    means, intervals = lines.mean.tolist(), lines.intervals95
+    spreads = [f", 95 % interval {values(each)}" for each in intervals] or [""] * len(means)
     line = go.Scatter(
         x=lines.ends,
-        y=mean,
-        mode="lines" if len(mean) > 1 else "markers",
+        y=means,
+        mode="lines" if len(means) > 1 else "markers",
         line={"color": colour, "width": 2.5},
         hoverinfo="text",
         hovertext=[
             f"<b>{escaped(name)}</b><br>{lines.at(point)}: {value(each)}{spreads[point]}"
-            for point, each in enumerate(mean)
+            for point, each in enumerate(means)
         ],
     )
     if not intervals:
@@ -135,12 +141,13 @@ def y_range(of: Sequence[Lines], *, log: bool = False) -> list[float]:
     """The range of the axis: all means, and nearly all points of the runs."""
     everything = [value for each in of for line in each.everything for value in line]
     means = [each.mean for each in of if len(each.whole)]
-    values = np.concatenate([*means, np.quantile(everything, [0.005, 0.995])])
+    ends = scaled(lambda each: np.quantile(each, [0.005, 0.995]), everything)
+    values = np.concatenate([*means, ends])
     low, high = float(values.min()), float(values.max())
     if log:
         low, high = math.log10(low), math.log10(high)
-    room = 0.05 * (high - low) or 0.5
-    return [low - room, high + room]
+    room = (0.05 * high - 0.05 * low) or 0.5
+    return [within(low - room), within(high + room)]
 
 
 def _thin(
@@ -164,8 +171,4 @@ def _thin(
 
 def _averaged(line: Sequence[float], blocks: Sequence[int]) -> list[float]:
     """The mean of each block that the line has filled."""
-    return [
-        math.fsum(line[begin:end]) / (end - begin)
-        for begin, end in pairwise(blocks)
-        if end <= len(line)
-    ]
+    return [mean(line[begin:end]) for begin, end in pairwise(blocks) if end <= len(line)]

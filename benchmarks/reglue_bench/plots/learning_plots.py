@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
+from reglue_bench.float_range import mean, within
 from reglue_bench.formatting import STATUSES, count, plural, value, values
 from reglue_bench.measures.performance import measure_text
 from reglue_bench.plots.curves import LOST, Lines, every_run, lines_of, mean_and_band, y_range
@@ -29,6 +30,7 @@ class PlottedScore:
     name: str  # empty if it is alone
     score: PerformanceScore
     colour: str
+    lowest: float = -math.inf  # return, or reward, that is possible, see `lowest_of`
 
 
 def learning_plots(agents: Sequence[PlottedScore], *, prefix: str) -> list[Plot]:
@@ -39,7 +41,7 @@ def learning_plots(agents: Sequence[PlottedScore], *, prefix: str) -> list[Plot]
     first, plots = agents[0].score, []
     runs = [run for agent in agents for run in agent.score.runs]
     if any(run.line for run in runs):
-        lines = [lines_of(agent.score, lambda run: run.line) for agent in agents]
+        lines = [lines_of(agent.score, lambda run: run.line, agent.lowest) for agent in agents]
         what = "return" if first.counted_in == "episodes" else "reward per step"
         plots.append(_curves(agents, lines, what, plot_id=f"{prefix}-curve"))
     if any(len(set(run.episode_steps)) > 1 for run in runs):
@@ -118,8 +120,8 @@ def _table(agents: Sequence[PlottedScore], lines: Sequence[Lines], what: str) ->
     alone, some = len(agents) == 1, lines[0]
 
     def cells(of: Lines, intervals: Sequence[Interval], point: int) -> list[str]:
-        mean = value(float(of.mean[point])) if len(of.whole) else "–"
-        return [mean, values(intervals[point]) if intervals else "–"] if alone else [mean]
+        middle = value(float(of.mean[point])) if len(of.whole) else "–"
+        return [middle, values(intervals[point]) if intervals else "–"] if alone else [middle]
 
     played = [(of, of.intervals95 if len(of.whole) else []) for of in lines]
     points = _spread(len(some.ends)) if any(len(of.whole) for of in lines) else []
@@ -166,7 +168,9 @@ def _row(agent: PlottedScore) -> list[str]:
     performances = sorted(r.performance for r in agent.score.completed if r.performance is not None)
     if not performances:
         return [agent.name, "0", "–", "–", "–"]
-    middle = (performances[(len(performances) - 1) // 2] + performances[len(performances) // 2]) / 2
+    middle = mean(
+        [performances[(len(performances) - 1) // 2], performances[len(performances) // 2]]
+    )
     return [
         agent.name,
         str(len(performances)),
@@ -207,7 +211,7 @@ def _performance_mean(score: PerformanceScore, *, row: float, colour: str) -> li
         return []
     low, high = score.interval95 or (performance, performance)
     interval = f"<br>95 % interval {values(score.interval95)}" if score.interval95 else ""
-    mean = go.Scatter(
+    dot = go.Scatter(
         x=[performance],
         y=[row],
         mode="markers",
@@ -215,8 +219,8 @@ def _performance_mean(score: PerformanceScore, *, row: float, colour: str) -> li
         error_x={
             "type": "data",
             "symmetric": False,
-            "array": [high - performance],
-            "arrayminus": [performance - low],
+            "array": [within(high - performance)],
+            "arrayminus": [within(performance - low)],
             "color": colour,
             "thickness": 2,
             "width": 0,
@@ -224,7 +228,7 @@ def _performance_mean(score: PerformanceScore, *, row: float, colour: str) -> li
         hoverinfo="text",
         hovertext=[f"<b>mean {value(performance)}</b>{interval}"],
     )
-    return [mean]
+    return [dot]
 
 
 def _run_table(score: PerformanceScore) -> Table:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import plotly.graph_objects as go
 
+from reglue_bench.float_range import scaled, within
 from reglue_bench.formatting import count, plural, value, values
 from reglue_bench.measures.success import evaluated
 from reglue_bench.plots.agent_plots import PlottedAgent, plotted_agents, seeds_caption
@@ -108,8 +109,10 @@ def _means(agent: PlottedAgent, tasks: Sequence[str], place: int, *, of: int) ->
         error_x={
             "type": "data",
             "symmetric": False,
-            "array": [b[1] - e.score for e, b in zip(scores.values(), bounds, strict=True)],
-            "arrayminus": [e.score - b[0] for e, b in zip(scores.values(), bounds, strict=True)],
+            "array": [within(b[1] - e.score) for e, b in zip(scores.values(), bounds, strict=True)],
+            "arrayminus": [
+                within(e.score - b[0]) for e, b in zip(scores.values(), bounds, strict=True)
+            ],
             "color": NEUTRAL,
             "thickness": 2.5,
             "width": 6,
@@ -140,7 +143,7 @@ def _spread(rows: Sequence[_Episode], task: str) -> list[str]:
     of = [row.return_ for _, row in rows if row.task == task]
     if not of:
         return ["0", "–", "–", "–"]
-    return [count(len(of)), *(value(float(f(of))) for f in (min, np.median, max))]
+    return [count(len(of)), *(value(float(scaled(f, of))) for f in (np.min, np.median, np.max))]
 
 
 def _mean(agent: PlottedAgent, task: str) -> str:

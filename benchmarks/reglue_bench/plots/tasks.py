@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from reglue_bench.float_range import within
 from reglue_bench.formatting import count, percent, plural
 from reglue_bench.plots.agent_plots import PlottedAgent, plotted_agents, seeds_caption
 from reglue_bench.plots.figures import (
@@ -183,10 +184,11 @@ def _dots(
             "type": "data",
             "symmetric": False,
             "array": [
-                high - each.score for each, (_, high) in zip(task_scores, bounds, strict=True)
+                within(high - each.score)
+                for each, (_, high) in zip(task_scores, bounds, strict=True)
             ],
             "arrayminus": [
-                each.score - low for each, (low, _) in zip(task_scores, bounds, strict=True)
+                within(each.score - low) for each, (low, _) in zip(task_scores, bounds, strict=True)
             ],
             "color": shade,
             "thickness": 2,

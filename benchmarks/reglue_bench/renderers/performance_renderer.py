@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.table import Table
 
+from reglue_bench.float_range import mean, share
 from reglue_bench.formatting import count, number, plural, value, values
 from reglue_bench.measures.performance import measure_text
 from reglue_bench.plots.views import ComparisonView, NamedRun, Plot, Track
@@ -20,6 +21,7 @@ from reglue_bench.renderers.renderer import (
     score_table,
     what_differs,
 )
+from reglue_bench.results.learning import lowest_of
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import PerformanceScore
 
@@ -28,6 +30,10 @@ _PARTS = 10  # of a run, one in a row of the table
 
 def _score(result: Result) -> PerformanceScore:
     return result.score_as(PerformanceScore)
+
+
+def _lowest(result: Result) -> float:
+    return lowest_of(result.parameters, _score(result).runs)
 
 
 def _apart(run: NamedRun, first: NamedRun) -> str:
@@ -52,13 +58,17 @@ def _table(result: Result) -> Table:
     score, rows = _score(result), []
     lines = [score.curve.mean, *([score.episode_steps.mean] if score.episode_steps else [])]
     at = [0, *score.curve.at]
-    parts = min(_PARTS, len(score.curve.at))
-    ends = [len(score.curve.at) * place // parts for place in range(parts + 1)] if parts else []
+    rows_wanted = min(_PARTS, len(score.curve.at))
+    ends = (
+        [len(score.curve.at) * place // rows_wanted for place in range(rows_wanted + 1)]
+        if rows_wanted
+        else []
+    )
     for begin, end in pairwise(ends):
         first, last = at[begin] + 1, at[end]
         name = f"{first:,} – {last:,}" if first < last else f"{last:,}"
-        means = (line[begin:end] for line in lines)
-        rows.append([name, *(number(sum(mean) / len(mean)) for mean in means)])
+        parts = (line[begin:end] for line in lines)
+        rows.append([name, *(number(mean(each)) for each in parts)])
     performance = "withheld" if score.performance is None else number(score.performance)
     columns = ["mean return", "steps per episode"] if score.episode_steps else ["reward per step"]
     return score_table(result, [score.counted_in, *columns], rows, ["performance", performance])
@@ -144,7 +154,7 @@ def _track(score: PerformanceScore, least: float, most: float) -> Track | None:
         text += f", 95 % interval {values(score.interval95)}"
 
     def place(amount: float) -> float:
-        return (amount - least) / (most - least)
+        return share(amount, least, most)
 
     return Track(
         at=place(score.performance),
@@ -167,7 +177,8 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
     from reglue_bench.plots.figures import colour
     from reglue_bench.plots.learning_plots import PlottedScore, learning_plots
 
-    return learning_plots([PlottedScore("", _score(result), colour(0))], prefix=prefix)
+    plotted = PlottedScore("", _score(result), colour(0), _lowest(result))
+    return learning_plots([plotted], prefix=prefix)
 
 
 def _beside(view: ComparisonView, runs: Sequence[NamedRun], alike: Sequence[int]) -> ComparisonView:
@@ -175,7 +186,11 @@ def _beside(view: ComparisonView, runs: Sequence[NamedRun], alike: Sequence[int]
     from reglue_bench.plots.figures import colour
     from reglue_bench.plots.learning_plots import PlottedScore, learning_plots
 
-    agents = [PlottedScore(runs[at][0], _score(runs[at][1]), colour(at)) for at in alike]
+    agents = [
+        PlottedScore(name, _score(result), colour(at), _lowest(result))
+        for at in alike
+        for name, result in [runs[at]]
+    ]
     return replace(view, plots=learning_plots(agents, prefix="compare"))
 
 

@@ -6,13 +6,15 @@ its measured steps), an agent's the mean over runs: RL-Glue concepts 1.0, RL_ben
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 
 import numpy as np
 
 from glue_server import CRASHED, LOST
+from reglue_bench.float_range import scaled
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures.online import Online, measured
 from reglue_bench.results.result import NO_SCORE, Coverage, Result
@@ -25,7 +27,7 @@ from reglue_bench.results.scoring import (
     what_was_run,
 )
 from reglue_bench.runs.ledger import Row
-from reglue_bench.statistics import FloatArray, Interval
+from reglue_bench.statistics import FloatArray, Interval, bound_of, cut_at
 
 BINS = 100
 """Points of a learning curve over steps."""
@@ -73,32 +75,36 @@ def with_failed_runs(result: Result) -> Result:
     changed = {
         "runs": runs,
         "performance": mean_in_order(performances),
-        "interval95": t_interval95(performances),
+        "interval95": cut_at(lowest_of(result.parameters, runs), t_interval95(performances)),
         "withheld": "",
         "worst_performance": least,
     }
     return result.model_copy(update={"score": score.model_copy(update=changed)})
 
 
+def lowest_of(parameters: Mapping[str, object], runs: Sequence[LearningRun]) -> float:
+    """The least return, or reward, that runs with these parameters can have: see `bound_of`."""
+    performances = [run.performance for run in runs if run.performance is not None]
+    worst = parameters.get("worst_performance")
+    return bound_of(worst, performances, *(run.line for run in runs))
+
+
 def mean_in_order(values: Sequence[float] | FloatArray) -> float:
     """Summed one by one, as RL_benchmark does, so that it equals that loop to the bit."""
-    return float(np.add.accumulate(np.asarray(values, np.float64))[-1]) / len(values)
+    return float(scaled(lambda each: np.add.accumulate(each)[-1] / len(each), values))
 
 
 def t_interval95(values: Sequence[float] | FloatArray) -> Interval | None:
     """Student's 95 % interval of the mean (Student 1908, Biometrika 6:1); None below two."""
-    if len(values) < 2:
-        return None
-    mean, half = (float(each[0]) for each in _mean_and_half(np.asarray(values)[:, None]))
-    return mean - half, mean + half
+    return next(iter(pointwise95(np.asarray(values, np.float64)[:, None])), None)
 
 
 def pointwise95(lines: FloatArray) -> list[Interval]:
     """Student's interval at each point of lines of shape (runs, points); none below two runs."""
     if len(lines) < 2:
         return []
-    mean, half = _mean_and_half(lines)
-    return list(zip((mean - half).tolist(), (mean + half).tolist(), strict=True))
+    low, high = scaled(_ends95, lines)
+    return list(zip(low.tolist(), high.tolist(), strict=True))
 
 
 def edges(steps: int) -> list[int]:
@@ -110,7 +116,7 @@ def edges(steps: int) -> list[int]:
 def binned(rewards: FloatArray, steps: int) -> list[float]:
     """Mean reward of each bin that `rewards`, shape (steps so far,), has filled."""
     return [
-        float(rewards[begin:end].mean())
+        float(scaled(np.mean, rewards[begin:end]))
         for begin, end in pairwise(edges(steps))
         if end <= len(rewards)
     ]
@@ -172,6 +178,7 @@ def _score(
     ]
     performances = [run.performance for run in runs if run.performance is not None]
     is_whole = len(performances) == len(runs)
+    lowest = lowest_of(played.plan.parameters, runs)
     at = list(range(1, procedure.episodes + 1)) or edges(procedure.steps)[1:]
     return PerformanceScore(
         counted_in="episodes" if procedure.episodes else "steps",
@@ -179,12 +186,12 @@ def _score(
         metric=procedure.metric,
         fresh_agent=played.fresh,
         performance=mean_in_order(performances) if is_whole else None,
-        interval95=t_interval95(performances) if is_whole else None,
+        interval95=cut_at(lowest, t_interval95(performances)) if is_whole else None,
         withheld=_withheld(runs),
         worst_performance=worst,
         completed_only=mean_in_order(measured_ones) if measured_ones else None,
         runs=runs,
-        curve=_curve(at, [run.line for run in completed]),
+        curve=_curve(at, [run.line for run in completed], lowest),
         episode_steps=(
             _curve(at, [run.episode_steps for run in completed]) if procedure.episodes else None
         ),
@@ -208,11 +215,13 @@ def _withheld(runs: Sequence[LearningRun]) -> str:
     return "; ".join(parts)
 
 
-def _curve(at: list[int], lines: Sequence[Sequence[float]]) -> Curve:
+def _curve(at: list[int], lines: Sequence[Sequence[float]], lowest: float = -math.inf) -> Curve:
     if not lines:
         return Curve(at=[], mean=[], interval95=[])
     stacked = np.array(lines, np.float64)  # (runs, points)
-    return Curve(at=at, mean=stacked.mean(axis=0).tolist(), interval95=pointwise95(stacked))
+    mean = scaled(lambda each: each.mean(axis=0), stacked)
+    intervals = [(max(lowest, low), high) for low, high in pointwise95(stacked)]
+    return Curve(at=at, mean=mean.tolist(), interval95=intervals)
 
 
 def _coverage(procedure: Online, score: PerformanceScore) -> Coverage:
@@ -226,12 +235,13 @@ def _coverage(procedure: Online, score: PerformanceScore) -> Coverage:
     )
 
 
-def _mean_and_half(lines: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Means over the first axis, and half the width of their intervals."""
+def _ends95(lines: FloatArray) -> FloatArray:
+    """The ends of the intervals of means over the first axis, shape (2, points)."""
     # Imported here: SciPy is slow to import, and most commands do not need it.
     from scipy.special import stdtrit
 
     runs = len(lines)
     quantile = float(stdtrit(runs - 1, 0.975))
     half = quantile * lines.std(axis=0, ddof=1) / np.sqrt(runs)
-    return lines.mean(axis=0), half
+    mean = lines.mean(axis=0)
+    return np.array([mean - half, mean + half])

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, PrivateAttr, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+)
 
 from env_adapters.named_objects import Registry
 from glue_server import LOST
@@ -47,7 +56,8 @@ rights. `remote`: it connected by itself, so its host decides. Else a sandbox.
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
+    # JSON has no NaN and no infinity: what is written can be read.
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class AgentIdentity(_Record):
@@ -189,6 +199,12 @@ class Result(_Record):
         dumps = (each.model_dump(mode="json", include=_PLAYED) for each in (self, other))
         return json_difference(*dumps, called=called)
 
+    @field_validator("environment_args", mode="before")
+    @classmethod
+    def _as_json(cls, arguments: object) -> object:
+        """The words for NaN and infinity, which JSON lacks: `nan`, `-inf`."""
+        return json.loads(json.dumps(arguments), parse_constant=lambda name: str(float(name)))
+
     def with_episodes(self, episodes: Iterable[EpisodeRow]) -> Self:
         """The same result, with these rows."""
         copy = self.model_copy()
@@ -302,7 +318,7 @@ def read_result(folder: Path | str) -> Result:
     folder = Path(folder)
     path = folder / "result.json" if folder.is_dir() else folder
     try:
-        result = Result.model_validate_json(path.read_bytes())
+        result = parse_result(path.read_bytes(), str(path))
         has_ledger = (path.parent / LEDGER).is_file()
         return result.with_episodes(Episodes(path.parent)) if has_ledger else result
     except OSError as error:
@@ -311,12 +327,18 @@ def read_result(folder: Path | str) -> Result:
         if path.exists():
             raise UsageError(f"{path} cannot be read: {error.strerror}") from error
         raise UsageError(f"{folder} holds no run: neither a ledger nor a result.json") from error
+
+
+def parse_result(text: str | bytes, name: str) -> Result:
+    """The result in the JSON of a file of that name. Raises UsageError if it is broken."""
+    try:
+        return Result.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"])) or "the file"
         more = f", and {error.error_count() - 1} problems more" * (error.error_count() > 1)
         raise UsageError(
-            f"{path} is not a result of this version: {place}: {first['msg']}{more}; wanted a "
+            f"{name} is not a result of this version: {place}: {first['msg']}{more}; wanted a "
             "run's folder, or its result.json"
         ) from error
 

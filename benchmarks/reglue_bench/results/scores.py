@@ -13,7 +13,8 @@ from reglue_bench.statistics import Interval, Intervals
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
+    # JSON has no NaN and no infinity: what is written can be read.
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Rates(_Record):
@@ -90,7 +91,7 @@ class ReturnScore(_Record):
 class LearningRun(_Record):
     """One independent run of an agent that learns."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True)
 
     run: int  # its number, from 0
     attempt: int = Field(alias="try")  # how often it was played before

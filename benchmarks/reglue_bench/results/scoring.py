@@ -18,6 +18,7 @@ from typing import Any, Literal, get_args
 
 from env_adapters.named_objects import Registry
 from glue_server import CRASHED
+from reglue_bench.float_range import FloatArray, mean
 from reglue_bench.plans.plan import Plan, PlanCell
 from reglue_bench.procedures import Procedure, procedure_of
 from reglue_bench.results.episodes import Episodes
@@ -51,7 +52,6 @@ from reglue_bench.runs.notes import Ending, Repeat
 from reglue_bench.runs.observed import counted
 from reglue_bench.settings import AGENT_WAIT, Settings
 from reglue_bench.statistics import (
-    FloatArray,
     Intervals,
     averaged_by_goal,
     intervals95,
@@ -208,7 +208,7 @@ def _returns(folded: _Folded) -> dict[str, Any]:
     means = {task: folded.mean_return(task) for task in folded.returns}
     known = [mean for mean in means.values() if mean is not None]
     return {
-        "mean_return": _mean(known) if len(known) == len(means) else None,
+        "mean_return": mean(known) if known and len(known) == len(means) else None,
         "returns_per_task": means,
     }
 
@@ -305,8 +305,8 @@ class _Folded:
             return None
         goals = [*filled.values()]
         if len({len(goal) for goal in goals}) == 1:  # exactly rounded, however many episodes
-            return _mean([each for goal in goals for each in goal])
-        return _mean([math.fsum(goal) / len(goal) for goal in goals])
+            goals = [[each for goal in goals for each in goal]]
+        return mean([mean(goal) for goal in goals])
 
     @property
     def return_intervals95(self) -> Intervals | None:
@@ -316,7 +316,9 @@ class _Folded:
         """
         filled = {task: self._filled(task) for task in self.returns}
         known = {task: each for task, each in filled.items() if each is not None}
-        return return_intervals95(averaged_by_goal(known)) if len(known) == len(filled) else None
+        if len(known) < len(filled):
+            return None
+        return return_intervals95(averaged_by_goal(known), lowest=self._worst)
 
     def _filled(self, task: str) -> Mapping[int, Sequence[float]] | None:
         """The returns of all planned episodes by variant; None if one is not known."""
@@ -340,11 +342,6 @@ class _Folded:
         else:
             self.lost.setdefault(cell.task, Counter())[cell.variant] += 1
             self.given_up.setdefault(cell.task, []).extend([] if row is None else [row.return_])
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    """Exactly rounded, so the order does not matter; None of no values."""
-    return math.fsum(values) / len(values) if values else None
 
 
 class RowCounts:

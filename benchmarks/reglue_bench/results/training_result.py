@@ -9,6 +9,7 @@ import numpy as np
 
 from glue_server.episodes.recording import CUT_OFF
 from reglue.errors import AgentAbandoned
+from reglue_bench.float_range import RunningMean
 from reglue_bench.procedures.training import Training
 from reglue_bench.procedures.training_cells import evaluation_of
 from reglue_bench.results.learning import edges
@@ -99,27 +100,24 @@ class _Points:
 
     at: list[int]  # steps, ascending
     tells_success: bool
-    episodes: list[int] = field(init=False)
-    returns: list[float] = field(init=False)  # sums
+    returns: list[RunningMean] = field(init=False)
     won: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        points = len(self.at)
-        self.episodes, self.returns, self.won = [0] * points, [0.0] * points, [0] * points
+        self.returns, self.won = [RunningMean() for _ in self.at], [0] * len(self.at)
 
     def add(self, point: int, row: Row) -> None:
         """An episode that was played to its end."""
-        self.episodes[point] += 1
-        self.returns[point] += row.return_
+        self.returns[point].add(row.return_)
         self.won[point] += row.success
 
     def curve(self) -> StepCurve:
         """The mean at each point; None at points without episodes."""
-        each = list(zip(self.episodes, self.returns, self.won, strict=True))
-        success = [won / n if n else None for n, _, won in each] if self.tells_success else []
+        each = [(of.count, won) for of, won in zip(self.returns, self.won, strict=True)]
+        success = [won / n if n else None for n, won in each] if self.tells_success else []
         return StepCurve(
             at=self.at,
-            episodes=self.episodes,
-            mean_return=[total / n if n else None for n, total, _ in each],
+            episodes=[of.count for of in self.returns],
+            mean_return=[of.value if of.count else None for of in self.returns],
             success_rate=success,
         )

@@ -15,6 +15,7 @@ from bisect import bisect_left, insort
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from reglue_bench.float_range import mean
 from reglue_bench.plans.plan import PlanCell
 from reglue_bench.procedures.metaworld_sampling import MetaWorldSampling
 from reglue_bench.procedures.procedure import Procedure
@@ -70,7 +71,7 @@ def upstream_score(evaluations: Sequence[Sequence[Judged]], quota: int) -> Upstr
     per_task = {task: math.fsum(of) / len(of) for task, of in rates.items()}
     return Upstream(
         mean_success_rate=math.fsum(per_task.values()) / len(per_task),
-        mean_return=math.fsum(returns) / len(returns) if returns else None,
+        mean_return=mean(returns) if returns else None,
         success_rate_per_task=per_task,
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
-from statistics import fmean
 from typing import Any
 
 from rich.columns import Columns
@@ -16,6 +15,7 @@ from rich.text import Text
 
 from env_adapters.named_objects import Registry
 from glue_server import Outcome
+from reglue_bench.float_range import mean
 from reglue_bench.formatting import number, sparkline, time_left
 from reglue_bench.procedures.online import Online
 from reglue_bench.procedures.procedure import Procedure
@@ -164,8 +164,8 @@ class ReturnTally(JudgedTally):
         parts = [f"{self.done} of {self.total} episodes"]
         if self._returns:
             # Tasks weigh alike. Short episodes end first, so it is not yet the score.
-            mean = fmean(fmean(of) for of in self._returns.values())
-            parts.append(f"mean return so far {number(mean)}")
+            of_all = mean([mean(of) for of in self._returns.values()])
+            parts.append(f"mean return so far {number(of_all)}")
         return self._line(parts, played=len(self._counted))
 
     def details(self) -> RenderableType:
@@ -173,7 +173,7 @@ class ReturnTally(JudgedTally):
         table = Table(box=None, show_header=False, padding=(0, 1))
         for task, returns in list(self._returns.items())[-_ROWS:]:
             line = sparkline(returns, low=min(returns), high=max(returns), width=_WIDTH)
-            table.add_row(Text(task), Text(line, style="green"), number(fmean(returns)))
+            table.add_row(Text(task), Text(line, style="green"), number(mean(returns)))
         return table
 
 
@@ -239,9 +239,7 @@ class LearningTally(Tally):
             for unit, returns in recent:
                 line = sparkline(returns, low=low, high=everything[-1], width=_WIDTH)
                 late = returns[-_RECENT:]
-                table.add_row(
-                    f"run {unit + 1}", Text(line, style="green"), number(sum(late) / len(late))
-                )
+                table.add_row(f"run {unit + 1}", Text(line, style="green"), number(mean(late)))
         return table
 
     def _done_in_play(self) -> int:
@@ -261,8 +259,9 @@ class LearningTally(Tally):
 
     def _recently(self) -> str:
         returns = next(reversed(self._returns.values()))[-_RECENT:]
-        mean = number(sum(returns) / len(returns))
-        return f"return {mean}" + (f" (last {len(returns)})" if len(returns) > 1 else "")
+        return f"return {number(mean(returns))}" + (
+            f" (last {len(returns)})" if len(returns) > 1 else ""
+        )
 
 
 TALLIES: Registry[Callable[[Any, RunStarted, Callable[[], float]], Tally]] = Registry(

@@ -12,6 +12,7 @@ from rich.text import Text
 from glue_server import Outcome
 from glue_server.episodes.recording import CUT_OFF
 from reglue.errors import AgentAbandoned
+from reglue_bench.float_range import mean
 from reglue_bench.formatting import number, sparkline
 from reglue_bench.procedures.training import Training
 from reglue_bench.procedures.training_cells import evaluation_of
@@ -70,11 +71,11 @@ class TrainingTally(Tally):
         parts = [f"training: {self._steps:,} of {self.total:,} steps"]
         if self._recent:
             returns = [each for each, _ in self._recent]
-            parts.append(f"return {number(sum(returns) / len(returns))} (last {len(returns)})")
+            parts.append(f"return {number(mean(returns))} (last {len(returns)})")
             if self._tells_success:
                 parts.append(f"success {sum(won for _, won in self._recent) / len(returns):.2f}")
         if self._checkpoint:
-            parts.append(f"checkpoint {number(sum(self._checkpoint) / len(self._checkpoint))}")
+            parts.append(f"checkpoint {number(mean(self._checkpoint))}")
         return self._line(parts, played=self._steps)
 
     def details(self) -> RenderableType:
@@ -110,4 +111,4 @@ class TrainingTally(Tally):
         self._curve.append(outcome.return_)
         if len(self._curve) > _KEPT:
             pairs = zip(self._curve[::2], self._curve[1::2], strict=False)
-            self._curve = [(one + other) / 2 for one, other in pairs]
+            self._curve = [mean(pair) for pair in pairs]

@@ -141,6 +141,8 @@ class Site:
             runs = self.folder / "runs"
             board = leaderboard(definition, phase, self.store, runs, comparisons=comparisons)
             self._ranked[phase.name] = scored
+            for each, why in board.left_out.items():
+                log.error("submission %s is left out of the leaderboard: %s", each, why)
             with self._lock:
                 boards = {**self.snapshot.boards, phase.name: board}
                 ranked = self.snapshot.ranked + 1

@@ -10,7 +10,14 @@ from reglue_competition.ranking.scored_submissions import (
     ScoredSubmission,
     choose_submissions,
 )
-from reglue_competition.ranking.standings import SCORED, Leaderboard, Row, RunScore, leaderboard
+from reglue_competition.ranking.standings import (
+    SCORED,
+    Leaderboard,
+    Row,
+    RunScore,
+    leaderboard,
+    result_of_run,
+)
 
 __all__ = [
     "RULE",
@@ -25,4 +32,5 @@ __all__ = [
     "choose_submissions",
     "leaderboard",
     "rank",
+    "result_of_run",
 ]

@@ -6,21 +6,29 @@ import json
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
 from reglue.errors import UsageError
+from reglue_bench.float_range import unit_of
 from reglue_bench.measures.compare import Difference, compare_units, units_of
 from reglue_bench.results.result import Result, Units
 from reglue_bench.results.whole_file import whole_file
 from reglue_bench.statistics import Z95, Interval
-from reglue_competition.ranking.scored_submissions import Benchmark, ScoredSubmission
+from reglue_competition.ranking.scored_submissions import (
+    Benchmark,
+    ScoredSubmission,
+    Spread,
+    divided,
+    numbers_in,
+    uncut,
+)
 
 Play = tuple[str, int, str]  # a submission, the place of a benchmark, and which play of it this is
 Pair = tuple[Play, Play]
 
-_FORMAT = 3  # of the file, and of what is found: more where a comparison comes to another result
+_FORMAT = 4  # of the file, and of what is found: more where a comparison comes to another result
 _MOST_LINES = 2  # for each comparison that is still wanted; beyond it the file is written anew
 
 
@@ -33,6 +41,11 @@ class PairedDifference:
     p_value: float | None
     pairs: int
     unlike: int
+
+    def divided(self, unit: float) -> PairedDifference:
+        """The same in another unit."""
+        difference, interval = divided((self.difference, self.interval95), unit)
+        return replace(self, difference=difference, interval95=interval)
 
 
 PairedDifferences = Mapping[Pair, PairedDifference | None]
@@ -81,15 +94,16 @@ class Comparisons:
         There is no p-value where nothing is known of how a benchmark's difference varies.
         """
         total = math.fsum(each.weight for each in benchmarks)
-        mean, squares, pairs, unlike = 0.0, 0.0, 0, 0
+        spreads = [_spreads(one, other, *each) for each in enumerate(benchmarks)]
+        paired = [self._paired_difference(one, other, place) for place in range(len(benchmarks))]
+        unit = unit_of(*(numbers_in(each) for pair in spreads for each in pair))
+        mean, squares = 0.0, 0.0
         known: float | None = 0.0
-        for place, benchmark in enumerate(benchmarks):
-            difference, error = _unpaired(
-                one.score(place, benchmark), other.score(place, benchmark)
-            )
-            if (paired := self._paired_difference(one, other, place)) is not None:
-                difference, error = paired.difference, _standard_error(paired, error)
-                pairs, unlike = pairs + paired.pairs, unlike + paired.unlike
+        for benchmark, pair, on_cells in zip(benchmarks, spreads, paired, strict=True):
+            difference, error = _unpaired(*(divided(each, unit) for each in pair))
+            if on_cells is not None:
+                of_unit = on_cells.divided(unit)
+                difference, error = of_unit.difference, _standard_error(of_unit, error)
             share = benchmark.weight / total
             mean += share * difference
             known = None if known is None or error is None else known
@@ -102,10 +116,10 @@ class Comparisons:
             probability_of_improvement=None,
             p_value=p,
             p_holm=p,
-            pairs=pairs,
-            unlike=unlike,
+            pairs=sum(each.pairs for each in paired if each),
+            unlike=sum(each.unlike for each in paired if each),
             same_plan=True,
-        )
+        ).times(unit)
 
     def _paired_difference(
         self, one: ScoredSubmission, other: ScoredSubmission, place: int
@@ -210,20 +224,28 @@ def _standard_error(difference: PairedDifference, unpaired: float | None) -> flo
     return abs(difference.difference / _normal_quantile(difference.p_value))
 
 
-def _unpaired(
-    one: tuple[float | None, Interval | None], other: tuple[float | None, Interval | None]
-) -> tuple[float, float | None]:
+def _spreads(
+    one: ScoredSubmission, other: ScoredSubmission, place: int, benchmark: Benchmark
+) -> tuple[Spread, Spread]:
+    """Their scores on a benchmark, with whole intervals. Raises UsageError if one has none."""
+    (ours, our_interval), (theirs, their_interval) = (
+        each.score(place, benchmark) for each in (one, other)
+    )
+    if ours is None or theirs is None:
+        raise UsageError("one of the two has no score")
+    return uncut((ours, our_interval), benchmark), uncut((theirs, their_interval), benchmark)
+
+
+def _unpaired(one: Spread, other: Spread) -> tuple[float, float | None]:
     """The difference of two scores and its standard error, from the sides of their intervals
     that face each other (Zou & Donner 2008, Statistics in Medicine 27:1693).
 
     It is wider than that of paired cells. None if either score has no interval: how it varies is
     unknown then, and so is how the difference does.
     """
-    if one[0] is None or other[0] is None:
-        raise UsageError("one of the two has no score")
     difference = one[0] - other[0]
     (above, of_above), (below, of_below) = (one, other) if difference > 0 else (other, one)
-    if above is None or below is None or of_above is None or of_below is None:
+    if of_above is None or of_below is None:
         return difference, None
     return difference, math.hypot(above - of_above[0], of_below[1] - below) / Z95
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from reglue_bench.float_range import unit_of, within
 from reglue_bench.results.result import Result
 from reglue_bench.statistics import Interval
 
@@ -62,7 +63,22 @@ class ScoredSubmission:
         known = [(score, interval) for score, interval in scores if score is not None]
         if len(known) < len(benchmarks) or not benchmarks:
             return None, None
+        if len(benchmarks) > 1:
+            known = [uncut(*spread) for spread in zip(known, benchmarks, strict=True)]
         return weighted_mean(known, [each.weight for each in benchmarks])
+
+
+def uncut(spread: Spread, benchmark: Benchmark) -> Spread:
+    """A score with its interval as it was before it was cut at the least that is possible.
+
+    How a sum or a difference varies follows from whole intervals. Student's, of what is no rate, is
+    as wide below its middle as above.
+    """
+    score, interval = spread
+    if benchmark.is_rate or interval is None:
+        return spread
+    reach = max(score - interval[0], interval[1] - score)
+    return score, (within(score - reach), within(score + reach))
 
 
 def weighted_mean(scores: Sequence[Spread], weights: Sequence[float]) -> Spread:
@@ -72,15 +88,28 @@ def weighted_mean(scores: Sequence[Spread], weights: Sequence[float]) -> Spread:
     Zhang 2009, Computational Statistics & Data Analysis 53:1080). Of one benchmark it is that
     benchmark's interval. None if a score has none.
     """
-    total = math.fsum(weights)
-    mean = math.fsum(w * score for (score, _), w in zip(scores, weights, strict=True)) / total
+    total, unit = math.fsum(weights), unit_of(*map(numbers_in, scores))
+    of_unit = [divided(spread, unit) for spread in scores]
+    mean = math.fsum(w * score for (score, _), w in zip(of_unit, weights, strict=True)) / total
     below, above = [], []
-    for (score, interval), weight in zip(scores, weights, strict=True):
+    for (score, interval), weight in zip(of_unit, weights, strict=True):
         if interval is None:
-            return mean, None
+            return within(mean * unit), None
         below.append(weight * (score - interval[0]))
         above.append(weight * (interval[1] - score))
-    return mean, (mean - math.hypot(*below) / total, mean + math.hypot(*above) / total)
+    low, high = mean - math.hypot(*below) / total, mean + math.hypot(*above) / total
+    return within(mean * unit), (within(low * unit), within(high * unit))
+
+
+def numbers_in(spread: Spread) -> Sequence[float]:
+    """The score, and the ends of its interval."""
+    return (spread[0], *(spread[1] or ()))
+
+
+def divided(spread: Spread, unit: float) -> Spread:
+    """The same in another unit."""
+    score, interval = spread
+    return score / unit, interval and (interval[0] / unit, interval[1] / unit)
 
 
 def choose_submissions(

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from reglue.errors import UsageError
 from reglue_bench.results.episodes import Episodes
 from reglue_bench.results.learning import with_failed_runs
-from reglue_bench.results.result import Measure, Result
+from reglue_bench.results.result import Measure, Result, parse_result
 from reglue_bench.run_folder import LEDGER
 from reglue_bench.statistics import Interval
 from reglue_competition.definition import Definition
@@ -20,7 +21,7 @@ from reglue_competition.ranking.scored_submissions import (
     ScoredSubmission,
     choose_submissions,
 )
-from reglue_competition.store import Phase, Status, Store, Submission
+from reglue_competition.store import Phase, Run, Status, Store, Submission
 
 SCORED: tuple[Status, ...] = ("finished", "failed")
 """The statuses of submissions that have a score."""
@@ -60,6 +61,9 @@ class Leaderboard:
     benchmarks: Sequence[Benchmark]
     measures: Sequence[Measure | None]  # of each benchmark; None: not played yet
     rows: Sequence[Row]
+    left_out: Mapping[str, str]
+    """Why submissions are not in it although they have a score, by their ids: their results cannot
+    be read."""
 
 
 def leaderboard(
@@ -82,7 +86,7 @@ def leaderboard(
     """
     of_phase = store.submissions(phase=phase.name, statuses=SCORED)
     submissions = {each.id: each for each in of_phase}
-    results = _results(store, phase, submissions, runs_folder)
+    results, left_out = _results(store, phase, submissions, runs_folder)
     entered = definition.phase(phase.name).benchmarks
     measures = [_measure(place, results) for place in range(len(entered))]
     benchmarks = [
@@ -100,6 +104,7 @@ def leaderboard(
             may_know=may_know,
         )
         for each in submissions.values()
+        if each.id not in left_out
     ]
     ranked_entries = choose_submissions(entries, benchmarks, definition.ranking.choose)
     comparisons = Comparisons() if comparisons is None else comparisons
@@ -107,25 +112,37 @@ def leaderboard(
     ranked = rank(ranked_entries, benchmarks, comparisons)
     comparisons.save()
     rows = [_row(each, submissions[each.entry.submission], benchmarks) for each in ranked]
-    return Leaderboard(phase=phase, benchmarks=benchmarks, measures=measures, rows=rows)
+    return Leaderboard(
+        phase=phase, benchmarks=benchmarks, measures=measures, rows=rows, left_out=left_out
+    )
 
 
 def _results(
     store: Store, phase: Phase, submissions: Mapping[str, Submission], runs_folder: Path
-) -> dict[str, dict[int, Result]]:
-    """Results by submission and index of the benchmark."""
-    differences: dict[str, dict[int, Result]] = {each: {} for each in submissions}
+) -> tuple[dict[str, dict[int, Result]], dict[str, str]]:
+    """Results by submission and index of the benchmark; why those of a submission are unreadable"""
+    results: dict[str, dict[int, Result]] = {each: {} for each in submissions}
+    left_out: dict[str, str] = {}
     for run in store.runs(phase=phase.name):
-        if run.submission not in differences or not run.result:
+        if run.submission not in results or not run.result:
             continue
-        result = Result.model_validate_json(run.result)
+        try:
+            result = result_of_run(run)
+        except UsageError as error:
+            left_out[run.submission] = str(error)
+            continue
         if submissions[run.submission].status == "failed":
             result = with_failed_runs(result)
         folder = runs_folder / submissions[run.submission].folder / str(run.index)
         if (folder / LEDGER).is_file():
             result = result.with_episodes(Episodes(folder))
-        differences[run.submission][run.index] = result
-    return differences
+        results[run.submission][run.index] = result
+    return results, left_out
+
+
+def result_of_run(run: Run) -> Result:
+    """The result that the store holds of a run. Raises UsageError if it cannot be read."""
+    return parse_result(run.result, f"run {run.index} of submission {run.submission}")
 
 
 def _measure(place: int, results: Mapping[str, Mapping[int, Result]]) -> Measure | None:

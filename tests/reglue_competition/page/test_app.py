@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -287,6 +288,35 @@ def test_a_submission_that_ends_comes_into_the_leaderboard(tmp_path: Path, opene
         assert "Nobody has a score yet." in client.get("/").text
         end(store, enter(store, made, "Ada", "x"), play(0.9), play(0.8))
         until(lambda: "/submissions/" in client.get("/").text, "it is in the leaderboard")
+
+
+def test_a_result_that_cannot_be_read_is_left_out_and_the_leaderboard_goes_on(
+    tmp_path: Path, opened: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also after the phase is closed; the organiser is told whose it is, and what is wrong."""
+    made = begin(tmp_path)
+    with Store(made.url) as store:
+        end(store, enter(store, made, "Ada", "a"), play(0.9), play(0.8))
+        broken = enter(store, made, "Bob", "b")
+        end(store, broken, play(0.9), play(0.8))
+        damaged = store.runs(broken.id)[1]
+        store.record_run(replace(damaged, result=damaged.result.replace("0.", "null,0.", 1)))
+        client = opened(made)
+        site: Site = client.app_state["site"]
+        end(store, enter(store, made, "Cleo", "c"), play(0.4), play(0.3))
+        store.close_phase("warm-up")
+        site.look()
+        site.rank()
+        board = site.snapshot.boards["warm-up"]
+        assert [row.team for row in board.rows] == ["Ada", "Cleo"]
+        assert list(board.left_out) == [broken.id]
+        assert f"submission {broken.id} is left out" in caplog.text
+        log_in(client, made.organiser)
+        text = client.get("/organiser").text
+        assert f"Bob, {broken.id}: run 1 of submission {broken.id} is not a result" in text
+        page = client.get(f"/submissions/{broken.id}")
+        assert page.status_code == 200
+        assert "result that cannot be read" in page.text
 
 
 def test_a_database_that_is_away_leaves_the_last_figures(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reglue_bench import evaluate
 from reglue_bench.measures.compare import compare
@@ -26,6 +28,8 @@ from reglue_competition.ranking import (
 from reglue_competition.ranking.scored_submissions import Spread, weighted_mean
 from tests.reglue_bench.learning_results import Learned, learned
 from tests.reglue_bench.made_results import Play, make_result
+from tests.reglue_bench.results.test_wide_returns import made
+from tests.reglue_bench.test_float_range import WIDE
 
 ONE = [Benchmark("MT10")]
 RETURNS = Benchmark("online:mountain-car", is_rate=False)
@@ -115,6 +119,52 @@ def test_two_benchmarks_tell_apart_what_one_does_not() -> None:
     one, other = team("A", 0.85), team("B", 0.8)
     assert ranks([one, other], ONE) == {"A": 1, "B": 1}
     assert ranks([one, other], [Benchmark(f"{n}") for n in range(8)]) == {"A": 1, "B": 2}
+
+
+@pytest.mark.parametrize("size", [-1e78, -1e200, -1.7e308, 1e-320])
+def test_a_team_of_huge_or_tiny_returns_does_not_share_the_first_rank(size: float) -> None:
+    def team(name: str, returns: Sequence[float]) -> ScoredSubmission:
+        return entry(name, made("multi-task", returns))
+
+    honest = team("honest", [76.0, 77.5, 75.8, 76.7, 78.1, 76.3])
+    found = rank([team("other", [size]), honest], [RETURNS], Comparisons())
+    assert [(each.entry.team, each.rank) for each in found] == [("honest", 1), ("other", 2)]
+
+
+@given(st.lists(st.tuples(WIDE, WIDE, WIDE), min_size=2, max_size=2), st.floats(0.1, 10))
+def test_totals_and_p_values_of_any_scores_are_numbers(
+    spreads: list[tuple[float, float, float]], weight: float
+) -> None:
+    benchmarks = [RETURNS, replace(RETURNS, weight=weight)]
+    teams = [
+        entry(name, *(with_spread(*sorted(each)) for each in spreads[:: 1 if name else -1]))
+        for name in ("", "other")
+    ]
+    for each in rank(teams, benchmarks, Comparisons()):
+        assert np.isfinite([each.score or 0.0, *(each.interval95 or ())]).all()
+    found = Comparisons().compare(*teams, benchmarks)
+    assert np.isfinite(found.difference)
+    assert found.p_value is None or 0 <= found.p_value <= 1
+
+
+def with_spread(low: float, score: float, high: float) -> Result:
+    """Without episodes, so that teams are compared by these alone."""
+    result = LEARNED.score_as(PerformanceScore)
+    changed = result.model_copy(update={"performance": score, "interval95": (low, high)})
+    return LEARNED.model_copy(update={"score": changed, "goals_sha256": f"{score}"})
+
+
+LEARNED = learned(Learned(runs=2, episodes=4))
+
+
+def test_an_interval_that_was_cut_is_compared_as_if_it_were_whole() -> None:
+    cut, whole = with_spread(1.0, 18.0, 46.0), with_spread(-10.0, 18.0, 46.0)
+    other = entry("B", with_spread(1.0, 2.0, 3.0))
+    found = [
+        Comparisons().compare(entry("A", each), other, [RETURNS]).p_value for each in (cut, whole)
+    ]
+    assert found[0] == found[1] == pytest.approx(0.263, abs=0.001)
+    assert entry("A", cut).total([RETURNS])[1] == (1.0, 46.0)
 
 
 def test_no_team_ranks_above_one_with_a_higher_score() -> None:

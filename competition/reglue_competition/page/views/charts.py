@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
+from reglue_bench.float_range import share
 from reglue_bench.formatting import count, percent, value, values
 from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Result
@@ -44,17 +45,16 @@ def bar(score: float | None, interval: Interval | None, ends: Interval) -> Bar |
         return None
 
     def at(amount: float) -> float:
-        share = (min(max(amount, least), most) - least) / (most - least)
-        return round(_BEGIN + _SPAN * share, 2)
+        return round(_BEGIN + _SPAN * share(amount, least, most), 2)
 
     low, high = interval or (score, score)
     return Bar(at(low), at(score), at(high))
 
 
-def learning_curves(score: PerformanceScore) -> list[Curve]:
-    """Curves of returns, and of episode lengths where they vary."""
+def learning_curves(score: PerformanceScore, lowest: float = -math.inf) -> list[Curve]:
+    """Curves of returns, none below `lowest`, and of episode lengths where they vary."""
     what = "return" if score.counted_in == "episodes" else "reward per step"
-    curves = [_learning(score, lambda run: run.line, "Learning curve", what)]
+    curves = [_learning(score, lambda run: run.line, "Learning curve", what, lowest)]
     if any(len(set(run.episode_steps)) > 1 for run in score.completed):
         curves.append(
             _learning(
@@ -105,11 +105,15 @@ def _half(won: Sequence[tuple[int, str]], points: Sequence[tuple[int, float]], a
 
 
 def _learning(
-    score: PerformanceScore, of_run: Callable[[LearningRun], Sequence[float]], title: str, what: str
+    score: PerformanceScore,
+    of_run: Callable[[LearningRun], Sequence[float]],
+    title: str,
+    what: str,
+    lowest: float = -math.inf,
 ) -> Curve | None:
     from reglue_bench.plots.curves import lines_of  # it imports plotly
 
-    lines = lines_of(score, of_run)
+    lines = lines_of(score, of_run, lowest)
     if not len(lines.whole) or not lines.ends:
         return None
     mean, intervals = lines.mean.tolist(), lines.intervals95
@@ -149,11 +153,10 @@ def _learning(
 
 def _line(points: Sequence[tuple[float, float]], span: Interval, ends: Interval) -> str:
     """The `points` of an SVG's polyline."""
-    width, height = max(span[1] - span[0], 1), ends[1] - ends[0]
+    width = max(span[1] - span[0], 1)
 
     def on_page(x: float, y: float) -> str:
-        share = (min(max(y, ends[0]), ends[1]) - ends[0]) / height
-        return f"{WIDE * (x - span[0]) / width:.1f},{HIGH * (1 - share):.1f}"
+        return f"{WIDE * (x - span[0]) / width:.1f},{HIGH * (1 - share(y, *ends)):.1f}"
 
     return " ".join(on_page(x, y) for x, y in points)
 

@@ -8,14 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
+from reglue.errors import UsageError
 from reglue_bench.formatting import STATUSES, count, percent, plural, value
 from reglue_bench.results.episodes import EpisodeRow, Episodes
+from reglue_bench.results.learning import lowest_of
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import PerformanceScore, SuccessScore
 from reglue_bench.run_folder import LEDGER
 from reglue_competition.page.views.charts import bar, learning_curves, scale, success_curve
 from reglue_competition.page.views.view_models import Detail, EpisodeView, TaskView
 from reglue_competition.page.views.visibility import Visibility
+from reglue_competition.ranking import result_of_run
 from reglue_competition.store import Run, Submission
 
 MOST_EPISODES = 1000
@@ -62,10 +65,15 @@ def visible_part(whole: Detail, sees: Visibility) -> Detail:
 
 def detail(run: Run, folder: Path) -> Detail:
     """All details of a run; those of episodes need its ledger in `folder`."""
-    result = Result.model_validate_json(run.result)
+    try:
+        result = result_of_run(run)
+    except UsageError:
+        return Detail()
     score = result.score
     if isinstance(score, PerformanceScore):
-        return Detail("run", _runs(score), learning_curves(score))
+        return Detail(
+            "run", _runs(score), learning_curves(score, lowest_of(result.parameters, score.runs))
+        )
     rows = list(Episodes(folder)) if (folder / LEDGER).is_file() else []
     judged = [row for row in rows if row.phase in _JUDGED]
     first = judged[:MOST_EPISODES]

@@ -14,8 +14,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 
+from reglue.errors import UsageError
 from reglue_bench.formatting import count, listed, plural, span
-from reglue_bench.results.result import Result
 from reglue_bench.results.scoring import is_agents_fault
 from reglue_competition.backup import BACKED_UP
 from reglue_competition.definition import Definition, PhaseDefinition
@@ -34,7 +34,7 @@ from reglue_competition.page.views.view_models import (
     SubmissionView,
 )
 from reglue_competition.page.views.visibility import Reader
-from reglue_competition.ranking import RULE, SCORED, Leaderboard, Row
+from reglue_competition.ranking import RULE, SCORED, Leaderboard, Row, result_of_run
 from reglue_competition.store import UNFINISHED, Appeal, Event, Phase, Run, Store, Submission
 
 MOST_WAITING = 10
@@ -236,7 +236,14 @@ def health(snapshot: Snapshot, store: Store, folder: Path) -> Sequence[tuple[str
     backup = store.newest_event(BACKED_UP)
     since = "never" if backup is None else f"{span((now - backup).total_seconds())} ago"
     free = shutil.disk_usage(folder).free / 2**30
+    left_out = [
+        f"{snapshot.submissions[each].team}, {each}: {why}"
+        for board in snapshot.boards.values()
+        for each, why in board.left_out.items()
+        if each in snapshot.submissions
+    ]
     return [
+        *(("left out of a leaderboard", each) for each in left_out),
         ("database", "does not answer" if snapshot.is_away else "answers"),
         ("playing", f"{statuses.count('playing')} of {plural(places, 'place')}"),
         ("waiting", count(len(waits_s))),
@@ -294,7 +301,10 @@ def _verdict(rows: Sequence[Row]) -> str:
 def _benchmark(name: str, run: Run | None, more: More, *, is_owners: bool) -> BenchmarkView:
     if run is None or not run.result:
         return BenchmarkView(name, "", "–", "", None, ())
-    result = Result.model_validate_json(run.result)
+    try:
+        result = result_of_run(run)
+    except UsageError:
+        return BenchmarkView(name, "", "–", "", None, [("result that cannot be read", "1")])
     score, interval = result.score.value, result.interval95
     measure = result.measure
     counts = {status: n for status, n in result.status_counts.items() if status != "ok" and n}
