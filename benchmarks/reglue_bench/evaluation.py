@@ -74,7 +74,8 @@ def evaluate(
             slot and stays open. The environment of `"online:wait"` connects by itself, as does the
             agent `"wait"`: `watcher.say` says how.
         agent: An object in this process: a `reglue.Agent`, a function of a batch of observations
-            (see `reglue.Policy`), a model of Stable-Baselines3, or one with Meta-World's methods.
+            (see `reglue.Policy`), a model of Stable-Baselines3, a `torch.nn.Module` (see
+            `reglue.TorchPolicy`), or one with Meta-World's methods.
             It has no time limit. Or a name as on the command line (`"expert"`, `"file.py:Class"`),
             which is started in a separate process.
         out: The run's folder; without it, the ledger is deleted with the result.

@@ -15,7 +15,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback, EventCallback
 
-from reglue.agents.adaptation import ModelAgent
+from reglue.agents.model_agent import ModelAgent
 from reglue.errors import BadArgument
 from reglue_bench.evaluation import check_faults
 from reglue_bench.evaluator import Evaluator

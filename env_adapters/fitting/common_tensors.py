@@ -30,7 +30,8 @@ def fit_specs(
     # Gymnasium is an extra, and tasks with equal tensors do without it.
     from env_adapters.fitting.common_spaces import Actions, Observations
     from env_adapters.gymnasium.space_tensors import Tensors
-    from reglue.gymnasium.tensor_spaces import space_of, value_of
+    from reglue.gymnasium.tensor_spaces import value_of
+    from reglue.spaces import space_of
 
     seen = [(name, space_of(spec.observations)) for name, spec in specs.items()]
     done = [(name, space_of(spec.actions)) for name, spec in specs.items()]

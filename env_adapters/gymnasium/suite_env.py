@@ -9,8 +9,8 @@ import gymnasium
 from env_adapters.gymnasium.space_tensors import Tensors
 from reglue.environments.world import Cell, Rendered, Suite
 from reglue.errors import BadArgument, NotAnEnvironment, UnknownName, brief
-from reglue.gymnasium.tensor_spaces import space_of
 from reglue.messages.agent_messages import Phase
+from reglue.spaces import space_of
 from reglue.spec import TensorSpec
 
 _SEEDS = 2**63

@@ -17,7 +17,8 @@ from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import VecNormalize
 
 import reglue
-from reglue.agents.adaptation import ModelAgent, agent_of
+from reglue.agents.adaptation import agent_of
+from reglue.agents.model_agent import ModelAgent
 from reglue.errors import (
     BadArgument,
     CannotLoad,

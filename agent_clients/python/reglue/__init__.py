@@ -22,9 +22,10 @@ Names that need an extra are loaded at their first use: `reglue.evaluate`,
 
 from typing import TYPE_CHECKING
 
-from reglue.agents.adaptation import ModelAgent
 from reglue.agents.agent import Agent, Policy
 from reglue.agents.episode import AgentEpisode, EpisodeAgent
+from reglue.agents.model_agent import ModelAgent
+from reglue.agents.torch_policy import TorchPolicy
 from reglue.client import connect
 from reglue.environments.environment import Earned, Environment, Worlds
 from reglue.environments.world import Cell, Step, Suite, World
@@ -101,6 +102,7 @@ __all__ = [
     "Suite",
     "TaskSpec",
     "TensorSpec",
+    "TorchPolicy",
     "Turn",
     "World",
     "Worlds",

@@ -132,7 +132,7 @@ def space_json(tensors: Sequence[TensorSpec]) -> str:
     """The space of the tensors, as Minari writes it."""
     from minari.serialization import serialize_space
 
-    from reglue.gymnasium.tensor_spaces import space_of  # loads gymnasium
+    from reglue.spaces import space_of  # loads gymnasium
 
     at = places(tensors)
     return json.dumps(

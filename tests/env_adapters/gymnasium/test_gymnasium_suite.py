@@ -26,8 +26,8 @@ from reglue.errors import (
     MissingExtra,
     UnknownName,
 )
-from reglue.gymnasium.tensor_spaces import space_of
 from reglue.messages.agent_messages import Phase
+from reglue.spaces import space_of
 from reglue.spec import Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
 from tests.env_adapters.gymnasium.gymnasium_playing import KNOWN
 from tests.error_facts import raises

@@ -10,7 +10,8 @@ import pytest
 
 from glue_server import Glue
 from reglue import Policy
-from reglue.agents.adaptation import ModelAgent, agent_of
+from reglue.agents.adaptation import agent_of
+from reglue.agents.model_agent import ModelAgent
 from reglue.errors import NotAnAgent
 from reglue.tools.loading import agent_name
 from tests.error_facts import raises

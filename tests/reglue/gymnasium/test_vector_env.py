@@ -12,7 +12,14 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from glue_server import EpisodeRunner
-from reglue.errors import BadArgument, OutOfOrder, SessionLost, TrainingOver, UsageError
+from reglue.errors import (
+    BadArgument,
+    NotAnAgent,
+    OutOfOrder,
+    SessionLost,
+    TrainingOver,
+    UsageError,
+)
 from reglue.gymnasium import GlueVectorEnv, make_vec
 from reglue.messages.agent_messages import Phase
 from tests.error_facts import raises
@@ -248,6 +255,23 @@ def test_evaluate_goes_back_to_training() -> None:
         with raises(TrainingOver, "that is all"):
             envs.reset()
     assert played.statuses == ["ok"] * 8
+
+
+def test_a_model_of_other_spaces_is_refused_before_it_plays() -> None:
+    class Model:
+        action_space = gymnasium.spaces.Discrete(7)
+
+        def predict(
+            self, observation: Any, state: Any, episode_start: Any, deterministic: Any
+        ) -> Any:
+            raise AssertionError("it is not asked")
+
+    with glue(two_phases, 2) as played, joined(played) as envs:
+        envs.reset()
+        over(envs)
+        with raises(NotAnAgent, "action", Model.action_space):
+            envs.evaluate(Model())
+        assert "that is all" in str(envs.evaluate(still))
 
 
 def test_a_policy_that_fails_ends_the_session_as_an_agent_that_fails() -> None:

@@ -33,7 +33,7 @@ INCAPABLE = [
 class Model:
     """Trained on a task of three numbers and four actions, as one of Stable-Baselines3."""
 
-    observation_space = gymnasium.spaces.Box(-1, 1, (3,), np.float32)
+    observation_space: Any = gymnasium.spaces.Box(-1, 1, (3,), np.float32)
     action_space: Any = gymnasium.spaces.Discrete(4)
 
     def predict(
@@ -99,19 +99,15 @@ def test_a_model_of_other_observations_is_refused(tmp_path: Path, is_object: boo
 
 
 @pytest.mark.parametrize(
-    ("space", "got", "wanted"),
-    [
-        (gymnasium.spaces.Discrete(4), 4, 2),
-        (gymnasium.spaces.Box(-1, 1, (2,), np.float32), (2,), ()),
-    ],
+    "space", [gymnasium.spaces.Discrete(4), gymnasium.spaces.Box(-1, 1, (2,), np.float32)]
 )
-def test_a_model_of_other_actions_is_refused(space: Any, got: object, wanted: object) -> None:
+def test_a_model_of_other_actions_is_refused(space: Any) -> None:
     class Other(Model):
-        observation_space = gymnasium.spaces.Box(-1, 1, (4,), np.float32)
+        observation_space = gymnasium.make("CartPole-v1").observation_space
         action_space = space
 
     with (
         Evaluator("evaluate:gymnasium:CartPole-v1", num_episodes=1) as evaluator,
-        raises(NotAnAgent, "action", got, wanted),
+        raises(NotAnAgent, "action", space, "Discrete(2)"),
     ):
         evaluator(Other())

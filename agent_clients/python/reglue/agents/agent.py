@@ -253,7 +253,7 @@ def play(agent: Agent, call: Call) -> Reply | None:
             if agent.seen_goals is not None:
                 agent.seen_goals.see(call)
             rows = len(call.steps.slots) + len(call.starts.slots)
-            return _actions(agent.spec, agent.turn(_own(call)), rows)
+            return actions_of(agent.spec, agent.turn(_own(call)), rows)
         case AgentInit(spec):
             agent.check_task(spec)
             agent.spec = spec
@@ -290,7 +290,7 @@ def _copied(turn: Turn) -> Turn:
     return Turn(turn.phase, turn.ends, turn.steps, turn.starts, rewards, observations)
 
 
-def _actions(spec: TaskSpec, answer: Any, rows: int) -> Actions:
+def actions_of(spec: TaskSpec, answer: Any, rows: int) -> Actions:
     """The answer as named arrays of the spec's dtypes, (rows, *shape). Raises NotAnAgent."""
     abandon: tuple[int, ...] = ()
     held: tuple[int, ...] = ()

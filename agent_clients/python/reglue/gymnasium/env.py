@@ -11,8 +11,9 @@ import numpy as np
 
 from reglue.errors import BadArgument, NotCopied, OutOfOrder
 from reglue.gymnasium.stepped_session import SteppedSession, TurnResult
-from reglue.gymnasium.tensor_spaces import ActionRows, space_of, value_of
+from reglue.gymnasium.tensor_spaces import ActionRows, value_of
 from reglue.messages.agent_messages import Budget, Phase
+from reglue.spaces import space_of
 from reglue.spec import Array, TaskSpec
 
 _ALL = np.ones(1, np.bool_)

@@ -15,8 +15,9 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from reglue.agents.adaptation import ModelAgent, agent_of
+from reglue.agents.adaptation import agent_of
 from reglue.agents.agent import Agent, play, visible_goals
+from reglue.agents.model_agent import ModelAgent
 from reglue.errors import OutOfOrder, SessionLost, TrainingOver, error_text
 from reglue.messages.agent_messages import (
     UNLIMITED,
@@ -418,6 +419,7 @@ class SteppedSession:
 def _player(policy: object, spec: TaskSpec) -> Agent:
     """The agent that plays as `policy`; it keeps what it has learned. Raises NotAnAgent."""
     agent = agent_of(policy)
+    agent.check_task(spec)
     agent.spec, agent.seen_goals = spec, visible_goals(spec)
     if isinstance(agent, ModelAgent):  # makes room for the states of episodes
         agent.agent_init(spec)

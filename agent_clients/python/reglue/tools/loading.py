@@ -20,9 +20,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from reglue.agents.adaptation import ModelAgent
 from reglue.agents.agent import Policy
 from reglue.agents.metaworld import MetaWorldAgent
+from reglue.agents.model_agent import ModelAgent
+from reglue.agents.torch_policy import TorchPolicy
 from reglue.environments.environment_objects import adapted_suite
 from reglue.errors import CannotLoad, raise_interrupt, suggestion
 from reglue.examples import EXAMPLES
@@ -92,6 +93,8 @@ def agent_name(agent: object) -> str:
         agent = agent.inner
     if isinstance(agent, ModelAgent):
         agent = agent.model
+    if isinstance(agent, TorchPolicy):
+        agent = agent.module
     while isinstance(agent, functools.partial):
         agent = agent.func
     if inspect.ismethod(agent):  # such as model.predict
