@@ -20,7 +20,7 @@ export PATH := $(CURDIR)/build/julia/bin:$(PATH)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help help-all setup demo docs reference picture chaos cheats test test-python fuzz test-clients test-containers check conformance coverage speed scaling format proto \
+.PHONY: help help-all setup demo docs reference picture chaos cheats mutants test test-python fuzz test-clients test-containers check conformance coverage speed scaling format proto \
 	proto-image constraints clean clients cpp onnxruntime sanitize tidy c julia typescript units tools docker \
 	check-style check-types check-layers check-proto check-stubs check-tests check-containers
 
@@ -67,19 +67,18 @@ picture: .venv/dev-is-installed ## draw docs/assets/report.png; needs chromium
 	PATH="$(CURDIR)/$(BIN):$$PATH" .ci/picture
 
 # What `make test` leaves to `make check`: the marks of pyproject.toml.
-MARKS := chromium or images or postgresql or ray or sandbox or slow
-EVERY_TEST := $(BIN)/python -m pytest --dist worksteal --durations 20 --ignore tests/docker
-PYTEST := $(EVERY_TEST) --ignore tests/agent_clients
+MARKS := chromium or clients or images or postgresql or ray or sandbox or slow
+PYTEST = $(BIN)/python -m pytest --dist worksteal --durations 20 --ignore tests/docker -n $(TESTS)
 
 test: .venv/dev-is-installed ## run the tests that need nothing but Python, in minutes
-	$(PYTEST) -n $(TESTS) -m "not ($(MARKS))"
+	$(PYTEST) -m "not ($(MARKS))"
 
 test-python: .venv/dev-is-installed ## run every test but those of other languages and of containers
 	.ci/gl
 	.ci/sandbox
 	.ci/postgres
 	.ci/chromium
-	$(PYTEST) -n $(TESTS)
+	$(PYTEST) -m "not clients"
 
 fuzz: .venv/dev-is-installed ## look for messages that break a decoder, for SECONDS; KEEP=1 adds to the corpus
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(if $(KEEP),--keep)
@@ -170,6 +169,10 @@ chaos: .venv/dev-is-installed ## disturb runs for MINUTES (5): kills, hangs, cut
 cheats: .venv/dev-is-installed ## pairs of runs with a cheat and without; FLAGS="--pairs 20 --kinds crashes,hangs"
 	$(BIN)/python -m tests.cheats $(FLAGS)
 
+mutants: .venv/dev-is-installed ## put faults into copies of the code, and see which ones tests find; FLAGS="--faults 50 --package reglue"
+	.ci/sandbox
+	$(BIN)/python -m tests.mutants $(FLAGS)
+
 speed: .venv-speed/is-installed ## measure Reglue beside its peers; ONLY=turns: one section
 	.venv-speed/bin/python -m speed $(addprefix --only ,$(ONLY)) $(FLAGS)
 
@@ -180,11 +183,11 @@ check: ## what CI runs
 	$(MAKE) -j 3 check-style check-layers check-proto check-stubs tools
 	$(MAKE) -j 3 check-containers check-tests check-types tidy sanitize
 
-# Those of Python and of the clients in one run: no core waits for the last tests of one before the first of the other. The clients'
-# use the pages of reference, for which TypeScript's sources are generated anew: not while they are compiled or linted.
-check-tests: clients units onnxruntime
+# What `make test` runs, beside compilers, and then what it leaves out. The clients' tests use the pages of reference, for which
+# TypeScript's sources are generated anew: not while they are compiled or linted.
+check-tests: test clients units onnxruntime
 	$(MAKE) docs
-	$(EVERY_TEST) -n $(TESTS)
+	$(PYTEST) -m "$(MARKS)"
 
 # What packages bring, one after another and before the tests: two that install would get in each other's way.
 tools: .venv/pyvenv.cfg proto/node_modules/is-installed $(TYPESCRIPT)/node_modules/is-installed docker

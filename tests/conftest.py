@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -36,8 +37,11 @@ def pytest_configure(config: pytest.Config) -> None:
     """No deadline: machines are shared. `--hypothesis-profile=default` searches anew.
 
     Temporary files and the cache are in one folder, which ends with the session: tests kill
-    programs that cannot clean up after themselves. Processes that still run end, too.
+    programs that cannot clean up after themselves. Processes that still run end, too. Ctrl-C is
+    heard also where a shell began this in the background, and by the programs that tests start.
     """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     hypothesis.settings.register_profile("reglue", deadline=None, derandomize=True, database=None)
     hypothesis.settings.load_profile("reglue")
     if "PYTEST_XDIST_WORKER" in os.environ:  # those share their parent's

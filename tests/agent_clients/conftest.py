@@ -1,4 +1,4 @@
-"""Databases of competitions, and the library of Julia's client."""
+"""The mark of these tests, databases of competitions, and the library of Julia's client."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from tests.agent_clients.client_programs import built
 from tests.reglue_competition.conftest import postgresql, store, url
 
 __all__ = ["libreglue", "postgresql", "store", "url"]
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    item.add_marker("clients")
 
 
 @pytest.fixture(scope="session")

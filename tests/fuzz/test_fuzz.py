@@ -103,7 +103,7 @@ def test_a_target_is_fuzzed_for_all_of_its_time(monkeypatch: pytest.MonkeyPatch)
         raise BadArgument(data.hex().translate(str.maketrans("0123456789", "ghijklmnop")))
 
     monkeypatch.setattr(fuzzing, "TARGETS", {"all new": Target(read, (bytes(64),))})
-    found = explore("all new", seed=1, until=200 * 3)
+    found = explore("all new", seed=1, until=200)
     assert len(found) > 100
 
 

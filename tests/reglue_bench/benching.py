@@ -62,12 +62,11 @@ class Command:
                 return
         raise AssertionError(f"it ended without {words!r}:\n" + "".join(heard))
 
-    def ended(self) -> tuple[int, str, float]:
-        """Its exit code, what it said since, and the seconds that it took from now on."""
-        began = time.monotonic()
+    def ended(self) -> tuple[int, str]:
+        """Its exit code, and what it said since."""
         assert self.process.stdout is not None
         said = self.process.stdout.read()
-        return self.process.wait(), said, time.monotonic() - began
+        return self.process.wait(), said
 
     def left_behind(self, within_s: float = 20.0) -> set[int]:
         """Processes that it began and that are still there, after a while."""
@@ -120,6 +119,6 @@ def orphans_come_here() -> Iterator[None]:
 def resumed_rows(folder: Path, *more: str) -> list[tuple[Any, ...]]:
     """Those of a run that is played to its end by `--resume`."""
     with commanded(["bench", "--resume", str(folder), *more]) as command:
-        code, said, _ = command.ended()
+        code, said = command.ended()
     assert code == 0, said
     return rows(read_result(folder))

@@ -42,14 +42,18 @@ def folders(arguments: list[str]) -> list[str]:
     return [each for each in arguments if (ROOT / each).exists() and each not in ignored]
 
 
-def test_make_check_leaves_out_no_test(tmp_path: Path) -> None:
+def test_make_check_runs_make_test_and_then_what_that_leaves_out(tmp_path: Path) -> None:
+    """No test twice, and none never."""
     # make runs its own recursive lines also in a dry run.
     runs = runs_of_pytest("check", f"CONTAINERS_LOG={tmp_path / 'containers.log'}")
     options = {each for arguments in runs for each in arguments if each.startswith("-")}
-    assert options == {"-n", "--dist", "--durations", "--ignore"}
-    (others,) = (arguments for arguments in runs if not folders(arguments))
+    assert options == {"-n", "-m", "--dist", "--durations", "--ignore"}
+    first, rest = (arguments for arguments in runs if not folders(arguments))
+    assert [first] == runs_of_pytest("test")
+    assert first[:-1] == rest[:-1]
+    assert first[-2:] == ["-m", f"not ({rest[-1]})"]
     named = [folder for arguments in runs for folder in folders(arguments)]
-    assert sorted(values(others, "--ignore")) == sorted(named)
+    assert sorted(values(rest, "--ignore")) == sorted(named)
 
 
 def test_make_test_leaves_out_what_has_a_mark_and_nothing_else() -> None:
@@ -58,9 +62,7 @@ def test_make_test_leaves_out_what_has_a_mark_and_nothing_else() -> None:
     marks = settings["tool"]["pytest"]["ini_options"]["markers"]
     names = " or ".join(mark.partition(":")[0] for mark in marks)
     assert values(arguments, "-m") == [f"not ({names})"]
-    *same, _jobs = whole
-    assert arguments[: len(same)] == same
-    assert len(arguments) == len(whole) + 2
+    assert [*arguments[:-1], "not clients"] == whole
 
 
 def test_make_test_installs_nothing_outside_its_environment() -> None:

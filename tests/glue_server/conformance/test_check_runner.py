@@ -54,8 +54,10 @@ def proxy() -> Iterator[TcpProxy]:
         yield proxy
 
 
-def run(proxy: TcpProxy, clients: Clients, *checks: Check) -> list[Verdict]:
-    harness = Harness("agent", clients, proxy, timeout_s=PATIENCE_S)
+def run(
+    proxy: TcpProxy, clients: Clients, *checks: Check, timeout_s: float = PATIENCE_S
+) -> list[Verdict]:
+    harness = Harness("agent", clients, proxy, timeout_s=timeout_s)
     return run_checks(checks, [harness], lambda _: None)
 
 
@@ -70,12 +72,12 @@ def test_a_client_that_dies_fails_its_check_and_the_next_gets_a_new_one(
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
     (tmp_path / "dying.py").write_text(DYING)
     clients = StartedClients(f"{sys.executable} {tmp_path}/dying.py", tmp_path / "log")
-    died, then = run(proxy, clients, check("calls.texts"), check("calls.one-slot"))
+    checks = check("calls.texts"), check("calls.one-slot")
+    died, then = run(proxy, clients, *checks, timeout_s=3600.0)  # nobody waits for who is dead
     assert not died.passed
     assert "the reply to TextMessage: got the agent's connection is gone" in died.detail
     assert "exit code -9" in died.detail
     assert "I die" in died.detail
-    assert died.duration_s < PATIENCE_S / 2  # nobody waited for who is dead
     assert then.passed, then.detail
 
 

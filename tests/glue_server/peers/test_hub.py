@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
@@ -38,6 +37,8 @@ from tests.glue_server.rpc.peers import RawAgent
 from tests.glue_server.rpc.proxies import TRANSPORTS, proxy_to
 from tests.waiting import until
 from tests.worlds import Corridor, Faulty
+
+LONG_S = 3600.0  # nobody waits so long
 
 
 def start_peers(
@@ -341,14 +342,14 @@ def test_a_program_says_what_task_and_variant_it_plays(start: Start) -> None:
 def test_a_hub_that_is_interrupted_does_not_wait_for_a_peer_that_thinks(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its time limit is 30 s here, and the program's call ends with it."""
-    monkeypatch.setattr(hub, "_ROUTINE_S", 1000.0)
+    """Nothing but the interrupt ends this in time, and the program's call ends with it."""
+    monkeypatch.setattr(hub, "_ROUTINE_S", LONG_S)
     thinking, over = threading.Event(), threading.Event()
 
     class Thinker(Follower):
         def agent_step(self, *_: Any) -> Any:
             thinking.set()
-            over.wait(PATIENCE_S)
+            over.wait(LONG_S)
 
     def play(server: GlueServer) -> None:
         with program_of(server) as rl:
@@ -358,14 +359,12 @@ def test_a_hub_that_is_interrupted_does_not_wait_for_a_peer_that_thinks(
     with ThreadPoolExecutor(1) as threads:
         with (
             uninterrupted(then_raise=False),
-            a_hub(reconnect_window_s=PATIENCE_S) as (server, said),
+            a_hub(reconnect_window_s=LONG_S) as (server, said),
         ):
             start_peers(start, server, Thinker())
             told = threads.submit(play, server)
             assert thinking.wait(PATIENCE_S)
             signal.raise_signal(signal.SIGINT)
-            began = time.monotonic()
-        assert time.monotonic() - began < 20.0
         over.set()
         with pytest.raises((AgentFault, SessionLost)):
             told.result(PATIENCE_S)

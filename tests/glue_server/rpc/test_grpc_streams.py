@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -265,10 +264,8 @@ def test_an_agent_whose_process_is_killed_is_disconnected(
 def test_an_agent_that_does_not_answer_is_timed_out(server: GlueServer, dial: Dial) -> None:
     agent = dial()
     in_thread(lambda: (agent.done(), agent.act(bytes(4)), agent.hear()))
-    timeouts = Timeouts(first_step_s=PATIENCE_S, step_s=0.2)
-    began = time.monotonic()
+    timeouts = Timeouts(first_step_s=3600.0, step_s=0.2)
     status, words = lost(glue_over(server, corridor_pool(), timeouts), AgentTimeout)
-    assert time.monotonic() - began < PATIENCE_S / 2
     assert status == "agent_timeout"
     assert "did not answer within 0.2 s" in words
 

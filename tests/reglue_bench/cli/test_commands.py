@@ -156,7 +156,7 @@ def test_an_interrupted_run_has_a_result_that_says_so(tmp_path: Path, stop: sign
 
 def test_nothing_is_left_running_after_a_run(tmp_path: Path) -> None:
     with commanded(["bench", *REACH, *EXPERT, "--out", str(tmp_path / "run")]) as command:
-        code, said, _ = command.ended()
+        code, said = command.ended()
         assert code == 0, said
         assert not command.left_behind()
 

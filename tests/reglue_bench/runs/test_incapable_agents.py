@@ -83,7 +83,7 @@ def test_an_object_is_refused_too(tmp_path: Path) -> None:
 def test_a_command_says_so_in_one_sentence_as_wrong_usage(tmp_path: Path) -> None:
     words = bench_words(tmp_path / "run", "Corridor", agent="Endless", episodes=2)
     with commanded(words) as command:
-        code, said, _ = command.ended()
+        code, said = command.ended()
     assert code == 2, said
     assert len([line for line in said.splitlines() if "takes no end of an episode" in line]) == 1
     assert "Traceback" not in said

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,20 +16,24 @@ from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request
 from reglue_competition.phases import Secrets, commitment, plan_phase, reveal
 from reglue_competition.transcript import RunIdentity, write_transcript
+from tests.reglue_bench.benching import commanded
 from tests.reglue_bench.conftest import Say
 from tests.reglue_competition.competitions import definition, phase
 from tests.reglue_competition.transcript.transcripts import STRANGER, changed
+from tests.waiting import until
+
+GRIDWORLD = "multi-task:gridworld"
 
 
 class Played:
     """A phase that one agent has played: its transcript, and what the organiser publishes."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, benchmark: str = GRIDWORLD, **environment: Any) -> None:
         secrets = Secrets.create(folder / "secrets")
-        entry = {
-            "benchmark": "multi-task:gridworld",
-            "options": {"num_episodes": 4, "episode_limit": 20},
-        }
+        options: dict[str, Any] = {"num_episodes": 4, "episode_limit": 20}
+        if environment:
+            options["environment_args"] = environment
+        entry = {"benchmark": benchmark, "options": options}
         whole = definition(phase(benchmarks=[entry]))
         drawn = plan_phase(whole, whole.phases[0], secrets, folder)
         self.key = secrets.public_key.hex()
@@ -56,6 +62,25 @@ def test_a_score_that_stands(say: Say, played: Played) -> None:
     assert told[2].endswith("episodes replayed exactly")
     assert told[3].startswith("recorded with python 3")
     assert told[-1].startswith("STANDS: RandomAgent on multi-task:gridworld: success")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [0, 1])
+def test_ctrl_c_stops_it(tmp_path: Path, workers: int) -> None:
+    """Also while an environment hangs."""
+    (fuse := tmp_path / "fuse").touch()
+    solved = {"walk": [9]}
+    played = Played(tmp_path, "multi-task:tests.worlds:Hanging", solved=solved, fuse=str(fuse))
+    fuse.write_bytes(bytes(1))
+    words = ["verify", str(played.transcript), "--trust-code", "--workers", str(workers)]
+    with commanded(words) as command:
+        until(lambda: not fuse.stat().st_size, "it hangs")
+        command.process.send_signal(signal.SIGINT)
+        code, said = command.ended()
+        assert not command.left_behind()
+    assert code == 130, said
+    assert "Traceback" not in said
+    assert "STANDS" not in said
 
 
 def test_without_a_key_the_signer_is_not_known(say: Say, played: Played, tmp_path: Path) -> None:

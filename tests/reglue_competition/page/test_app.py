@@ -157,6 +157,16 @@ def test_a_team_sees_its_own_submissions_and_what_went_wrong(
     assert "of the environment" not in text
 
 
+def test_a_team_sees_all_its_submissions_the_newest_first(tmp_path: Path, opened: Open) -> None:
+    made = begin(tmp_path)
+    with Store(made.url) as store:
+        ids = [enter(store, made, "Ada", name).id for name in ("x", "y", "z")]
+    client = opened(made)
+    log_in(client, made.teams["Ada"])
+    shown = re.findall(r'<a href="/submissions/(\w+)">', client.get("/team").text)
+    assert shown == ids[::-1]
+
+
 def test_a_team_sees_nothing_more_of_another_than_anybody(client: TestClient, made: Made) -> None:
     paths = [f"/submissions/{id_}" for name, id_ in made.submissions.items() if name != "naïve 1"]
     anybody = [client.get(path).text for path in paths]
