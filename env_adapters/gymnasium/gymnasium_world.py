@@ -20,7 +20,7 @@ from env_adapters.states import (
     read_episode_state,
     read_generator_state,
 )
-from reglue.environments.validation import conforming_flag, conforming_reward
+from reglue.environments.validation import conforming_flag, conforming_reward, say_unknown_names
 from reglue.environments.world import Cell, Step
 from reglue.errors import BadArgument, NotAnEnvironment, UnknownName, UsageError, brief
 from reglue.messages.agent_messages import Phase
@@ -100,6 +100,7 @@ class GymnasiumWorld:
         env = self._open()
         self._episode = None
         observation = self._begin(env, cell)
+        say_unknown_names(observation, getattr(self._observations.space, "spaces", ()))
         self._episode = Episode(cell)
         return self._observations.arrays(observation)
 

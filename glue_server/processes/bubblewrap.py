@@ -14,6 +14,9 @@ _ETC = (
 ).split()
 """Patterns in /etc of how to find libraries, names, fonts, authorities and graphics."""
 
+TEMPORARY_BYTES = 4 * 2**30  # of /tmp, and of /dev/shm: half of a container's memory
+_LITTLE_BYTES = 64 * 2**20  # of folders that are there to be empty
+
 _GRAPHICS = ("nvidia*", "dri", "kfd", "dxg")  # in /dev
 
 
@@ -50,14 +53,15 @@ def bubblewrap_words(
         is_link = path.parent == Path("/") and path.is_symlink()  # /bin, to usr/bin
         words += [*_above(path), *(_link(path) if is_link else _bind(path, path))]
     words += ["--proc", "/proc", *_devices()]
-    for place in (Path("/tmp"), Path("/var/tmp"), *within(system, _private_folders())):
-        words += [*_above(place), "--perms", "1777", "--tmpfs", str(place)]
+    words += [*_above(Path("/tmp")), "--perms", "1777", *_temporary(Path("/tmp"), TEMPORARY_BYTES)]
+    for place in (Path("/var/tmp"), *within(system, _private_folders())):
+        words += [*_above(place), "--perms", "1777", *_temporary(place)]
     for path in shown:
         words += [*_above(path), *_bind(path, path)]
     for path in hidden:
         for place in _places(path, [*system, *shown]):
             is_folder = place.is_dir()
-            words += ["--tmpfs", str(place)] if is_folder else _bind(Path("/dev/null"), place)
+            words += _temporary(place) if is_folder else _bind(Path("/dev/null"), place)
     words += [*_above(Path(folder, "-")), "--remount-ro", "/"]
     return [*words, "--chdir", folder]
 
@@ -78,11 +82,12 @@ def _named_system() -> Iterator[Path]:
 
 def _devices() -> list[str]:
     """Those that every program has, shared memory, and graphics cards."""
-    words = ["--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm"]
+    memory = _temporary(Path("/dev/shm"), TEMPORARY_BYTES)
+    words = ["--dev", "/dev", "--perms", "1777", *memory]
     for pattern in _GRAPHICS:
         for device in sorted(Path("/dev").glob(pattern)):
             words += ["--dev-bind-try", str(device), str(device)]
-    return words
+    return [*words, "--remount-ro", "/dev"]  # it is in memory, too
 
 
 def _private_folders() -> list[Path]:
@@ -112,6 +117,10 @@ def within(folders: Iterable[Path], paths: Iterable[Path]) -> list[Path]:
 def _above(path: Path) -> list[str]:
     """The folders in which it is, open to all, unlike those that bubblewrap makes."""
     return [word for each in reversed(path.parents[:-1]) for word in ("--dir", str(each))]
+
+
+def _temporary(place: Path, most_bytes: int = _LITTLE_BYTES) -> list[str]:
+    return ["--size", str(most_bytes), "--tmpfs", str(place)]
 
 
 def _bind(source: Path, place: Path) -> list[str]:

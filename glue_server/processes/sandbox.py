@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import secrets
 import shutil
 import signal
@@ -32,7 +33,8 @@ SandboxName: TypeAlias = Literal["auto", "none", "user", "bubblewrap", "containe
 
 _PROBE_S = 20.0
 _FIRST_UID, _UIDS = 0x7000_0000, 0x0F00_0000  # nobody's, by any distribution's convention
-_PROCESSES, _MEMORY = 1024, "8g"  # of a container
+_PROCESSES = 1024  # of a container, and of bubblewrap; threads count
+_MEMORY_BYTES = 8 * 2**30  # of a container, and of each process in bubblewrap
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +153,11 @@ class Bubblewrap:
 
     def lacks(self, launch: Launch) -> str | None:
         """Bubblewrap, or the right to make namespaces."""
-        if shutil.which("bwrap") is None:
-            return "there is no bwrap: apt-get install bubblewrap"
+        for program, package in (("bwrap", "bubblewrap"), ("prlimit", "util-linux")):
+            if shutil.which(program) is None:
+                return f"there is no {program}: apt-get install {package}"
         words = bubblewrap_words([], has_network=launch.sockets is None)
-        return _does_not_work("bwrap", [*words, "--", *self._user_words(), "true"])
+        return _does_not_work("bwrap", [*words, "--", *self._words_within(), "true"])
 
     @contextmanager
     def enclosed(self, launch: Launch) -> Iterator[Launch]:
@@ -182,13 +185,14 @@ class Bubblewrap:
         words += ["--perms", "1777", "--dir", home, "--"]
         yield replace(
             launch,
-            command=[*words, *self._user_words(), *command],
+            command=[*words, *self._words_within(), *command],
             environment=_at_home(environment, home),
             folder="/",
         )
 
-    def _user_words(self) -> list[str]:
-        return _as_user(_new_uid()) if os.getuid() == 0 else []
+    def _words_within(self) -> list[str]:
+        """Another user if need be, then the limits: those of processes are a user's."""
+        return [*(_as_user(_new_uid()) if os.getuid() == 0 else []), *_limits()]
 
 
 class Container:
@@ -217,7 +221,8 @@ class Container:
         environment = _in_image(launch.environment)
         words = [engine, "run", "--rm", "--init", "--name", name, "--network=host", "--read-only"]
         words += ["--cap-drop=ALL", "--security-opt=no-new-privileges", "--ipc=private"]
-        words += [f"--pids-limit={_PROCESSES}", f"--memory={_MEMORY}", f"--memory-swap={_MEMORY}"]
+        words += [f"--{name}={_MEMORY_BYTES}b" for name in ("memory", "memory-swap")]
+        words += [f"--pids-limit={_PROCESSES}"]
         words += [f"--user={uid}:{uid}", "--tmpfs=/tmp:mode=1777", "--log-driver=none"]
         words += [f"--volume={launch.folder}:{launch.folder}:ro", f"--workdir={launch.folder}"]
         for path in [*launch.readable, *filter(None, [launch.sockets])]:
@@ -283,6 +288,20 @@ def _at_home(environment: Mapping[str, str], home: str) -> dict[str, str]:
 def _as_user(uid: int) -> list[str]:
     words = [f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--inh-caps=-all"]
     return ["setpriv", *words, "--no-new-privs", "--pdeathsig=KILL", "--"]
+
+
+def _limits() -> list[str]:
+    """Of memory that a process writes to, and of processes; none is raised.
+
+    What it only reserves does not count, as drivers of graphics cards and Julia reserve much.
+    """
+    wanted = {"data": (resource.RLIMIT_DATA, _MEMORY_BYTES)}
+    wanted["nproc"] = (resource.RLIMIT_NPROC, _PROCESSES)
+    words = ["prlimit"]
+    for name, (kind, most) in wanted.items():
+        hard = resource.getrlimit(kind)[1]
+        words.append(f"--{name}={most if hard == resource.RLIM_INFINITY else min(most, hard)}")
+    return [*words, "--"]
 
 
 def _new_uid() -> int:

@@ -81,7 +81,8 @@ class _TimedProtocol(H11Protocol):
     """Closes connections whose request is late, also one that is sent byte by byte.
 
     And those whose other end does not read what it asked for; and, of one address, those that are
-    too many.
+    too many. Who asks again before an answer is complete gets that answer, and no other: each would
+    be one more that waits to be read.
     """
 
     _seen: RequestResponseCycle | None = None
@@ -98,6 +99,21 @@ class _TimedProtocol(H11Protocol):
             return
         self._taken_at = self.loop.time()
         self.loop.call_later(REQUEST_S, self._look)
+
+    def data_received(self, data: bytes) -> None:
+        """Take in a request, or what is left of it, and nothing before its answer is complete."""
+        if not self._is_answering():
+            super().data_received(data)
+            if not (self._is_answering() and self.conn.trailing_data[0]):
+                return
+        assert self.cycle is not None, "it is answered"
+        self.cycle.keep_alive = False
+        self.flow.pause_reading()
+
+    def _is_answering(self) -> bool:
+        """Whether a whole request has come, and its answer is not complete."""
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is not None and not (cycle.response_complete or cycle.more_body)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""

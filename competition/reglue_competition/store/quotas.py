@@ -54,8 +54,8 @@ def check_quotas(
     if broken >= MOST_BROKEN:
         raise EntryRefused(
             f"{broken} submissions of {team.name} are broken in phase {phase['name']}, wanted "
-            f"fewer than {MOST_BROKEN}: ask the organiser to have one of them played again (`reglue "
-            "competition replay`), and join by its name"
+            f"fewer than {MOST_BROKEN}: ask the organiser to have one of them played again "
+            "(`reglue competition replay`), and join by its name"
         )
     for key, only, what in (
         ("at_once", columns.status.in_(UNFINISHED), "that wait or play"),

@@ -89,6 +89,43 @@ def test_a_program_can_write_to_shared_memory_and_temporary_files_alone(
     assert written == ["/dev/shm", "/tmp", "/var/tmp", "/tmp/home"]
 
 
+LIMITED = """
+import os, resource, signal
+for each in ("/tmp", "/dev/shm", "/var/tmp"):
+    stat = os.statvfs(each)
+    print(each, stat.f_blocks * stat.f_frsize)
+print("data", *resource.getrlimit(resource.RLIMIT_DATA))
+try:
+    held = bytearray(16 * 2**30)
+except MemoryError:
+    print("no more memory")
+children = []
+try:
+    while len(children) < 2000:
+        children.append(os.fork() or signal.pause())
+except OSError:
+    print("no more processes", 900 < len(children) < 1024)
+for each in children:
+    os.kill(each, 9)
+"""
+
+
+@pytest.mark.parametrize("who", PEOPLE)
+def test_a_program_has_so_much_memory_and_so_many_processes(who: str, place: Path) -> None:
+    program = place / "agent" / "limited.py"
+    program.write_text(LIMITED, encoding="utf-8")
+    printed = enclosed(who, place / "agent", sys.executable, str(program)).splitlines()
+    half = 4 * 2**30
+    assert printed == [
+        f"/tmp {half}",
+        f"/dev/shm {half}",
+        f"/var/tmp {64 * 2**20}",
+        f"data {2 * half} {2 * half}",
+        "no more memory",
+        "no more processes True",
+    ]
+
+
 @pytest.mark.parametrize("who", PEOPLE)
 def test_with_unix_sockets_a_program_reaches_no_other_server(who: str, place: Path) -> None:
     """Neither over TCP nor at an abstract socket; what it dials is the glue's lobby."""

@@ -11,9 +11,11 @@ import pytest
 from reglue import TaskSpec, TensorSpec
 from reglue.environments.validation import (
     DomainCheck,
+    conforming_array,
     conforming_flag,
     conforming_reward,
     conforming_step,
+    say_unknown_names,
 )
 from reglue.environments.world import Step
 from reglue.errors import NotAnEnvironment, brief
@@ -151,3 +153,37 @@ def test_limits_are_the_ends_of_what_is_legal_in_the_dtype(
     found = tensor.limits
     assert found is None or {end.dtype for end in found} == {tensor.numpy_dtype}
     assert found == limits
+
+
+def test_a_masked_number_is_no_number() -> None:
+    with raises(NotAnEnvironment, "masked", "one number"):
+        conforming_reward(np.ma.masked)
+    with raises(NotAnEnvironment, "masked", "float32"):
+        conforming_array("x", np.ma.array([1.0, 2.0], mask=[0, 1]), np.dtype("float32"))
+    whole = np.ma.array([1.0, 2.0])
+    assert conforming_array("x", whole, np.dtype("float64")).tolist() == [1.0, 2.0]
+
+
+def test_a_finite_number_does_not_become_infinite() -> None:
+    float32 = np.dtype("float32")
+    with raises(NotAnEnvironment, "1e+300", "float32"):
+        conforming_array("x", np.array(1e300), float32)
+    for passed in ([0.1, np.inf], [np.nan, 1.0], [3e38, 3e38]):
+        found = conforming_array("x", np.array(passed), float32)
+        np.testing.assert_array_equal(found, np.array(passed).astype(np.float32))
+
+
+def test_integers_that_a_float_rounds_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(3):
+        conforming_array("count of steps", np.array([2**24 + 1]), np.dtype("float32"))
+        conforming_array("count of steps", np.array([2**24]), np.dtype("float32"))
+    (said,) = caplog.messages
+    assert "count of steps: integers of int64 change in float32" in said
+
+
+def test_names_that_nobody_declared_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(3):
+        say_unknown_names({"seen": 1, "hint of a test": 2}, ["seen"])
+        say_unknown_names({"seen": 1}, ["seen"])
+    (said,) = caplog.messages
+    assert "hint of a test" in said

@@ -152,6 +152,16 @@ def _ask_for_ever(connection: socket.socket, request: bytes) -> None:
         connection.sendall(request * 100)
 
 
+def test_requests_that_do_not_wait_for_an_answer_get_one(page: str) -> None:
+    """So what a connection may hold does not grow with what its other end sends."""
+    request = b"GET /static/report.css HTTP/1.1\r\nhost: x\r\n\r\n"
+    with _asked(page, request * 50) as connection, suppress(ConnectionError):
+        content = b""
+        while part := connection.recv(1 << 16):
+            content += part
+    assert content.count(b"HTTP/1.1 200") == 1
+
+
 def test_a_connection_that_reads_is_answered_to_the_end(
     made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,7 @@ from reglue.environments.validation import (
     conforming_row,
     conforming_spec,
     conforming_step,
+    say_unknown_names,
 )
 from reglue.environments.world import Cell, Restorable, Seeded, Suite, World
 from reglue.errors import (
@@ -271,6 +272,7 @@ class Worlds(Environment):
                 numbered = cell if self._standard is None else self._standard.next(cell)
                 self._tasks[slot] = cell.task
                 first = self._world_of(slot).start(numbered)
+                say_unknown_names(first, [tensor.name for tensor in self.spec.observations])
                 self._keep(answer, rows[row] if rows else row, first)
             except BaseException as error:  # noqa: BLE001 - the edge of somebody's world
                 faults[slot] = self._fault(error)

@@ -9,6 +9,7 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from reglue.spec import Array, Arrays, Box, TaskSpec, TensorSpec, same_numbers
 log = logging.getLogger("reglue")
 
 _MOST_WORDS = 80  # characters of an array in a message
+_MASKED = "a masked array, whose masked elements are no numbers"
 
 
 def conforming_spec(spec: object) -> TaskSpec:
@@ -80,7 +82,9 @@ def _one_number(what: str, value: object, wanted: str) -> float:
         array = np.asarray(value)
     except (TypeError, ValueError):  # of no array, such as rows of different lengths
         array = np.array(None)
-    if array.dtype.kind not in "biuf":
+    if np.ma.is_masked(value):
+        got = _MASKED
+    elif array.dtype.kind not in "biuf":
         got = brief(value)
     elif array.size != 1:
         got = f"an array of shape {array.shape}"
@@ -139,19 +143,56 @@ def conforming_rows(
 
 
 def conforming_array(what: str, value: Any, dtype: np.dtype[Any], *, copy: bool = False) -> Array:
-    """`value` in `dtype`, which no integer may change; `copy`: never `value`'s own memory."""
+    """`value` in `dtype`, which no integer may change; `copy`: never `value`'s own memory.
+
+    Floats may be rounded, but not to infinity; integers that a float `dtype` rounds are logged.
+    """
     try:
         array = np.array(value, copy=copy or None)
     except ValueError:  # rows of different lengths
         raise NotAnEnvironment(what, got=repr(value), wanted=f"an array of {dtype}") from None
-    cast = same_numbers(array, dtype)
+    if np.ma.is_masked(value):
+        raise NotAnEnvironment(what, got=_MASKED, wanted=f"an array of {dtype}")
+    is_float = array.dtype.kind == "f" == dtype.kind
+    cast = _rounded(array, dtype) if is_float else same_numbers(array, dtype)
     if cast is not None:
+        if array.dtype.kind in "iu" and dtype.kind == "f" and not np.array_equal(cast, array):
+            _say_rounded(what, array.dtype, dtype)
         return cast
     got = " ".join(str(array).split())  # in one line
     got = got if len(got) <= _MOST_WORDS else f"{got[:_MOST_WORDS]} …"
     raise NotAnEnvironment(
         what, got=f"{got} of dtype {array.dtype}", wanted=f"numbers that are the same in {dtype}"
     )
+
+
+def _rounded(array: Array, dtype: np.dtype[Any]) -> Array | None:
+    """Floats in another dtype of floats; None if a finite one is infinite there."""
+    try:
+        with np.errstate(over="raise"):  # costs no look at the numbers
+            return array.astype(dtype, copy=False)
+    except FloatingPointError:
+        return None
+
+
+@lru_cache(maxsize=100)
+def _say_rounded(what: str, got: np.dtype[Any], wanted: np.dtype[Any]) -> None:
+    """Log it once."""
+    log.warning("%s: integers of %s change in %s, its dtype, and are passed on", what, got, wanted)
+
+
+def say_unknown_names(observation: object, known: Container[str]) -> None:
+    """Log the names of an observation that its spec or space lacks: no agent sees them."""
+    if isinstance(observation, Mapping):
+        unknown = [name for name in observation if name not in known]
+        if unknown:
+            _say_unknown(brief(unknown))
+
+
+@lru_cache(maxsize=100)
+def _say_unknown(names: str) -> None:
+    """Log it once."""
+    log.warning("observations hold %s, which are not declared: agents do not see them", names)
 
 
 class DomainCheck:
