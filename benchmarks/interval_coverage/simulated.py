@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from reglue_bench.float_range import FloatArray
 from reglue_bench.measures.seed_statistics import (
     LEAST_SEEDS,
     interval_of,
@@ -22,15 +23,7 @@ from reglue_bench.measures.seed_statistics import (
     resampled,
 )
 from reglue_bench.results.learning import pointwise95, t_interval95
-from reglue_bench.statistics import (
-    FloatArray,
-    Inference,
-    Interval,
-    of_success,
-    over_tasks,
-    student,
-    wilson,
-)
+from reglue_bench.statistics import Inference, Interval, of_success, over_tasks, student, wilson
 
 Draw: TypeAlias = Callable[[int, np.random.Generator], tuple[Interval | None, float]]
 """One experiment of n goals, runs or seeds: its interval and the truth."""

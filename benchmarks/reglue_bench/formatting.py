@@ -21,7 +21,8 @@ STATUSES = {
     "agent_timeout": "the agent did not answer in time",
     "agent_disconnected": "the agent was lost",
     "agent_abandoned": "the agent gave up the episode",
-    "crashed": "the environment failed, and again when the same actions were replayed",
+    "crashed": "the environment failed, and again when the same actions were replayed, or the "
+    "return was not finite",
     "environment_error": "the environment failed",
     "environment_lost": "the environment was lost in the middle of it",
     "missing": "not played",

@@ -150,19 +150,17 @@ def of_mean(mean: float, *, error: float, degrees: float) -> Inference:
     return Inference((mean - half, mean + half), p_value)
 
 
-def return_intervals95(
-    returns: Mapping[str, FloatArray], *, lowest: float | None = None
-) -> Intervals:
+def return_intervals95(returns: Mapping[str, FloatArray], *, lowest: object = None) -> Intervals:
     """Intervals of mean returns, over tasks and for each task, from `averaged_by_goal`.
 
     They are `cut_at` the `lowest` return that is possible, if that is known.
     """
-    lowest = bound_of(lowest, *returns.values())
+    bound = bound_of(lowest, *returns.values())
     per_task = {task: student({task: values}).interval95 for task, values in returns.items()}
     return Intervals(
         method="Student",
-        mean=cut_at(lowest, student(returns).interval95),
-        per_task={task: cut_at(lowest, each) for task, each in per_task.items()},
+        mean=cut_at(bound, student(returns).interval95),
+        per_task={task: cut_at(bound, each) for task, each in per_task.items()},
     )
 
 

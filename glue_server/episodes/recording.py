@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -36,7 +38,7 @@ class Outcome:
     order: Order
     status: str  # ok, CRASHED, or whose fault it was: see reglue_bench.results.result.EpisodeRow
     success: bool = False  # the task's flag was up at some step
-    return_: float = 0.0  # sum of rewards in the order of steps, task units
+    return_: float = 0.0  # sum of rewards in the order of steps, task units; always finite
     steps: int = 0
     clipped: int = 0  # steps whose action lay out of bounds
     defaulted: int = 0  # steps whose action came too late, so that a default was played
@@ -58,6 +60,7 @@ LOST = "environment_lost"
 """The status of an episode that was on when its environment was lost for good. Nobody knows yet
 whether its actions brought that about; see reglue_bench.runs.lost_units."""
 
+_MOST = sys.float_info.max
 _NO_LIMIT = np.iinfo(np.int64).max
 _FIRST_CAPACITY = 64  # steps; doubled when an episode is longer
 
@@ -71,7 +74,6 @@ class EpisodeRecording:
         row_bytes = sum(tensor.row_bytes for tensor in spec.actions)
         self.orders: dict[int, Order] = {}  # of the slots whose episode is on
         self.flags = np.zeros(slots, np.uint8)  # ActionFlag bits of the action that is played
-        self._returns = np.zeros(slots)
         self._steps = np.zeros(slots, np.int64)
         self._acted = np.zeros(slots, np.int64)  # actions recorded
         self._most = np.zeros(slots, np.int64)  # steps that the order allows
@@ -89,7 +91,7 @@ class EpisodeRecording:
         self._most[slot] = order.max_steps or _NO_LIMIT
         if order.truncates:
             self._truncates.add(slot)
-        for column in (self._returns, self._steps, self._acted, self._first_success):
+        for column in (self._steps, self._acted, self._first_success):
             column[slot] = 0
         self._clipped[slot] = self._defaulted[slot] = 0
 
@@ -131,7 +133,6 @@ class EpisodeRecording:
         """Record what the actions earned."""
         at = slots.astype(np.intp)
         steps = self._steps[at]
-        self._returns[at] += rewards
         self._rewards[at, steps] = rewards
         self._steps[at] = steps + 1
         if np.count_nonzero(success):
@@ -166,11 +167,15 @@ class EpisodeRecording:
     def outcome(self, slot: int, status: str = "ok", detail: str = "") -> Outcome:
         """End the slot's episode and return what came of it.
 
-        A success counts only if nobody was at fault.
+        A success counts only if nobody was at fault. Where the sum of its rewards is beyond what a
+        float64 holds, it has crashed, as if a reward were.
         """
         order = self.orders.pop(slot)
         self._truncates.discard(slot)
         steps = int(self._steps[slot])
+        return_ = _sum(self._rewards[slot, :steps])
+        if status == "ok" and not math.isfinite(return_):
+            status, detail = CRASHED, f"its return: got {return_}, wanted a finite sum of rewards"
         first_success = int(self._first_success[slot]) if status == "ok" else 0
         rewards = self._rewards[slot, :steps].astype("<f8", copy=False).tobytes()
         observed: Observed | None = None
@@ -180,7 +185,7 @@ class EpisodeRecording:
             order=order,
             status=status,
             success=first_success > 0,
-            return_=float(self._returns[slot]),
+            return_=min(max(return_, -_MOST), _MOST),
             steps=steps,
             clipped=int(self._clipped[slot]),
             defaulted=int(self._defaulted[slot]),
@@ -194,3 +199,9 @@ class EpisodeRecording:
     def _grow(self) -> None:
         self._actions = np.concatenate([self._actions, np.zeros_like(self._actions)], axis=1)
         self._rewards = np.concatenate([self._rewards, np.zeros_like(self._rewards)], axis=1)
+
+
+def _sum(rewards: npt.NDArray[np.float64]) -> float:
+    """One by one, in their order; infinite where that leaves the range of float64."""
+    with np.errstate(over="ignore"):
+        return float(np.add.accumulate(rewards)[-1]) + 0.0 if len(rewards) else 0.0

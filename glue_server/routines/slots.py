@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from math import isfinite
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -130,14 +132,17 @@ class JoinedSlots:
         faults = played.faults
         self.cells.count(len(selection.slots) - len(faults))
         rewards, overs = played.rewards.tolist(), (played.terminated | played.truncated).tolist()
-        successes = played.success.tolist()
+        successes, beyond = played.success.tolist(), {}
         for slot, reward, ends, success in zip(
             selection.places.tolist(), rewards, overs, successes, strict=True
         ):
-            if slot not in faults:
-                self.counts.step(slot, reward, over=ends, success=success)
+            if slot in faults:
+                continue
+            if self.counts.step(slot, reward, over=ends, success=success):
                 self.live[slot] = not ends
-        return played
+            else:
+                beyond[slot] = f"its return: got {reward} more, wanted a finite sum of rewards"
+        return replace(played, faults={**faults, **beyond}) if beyond else played
 
     def _play(self, selection: Selection, play: Play) -> Played:
         """One exchange. Its slots are live again when the answer says so."""
@@ -417,9 +422,16 @@ class SlotCounts:
         self._successes[slot] = False
         self.steps[slot] = 1
 
-    def step(self, slot: int, reward: float, *, over: bool, success: bool = False) -> None:
-        """A step was taken; the agent chooses no action after the last one."""
-        self._sums[slot] += reward
+    def step(self, slot: int, reward: float, *, over: bool, success: bool = False) -> bool:
+        """A step was taken; the agent chooses no action after the last one.
+
+        False, and nothing is counted, where the sum of rewards would not be finite.
+        """
+        total = self._sums[slot] + reward
+        if not isfinite(total):
+            return False
+        self._sums[slot] = total
         self._successes[slot] |= success
         self.steps[slot] += not over
         self._episodes[slot] += over
+        return True

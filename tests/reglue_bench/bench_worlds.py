@@ -149,6 +149,26 @@ class Changing(Walk):
         return corridor.way
 
     def _changed(self, observation: Arrays) -> Arrays:
+        if self._way == "sign of zero":
+            return {
+                name: values * (-1) ** self.episodes * 0.0 for name, values in observation.items()
+            }
         if self._way != "random observation":
             return observation
         return {name: values + random() for name, values in observation.items()}
+
+
+class Steep(Corridor):
+    """A corridor whose rewards are finite and huge, of the action's sign: two of one overflow."""
+
+    def __init__(self, **corridor: object) -> None:
+        super().__init__(**corridor)  # type: ignore[arg-type]
+        self.spec = replace(self.spec, rewards_in_evaluation=True)
+
+    def world(self) -> Slope:
+        return Slope(self)
+
+
+class Slope(Walk):
+    def step(self, action: Arrays) -> Step:
+        return replace(super().step(action), reward=math.copysign(1.7e308, action["action"][0]))

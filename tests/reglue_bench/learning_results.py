@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from reglue_bench.float_range import FloatArray
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Row, Totals
-from reglue_bench.statistics import FloatArray
 from tests.reglue_bench.toys import online_plan, scored
 
 

@@ -42,7 +42,7 @@ def test_a_mean_lies_among_its_numbers(values: list[float]) -> None:
 
 @given(st.lists(WIDE, min_size=1, max_size=20))
 def test_a_mean_is_the_exact_one_rounded(values: list[float]) -> None:
-    exact = sum(map(Fraction, values)) / len(values)
+    exact = sum(map(Fraction, values), Fraction(0)) / len(values)
     assert math.isclose(Fraction(mean(values)), exact, rel_tol=4 * sys.float_info.epsilon) or (
         abs(exact) < sys.float_info.min * len(values)
     )

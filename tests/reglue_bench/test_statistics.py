@@ -6,10 +6,18 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from reglue.errors import UsageError
-from reglue_bench.statistics import METHOD, intervals95, over_tasks, wilson
+from reglue_bench.statistics import (
+    METHOD,
+    intervals95,
+    over_tasks,
+    return_intervals95,
+    wilson,
+)
 
 
 @pytest.mark.parametrize("goals", [1, 3, 50, 2000])
@@ -50,6 +58,29 @@ def test_intervals_name_their_method_and_every_task() -> None:
 def test_an_interval_of_nothing_or_of_counts_is_refused(broken: dict[str, list[float]]) -> None:
     with pytest.raises(UsageError):
         intervals95(broken)
+
+
+@given(st.lists(st.floats(-3, 50), min_size=2, max_size=9), st.floats(-60, 60), st.floats(-60, -3))
+def test_an_interval_that_is_cut_at_a_bound_holds_the_truth_as_often(
+    returns: list[float], truth: float, bound: float
+) -> None:
+    """For every sample, as the truth is not below the bound."""
+    truth = max(truth, bound)
+    values = {"": np.array(returns)}
+    whole, cut = (return_intervals95(values, lowest=each).mean for each in (None, bound))
+    assert (whole is None) == (cut is None)
+    if whole is not None and cut is not None:
+        assert (cut[0] <= truth <= cut[1]) == (whole[0] <= truth <= whole[1])
+        assert cut == (max(bound, whole[0]), whole[1])
+
+
+def test_a_bound_above_a_return_is_none() -> None:
+    values = {"": np.array([9.0, 14.0, 31.0])}
+    for lowest in (None, 9.5):
+        mean = return_intervals95(values, lowest=lowest).mean
+        assert mean == pytest.approx((-10.6485, 46.6485), abs=1e-4)
+    found = return_intervals95(values, lowest=1)
+    assert found.mean == found.per_task[""] == pytest.approx((1.0, 46.6485), abs=1e-4)
 
 
 def test_the_goals_interval_covers_where_bootstrapping_episodes_does_not() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from env_adapters import SuiteName
 from glue_server import Outcome
 from reglue_bench.evaluation import start
+from reglue_bench.float_range import FloatArray
 from reglue_bench.plans.plan import Parameter, Plan
 from reglue_bench.results.result import AgentIdentity, Result
 from reglue_bench.results.scoring import ScoreInputs, result_of
@@ -19,7 +20,6 @@ from reglue_bench.runs.ledger import Row, Totals
 from reglue_bench.runs.observer import NullObserver, Observer
 from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings
-from reglue_bench.statistics import FloatArray
 
 AGENTS = Path(__file__).with_name("agents.py")
 SOLVED = {"a": [1, 3, 0], "b": [5, 0, 2]}

@@ -48,13 +48,14 @@ def export(
     - `status` (text): ok, or what ended the episode: agent_error, agent_timeout,
     agent_disconnected, agent_abandoned, environment_error, environment_lost (in the middle of it),
     or crashed: the environment failed, and again when the same actions were played in a fresh
-    one, which counts as a failure.
+    one, or the sum of rewards was not finite, which counts as a failure.
 
     - `success` (true or false): whether the task's success flag was set at some step.
 
     - `first_success` (integer): the step, from 1, that first set the flag; 0 without success.
 
-    - `return` (64-bit float): the sum of rewards. `null` in JSON lines if it is not finite.
+    - `return` (64-bit float): the sum of rewards, or the largest number of its sign if that is
+    not finite.
 
     - `steps`, `clipped`, `defaulted` (integers): actions, how many of them were out of bounds,
     and how many came too late, so that a default was played.

@@ -16,9 +16,9 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from reglue.errors import UsageError
-from reglue_bench.float_range import unit_of, within
+from reglue_bench.float_range import FloatArray, unit_of, within
 from reglue_bench.results.result import Result, Units
-from reglue_bench.statistics import FloatArray, Inference, Interval
+from reglue_bench.statistics import Inference, Interval
 
 Goal: TypeAlias = tuple[str, int]  # task, variant
 Cell: TypeAlias = tuple[str, int, int, int]  # a goal, and two numbers that name one of its episodes

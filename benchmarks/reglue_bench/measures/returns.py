@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from reglue.errors import UsageError
+from reglue_bench.float_range import FloatArray
 from reglue_bench.formatting import plural
 from reglue_bench.measures.compare import same_plan
 from reglue_bench.measures.success import evaluated
 from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Measure, Pairs, Result, TaskScore, Units
 from reglue_bench.results.scores import ReturnScore
-from reglue_bench.statistics import FloatArray, averaged_by_goal, student
+from reglue_bench.statistics import averaged_by_goal, student
 
 
 def _per_task(result: Result) -> dict[str, TaskScore]:

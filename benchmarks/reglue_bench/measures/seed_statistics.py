@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reglue.errors import UsageError
-from reglue_bench.float_range import scaled, times, unit_of, within
+from reglue_bench.float_range import FloatArray, scaled, times, unit_of, within
 from reglue_bench.measures.compare import (
     Difference,
     over_all_pairs,
@@ -18,7 +18,7 @@ from reglue_bench.measures.compare import (
     units_of,
 )
 from reglue_bench.results.result import Result
-from reglue_bench.statistics import FloatArray, Inference, Interval, bound_of, of_mean
+from reglue_bench.statistics import Inference, Interval, bound_of, of_mean
 
 RESAMPLES = 10_000
 BOOTSTRAP_SEED = 0  # of reports: the same runs give the same report

@@ -9,13 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from reglue.errors import UsageError
-from reglue_bench.float_range import scaled
+from reglue_bench.float_range import FloatArray, scaled
 from reglue_bench.formatting import plural
 from reglue_bench.measures.seed_statistics import bounds, over_seeds, scores_by_task
 from reglue_bench.plots.figures import SUCCESS, colour
 from reglue_bench.plots.views import NamedRun
 from reglue_bench.results.result import Result, TaskScore
-from reglue_bench.statistics import FloatArray
 
 
 @dataclass(frozen=True, slots=True)

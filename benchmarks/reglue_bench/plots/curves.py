@@ -10,12 +10,12 @@ from itertools import pairwise
 import numpy as np
 import plotly.graph_objects as go
 
-from reglue_bench.float_range import mean, scaled, within
+from reglue_bench.float_range import FloatArray, mean, scaled, within
 from reglue_bench.formatting import count, value, values
 from reglue_bench.plots.figures import AGENTS, OPTIONAL, escaped
 from reglue_bench.results.learning import edges, pointwise95
 from reglue_bench.results.scores import LearningRun, PerformanceScore
-from reglue_bench.statistics import FloatArray, Interval
+from reglue_bench.statistics import Interval
 
 LOST = AGENTS[5]
 

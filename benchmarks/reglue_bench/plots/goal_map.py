@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from reglue_bench.float_range import FloatArray
 from reglue_bench.formatting import STATUSES, count, percent, points
 from reglue_bench.measures.compare import goals_per_task, same_plan, success_by_goal, units_of
 from reglue_bench.plots.figures import (
@@ -27,7 +28,6 @@ from reglue_bench.plots.figures import (
 from reglue_bench.plots.views import Figure, NamedRun, Plot, Table
 from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Result
-from reglue_bench.statistics import FloatArray
 
 MOST_LINES = 6  # of a hover text
 

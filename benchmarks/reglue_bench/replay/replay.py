@@ -12,6 +12,7 @@ from reglue.environments.validation import conforming_observation, conforming_st
 from reglue.errors import EnvironmentFault, ReglueError, UsageError
 from reglue.messages.value import value
 from reglue.spec import Arrays
+from reglue_bench.float_range import within
 from reglue_bench.replay.recorded import Recorded
 
 _Answer = TypeVar("_Answer")
@@ -120,7 +121,7 @@ class Replay:
 
     def _check_end(self, return_: float, *, first_success: int, is_over: bool) -> None:
         row = self._recorded.row
-        if return_ != row.return_:
+        if (return_ := within(return_)) != row.return_:
             raise self.differs(row.steps, f"return {return_!r}", f"return {row.return_!r}")
         if row.status != "ok":
             return

@@ -14,7 +14,7 @@ from itertools import groupby, pairwise
 import numpy as np
 
 from glue_server import CRASHED, LOST
-from reglue_bench.float_range import scaled
+from reglue_bench.float_range import FloatArray, scaled
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures.online import Online, measured
 from reglue_bench.results.result import NO_SCORE, Coverage, Result
@@ -27,7 +27,7 @@ from reglue_bench.results.scoring import (
     what_was_run,
 )
 from reglue_bench.runs.ledger import Row
-from reglue_bench.statistics import FloatArray, Interval, bound_of, cut_at
+from reglue_bench.statistics import Interval, bound_of, cut_at
 
 BINS = 100
 """Points of a learning curve over steps."""

@@ -21,6 +21,7 @@ from pydantic import (
 from env_adapters.named_objects import Registry
 from glue_server import LOST
 from reglue.errors import EnvironmentFault, StorageFailed, UsageError
+from reglue_bench.float_range import FloatArray
 from reglue_bench.formatting import signed, value, values
 from reglue_bench.plans.plan import difference, json_difference, title_of
 from reglue_bench.procedures import PROCEDURES
@@ -36,7 +37,7 @@ from reglue_bench.results.scores import (
 from reglue_bench.results.whole_file import whole_file
 from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.notes import Ending, Repeat
-from reglue_bench.statistics import FloatArray, Inference, Interval
+from reglue_bench.statistics import Inference, Interval
 
 _Score = TypeVar("_Score", SuccessScore, ReturnScore, PerformanceScore)
 

@@ -1,4 +1,4 @@
-"""Plays extreme actions: can an agent make the environment fail?
+"""Plays extreme actions: can an agent make the environment fail, or earn absurd returns?
 
 They take the way of any agent's actions, so that what is found is what agents can bring about.
 """
@@ -43,6 +43,9 @@ from reglue_bench.settings import Settings
 STEPS = 10
 """Of an episode, at most."""
 
+MOST_RETURN = 1e30
+"""A return beyond it, on either side, is no measure of anything: an overflow is near."""
+
 _MIXED = 4  # episodes of mixed actions
 
 _KINDS = ("low", "high", "least", "most")
@@ -54,7 +57,7 @@ _PATTERNS = (*((kind,) for kind in _KINDS), ("low", "high"), ("least", "most"), 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An environment failed at an action."""
+    """An environment failed at an action, or its return became absurd."""
 
     task: str
     step: int  # of the episode, from 1; 0: it did not start
@@ -85,30 +88,32 @@ def failures(plan: Plan, settings: Settings, folder: Path) -> list[Failure]:
         glue.init()
         glue.freeze()
         played = glue.play(lambda _: orders.popleft() if orders else None, Phase.EVALUATE)
-        failed = [_failure(each, glue.spec) for each in played if _is_environments(each)]
+        outcomes = [each for each in played if _is_environments(each)]
         glue.cleanup()
-    return failed
+    return [_failure(each, glue.spec) for each in outcomes]
 
 
 def failure_text(failed: Sequence[Failure]) -> str:
     """What failed, and what its author can do."""
     return (
         f"agents can make the environment fail: {failed[0]} (in {len(failed)} of {len(_PATTERNS)} "
-        "episodes of extreme actions); wanted finite rewards and fitting observations for all "
-        "actions that an agent may send: have it clip them to their Box, as "
+        f"episodes of extreme actions); wanted returns within ±{MOST_RETURN:g} and fitting "
+        "observations for all actions that an agent may send: have it clip them to their Box, as "
         "gymnasium.wrappers.ClipAction does, or end the episode as a failure, without an error"
     )
 
 
 def _is_environments(outcome: Outcome) -> bool:
     """An action that was refused before the environment saw it is the agent's fault."""
-    return outcome.status != "ok" and not outcome.status.startswith("agent_")
+    if outcome.status == "ok":
+        return abs(outcome.return_) > MOST_RETURN
+    return not outcome.status.startswith("agent_")
 
 
 def _failure(outcome: Outcome, spec: TaskSpec) -> Failure:
     rows = unpacked(outcome.actions, spec.actions)
     last = {name: values[-1] for name, values in rows.items() if len(values)}
-    lines = outcome.detail.strip().splitlines() or [outcome.status]
+    lines = outcome.detail.strip().splitlines() or [f"its return: got {outcome.return_:.4g}"]
     step = len(next(iter(rows.values())))
     return Failure(outcome.order.cell.task, step, _action_text(last), lines[-1][:300])
 

@@ -71,10 +71,10 @@ def repeat_episode(
     All rewards must be as recorded, and what is seen the same both times; of a whole episode also
     its success and its end. Raises EnvironmentFault if the environment is lost.
     """
-    steps, digests = min(outcome.steps, most_steps), list[bytes]()
+    steps, before = min(outcome.steps, most_steps), list[Arrays]()
     what = _name(outcome, steps, procedure)
     for _ in range(_TIMES):
-        if difference := _difference(environment, outcome, steps, digests):
+        if difference := _difference(environment, outcome, steps, before):
             what = f"{what}: {difference}"
             return Repeat(who="environment", repeatable=False, what=what)
     return Repeat(who="environment", repeatable=True, what=what)
@@ -101,11 +101,11 @@ def _name(outcome: Outcome, steps: int, procedure: Procedure) -> str:
 
 
 def _difference(
-    environment: EnvironmentCalls, recorded: Outcome, steps: int, digests: list[bytes]
+    environment: EnvironmentCalls, recorded: Outcome, steps: int, before: list[Arrays]
 ) -> str:
     """The first one in so many steps; empty: there is none.
 
-    `digests` holds what was seen the first time, or is empty, and filled.
+    `before` holds what was seen the first time, or is empty, and filled.
     """
     agent = _Recorded(recorded.actions)
     glue = EpisodeRunner(LocalPort(agent, "recorded"), environment, timeouts=Timeouts())
@@ -114,10 +114,10 @@ def _difference(
     [played] = glue.play(lambda slot: orders.pop() if orders and slot == 0 else None, Phase.TRAIN)
     if difference := _of_rewards(played, recorded, steps):
         return difference
-    for step, (got, wanted) in enumerate(zip(agent.seen, digests or agent.seen, strict=True)):
-        if got != wanted:
-            return f"step {step}: got another observation the second time, wanted the same"
-    digests[:] = agent.seen
+    for step, (got, wanted) in enumerate(zip(agent.seen, before or agent.seen, strict=True)):
+        if difference := _of_observations(got, wanted):
+            return f"step {step}: {difference}"
+    before[:] = agent.seen
     if steps < recorded.steps:
         return ""
     if played.success != recorded.success:
@@ -125,6 +125,26 @@ def _difference(
     if not (agent.has_ended or 0 < recorded.order.max_steps <= steps):
         return f"got an episode that goes on after step {steps}, wanted its end"
     return ""
+
+
+def _of_observations(got: Arrays, wanted: Arrays) -> str:
+    """The first number whose bytes differ; empty: none."""
+    for name, rows in got.items():
+        if rows.tobytes() == wanted[name].tobytes():
+            continue
+        for place in np.ndindex(rows.shape):
+            now, then = rows[place], wanted[name][place]
+            if now.tobytes() != then.tobytes():
+                at = f"{name!r}{[*place[1:]]}" if place[1:] else repr(name)
+                both = f"got {_shown(now, then)} the second time, wanted {_shown(then, now)}"
+                return f"observation {at}: {both}"
+    return ""
+
+
+def _shown(value: np.generic, other: np.generic) -> str:
+    """A number; with its bytes, if the other looks the same."""
+    looks, others = repr(value.item()), repr(other.item())
+    return looks if looks != others else f"{looks} (bytes {value.tobytes().hex()})"
 
 
 def _of_rewards(played: Outcome, recorded: Outcome, steps: int) -> str:
@@ -144,7 +164,7 @@ class _Recorded(Agent):
     """Plays recorded actions, and keeps what it sees, in one slot."""
 
     def __init__(self, actions: bytes) -> None:
-        self.seen: list[bytes] = []
+        self.seen: list[Arrays] = []
         self.has_ended = False
         self._actions = actions
 
@@ -172,4 +192,4 @@ class _Recorded(Agent):
         }
 
     def _see(self, observations: Arrays) -> None:
-        self.seen.append(b"".join(rows.tobytes() for rows in observations.values()))
+        self.seen.append({name: rows.copy() for name, rows in observations.items()})

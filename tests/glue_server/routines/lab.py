@@ -33,7 +33,8 @@ class Lab(Environment):
     """Observes (steps taken, sum of pushes); each step earns what it pushed.
 
     `fate` says what becomes of a slot's next step or start: "ends", "truncates",
-    "succeeds" or "fails"; it goes on where nothing is said, until `length` steps are taken.
+    "succeeds", "pays" (1.7e308) or "fails"; it goes on where nothing is said, until `length` steps
+    are taken.
     """
 
     portable = True
@@ -65,7 +66,7 @@ class Lab(Environment):
                 faults[slot] = "the bulb burst"
                 continue
             played.observations["seen"][row] = taken + 1, total + push
-            played.rewards[row] = push
+            played.rewards[row] = 1.7e308 if fate == "pays" else push
             played.terminated[row] = fate == "ends" or taken + 1 == self.length
             played.truncated[row] = fate == "truncates"
             played.success[row] = fate == "succeeds"

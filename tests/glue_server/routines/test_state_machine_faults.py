@@ -39,6 +39,20 @@ def test_an_environments_fault_in_a_step_is_void_for_the_agent_and_the_others_st
     assert bench.step().slots == (0,)
 
 
+def test_a_step_whose_return_would_not_be_finite_fails_as_one_whose_reward_is_not() -> None:
+    bench = started(slots=2)
+    bench.lab.fate = {1: "pays"}
+    bench.step()
+    bench.lab.fate = {1: "pays"}
+    with raises(EnvironmentFault, "slot 1: its return", "1.7e+308", "finite"):
+        bench.step()
+    assert ends_of(bench.actor) == [(1, EndKind.VOID)]
+    assert bench.counts() == [(1.0, 3, 0), (1.7e308, 2, 0)]
+    assert bench.step().slots == (0,)
+    bench.start()
+    assert bench.counts() == [(0.0, 1, 0)] * 2
+
+
 def test_an_environments_fault_in_a_start_is_void_where_the_agent_acted() -> None:
     bench = started(slots=2)
     bench.step()

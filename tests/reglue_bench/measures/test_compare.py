@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from reglue.errors import UsageError
+from reglue_bench.float_range import FloatArray
 from reglue_bench.measures.compare import (
     compare,
     compare_all,
@@ -21,7 +22,6 @@ from reglue_bench.measures.compare import (
     units_of,
 )
 from reglue_bench.results.result import Result
-from reglue_bench.statistics import FloatArray
 from tests.reglue_bench.made_results import Play, make_result
 
 TASKS = ("reach-v3", "push-v3")

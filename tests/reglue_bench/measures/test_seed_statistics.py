@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import trim_mean
 
 from reglue.errors import UsageError
+from reglue_bench.float_range import FloatArray
 from reglue_bench.measures.seed_statistics import (
     TrainingSeeds,
     compare_agents,
@@ -17,7 +18,6 @@ from reglue_bench.measures.seed_statistics import (
     resampled,
 )
 from reglue_bench.results.result import Result
-from reglue_bench.statistics import FloatArray
 from tests.error_facts import raises
 from tests.reglue_bench.made_results import Play, make_result
 

@@ -16,9 +16,11 @@ from reglue.errors import UsageError
 from reglue_bench import evaluate
 from reglue_bench.formatting import number
 from reglue_bench.measures.compare import compare
+from reglue_bench.plots.curves import lines_of
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.results.result import Result, read_result
-from reglue_bench.results.scores import ReturnScore
+from reglue_bench.results.scores import PerformanceScore, ReturnScore
+from reglue_bench.statistics import student
 from reglue_bench.terminal.summary import print_summary
 from tests.error_facts import raises
 from tests.reglue_bench.report.test_run_view import read
@@ -74,6 +76,27 @@ def test_the_interval_is_students_over_episodes(poor: Result) -> None:
     intervals = poor.score_as(ReturnScore).intervals95
     assert intervals is not None
     assert intervals.mean == pytest.approx((mean - half, mean + half))
+
+
+def test_the_interval_ends_at_the_least_return_that_is_possible(tmp_path: Path) -> None:
+    """An episode of CartPole earns 1 or more; the same over runs that learn, and at each point."""
+    result = evaluate("evaluate:gymnasium:CartPole-v1", agent="random", workers=0, num_episodes=2)
+    assert result.parameters["worst_performance"] == 1
+    assert result.interval95 is not None
+    assert result.interval95[0] >= 1 > whole_low(result)
+    learned = evaluate(
+        "online:gymnasium:CartPole-v1", agent=Balances(50), workers=0, runs=2, episodes=3
+    ).score_as(PerformanceScore)
+    assert learned.interval95 is not None
+    assert learned.interval95[0] >= 1
+    assert all(low >= 1 for low, _ in learned.curve.interval95)
+    assert all(low >= 1 for low, _ in lines_of(learned, lambda run: run.line, 1.0).intervals95)
+
+
+def whole_low(result: Result) -> float:
+    interval = student({"": np.array([row.return_ for row in result.episodes])}).interval95
+    assert interval is not None
+    return interval[0]
 
 
 def test_success_is_mentioned_nowhere(good: Result, tmp_path: Path) -> None:

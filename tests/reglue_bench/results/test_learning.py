@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reglue.errors import UsageError
+from reglue_bench.float_range import FloatArray
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures.online import measured
 from reglue_bench.results.learning import binned, edges, mean_in_order, pointwise95, t_interval95
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import PerformanceScore
 from reglue_bench.runs.ledger import Row
-from reglue_bench.statistics import FloatArray
 from tests.error_facts import raises
 from tests.reglue_bench.toys import online_plan, scored
 

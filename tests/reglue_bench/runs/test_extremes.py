@@ -10,7 +10,7 @@ import pytest
 
 from reglue import Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
 from reglue_bench.planning.resolve import make_plan
-from reglue_bench.runs.extremes import Failure, _corners, failures
+from reglue_bench.runs.extremes import Failure, _corners, failure_text, failures
 from reglue_bench.settings import read_settings
 
 FILE = """
@@ -40,6 +40,16 @@ class Costly(Plain):
 
     def reward(self, action):
         return -float(np.square(1e10 * action).sum())
+
+
+class Dear(Costly):
+    def reward(self, action):
+        return -1e-5 * float(np.abs(action).max())
+
+
+class Generous(Dear):
+    def reward(self, action):
+        return -super().reward(action)
 
 
 class Illegal(Plain):
@@ -85,6 +95,20 @@ def test_a_reward_that_is_not_finite_is_found_with_its_action(tmp_path: Path) ->
     assert failure.step == 1
     assert "e+308" in failure.action
     assert "-inf" in failure.error
+
+
+@pytest.mark.parametrize(
+    ("environment", "sign"),
+    [("own.py:Dear", -1), ("own.py:Generous", 1), ("gymnasium:Humanoid-v5", -1)],
+)
+def test_an_absurd_return_is_found_although_it_is_finite(
+    tmp_path: Path, environment: str, sign: int
+) -> None:
+    failed = found(tmp_path, environment)
+    returns = [float(each.error.removeprefix("its return: got ")) for each in failed]
+    assert 1e31 < max(sign * each for each in returns) < np.inf
+    assert failed[0].action.startswith("action = [")
+    assert "wanted returns within ±1e+30" in failure_text(failed)
 
 
 def test_hopper_is_found(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ Actions = npt.NDArray[Any]
 WAYS = (
     "random reward",
     "random observation",
+    "sign of zero",
     "rewards of before",
     "success of before",
     "ends sooner",
@@ -50,6 +52,16 @@ def test_an_environment_that_is_no_function_of_its_cell_is_named(tmp_path: Path,
     assert read_result(tmp_path / "run").repeats == result.repeats
     page = draw_report([("run", result)]).write(tmp_path / "page.html").read_text(encoding="utf-8")
     assert "Not repeatable, because of the environment" in page
+
+
+def test_an_observation_that_differs_is_shown_with_both_values(tmp_path: Path) -> None:
+    """0.0 and -0.0 are different bits, and look different."""
+    result = play(tmp_path / "run", unrepeatable("sign of zero"), Seeded())
+    [what] = [each.what for each in result.repeats if each.who == "environment"]
+    place = "step 0: observation 'observation'[0]: got"
+    assert place in what
+    shown = set(re.findall(r"-?0\.0", what.partition(place)[2]))
+    assert shown == {"0.0", "-0.0"}
 
 
 @pytest.mark.parametrize("procedure", ["multi-task", "meta-learning", "online"])

@@ -142,7 +142,7 @@ def test_totals_and_p_values_of_any_scores_are_numbers(
     ]
     for each in rank(teams, benchmarks, Comparisons()):
         assert np.isfinite([each.score or 0.0, *(each.interval95 or ())]).all()
-    found = Comparisons().compare(*teams, benchmarks)
+    found = Comparisons().compare(teams[0], teams[1], benchmarks)
     assert np.isfinite(found.difference)
     assert found.p_value is None or 0 <= found.p_value <= 1
 

@@ -8,10 +8,11 @@ from functools import cache
 import numpy as np
 import pytest
 
+from reglue_bench.float_range import FloatArray
 from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Row
-from reglue_bench.statistics import FloatArray, intervals95
+from reglue_bench.statistics import intervals95
 from reglue_competition.ranking import Benchmark, Comparisons, ScoredSubmission, rank
 from tests.reglue_bench.made_results import Play, make_result
 from tests.reglue_bench.toys import corridor_plan, scored

@@ -10,6 +10,7 @@ import pytest
 
 from reglue_bench.planning.resolve import make_plan
 from reglue_bench.results.read_run import read_run
+from reglue_bench.results.result import parse_result
 from reglue_bench.runs.run import Request, begin
 from reglue_competition.runs.submission import (
     Ended,
@@ -71,6 +72,28 @@ def test_one_session_plays_all_benchmarks_to_the_bit_as_an_agent_alone(tmp_path:
         transcript = tmp_path / "here" / "transcripts" / f"one-{run.index}.reglue"
         key = KEY.public_key().public_bytes_raw()
         assert verify(transcript, public_key=key, trust_code=True).stands
+
+
+def test_rewards_whose_sum_overflows_crash_episodes_and_no_submission(tmp_path: Path) -> None:
+    """It ends as any other, with a score that can be read and verified: nothing is played again."""
+    steep = settings(
+        benchmark="evaluate:tests.reglue_bench.bench_worlds:Steep",
+        environment_args={"solved": {"walk": [0] * 6}},
+        worst_performance=-9.0,
+    )
+    with (
+        playing(told(tmp_path / "here", steep)) as process,
+        joined(process.join_string, Seeded()) as agent,
+    ):
+        run = heard(process, RunEnded)
+        assert ended(process, "that was all") == FINISHED
+        assert agent.result(PATIENCE_S) == "that was all"
+    result = read_run(run_folder(tmp_path / "here", 0))
+    assert result.status_counts["crashed"] > 0
+    assert run.score == parse_result(run.result, "it").score.value
+    transcript = tmp_path / "here" / "transcripts" / "one-0.reglue"
+    assert verify(transcript, trust_code=True).stands
+    assert of_folder(tmp_path / "here", 1) == alone(tmp_path / "alone", Seeded(), "one", steep)
 
 
 def test_submissions_have_start_seeds_of_their_own(tmp_path: Path) -> None:
