@@ -24,6 +24,7 @@ from reglue.messages.environment_messages import (
     Snapshot,
 )
 from reglue.spec import TaskSpec
+from reglue.tracebacks import explained
 
 log = logging.getLogger("reglue")
 
@@ -100,7 +101,7 @@ class LocalEnvironmentPort:
     def send(self, call: EnvironmentCall) -> None:
         """Let the environment answer at once; `receive` returns the answer.
 
-        Raises EnvironmentFault, with the traceback, for whatever the environment raises.
+        Raises EnvironmentFault, with the author's frames, for whatever the environment raises.
         """
         if self._is_checked and isinstance(call, Play):
             self._replies.append(self._environment.play(call))
@@ -112,7 +113,7 @@ class LocalEnvironmentPort:
             self._replies.append(refused)
         except Exception as error:
             raise_interrupt(error)
-            log.exception("the environment failed")
+            log.error("the environment failed: %s", explained(error))
             raise EnvironmentFault(fault_text(error)) from error
 
     def receive(self, timeout_s: float) -> EnvironmentReply:
@@ -144,8 +145,8 @@ class LocalEnvironmentPort:
         self._owes_cleanup = False
         try:
             self._environment.env_cleanup()
-        except Exception:
-            log.exception("the environment could not be cleaned up")
+        except Exception as error:  # noqa: BLE001 - the edge of somebody's environment
+            log.error("the environment could not be cleaned up: %s", explained(error))
 
     def _checked(self, call: EnvironmentCall, reply: EnvironmentReply | None) -> EnvironmentReply:
         """Check what decoding checks for answers that come over a wire. Raises BadReply."""

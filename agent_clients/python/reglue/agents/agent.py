@@ -103,7 +103,9 @@ class Agent:
         """
 
     def agent_init(self, spec: TaskSpec) -> None:
-        """Forget everything that was learned before."""
+        """Forget everything that was learned before. Raise NotCapable to refuse the task: nothing
+        is then played or scored.
+        """
 
     def agent_start(self, observations: Arrays, starts: Starts) -> Chosen:
         """Choose the first action of each episode that begins."""
