@@ -185,7 +185,10 @@ _Group = TypeVar("_Group", bound=SettingsGroup)
 def read(group: type[_Group], **fields: object) -> _Group:
     """Settings from fields. Raises BadArgument that names the setting, what it got and wants."""
     for name in fields.keys() - group.model_fields.keys():
-        raise UnknownName("setting", name, group.model_fields)
+        hint = ""
+        if "environment_args" in group.model_fields:
+            hint = f"an argument of the environment goes into {setting('environment_args')}"
+        raise UnknownName("setting", name, group.model_fields, hint=hint)
     try:
         return group.model_validate(fields)
     except ValidationError as error:

@@ -16,7 +16,8 @@ from env_adapters.gymnasium.space_tensors import Tensors
 from env_adapters.gymnasium.state_codec import state_codec
 from env_adapters.gymnasium.task_spec import horizon_of, reward_range, tells_success
 from env_adapters.gymnasium_library import gymnasium
-from reglue.errors import BadArgument, UsageError
+from reglue.errors import BadArgument, NotAnEnvironment, UsageError
+from reglue.signatures import parameters_of, takes
 from reglue.spec import TaskSpec
 from reglue.texts import extra_of_texts
 from reglue.tools.loading import check_arguments
@@ -54,6 +55,7 @@ class OneEnvironment:
         self._task, self._options = task, dict(options)
         self._make = make if goals == 0 else _with_goals(make)
         env = self._make()
+        _check_env(env)
         _check_reward(task, env)
         self._goals: Goals | None = None
         if goals:
@@ -162,6 +164,22 @@ def _names(sees: str | Sequence[str]) -> list[str]:
     if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
         return list(names)
     raise BadArgument(got=f"sees {sees!r}", wanted="a tensor's name, or a list of names")
+
+
+def _check_env(env: Any) -> None:
+    """Raise NotAnEnvironment for what is missing or old in an environment or its wrappers."""
+    for name in ("observation_space", "action_space"):
+        if getattr(env, name, None) is None:
+            raise NotAnEnvironment(f"the environment {type(env.unwrapped).__name__} lacks {name}")
+    env = env.env if isinstance(env, _NeverClosed) else env
+    keywords: dict[str, Any] = {"seed": 0}
+    while takes(env.reset, **keywords):
+        if env is env.unwrapped or not type(env).__module__.startswith("gymnasium."):
+            return
+        env, keywords = env.env, {"seed": 0, "options": None}  # as Gymnasium's wrappers call it
+    name = getattr(env.reset, "__qualname__", "reset")
+    wanted = "reset(*, seed=None, options=None), as Gymnasium has it since 0.26"
+    raise NotAnEnvironment(got=f"{name}{parameters_of(env.reset)}", wanted=wanted)
 
 
 def _check_reward(task: str, env: Any) -> None:

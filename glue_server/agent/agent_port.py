@@ -7,10 +7,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
+from glue_server.agent.capability import refusal
 from glue_server.processes.interrupts import raise_stop
 from reglue.agents.agent import Agent, hello, play
 from reglue.errors import AgentFault, BadReply, error_text
-from reglue.messages.agent_messages import UNLIMITED, AgentHello, Budget, Call, Reply
+from reglue.messages.agent_messages import UNLIMITED, AgentHello, AgentInit, Budget, Call, Reply
+from reglue.tracebacks import explained
 from reglue.version import sdk
 
 log = logging.getLogger("reglue")
@@ -114,7 +116,8 @@ class LocalPort(_InProcess):
             reply = play(self._agent, call)
         except BaseException as error:
             raise_stop(error)
-            log.exception("the agent failed")
+            if not (isinstance(call, AgentInit) and refusal(error_text(error))):
+                log.error("the agent failed: %s", explained(error))
             raise AgentFault(error_text(error)) from error
         assert reply is not None, "only calls that are answered are sent"
         self._replies.append(reply)

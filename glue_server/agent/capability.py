@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
-from reglue.errors import BadReply
+from collections.abc import Mapping
+
+from reglue.errors import BadReply, MissingExtra, NotAnAgent, NotCapable
 from reglue.messages.agent_messages import AgentHello
 from reglue.spec import TaskSpec
 
-ADAPTING_AGENT = (
-    "one that says that it adapts, as this benchmark adapts agents before it judges "
-    "them (C++: adapts of traits(); C: REGLUE_ADAPTS; Julia and TypeScript: adapts; "
-    "Python: adapts = True; an agent that learns nothing may say so, and is judged "
-    "as it is; of Meta-World's agents init(), adapt_action(), step() and adapt())"
-)
-"""What is wanted of an agent that cannot adapt."""
+_ADAPTS: Mapping[str, str] = {
+    "cpp": "C++: adapts of traits(); C: REGLUE_ADAPTS; Julia: adapts",  # all by the C++ client
+    "typescript": "TypeScript: adapts",
+    "python": "Python: adapts = True, or the methods adapt_begin() or adapt(); of Meta-World's "
+    "agents init(), adapt_action(), step() and adapt()",
+}
+"""How an agent says that it adapts, by its SDK."""
+
+_REFUSALS = tuple(f"{each.__name__}: " for each in (NotCapable, NotAnAgent, MissingExtra))
+
+
+def refusal(fault: object) -> str | None:
+    """Why an agent says that it cannot play the task; None if it failed otherwise.
+
+    `fault` is what went wrong in its `agent_init`, whose text begins with the error's class.
+    """
+    text = str(fault)
+    found = next((each for each in _REFUSALS if text.startswith(each)), None)
+    return text.removeprefix(found) if found else None
+
+
+def adapting_agent(hello: AgentHello) -> str:
+    """What is wanted of an agent that cannot adapt, in the words of its language."""
+    known = [way for name, way in _ADAPTS.items() if hello.sdk.startswith(f"reglue-{name} ")]
+    ways = "; ".join(known or _ADAPTS.values())
+    return (
+        "one that says that it adapts, as this benchmark adapts agents before it judges them "
+        f"({ways}); an agent that learns nothing may say so, and is judged as it is"
+    )
 
 
 def incapability(hello: AgentHello, spec: TaskSpec, *, adapts: bool = False) -> BadReply | None:
@@ -26,7 +50,7 @@ def incapability(hello: AgentHello, spec: TaskSpec, *, adapts: bool = False) -> 
         most = hello.max_slots
         return _lacks(f"at most {most} slots", f"{spec.slots}: run it in fewer")
     if adapts and not hello.adapts:
-        return _lacks("an agent that cannot adapt", ADAPTING_AGENT)
+        return _lacks("an agent that cannot adapt", adapting_agent(hello))
     return None
 
 

@@ -25,6 +25,7 @@ from reglue.messages.environment_messages import (
     Snapshot,
 )
 from reglue.spec import TaskSpec
+from reglue.tracebacks import explained
 
 log = logging.getLogger("reglue")
 
@@ -106,7 +107,7 @@ class LocalEnvironmentPort:
     def send(self, call: EnvironmentCall) -> None:
         """Let the environment answer at once; `receive` returns the answer.
 
-        Raises EnvironmentFault, with the traceback, for whatever the environment raises.
+        Raises EnvironmentFault, with the author's frames, for whatever the environment raises.
         """
         if self._is_checked and isinstance(call, Play):
             self._replies.append(self._environment.play(call))
@@ -118,7 +119,7 @@ class LocalEnvironmentPort:
             self._replies.append(refused)
         except BaseException as error:
             raise_stop(error)
-            log.exception("the environment failed")
+            log.error("the environment failed: %s", explained(error))
             raise EnvironmentFault(fault_text(error)) from error
 
     def receive(self, timeout_s: float) -> EnvironmentReply:
@@ -150,9 +151,9 @@ class LocalEnvironmentPort:
         self._owes_cleanup = False
         try:
             self._environment.env_cleanup()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - the edge of somebody's environment
             raise_stop(error)
-            log.exception("the environment could not be cleaned up")
+            log.error("the environment could not be cleaned up: %s", explained(error))
 
     def _checked(self, call: EnvironmentCall, reply: EnvironmentReply | None) -> EnvironmentReply:
         """Check what decoding checks for answers that come over a wire. Raises BadReply."""

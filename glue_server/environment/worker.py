@@ -11,7 +11,6 @@ import logging
 import os
 import socket
 import sys
-import traceback
 from collections.abc import Mapping
 
 import numpy as np
@@ -39,6 +38,7 @@ from reglue.errors import UsageError
 from reglue.messages.agent_messages import Fault
 from reglue.messages.environment_messages import Play
 from reglue.process_tuning import collecting_seldom
+from reglue.tracebacks import explained
 from reglue.v1.environment_pb2 import EnvironmentCall
 from reglue.wire.environment_encoding import decode_environment_call, encode_environment_reply
 from reglue.wire.spec_encoding import spec_to_bytes
@@ -118,8 +118,8 @@ class _Worker:
             decoded = decode_environment_call(EnvironmentCall.FromString(call), spec)
             reply = play_environment(self.worlds, decoded)
             assert reply is not None, "only calls that are answered are sent"
-        except Exception as error:  # the edge of somebody's world
-            log.exception("the environment failed")
+        except Exception as error:  # noqa: BLE001 - the edge of somebody's world
+            log.error("the environment failed: %s", explained(error))
             reply = Fault(fault_text(error))
         encoded = encode_environment_reply(0, reply, spec).SerializeToString()
         self._channel.send(RoutineReply(encoded))
@@ -158,7 +158,7 @@ class _Worker:
 
 
 def _reason(suite: SuiteName, error: Exception) -> str:
-    traceback.print_exception(error.__cause__ or error)  # its author needs the lines
+    print(explained(error.__cause__ or error), file=sys.stderr)  # noqa: T201 - its author's log
     if isinstance(error, UsageError):
         return str(error)
     return f"suite {suite.factory!r} cannot be built: {type(error).__name__}: {error}"

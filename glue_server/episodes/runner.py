@@ -10,13 +10,14 @@ from dataclasses import replace
 
 from glue_server.agent.agent_calls import AgentCalls, SlotAgent
 from glue_server.agent.agent_port import AgentPort
+from glue_server.agent.capability import refusal
 from glue_server.agent.repetition import RepeatableAgent, Repetition
 from glue_server.environment.environment_calls import EnvironmentCalls
 from glue_server.episodes.loop import EpisodeLoop, NextOrder, Spent
 from glue_server.episodes.observed import ObservedParts
 from glue_server.episodes.recording import Outcome
 from glue_server.timeouts import Timeouts
-from reglue.errors import AgentFault
+from reglue.errors import AgentFault, NotCapable, printable
 from reglue.messages.agent_messages import (
     Adapt,
     AdaptBegin,
@@ -48,6 +49,7 @@ class EpisodeRunner:
         self.spent = Spent()
         self.observed_to: ObservedParts | None = None  # who records what the agent sees
         self.hides_rewards = False  # from the agent in EVALUATE, with their range
+        self.takes_refusals = False  # of the task by the agent, as wrong usage
         self.asks_again = False  # the agent's first turns in EVALUATE, before its cleanup
         self.repetition: Repetition | None = None  # what came of it
         self._agent = AgentCalls(agent, timeouts, clock=clock)
@@ -65,11 +67,20 @@ class EpisodeRunner:
         return replace(spec, rewards_in_evaluation=False, reward_range=(-math.inf, math.inf))
 
     def init(self) -> None:
-        """agent_init(env_init()): the agent becomes naive; nothing after `keep_learned`."""
+        """agent_init(env_init()): the agent becomes naive; nothing after `keep_learned`.
+
+        Raises NotCapable if the agent refuses the task, and its refusal ends the run.
+        """
         if self._keeps:
             return
-        with self._agents_time():
-            self._agent.init(self.spec)
+        try:
+            with self._agents_time():
+                self._agent.init(self.spec)
+        except AgentFault as fault:
+            if self.takes_refusals and (why := refusal(fault)):
+                name = printable(self._agent.hello.agent)
+                raise NotCapable(f"{name} cannot play this: {why}") from None
+            raise
 
     def keep_learned(self) -> None:
         """From now on `init` does nothing, so that who plays next has the agent as it is."""

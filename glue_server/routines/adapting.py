@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from glue_server.agent.capability import ADAPTING_AGENT
+from glue_server.agent.capability import adapting_agent
 from glue_server.routines.slots import JoinedSlots
 from reglue.errors import NotSupported, OutOfOrder
 from reglue.messages.agent_messages import Adapt, AdaptBegin, Freeze, Phase, RoutineDone
@@ -49,7 +49,7 @@ def _check(joined: JoinedSlots, routine: str) -> None:
     hello = joined.agent_hello
     if not hello.adapts:
         got = f"{routine} of {hello.agent!r}, which cannot adapt"
-        raise NotSupported(got=got, wanted=ADAPTING_AGENT)
+        raise NotSupported(got=got, wanted=adapting_agent(hello))
     for slot in np.flatnonzero(joined.acts & ~joined.is_cut_off).tolist():
         raise OutOfOrder(
             got=f"{routine} in slot {slot}, which is in mid-episode",

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue import Agent, Ends, Starts, Steps, TaskSpec
+from reglue.errors import NotCapable
 from reglue.spec import Arrays
 
 
@@ -289,3 +290,17 @@ class Stops(Seeded):
     def agent_step(self, rewards: Any, observations: Any, steps: Any) -> Any:
         os.kill(os.getpid(), signal.SIGSTOP)
         return super().agent_step(rewards, observations, steps)
+
+
+class Refuses(Seeded):
+    """Finds out in agent_init that it cannot play."""
+
+    def agent_init(self, spec: TaskSpec) -> None:
+        raise NotCapable(got=f"{len(spec.observations)} tensors", wanted="none")
+
+
+class Breaks(Seeded):
+    """Fails in agent_init by a bug of its own."""
+
+    def agent_init(self, spec: TaskSpec) -> None:
+        raise ZeroDivisionError("its own bug")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from env_adapters.disk_cache import cache_folder
 from glue_server import AgentPort, EnvironmentCalls, EpisodeRunner, Spent, Timeouts
+from glue_server.agent.agent_port import LocalPort
 from glue_server.agent.capability import incapability
 from glue_server.agent.repetition import Repetition
 from glue_server.episodes.observed import ObservedParts
@@ -57,6 +58,7 @@ class AgentPool:
         self.spent = Spent()  # over all agents, with the time that they took to connect
         self.observed_to: ObservedParts | None = None  # who records what agents see
         self.hides_rewards = False  # from agents while they are judged
+        self.is_lent = False  # the agent, which was taken on before
         self.asks_again = False  # the last agent, whether it answers alike
         self._make_host = make_host
         self._make_environment = make_environment
@@ -118,6 +120,7 @@ class AgentPool:
         glue.observed_to = self.observed_to
         glue.hides_rewards = self.hides_rewards
         glue.asks_again = self.asks_again
+        glue.takes_refusals = not self.is_lent and self._glue is None  # else it played before
         self._glue = glue
         return glue
 
@@ -263,7 +266,8 @@ def check_capable(port: AgentPort, spec: TaskSpec, *, adapts: bool) -> None:
     `adapts` says that it is to adapt.
     """
     if (lack := incapability(port.hello, spec, adapts=adapts)) is not None:
-        port.refuse(lack)
+        if not isinstance(port, LocalPort):  # who made the agent is told by the error
+            port.refuse(lack)
         raise NotCapable(f"{printable(port.hello.agent)} cannot play this: {lack}")
 
 

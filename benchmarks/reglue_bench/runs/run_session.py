@@ -206,6 +206,7 @@ class Session:
             timeouts=self._request.settings.timeouts,
             say=self._watcher.say,
         )
+        pool.is_lent = self._request.peer is not None
         pool.hides_rewards = self._request.plan.hides_rewards
         pool.asks_again = asks_again(self._request.settings, self._procedure)
         return pool

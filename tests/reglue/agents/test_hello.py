@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from reglue import Agent
-from reglue.agents.agent import check_agent, hello
+from reglue.agents.adaptation import check_agent
+from reglue.agents.agent import hello
 from reglue.errors import NotAnAgent
 from tests.error_facts import raises
 

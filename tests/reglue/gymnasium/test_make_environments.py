@@ -60,6 +60,12 @@ def test_a_space_that_is_refused_is_all_that_is_said(tmp_path: Path) -> None:
     assert refused.value.__context__ is None
 
 
+@pytest.mark.parametrize("name", ["gymnasium:CartPole-v1", "mountain-car"])
+def test_a_keyword_of_the_environments_own_has_its_place_named(name: str) -> None:
+    with raises(UnknownName, "environment_args", got="max_episode_steps"):
+        make(name, max_episode_steps=20)
+
+
 def test_a_name_or_an_address_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("REGLUE_ADDRESS", raising=False)
     with raises(UsageError, "REGLUE_ADDRESS"):

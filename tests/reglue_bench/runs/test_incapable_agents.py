@@ -16,7 +16,7 @@ from reglue_bench import Evaluator
 from reglue_bench.plans.plan import Plan
 from reglue_bench.run_folder import LEDGER
 from tests.error_facts import raises
-from tests.reglue_bench.agents import Frozen
+from tests.reglue_bench.agents import Breaks, Frozen, Refuses
 from tests.reglue_bench.benching import bench_words, commanded
 from tests.reglue_bench.toys import corridor_plan, joining, online_plan, play
 
@@ -74,18 +74,51 @@ def test_also_where_other_processes_play(tmp_path: Path) -> None:
     assert is_vacant(tmp_path)
 
 
-def test_an_object_is_refused_too(tmp_path: Path) -> None:
-    with raises(NotCapable, "Frozen", "adapt"):
+def test_an_object_is_refused_too_once_and_in_the_words_of_its_language(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with raises(NotCapable, "Frozen", "adapts = True") as refused:
         play(tmp_path / "run", corridor_plan("meta-learning"), Frozen())
+    assert "Julia" not in str(refused.value)
     assert is_vacant(tmp_path)
+    assert not caplog.records
 
 
-def test_a_command_says_so_in_one_sentence_as_wrong_usage(tmp_path: Path) -> None:
-    words = bench_words(tmp_path / "run", "Corridor", agent="Endless", episodes=2)
-    with commanded(words) as command:
+@pytest.mark.parametrize("plan", [corridor_plan(), online_plan()], ids=["evaluated", "online"])
+@pytest.mark.parametrize("is_object", [False, True])
+def test_an_agent_that_refuses_the_task_in_agent_init_leaves_no_run(
+    tmp_path: Path, plan: Plan, is_object: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    agent = {"agent": Refuses()} if is_object else {"agent_cmd": joining("Refuses")}
+    with pytest.raises(UsageError, match="Refuses cannot play this: got 1 tensors, wanted none"):
+        play(tmp_path / "run", plan, **agent)  # type: ignore[arg-type]
+    assert is_vacant(tmp_path)
+    assert not caplog.records
+
+
+def test_a_bug_in_agent_init_is_a_fault_and_shows_where_it_is(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    result = play(tmp_path / "run", corridor_plan(), Breaks())
+    assert result.ended_early is not None
+    assert result.ended_early.status == "agent_error"
+    [record] = caplog.records
+    frames = [line for line in record.getMessage().splitlines() if "File" in line]
+    assert len(frames) == 1
+    assert "agents.py" in frames[0]
+
+
+@pytest.mark.parametrize(
+    ("agent", "words"), [("Endless", "takes no end of an episode"), ("Refuses", "got 1 tensors")]
+)
+def test_a_command_says_so_in_one_sentence_as_wrong_usage(
+    tmp_path: Path, agent: str, words: str
+) -> None:
+    command_line = bench_words(tmp_path / "run", "Corridor", agent=agent, episodes=2)
+    with commanded(command_line) as command:
         code, said = command.ended()
     assert code == 2, said
-    assert len([line for line in said.splitlines() if "takes no end of an episode" in line]) == 1
+    assert len([line for line in said.splitlines() if words in line]) == 1
     assert "Traceback" not in said
     assert is_vacant(tmp_path)
 

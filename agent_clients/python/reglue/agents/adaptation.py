@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from reglue.agents.agent import Agent, Policy, check_agent
+from reglue.agents.agent import Agent, Policy
 from reglue.agents.metaworld import MetaWorldAgent
 from reglue.agents.model_agent import ModelAgent, is_model
 from reglue.agents.torch_policy import TorchPolicy, is_module
 from reglue.errors import NotAnAgent
+from reglue.signatures import check_routines
 
 
 def agent_of(candidate: object) -> Agent:
@@ -44,3 +45,23 @@ def agent_of(candidate: object) -> Agent:
         "of a batch of observations, a model with Stable-Baselines3's predict(), a "
         "torch.nn.Module, or an object with Meta-World's eval_action() and reset()"
     )
+
+
+_STEPS = ("agent_start", "agent_step", "agent_end")
+"""What `turn` calls, unless an agent has its own."""
+
+_ROUTINES = (
+    "agent_init agent_freeze agent_message agent_cleanup adapt_begin adapt turn check_task".split()
+)
+
+
+def check_agent(agent: Agent) -> None:
+    """Raise NotAnAgent, naming the method, if `agent` cannot be called."""
+    cls = type(agent)
+    steps = _STEPS if cls.turn is Agent.turn else ()
+    for name in steps[:2]:
+        if getattr(cls, name) is getattr(Agent, name):
+            raise NotAnAgent(
+                f"{cls.__name__} lacks {name}(); write agent_start() and agent_step(), or turn()"
+            )
+    check_routines(agent, Agent, [*steps, *_ROUTINES], NotAnAgent)

@@ -36,6 +36,7 @@ from reglue.messages.agent_messages import (
     TextMessage,
     Turn,
 )
+from reglue.signatures import parameters_of, takes
 from reglue.spec import Arrays, TaskSpec, TensorSpec, same_numbers
 from reglue.version import sdk
 
@@ -102,7 +103,9 @@ class Agent:
         """
 
     def agent_init(self, spec: TaskSpec) -> None:
-        """Forget everything that was learned before."""
+        """Forget everything that was learned before. Raise NotCapable to refuse the task: nothing
+        is then played or scored.
+        """
 
     def agent_start(self, observations: Arrays, starts: Starts) -> Chosen:
         """Choose the first action of each episode that begins."""
@@ -157,6 +160,8 @@ class Policy(Agent):
             a dict; or the pair (actions, None), as Stable-Baselines3's `predict`. It gets no row
             for an episode that ended. It may write to the arrays and keep them.
 
+    Raises NotAnAgent for a function that does not take one argument.
+
     Examples:
         >>> import numpy as np
         >>> import reglue
@@ -171,6 +176,10 @@ class Policy(Agent):
     """
 
     def __init__(self, function: Callable[[Any], Chosen]) -> None:
+        if not takes(function, "observations"):
+            name = getattr(function, "__name__", type(function).__name__)
+            got = f"the function {name}{parameters_of(function)}"
+            raise NotAnAgent(got=got, wanted="one argument: a batch of observations")
         self.function = function
 
     def turn(self, turn: Turn) -> Chosen:
@@ -189,18 +198,6 @@ class Policy(Agent):
             answer = answer[0]
         chosen: Chosen = answer
         return chosen
-
-
-def check_agent(agent: Agent) -> None:
-    """Raise NotAnAgent, naming the method, if `agent` cannot play a turn."""
-    cls = type(agent)
-    if cls.turn is not Agent.turn:
-        return
-    for name in ("agent_start", "agent_step"):
-        if getattr(cls, name) is getattr(Agent, name):
-            raise NotAnAgent(
-                f"{cls.__name__} lacks {name}(); write agent_start() and agent_step(), or turn()"
-            )
 
 
 def _rows(turn: Turn, start: int, stop: int | None) -> dict[str, npt.NDArray[Any]]:

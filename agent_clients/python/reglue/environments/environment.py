@@ -9,7 +9,6 @@ Environment of it.
 from __future__ import annotations
 
 import logging
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -40,6 +39,7 @@ from reglue.errors import (
 )
 from reglue.messages.environment_messages import Play, Played, Slots
 from reglue.spec import Array, Arrays, TaskSpec
+from reglue.tracebacks import explained
 
 log = logging.getLogger("reglue")
 
@@ -400,13 +400,13 @@ class Worlds(Environment):
 
 
 def fault_text(error: BaseException) -> str:
-    """The end of the traceback of an environment's error, at most 4096 characters.
+    """An environment's error and where its author's code raised it, at most 4096 characters.
 
-    For an answer that does not fit the TaskSpec it is the message alone, since our code raised it.
+    For an answer that does not fit the TaskSpec it is the message alone.
     """
     if isinstance(error, NotAnEnvironment):
         return printable(str(error)[:_MOST_CHARACTERS])
-    return printable("".join(traceback.format_exception(error))[-_MOST_CHARACTERS:])
+    return printable(explained(error)[-_MOST_CHARACTERS:])
 
 
 def _joined(spec: TaskSpec, parts: Sequence[Arrays]) -> Arrays:

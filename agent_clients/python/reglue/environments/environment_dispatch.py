@@ -23,6 +23,7 @@ from reglue.messages.environment_messages import (
     Snapshot,
     StandardizeRandomness,
 )
+from reglue.tracebacks import explained
 from reglue.version import sdk
 
 log = logging.getLogger("reglue")
@@ -78,9 +79,9 @@ def _play(environment: Environment, play: Play) -> Played:
     """Play; an exception is a fault of every slot. The caller or decoder has checked the slots."""
     try:
         return environment.play(play)
-    except Exception as error:  # the edge of somebody's environment
+    except Exception as error:  # noqa: BLE001 - the edge of somebody's environment
         raise_interrupt(error)
-        log.exception("the environment failed")
+        log.error("the environment failed: %s", explained(error))
         slots = (*play.slots.tolist(), *play.starts)
         return Played.blank(environment.spec, play, dict.fromkeys(slots, fault_text(error)))
 

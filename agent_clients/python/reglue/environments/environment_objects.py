@@ -9,6 +9,13 @@ from reglue.agents.agent import Agent
 from reglue.environments.environment import Environment, Worlds
 from reglue.environments.world import Suite
 from reglue.errors import NotAnEnvironment
+from reglue.signatures import check_routines
+
+_STEPS = ("env_start", "env_step")
+_ROUTINES = (
+    "env_init env_get_state env_set_state env_get_random_seed env_set_random_seed "
+    "env_standardize_randomness env_message env_cleanup".split()
+)
 
 
 def environment_of(
@@ -72,3 +79,5 @@ def _check_environment(environment: Environment) -> None:
                 f"{cls.__name__} lacks {name}(); write env_init(), and env_start() and "
                 "env_step(), or play()"
             )
+    check_routines(environment, Environment, ["play"] if plays else _STEPS, NotAnEnvironment)
+    check_routines(environment, Environment, _ROUTINES, NotAnEnvironment)

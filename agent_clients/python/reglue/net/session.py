@@ -29,6 +29,7 @@ from reglue.net.log import Outage, call_trace, log, show_log
 from reglue.net.reconnect import ReconnectWait, was_good
 from reglue.net.role import AnsweringRole, Role, TracedRole
 from reglue.net.streams import Route, Stream
+from reglue.tracebacks import explained
 from reglue.wire.layout import numbered
 
 WINDOW = 8
@@ -267,7 +268,7 @@ class Session(GlueSession):
             except Exception as error:
                 raise_interrupt(error)
                 self.has_failed = True
-                log.exception("the peer failed")  # first: the program that started us reads it now
+                log.error("the peer failed: %s", explained(error))  # first: who started us reads it
                 what = printable(error_text(error))
                 self._leave(self._role.encode(seq, Fault(what)), FAREWELL_S)
                 raise

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
-import traceback
 from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 
@@ -17,6 +16,7 @@ from reglue.net.log import stderr_handler
 from reglue.net.signals import INTERRUPTED, termination_exits
 from reglue.tools.loading import agent_name, example_names, load, parsed
 from reglue.tools.parser import Parser
+from reglue.tracebacks import explained
 
 log = logging.getLogger("reglue")
 
@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _join(options)
     except (UsageError, Refused) as error:
         if error.__cause__ is not None and isinstance(error, CannotLoad):
-            traceback.print_exception(error.__cause__)  # the author's own mistake: show where it is
+            print(explained(error.__cause__), file=sys.stderr)  # the author's own mistake
         print(f"reglue join: {error.with_flags()}", file=sys.stderr)
         return 2
     except ReglueError as error:
@@ -51,8 +51,8 @@ def _join(options: argparse.Namespace) -> int:
         peer, name = _make(named, pairs(options.arguments, "the argument"))
     except ReglueError:
         raise
-    except Exception:  # of the peer's constructor
-        log.exception("%s could not be made", named)
+    except Exception as error:  # noqa: BLE001 - of the peer's constructor
+        log.error("%s could not be made: %s", named, explained(error))
         return 1
     session = session_of(
         peer,

@@ -27,6 +27,7 @@ from reglue.agents.torch_policy import TorchPolicy
 from reglue.environments.environment_objects import adapted_suite
 from reglue.errors import CannotLoad, raise_interrupt, suggestion
 from reglue.examples import EXAMPLES
+from reglue.signatures import binds
 
 _LOADING: ContextVar[tuple[str, ...]] = ContextVar("_LOADING", default=())
 """The users' files and modules that are being loaded, the outermost first."""
@@ -126,15 +127,7 @@ def parsed(value: str) -> Any:
 
 def _is_policy(signature: inspect.Signature, keywords: Mapping[str, Any]) -> bool:
     """Whether a function wants one argument besides its keywords."""
-    return not _binds(signature, **keywords) and _binds(signature, None, **keywords)
-
-
-def _binds(signature: inspect.Signature, *arguments: object, **keywords: Any) -> bool:
-    try:
-        signature.bind(*arguments, **keywords)
-    except TypeError:
-        return False
-    return True
+    return not binds(signature, **keywords) and binds(signature, None, **keywords)
 
 
 def check_guarded(what: str) -> None:
