@@ -61,6 +61,8 @@ def suite_name(
         return family.make(FamilyRequest(rest, dict(arguments or {}), key, folder, on_goals_drawn))
     if re.search(r":\w+$", name):
         return SuiteName(name, dict(arguments or {}))
+    if name.endswith(".py") and Path(name).is_file():
+        find(name)  # raises: it names no class
     forms = [family.form(prefix) for prefix, family in FAMILIES.loaded().items()]
     raise UnknownName("environment", name, environments_like(name) or [*forms, "file.py:Class"])
 

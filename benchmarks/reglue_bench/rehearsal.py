@@ -25,6 +25,7 @@ from reglue_bench.runs.extremes import failure_text, failures
 from reglue_bench.runs.ledger import LedgerReader, Row
 from reglue_bench.runs.notes import Repeat
 from reglue_bench.runs.observer import Observer
+from reglue_bench.runs.ordinary_play import ordinary_play
 from reglue_bench.runs.repeatability import repeat_episode
 from reglue_bench.runs.run import Request, cell_key_of
 from reglue_bench.settings import Settings
@@ -99,6 +100,7 @@ def rehearse(settings: Settings, watcher: Observer) -> list[Check]:
         else:
             checks += _repeatable(first, again, short)
     checks.append(_bounds(first.result))
+    checks += _shown(short, plan, first.rows, limit=settings.episode_limit)
     checks += _extremes(short, plan)
     checks.append(_speed(first.result, settings.step_timeout))
     return checks
@@ -215,6 +217,27 @@ def _repeated(ledger: LedgerReader, row: Row, settings: Settings) -> Repeat | No
         return None
     with closing(environment_of(plan, settings, ledger.folder)) as environment:
         return repeat_episode(outcome, environment, procedure, most_steps=row.steps)
+
+
+def _shown(
+    settings: Settings, plan: Plan, rows: Sequence[Row], *, limit: int | None
+) -> list[Check]:
+    """Whether observations are numbers, and episodes have an end; `limit` is that of the run."""
+    with TemporaryDirectory(prefix="reglue-try-") as folder:
+        shown = ordinary_play(plan, settings, Path(folder), steps=HORIZON)
+    checks = []
+    if shown.nan:
+        what = f"{shown.nan} of {shown.observations} observations held NaN"
+        checks.append(Check(None, what))
+    cut_at = int(plan.parameters.get("episode_limit", 0))
+    is_endless = cut_at > 0 and all(row.steps >= cut_at for row in rows)
+    if is_endless and not (shown.horizon or limit):
+        what = (
+            f"no episode ended by itself within {cut_at} steps, and the environment has no time "
+            "limit: --episode-limit sets one"
+        )
+        checks.append(Check(None, what))
+    return checks
 
 
 def _extremes(settings: Settings, plan: Plan) -> list[Check]:

@@ -76,7 +76,7 @@ class EpisodeLoop:
     Its generators yield outcomes as episodes end.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all of them of the one who plays
         self,
         agent: SlotAgent,
         environment: EnvironmentCalls,
@@ -86,6 +86,7 @@ class EpisodeLoop:
         spent: Spent,
         clock: Callable[[], float] = time.perf_counter,
         observed_to: ObservedParts | None = None,
+        tell_long: Callable[[], None] | None = None,
     ) -> None:
         self._agent = agent
         self._environment = environment
@@ -93,7 +94,7 @@ class EpisodeLoop:
         self._next_order = next_order
         self._spent = spent
         self._clock = clock
-        self._recording = EpisodeRecording(environment.spec, observed_to)
+        self._recording = EpisodeRecording(environment.spec, observed_to, tell_long)
         environment.recall_from(self._recording)
         self._none = no_rows(environment.spec)
         self._has_failed = False  # an episode could not begin: its slot gets another order

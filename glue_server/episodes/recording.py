@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,13 +62,23 @@ whether its actions brought that about; see reglue_bench.runs.lost_units."""
 
 _MOST = sys.float_info.max
 _NO_LIMIT = np.iinfo(np.int64).max
+LONG_STEPS = 10_000
+"""Of an episode, after which people are told that it goes on: it may have no end."""
+
 _FIRST_CAPACITY = 64  # steps; doubled when an episode is longer
 
 
 class EpisodeRecording:
     """What each slot has earned: one row a slot, so that a turn over many slots stays cheap."""
 
-    def __init__(self, spec: TaskSpec, observed_to: ObservedParts | None = None) -> None:
+    def __init__(
+        self,
+        spec: TaskSpec,
+        observed_to: ObservedParts | None = None,
+        tell_long: Callable[[], None] | None = None,
+    ) -> None:
+        """`tell_long` is called once, if an episode takes LONG_STEPS and the task's should end."""
+        self._tell_long = None if spec.continuing else tell_long
         self._tensors = spec.actions
         slots = spec.slots
         row_bytes = sum(tensor.row_bytes for tensor in spec.actions)
@@ -83,6 +93,7 @@ class EpisodeRecording:
         self._first_success = np.zeros(slots, np.int64)  # the step, from 1; 0: none yet
         self._actions = np.zeros((slots, _FIRST_CAPACITY, row_bytes), np.uint8)
         self._rewards = np.zeros((slots, _FIRST_CAPACITY))
+        self._next_look = _FIRST_CAPACITY  # actions of an episode, for which `act` has to look
         self._observed = None if observed_to is None else ObservedSlots(spec, observed_to)
 
     def begin(self, slot: int, order: Order) -> None:
@@ -115,8 +126,8 @@ class EpisodeRecording:
         """Record what is played next."""
         at = slots.astype(np.intp)  # once: NumPy would convert at every look-up
         acted = self._acted[at]
-        if acted.max() >= self._actions.shape[1]:
-            self._grow()
+        if (most := acted.max()) >= self._next_look:
+            self._look(int(most))
         self._actions[at, acted] = checked.packed
         self._acted[at] = acted + 1
         self.flags[at] = 0
@@ -196,9 +207,16 @@ class EpisodeRecording:
             observed=observed,
         )
 
-    def _grow(self) -> None:
-        self._actions = np.concatenate([self._actions, np.zeros_like(self._actions)], axis=1)
-        self._rewards = np.concatenate([self._rewards, np.zeros_like(self._rewards)], axis=1)
+    def _look(self, acted: int) -> None:
+        """Make room, and tell of the first long episode; some has had `acted` actions."""
+        if acted >= self._actions.shape[1]:
+            self._actions = np.concatenate([self._actions, np.zeros_like(self._actions)], axis=1)
+            self._rewards = np.concatenate([self._rewards, np.zeros_like(self._rewards)], axis=1)
+        if self._tell_long is not None and acted >= LONG_STEPS:
+            self._tell_long()
+            self._tell_long = None
+        capacity = self._actions.shape[1]
+        self._next_look = capacity if self._tell_long is None else min(capacity, LONG_STEPS)
 
 
 def _sum(rewards: npt.NDArray[np.float64]) -> float:

@@ -49,6 +49,7 @@ class EpisodeRunner:
         self.spent = Spent()
         self.observed_to: ObservedParts | None = None  # who records what the agent sees
         self.hides_rewards = False  # from the agent in EVALUATE, with their range
+        self.tell_long: Callable[[], None] | None = None  # called if an episode is LONG_STEPS long
         self.takes_refusals = False  # of the task by the agent, as wrong usage
         self.asks_again = False  # the agent's first turns in EVALUATE, before its cleanup
         self.repetition: Repetition | None = None  # what came of it
@@ -136,6 +137,7 @@ class EpisodeRunner:
             spent=self.spent,
             clock=self._clock,
             observed_to=self.observed_to,
+            tell_long=self.tell_long,
         )
         return loop.run()
 

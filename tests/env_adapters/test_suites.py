@@ -58,6 +58,13 @@ def test_an_unknown_name_is_refused_with_what_there_is(name: str) -> None:
         suite_name(name)
 
 
+def test_a_file_without_a_class_is_refused_with_what_it_has(tmp_path: Path) -> None:
+    file = tmp_path / "my_env.py"
+    file.write_text("class Corner:\n    pass\n")
+    with raises(CannotLoad, f"{file}:Class", "Corner"):
+        suite_name(str(file))
+
+
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The family of another package."""

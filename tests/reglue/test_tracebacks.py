@@ -25,7 +25,8 @@ def fails(seen: Any) -> Any:
 
 
 def inner(seen: Any) -> Any:
-    return seen / {}["scale"]
+    scales: dict[str, float] = {}
+    return seen / scales["scale"]
 
 
 def tries(seen: Any) -> Any:

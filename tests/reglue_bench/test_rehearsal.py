@@ -11,6 +11,7 @@ from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import read_settings
 
 FILE = """
+import gymnasium
 import numpy as np
 
 from tests.reglue_bench.bench_worlds import Unrepeatable
@@ -32,6 +33,16 @@ class Paid(Unrepeatable):
     def __init__(self):
         super().__init__(way="as ever, whatever is done", solved={"walk": [0]})
 
+class Blank(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(-1, 1, (1,), np.float32)
+    action_space = gymnasium.spaces.Box(-1, 1, (1,), np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        return np.full(1, np.nan, np.float32), {}
+
+    def step(self, action):
+        return np.full(1, np.nan, np.float32), 0.0, False, False, {}
+
 RNG = np.random.default_rng(0)
 
 def zeros(observations):
@@ -50,7 +61,7 @@ def going_on(observations):
 SAME = "a second run gave the same episodes to the bit"
 
 
-def checked(folder: Path, environment: str, agent: str) -> list[Check]:
+def checked(folder: Path, environment: str, agent: str, **more: object) -> list[Check]:
     """What a rehearsal finds."""
     (folder / "own.py").write_text(FILE)
     settings = read_settings(
@@ -59,6 +70,7 @@ def checked(folder: Path, environment: str, agent: str) -> list[Check]:
         directory=str(folder),
         workers=0,
         slots=2,
+        **more,
     )
     checks = rehearse(settings, NullObserver())
     assert [check for check in checks if check.passed is False] == []
@@ -111,3 +123,17 @@ def test_an_agent_that_is_repeatable_from_its_beginning_alone_is_said_to_be(tmp_
     (found,) = [check for check in checks if SAME in check.what or "repeatable" in check.what]
     assert found.passed is None
     assert "because of the agent" in found.what
+
+
+@pytest.mark.parametrize(
+    ("environment", "limit", "nan", "endless"),
+    [("Blank", None, 1, 1), ("Blank", 80, 1, 0), ("Clear", None, 0, 0)],
+)
+def test_observations_without_numbers_and_episodes_without_an_end_are_told(
+    tmp_path: Path, environment: str, limit: int | None, nan: int, endless: int
+) -> None:
+    checks = checked(tmp_path, environment, "zeros", episode_limit=limit)
+    remarks = [check.what for check in checks if check.passed is None]
+    held = [what for what in remarks if "51 of 51 observations held NaN" in what]
+    ended = [what for what in remarks if "--episode-limit" in what]
+    assert (len(held), len(ended)) == (nan, endless)

@@ -15,6 +15,7 @@ from glue_server.agent.agent_port import LocalPort
 from glue_server.agent.capability import incapability
 from glue_server.agent.repetition import Repetition
 from glue_server.episodes.observed import ObservedParts
+from glue_server.episodes.recording import LONG_STEPS
 from glue_server.peers.hosts import (
     AgentPeer,
     ListenOptions,
@@ -75,6 +76,7 @@ class AgentPool:
         self._glue: EpisodeRunner | None = None  # with the last agent
         self._agents_used = 0  # agents, one a run or fewer
         self._losses = Losses(say)
+        self._tell_long: Callable[[], None] | None = lambda: self._report_long(say)
 
     @property
     def spec(self) -> TaskSpec:
@@ -120,6 +122,7 @@ class AgentPool:
         glue.observed_to = self.observed_to
         glue.hides_rewards = self.hides_rewards
         glue.asks_again = self.asks_again
+        glue.tell_long = self._tell_long
         glue.takes_refusals = not self.is_lent and self._glue is None  # else it played before
         self._glue = glue
         return glue
@@ -156,6 +159,15 @@ class AgentPool:
             if self._environment is not None and self._owns:
                 self._environment.close()
         dismissed.result()
+
+    def _report_long(self, say: Callable[[str], None]) -> None:
+        """Say it once: to who waits for a run whose episodes do not end."""
+        if self._tell_long is not None:
+            say(
+                f"an episode has had {LONG_STEPS:,} steps so far; if episodes do not end by "
+                "themselves, an episode limit ends them"
+            )
+        self._tell_long = None
 
     def _renew(self) -> None:
         """Replace the agent with a new one."""

@@ -60,6 +60,10 @@ def box(low: Any, high: Any, shape: tuple[int, ...] = (2,), dtype: Any = np.floa
     return spaces.Box(low, high, shape, dtype)
 
 
+def bounds(*each: float) -> Any:
+    return np.array(each, np.float32)
+
+
 @pytest.mark.parametrize(
     ("made_for", "own"),
     [
@@ -114,7 +118,7 @@ def test_a_model_of_other_observations_is_refused(made_for: Any, own: Any) -> No
         (spaces.MultiBinary(5), spaces.MultiBinary(5)),
         (box(0, 255, (3, 8, 6), np.uint8), PICTURE),  # VecTransposeImage
         # VecFrameStack repeats a bound, and not the bounds.
-        (box(np.float32([-1, -1, -2, -2]), 3, (4,)), box(np.float32([-1, -2, -1, -2]), 3, (4,))),
+        (box(bounds(-1, -1, -2, -2), 3, (4,)), box(bounds(-1, -2, -1, -2), 3, (4,))),
         # Meta-World's own environments declare bounds that Reglue's do not.
         (box(-1, 1), box(-np.inf, np.inf)),
         (None, SEEN),

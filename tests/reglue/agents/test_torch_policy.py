@@ -25,7 +25,7 @@ def task(action: TensorSpec, *seen: TensorSpec) -> TaskSpec:
     return TaskSpec(seen or (SEEN,), (action,))
 
 
-class Module(torch.nn.Module):
+class Module(torch.nn.Module):  # type: ignore[misc]
     """Remembers what it is given, and returns what a function makes of it."""
 
     def __init__(self, answer: Any, dtype: Any = torch.float32) -> None:
@@ -63,7 +63,8 @@ def test_argmax_is_the_action_with_the_largest_number(start: int) -> None:
     policy.check_task(spec)
     policy.spec = spec
     rows = torch.tensor([[0.0, 0.0, 1.0], [0.0, 2.0, 1.0]])
-    assert policy.decided(rows, spec).tolist() == [2 + start, 1 + start]
+    decided: Any = policy.decided(rows, spec)
+    assert decided.tolist() == [2 + start, 1 + start]
 
 
 def test_several_observations_are_a_dict_and_numbers_of_a_discrete_stay_integers() -> None:

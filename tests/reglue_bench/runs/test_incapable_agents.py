@@ -91,7 +91,7 @@ def test_an_agent_that_refuses_the_task_in_agent_init_leaves_no_run(
 ) -> None:
     agent = {"agent": Refuses()} if is_object else {"agent_cmd": joining("Refuses")}
     with pytest.raises(UsageError, match="Refuses cannot play this: got 1 tensors, wanted none"):
-        play(tmp_path / "run", plan, **agent)  # type: ignore[arg-type]
+        play(tmp_path / "run", plan, **agent)
     assert is_vacant(tmp_path)
     assert not caplog.records
 

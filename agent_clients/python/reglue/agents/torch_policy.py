@@ -107,7 +107,8 @@ def _largest(array: Array, actions: tuple[TensorSpec, ...]) -> Array:
         raise NotAnAgent(got="decide='argmax'", wanted="a task whose action is one Discrete")
     if array.shape[1:] != (domain.n,):
         raise NotAnAgent(got=f"outputs {array.shape}", wanted=f"(rows, {domain.n})")
-    return array.argmax(axis=1) + domain.start
+    largest: Array = array.argmax(axis=1) + domain.start
+    return largest
 
 
 def _array(output: Any) -> Array:

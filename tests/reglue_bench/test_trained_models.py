@@ -139,7 +139,7 @@ class Recall(gymnasium.Env[Any, Any]):
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
         super().reset(seed=seed)
         self.shown, self.left = int(self.np_random.integers(2)), int(self.np_random.integers(3, 9))
-        return np.float32([2 * self.shown - 1]), {}
+        return np.array([2 * self.shown - 1], np.float32), {}
 
     def step(self, action: Any) -> Any:
         self.left -= 1
