@@ -54,7 +54,8 @@ CUT_OFF = "truncated where its order ends"
 
 CRASHED = "crashed"
 """The status of an episode whose environment failed, and failed again in the same place when the
-same actions were played again in a fresh one. Nobody is blamed; the episode counts as a failure."""
+same actions were played again in a fresh one, or whose rewards have no finite sum. Nobody is
+blamed; the episode counts as a failure."""
 
 _MOST = sys.float_info.max
 _NO_LIMIT = np.iinfo(np.int64).max
