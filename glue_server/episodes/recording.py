@@ -6,6 +6,8 @@ import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 
 import numpy as np
 import numpy.typing as npt
@@ -170,7 +172,8 @@ class EpisodeRecording:
         order = self.orders.pop(slot)
         self._truncates.discard(slot)
         steps = int(self._steps[slot])
-        return_ = _sum(self._rewards[slot, :steps])
+        # Python's floats: they overflow without a warning. Not sum(), which rounds as it likes.
+        return_ = reduce(add, self._rewards[slot, :steps].data, 0.0)
         if status == "ok" and not math.isfinite(return_):
             status, detail = CRASHED, f"its return: got {return_}, wanted a finite sum of rewards"
         first_success = int(self._first_success[slot]) if status == "ok" else 0
@@ -196,9 +199,3 @@ class EpisodeRecording:
     def _grow(self) -> None:
         self._actions = np.concatenate([self._actions, np.zeros_like(self._actions)], axis=1)
         self._rewards = np.concatenate([self._rewards, np.zeros_like(self._rewards)], axis=1)
-
-
-def _sum(rewards: npt.NDArray[np.float64]) -> float:
-    """One by one, in their order; infinite where that leaves the range of float64."""
-    with np.errstate(over="ignore"):
-        return float(np.add.accumulate(rewards)[-1]) + 0.0 if len(rewards) else 0.0
