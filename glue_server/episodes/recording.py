@@ -59,7 +59,6 @@ CRASHED = "crashed"
 same actions were played again in a fresh one, or whose rewards have no finite sum. Nobody is
 blamed; the episode counts as a failure."""
 
-_MOST = sys.float_info.max
 _NO_LIMIT = np.iinfo(np.int64).max
 _FIRST_CAPACITY = 64  # steps; doubled when an episode is longer
 
@@ -174,8 +173,11 @@ class EpisodeRecording:
         steps = int(self._steps[slot])
         # Python's floats: they overflow without a warning. Not sum(), which rounds as it likes.
         return_ = reduce(add, self._rewards[slot, :steps].data, 0.0)
-        if status == "ok" and not math.isfinite(return_):
-            status, detail = CRASHED, f"its return: got {return_}, wanted a finite sum of rewards"
+        if not math.isfinite(return_):
+            if status == "ok":
+                status = CRASHED
+                detail = f"its return: got {return_}, wanted a finite sum of rewards"
+            return_ = math.copysign(sys.float_info.max, return_)
         first_success = int(self._first_success[slot]) if status == "ok" else 0
         rewards = self._rewards[slot, :steps].astype("<f8", copy=False).tobytes()
         observed: Observed | None = None
@@ -185,7 +187,7 @@ class EpisodeRecording:
             order=order,
             status=status,
             success=first_success > 0,
-            return_=min(max(return_, -_MOST), _MOST),
+            return_=return_,
             steps=steps,
             clipped=int(self._clipped[slot]),
             defaulted=int(self._defaulted[slot]),
