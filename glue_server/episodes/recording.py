@@ -6,6 +6,8 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 
 import numpy as np
 import numpy.typing as npt
@@ -54,13 +56,13 @@ CUT_OFF = "truncated where its order ends"
 
 CRASHED = "crashed"
 """The status of an episode whose environment failed, and failed again in the same place when the
-same actions were played again in a fresh one. Nobody is blamed; the episode counts as a failure."""
+same actions were played again in a fresh one, or whose rewards have no finite sum. Nobody is
+blamed; the episode counts as a failure."""
 
 LOST = "environment_lost"
 """The status of an episode that was on when its environment was lost for good. Nobody knows yet
 whether its actions brought that about; see reglue_bench.runs.lost_units."""
 
-_MOST = sys.float_info.max
 _NO_LIMIT = np.iinfo(np.int64).max
 LONG_STEPS = 10_000
 """Of an episode, after which people are told that it goes on: it may have no end."""
@@ -184,9 +186,13 @@ class EpisodeRecording:
         order = self.orders.pop(slot)
         self._truncates.discard(slot)
         steps = int(self._steps[slot])
-        return_ = _sum(self._rewards[slot, :steps])
-        if status == "ok" and not math.isfinite(return_):
-            status, detail = CRASHED, f"its return: got {return_}, wanted a finite sum of rewards"
+        # Python's floats: they overflow without a warning. Not sum(), which rounds as it likes.
+        return_ = reduce(add, self._rewards[slot, :steps].data, 0.0)
+        if not math.isfinite(return_):
+            if status == "ok":
+                status = CRASHED
+                detail = f"its return: got {return_}, wanted a finite sum of rewards"
+            return_ = math.copysign(sys.float_info.max, return_)
         first_success = int(self._first_success[slot]) if status == "ok" else 0
         rewards = self._rewards[slot, :steps].astype("<f8", copy=False).tobytes()
         observed: Observed | None = None
@@ -196,7 +202,7 @@ class EpisodeRecording:
             order=order,
             status=status,
             success=first_success > 0,
-            return_=min(max(return_, -_MOST), _MOST),
+            return_=return_,
             steps=steps,
             clipped=int(self._clipped[slot]),
             defaulted=int(self._defaulted[slot]),
@@ -217,9 +223,3 @@ class EpisodeRecording:
             self._tell_long = None
         capacity = self._actions.shape[1]
         self._next_look = capacity if self._tell_long is None else min(capacity, LONG_STEPS)
-
-
-def _sum(rewards: npt.NDArray[np.float64]) -> float:
-    """One by one, in their order; infinite where that leaves the range of float64."""
-    with np.errstate(over="ignore"):
-        return float(np.add.accumulate(rewards)[-1]) + 0.0 if len(rewards) else 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
@@ -121,10 +122,12 @@ class Replay:
 
     def _check_end(self, return_: float, *, first_success: int, is_over: bool) -> None:
         row = self._recorded.row
-        if (return_ := within(return_)) != row.return_:
+        if within(return_) != row.return_:
             raise self.differs(row.steps, f"return {return_!r}", f"return {row.return_!r}")
         if row.status != "ok":
             return
+        if not math.isfinite(return_):
+            raise self.differs(row.steps, f"return {return_!r}", "a finite one")
         if (won := first_success > 0) != row.success:
             raise self.differs(row.steps, f"success {won}", f"success {row.success}")
         if first_success != row.first_success:

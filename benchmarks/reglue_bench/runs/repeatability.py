@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -141,7 +142,7 @@ def _of_observations(got: Arrays, wanted: Arrays) -> str:
     return ""
 
 
-def _shown(value: np.generic, other: np.generic) -> str:
+def _shown(value: npt.NDArray[Any], other: npt.NDArray[Any]) -> str:
     """A number; with its bytes, if the other looks the same."""
     looks, others = repr(value.item()), repr(other.item())
     return looks if looks != others else f"{looks} (bytes {value.tobytes().hex()})"

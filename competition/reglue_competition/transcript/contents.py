@@ -13,7 +13,7 @@ from typing import Annotated, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from glue_server import Order
 from reglue.errors import TranscriptDamaged, printable
@@ -90,7 +90,7 @@ class EpisodeJson(_Content):
     status: _Name  # ok, or whose fault ended it
     success: bool  # whether the task's flag was set at some step
     first_success: _Count  # the step, from 1, at which it was first set; 0: no success
-    return_: float = Field(alias="return")  # sum of rewards in the order of steps
+    return_: FiniteFloat = Field(alias="return")  # sum of rewards in the order of steps
     steps: _Count  # actions that were played
     clipped: _Count  # steps whose action was out of bounds
     defaulted: _Count = 0  # steps for which the agent was too late, so that a default was played

@@ -317,3 +317,34 @@ def test_a_damaged_file_does_not_stand(transcript: Path) -> None:
     assert verdict.header is None
     with raises(UsageError, transcript.with_name("none"), os.strerror(errno.ENOENT)):
         verified(transcript.with_name("none"))
+
+
+def test_a_score_or_a_return_that_is_no_number_does_not_stand(tmp_path: Path) -> None:
+    """Even where the organiser's key signed it, as an earlier version's did."""
+    play(tmp_path / "run", corridor_plan(), Seeded())
+
+    def with_nan(kind: Kind, content: bytes) -> bytes:
+        if kind is not Kind.SCORE:
+            return content
+        return re.sub(rb'"mean_success_rate":[0-9.]+', b'"mean_success_rate":NaN', content)
+
+    with_infinity = with_episode(1, with_told(return_=float("inf")))
+    for change, named in ((with_nan, "mean_success_rate"), (with_infinity, "return")):
+        path = changed(written(tmp_path / "run", tmp_path / "run.reglue"), change)
+        verdict = verified(path)
+        assert not verdict.stands
+        assert named in verdict.problem
+        assert "finite" in verdict.problem
+
+
+@pytest.mark.parametrize("status", ["crashed", "ok"])
+def test_an_episode_whose_return_is_not_finite_stands_only_as_crashed(
+    tmp_path: Path, status: str
+) -> None:
+    plan = corridor_plan(suite="tests.reglue_bench.bench_worlds:Steep")
+    result = play(tmp_path / "run", plan, Seeded(), keep_rewards=True)
+    number = [row.status for row in result.episodes].index("crashed")
+    change = with_episode(number, with_told(status=status))
+    verdict = verified(changed(written(tmp_path / "run", tmp_path / "run.reglue"), change))
+    assert verdict.stands == (status == "crashed")
+    assert ("got return" in verdict.problem) == (status == "ok")

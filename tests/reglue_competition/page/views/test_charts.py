@@ -1,19 +1,26 @@
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
+from reglue_bench.results.learning import lowest_of
+from reglue_bench.results.scores import PerformanceScore
 from reglue_competition.page.views.charts import (
+    WIDE,
     _line,
     _tick,
     _ticks,
     _x_ticks,
     bar,
+    learning_curves,
     scale,
     success_curve,
 )
 from tests.reglue_bench.made_results import Play, make_result
+from tests.reglue_bench.results.test_wide_returns import EXTREMES, made
 
 
 @pytest.mark.parametrize(
@@ -59,6 +66,21 @@ def test_a_bar_lies_between_the_ends_of_its_scale() -> None:
     assert (found.low, found.at, found.high) == (1.0, 25.5, 74.5)
     assert bar(None, None, ends) is None
     assert bar(2.0, None, (2.0, 2.0)) is None
+
+
+@pytest.mark.parametrize("returns", EXTREMES.values(), ids=EXTREMES)
+def test_bars_and_curves_are_drawn_of_returns_of_any_size(returns: Sequence[float]) -> None:
+    """Each coordinate is a number within its drawing."""
+    found = made("online", returns)
+    interval = found.interval95 or (found.score.value or 0.0,) * 2
+    drawn = bar(found.score.value, interval, (min(*returns, 0.0), max(returns)))
+    assert drawn is not None
+    assert all(0 <= each <= 100 for each in (drawn.low, drawn.at, drawn.high))
+    score = found.score_as(PerformanceScore)
+    for curve in learning_curves(score, lowest_of(found.parameters, score.runs)):
+        for line in (curve.mean, curve.band, *curve.runs):
+            numbers = [float(each) for each in re.split("[ ,]", line) if each]
+            assert all(0 <= each <= WIDE for each in numbers)
 
 
 def test_a_success_curve_rises_where_episodes_succeed_and_not_where_they_end() -> None:
