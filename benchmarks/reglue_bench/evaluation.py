@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
@@ -12,12 +12,15 @@ from typing import Unpack
 from env_adapters.suites import is_schedule
 from glue_server import CRASHED
 from glue_server.processes.interrupts import interruptible, raising_interrupts, uninterrupted
+from reglue.agents.agent import Agent
 from reglue.errors import (
     AgentDisconnected,
     AgentFault,
     AgentTimeout,
+    BadArgument,
     EnvironmentFault,
     UsageError,
+    brief,
     setting,
 )
 from reglue.tools.loading import check_guarded
@@ -49,8 +52,8 @@ _PLAN_SETTINGS = {*PlanSettings.model_fields, "secret", "directory"}
 
 def evaluate(
     benchmark: object,
-    *,
     agent: object,
+    *,
     out: str | Path | None = None,
     resume: bool = False,
     raise_faults: bool = True,
@@ -63,7 +66,7 @@ def evaluate(
     >>> import reglue
     >>> def lean(observations):  # (rows, 4)
     ...     return (observations[:, 2] + 0.5 * observations[:, 3] > 0).astype(int)
-    >>> result = reglue.evaluate("evaluate:gymnasium:CartPole-v1", agent=lean, num_episodes=3)
+    >>> result = reglue.evaluate("evaluate:gymnasium:CartPole-v1", lean, num_episodes=3)
     >>> result.mean_return
     500.0
 
@@ -92,6 +95,7 @@ def evaluate(
     all is closed. Its note says how to continue a run in `out`.
     """
     check_guarded("an evaluation")
+    _check_order(benchmark, agent)
     if agent is None and not options.get("agent_cmd"):
         raise UsageError(got="agent None", wanted="an agent object, its name, or agent_cmd=")
     agent_option = {"agent": agent} if isinstance(agent, str) else {}
@@ -140,6 +144,22 @@ def evaluate(
     if raise_faults:
         check_faults(result)
     return result
+
+
+def _check_order(benchmark: object, agent: object) -> None:
+    """Raise BadArgument for an agent that stands first, as in Stable-Baselines3."""
+    is_object = isinstance(agent, type) or not (callable(agent) or isinstance(agent, Agent))
+    stands_second = is_object and all(hasattr(agent, name) for name in ("reset", "step"))
+    if isinstance(agent, str):
+        with suppress(UsageError):
+            BenchmarkName.parse(agent)
+            stands_second = True
+    if stands_second:
+        raise BadArgument(
+            got=f"the benchmark {brief(agent)} after {brief(benchmark)}",
+            wanted="evaluate(benchmark, agent); Stable-Baselines3's evaluate_policy has them "
+            "the other way round",
+        )
 
 
 @contextmanager

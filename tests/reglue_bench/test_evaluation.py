@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import reglue
-from reglue.errors import AgentFault, AgentTimeout, EnvironmentFault, ReglueError
+from reglue.errors import AgentFault, AgentTimeout, BadArgument, EnvironmentFault, ReglueError
 from reglue.messages.agent_messages import Actions
 from reglue_bench.evaluation import check_faults
 from reglue_bench.results.result import Result
@@ -123,6 +123,18 @@ def test_a_function_of_one_observation_is_told_that_they_come_in_batches() -> No
     with pytest.raises(AgentFault) as caught:
         play(CART_POLE, lambda seen: int(seen[2] > 0), workers=0)
     assert "batch, (3, 4)" in str(caught.value)
+
+
+def test_the_agent_stands_second() -> None:
+    assert reglue.evaluate(CART_POLE, zeros, num_episodes=1, workers=0).complete
+
+
+@pytest.mark.parametrize(
+    "benchmark", [CART_POLE, Breaks, Breaks()], ids=["name", "class", "object"]
+)
+def test_the_order_of_stable_baselines3_is_refused(benchmark: Any) -> None:
+    with raises(BadArgument, "evaluate(benchmark, agent)"):
+        reglue.evaluate(zeros, benchmark)
 
 
 SCRIPT = """
