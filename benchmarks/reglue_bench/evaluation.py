@@ -120,6 +120,7 @@ def evaluate(
                     open_object.plan,
                     agent=there,
                     environment=open_object.calls,
+                    is_kept=out is not None,
                 )
                 result = _play(
                     out,
@@ -131,7 +132,9 @@ def evaluate(
             settings = read_settings(benchmark=benchmark, **agent_option, **options)
             result = _play(
                 out,
-                lambda folder: plan_and_start(folder, settings, watcher, agent=there),
+                lambda folder: plan_and_start(
+                    folder, settings, watcher, agent=there, is_kept=out is not None
+                ),
                 (
                     lambda ledger: Request(
                         settings, _plan_again(ledger, settings, watcher), agent=there
@@ -228,7 +231,12 @@ def _play(
 
 
 def plan_and_start(
-    folder: Path, settings: Settings, watcher: Observer, *, agent: object | None = None
+    folder: Path,
+    settings: Settings,
+    watcher: Observer,
+    *,
+    agent: object | None = None,
+    is_kept: bool = True,
 ) -> Result:
     """Make the plan of a new run, then as `start`.
 
@@ -242,7 +250,8 @@ def plan_and_start(
         plan = make_plan(
             settings, watcher.drawing, lambda slots: server.declared(slots, name.procedure)
         )
-        return start(folder, Request(settings, plan, agent=agent, server=server), watcher)
+        request = Request(settings, plan, agent=agent, server=server, is_kept=is_kept)
+        return start(folder, request, watcher)
 
 
 def start(folder: Path, request: Request, watcher: Observer) -> Result:
@@ -321,6 +330,7 @@ def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Observer)
         try:
             # Before peers are closed: a peer that does not leave delays no result.
             ending = session.play()
+            session.keep_agent()
             if ending is None:
                 session.check_repeatable()
             result = conclude(folder, ledger, ending)
