@@ -15,10 +15,11 @@ import reglue
 from reglue.errors import AgentFault, AgentTimeout, BadArgument, EnvironmentFault, ReglueError
 from reglue.messages.agent_messages import Actions
 from reglue_bench.evaluation import check_faults
-from reglue_bench.results.result import Result
+from reglue_bench.results.result import Result, read_result
 from reglue_bench.runs.notes import Ending
 from reglue_bench.terminal.summary import notes
-from tests.error_facts import raises
+from tests.error_facts import assert_named, raises
+from tests.reglue_bench.toys import Interrupts
 
 CART_POLE = "evaluate:gymnasium:CartPole-v1"
 
@@ -110,6 +111,33 @@ def test_an_episode_that_the_agent_gives_up_is_a_score() -> None:
     result = play(CART_POLE, GivesUp(), workers=0)
     assert result.complete
     assert "agent_abandoned" in str(result)
+
+
+class Unseeded(Breaks):
+    """Draws its rewards from nobody's seed, and succeeds."""
+
+    def step(self, action: Any) -> Any:
+        self.steps += 1
+        reward = float(np.random.default_rng().normal())
+        return np.zeros(2, np.float32), reward, self.steps == 4, False, {"is_success": True}
+
+
+def test_the_text_says_what_the_command_does() -> None:
+    """Of what cannot be repeated, and of an interval over one goal."""
+    result = play(f"multi-task:{__name__}:Unseeded", zeros, workers=0)
+    one_goal, not_repeatable = str(result).splitlines()[1:]
+    assert_named(["1 goal", f"evaluate:{__name__}:Unseeded"], one_goal)
+    assert_named(["not repeatable", "environment", "reward"], not_repeatable)
+    assert {one_goal, not_repeatable} <= {*notes(result)}
+    assert len(str(play(Unseeded, zeros)).splitlines()) == 2  # its episodes count, each
+
+
+def test_the_text_of_an_interrupted_run_says_so(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        play(CART_POLE, zeros, watcher=Interrupts(1), out=tmp_path, workers=0)
+    result = read_result(tmp_path)
+    assert "interrupted" in str(result).splitlines()[-1]
+    assert str(result).splitlines()[-1] in notes(result)
 
 
 def test_an_agent_that_is_lost_between_episodes_is_raised_too() -> None:
