@@ -142,10 +142,10 @@ class RepeatableAgent(SlotAgent):
             self._turns.append(turn)
             self._keeps = len(self._turns) < _MOST_TURNS
 
-    def difference(self, slots: Slots, actions: bytes, before: bytes) -> str:
+    def difference(self, slots: Slots, actions: bytes, earlier: bytes) -> str:
         """The first row that differs."""
         tensors = self.checks.spec.actions
-        got, wanted = unpacked(actions, tensors), unpacked(before, tensors)
+        got, wanted = unpacked(actions, tensors), unpacked(earlier, tensors)
         for row, slot in enumerate(slots.tolist()):
             for name in got:
                 if got[name][row].tobytes() != wanted[name][row].tobytes():

@@ -111,11 +111,11 @@ def _parts(agent: Any) -> dict[str, object]:
 
 
 def _of_model(agent: ModelAgent) -> dict[str, object]:
-    model = agent.model
+    model, policy = agent.model, getattr(agent.model, "policy", agent.model)
     find = getattr(model, "get_vec_normalize_env", lambda: None)
     normalizes = [find(), *vars(agent).values()]
     return {
-        "its policy": getattr(model, "policy", model),
+        "its policy": policy if _has_state(policy) else _attributes(policy),
         "its normalization": [_statistics(each) for each in normalizes if hasattr(each, "obs_rms")],
         "deterministic": agent.deterministic,
     }
@@ -130,8 +130,16 @@ def _statistics(normalize: Any) -> list[object]:
 
 
 def _attributes(agent: Any) -> dict[str, object]:
-    """Without what Reglue sets in an Agent, and of a module of PyTorch what it keeps itself."""
-    kept = dict(getattr(agent, "__dict__", {}))
+    """Without what Reglue sets in an Agent, and of a module of PyTorch what it keeps itself.
+
+    Raises _Unknown for what is not written in Python.
+    """
+    slots = [vars(cls)["__slots__"] for cls in type(agent).__mro__ if "__slots__" in vars(cls)]
+    if not (slots or hasattr(agent, "__dict__")):
+        raise _Unknown
+    names = [name for each in slots for name in ([each] if isinstance(each, str) else each)]
+    kept = {name: getattr(agent, name) for name in names if hasattr(agent, name)}
+    kept |= getattr(agent, "__dict__", {})
     if isinstance(agent, Agent):
         return {name: kept[name] for name in kept.keys() - Agent.__annotations__.keys()}
     if not _has_state(agent):
@@ -197,12 +205,18 @@ def _add(update: Callable[[bytes], None], value: Any) -> None:
             update(f"{getattr(value, '__module__', '')}.{value.__name__}".encode())
         case FunctionType() | MethodType() | functools.partial() | ModelAgent():
             _add(update, _parts(value))
-        case _ if _has_state(value):
-            _add_each(update, [_methods(type(value)), dict(value.state_dict())])
-        case _ if is_model(value):
-            _add(update, _parts(value))
         case _:
-            _add_tensor(update, value)
+            _add_object(update, value)
+
+
+def _add_object(update: Callable[[bytes], None], value: Any) -> None:
+    """Of a library that may not be installed."""
+    if _has_state(value):
+        _add_each(update, [_methods(type(value)), dict(value.state_dict())])
+    elif is_model(value):
+        _add(update, _parts(value))
+    else:
+        _add_tensor(update, value)
 
 
 def _add_each(update: Callable[[bytes], None], values: Iterable[object]) -> None:

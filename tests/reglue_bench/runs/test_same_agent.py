@@ -43,11 +43,35 @@ class Leans:
         return lean(self.gain * GAINS, seen)
 
 
-@dataclass
+@dataclass(slots=True)
 class Gain:
     """No digest is known of it."""
 
     value: float
+
+
+@dataclass(slots=True)
+class Slotted(Gain):
+    """Has no `__dict__`."""
+
+    def __call__(self, seen: Any) -> Any:
+        return lean(self.value * GAINS, seen)
+
+
+class Predicts:
+    """A model of another library than Stable-Baselines3."""
+
+    def __init__(self, gain: float) -> None:
+        self.gain = gain
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = False,
+    ) -> Any:
+        return lean(self.gain * GAINS, observation), None
 
 
 class Hides(reglue.Agent):
@@ -108,9 +132,21 @@ AGENTS = pytest.mark.parametrize(
         (module, "net"),
         (model, "its policy"),
         (lambda gain: model(gain).predict, "its policy"),
+        (Slotted, "value"),
+        (Predicts, "its policy"),
         (Hides, "turn"),
     ],
-    ids=["attribute", "closure", "partial", "module", "model", "predict", "turns"],
+    ids=[
+        "attribute",
+        "closure",
+        "partial",
+        "module",
+        "model",
+        "predict",
+        "slots",
+        "lookalike",
+        "turns",
+    ],
 )
 
 
