@@ -81,7 +81,10 @@ def evaluate(
             It has no time limit. Or a name as on the command line (`"expert"`, `"file.py:Class"`),
             which is started in a separate process.
         out: The run's folder; without it, the ledger is deleted with the result.
-        resume: Continue the run in `out`.
+        resume: Continue the run in `out` with the agent that began it: another is refused, also
+            where nothing is left to play. An object is known by its parameters, or by its answers
+            to the run's first turns; one that draws random numbers of its own, or that learns, by
+            the `label` that it began with.
         raise_faults: Raise if the agent or the environment failed in an episode, after
             everything is played and scored. False returns the result, whose text names the faults.
         watcher: Receives the progress of the run.
