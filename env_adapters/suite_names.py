@@ -11,7 +11,13 @@ from typing import Any
 
 from env_adapters.argument_checks import RENDER_KEYWORDS
 from reglue.environments.world import Suite
-from reglue.errors import NotAnEnvironment, ReglueError, UsageError, raise_interrupt
+from reglue.errors import (
+    NotAnEnvironment,
+    ReglueError,
+    UsageError,
+    error_text,
+    raise_interrupt,
+)
 from reglue.tools.loading import check_arguments, find
 
 _MEMBERS = ("spec", "variants", "standardizes", "world")  # of a Suite
@@ -52,10 +58,11 @@ class SuiteName:
             check_suite(suite, f"{self.factory} made a {type(suite).__name__}")
         except ReglueError:
             raise
-        except Exception as error:  # the edge of somebody's suite
-            raise_interrupt(error)
+        except (Exception, SystemExit) as error:  # the edge of somebody's suite
+            if isinstance(error, Exception):
+                raise_interrupt(error)
             raise UsageError(
-                f"the environment {self.factory} cannot be made: {type(error).__name__}: {error}"
+                f"the environment {self.factory} cannot be made: {error_text(error)}"
             ) from error
         return suite
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
@@ -12,12 +12,15 @@ from typing import Unpack
 from env_adapters.suites import is_schedule
 from glue_server import CRASHED, LOST
 from glue_server.processes.interrupts import interruptible, raising_interrupts, uninterrupted
+from reglue.agents.agent import Agent
 from reglue.errors import (
     AgentDisconnected,
     AgentFault,
     AgentTimeout,
+    BadArgument,
     EnvironmentFault,
     UsageError,
+    brief,
     setting,
 )
 from reglue.tools.loading import check_guarded
@@ -49,8 +52,8 @@ _PLAN_SETTINGS = {*PlanSettings.model_fields, "secret", "directory"}
 
 def evaluate(
     benchmark: object,
-    *,
     agent: object,
+    *,
     out: str | Path | None = None,
     resume: bool = False,
     raise_faults: bool = True,
@@ -63,7 +66,7 @@ def evaluate(
     >>> import reglue
     >>> def lean(observations):  # (rows, 4)
     ...     return (observations[:, 2] + 0.5 * observations[:, 3] > 0).astype(int)
-    >>> result = reglue.evaluate("evaluate:gymnasium:CartPole-v1", agent=lean, num_episodes=3)
+    >>> result = reglue.evaluate("evaluate:gymnasium:CartPole-v1", lean, num_episodes=3)
     >>> result.mean_return
     500.0
 
@@ -79,7 +82,10 @@ def evaluate(
             It has no time limit. Or a name as on the command line (`"expert"`, `"file.py:Class"`),
             which is started in a separate process.
         out: The run's folder; without it, the ledger is deleted with the result.
-        resume: Continue the run in `out`.
+        resume: Continue the run in `out` with the agent that began it: another is refused, also
+            where nothing is left to play. An object is known by its parameters, or by its answers
+            to the run's first turns; one that draws random numbers of its own, or that learns, by
+            the `label` that it began with.
         raise_faults: Raise if the agent or the environment failed in an episode, after
             everything is played and scored. False returns the result, whose text names the faults.
         watcher: Receives the progress of the run.
@@ -93,6 +99,7 @@ def evaluate(
     all is closed. Its note says how to continue a run in `out`.
     """
     check_guarded("an evaluation")
+    _check_order(benchmark, agent)
     if agent is None and not options.get("agent_cmd"):
         raise UsageError(got="agent None", wanted="an agent object, its name, or agent_cmd=")
     agent_option = {"agent": agent} if isinstance(agent, str) else {}
@@ -118,6 +125,7 @@ def evaluate(
                     open_object.plan,
                     agent=there,
                     environment=open_object.calls,
+                    is_kept=out is not None,
                 )
                 result = _play(
                     out,
@@ -129,7 +137,9 @@ def evaluate(
             settings = read_settings(benchmark=benchmark, **agent_option, **options)
             result = _play(
                 out,
-                lambda folder: plan_and_start(folder, settings, watcher, agent=there),
+                lambda folder: plan_and_start(
+                    folder, settings, watcher, agent=there, is_kept=out is not None
+                ),
                 (
                     lambda ledger: Request(
                         settings, _plan_again(ledger, settings, watcher), agent=there
@@ -142,6 +152,22 @@ def evaluate(
     if raise_faults:
         check_faults(result)
     return result
+
+
+def _check_order(benchmark: object, agent: object) -> None:
+    """Raise BadArgument for an agent that stands first, as in Stable-Baselines3."""
+    is_object = isinstance(agent, type) or not (callable(agent) or isinstance(agent, Agent))
+    stands_second = is_object and all(hasattr(agent, name) for name in ("reset", "step"))
+    if isinstance(agent, str):
+        with suppress(UsageError):
+            BenchmarkName.parse(agent)
+            stands_second = True
+    if stands_second:
+        raise BadArgument(
+            got=f"the benchmark {brief(agent)} after {brief(benchmark)}",
+            wanted="evaluate(benchmark, agent); Stable-Baselines3's evaluate_policy has them "
+            "the other way round",
+        )
 
 
 @contextmanager
@@ -210,7 +236,12 @@ def _play(
 
 
 def plan_and_start(
-    folder: Path, settings: Settings, watcher: Observer, *, agent: object | None = None
+    folder: Path,
+    settings: Settings,
+    watcher: Observer,
+    *,
+    agent: object | None = None,
+    is_kept: bool = True,
 ) -> Result:
     """Make the plan of a new run, then as `start`.
 
@@ -224,7 +255,8 @@ def plan_and_start(
         plan = make_plan(
             settings, watcher.drawing, lambda slots: server.declared(slots, name.procedure)
         )
-        return start(folder, Request(settings, plan, agent=agent, server=server), watcher)
+        request = Request(settings, plan, agent=agent, server=server, is_kept=is_kept)
+        return start(folder, request, watcher)
 
 
 def start(folder: Path, request: Request, watcher: Observer) -> Result:
@@ -303,6 +335,7 @@ def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Observer)
         try:
             # Before peers are closed: a peer that does not leave delays no result.
             ending = session.play()
+            session.keep_agent()
             if ending is None:
                 session.check_repeatable()
             result = conclude(folder, ledger, ending)

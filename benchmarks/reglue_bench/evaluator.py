@@ -91,7 +91,13 @@ class Evaluator:
         elif self._environment is None:
             folder = Path(self._folder.name)
             self._environment = environment_of(self.plan, self._settings, folder)
-        request = Request(self._settings, self.plan, agent=agent, environment=self._environment)
+        request = Request(
+            self._settings,
+            self.plan,
+            agent=agent,
+            environment=self._environment,
+            is_kept=out is not None,
+        )
         ended_early = True
         try:
             if out is not None:

@@ -29,7 +29,6 @@ from reglue_bench.runs.ordinary_play import ordinary_play
 from reglue_bench.runs.repeatability import repeat_episode
 from reglue_bench.runs.run import Request, cell_key_of
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.summary import blame, not_repeatable
 
 STALE = (
     "the agent reads observations that are no longer its own: it plays differently if they are "
@@ -146,24 +145,23 @@ def _summary(result: Result, rows: Sequence[Row]) -> str:
 
 def _repeatable(first: _RehearsedRun, again: _RehearsedRun, settings: Settings) -> list[Check]:
     """Whether the runs are the same; if they are not, by whom."""
-    remarks = [Check(None, line) for line in not_repeatable(first.result)]
+    doubted = [each for each in first.result.repeats if not each.repeatable]
+    remarks = [Check(None, str(each)) for each in doubted]
     differ = _differing(first, again)
     if not differ:
         same = "a second run gave the same episodes to the bit"
-        doubted = [each for each in first.result.repeats if not each.repeatable]
         if not any(each.repeatable is False for each in doubted):
             return [Check(True, same), *remarks]
         other = f"{same}; one that is resumed, or has other slots, is "
         return [
-            Check(None, (other if each.repeatable is False else "") + blame(each))
-            for each in doubted
+            Check(None, (other if each.repeatable is False else "") + str(each)) for each in doubted
         ]
     what = "a second run gave other episodes"
     repeats = {each.who: each for each in first.result.repeats}
     environment, agent = repeats.get("environment"), repeats.get("agent")
     if environment and environment.repeatable and differ[0] is not None:
         environment = _repeated(first.ledger, differ[0], settings) or environment
-        remarks += [Check(None, blame(environment))] * (not environment.repeatable)
+        remarks += [Check(None, str(environment))] * (not environment.repeatable)
     if environment is None or environment.repeatable is None:
         return [*remarks, Check(None, f"{what}, because of the environment or the agent")]
     if not environment.repeatable:

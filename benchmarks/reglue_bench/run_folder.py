@@ -8,6 +8,9 @@ LEDGER = "ledger.sqlite"
 OBSERVED = "observed.sqlite"
 """What agents saw, where it is recorded."""
 
+FIRST_TURNS = "first-turns.json"
+"""What an agent object was asked first, and answered, where its parameters do not identify it."""
+
 AGENT_LOG = "agent.log"
 """What the agent's program printed."""
 

@@ -60,7 +60,7 @@ class ActionChecks:
     def __init__(self, spec: TaskSpec, *, clips: bool = True) -> None:
         """`clips`: what lies outside of a Box is clipped; else it is wanted as it is."""
         self.spec = spec
-        self._clips = clips
+        self.clips = clips
         self._checks = [_TensorCheck(tensor) for tensor in spec.actions]
 
     def check(self, arrays: Arrays, rows: int) -> Checked:
@@ -79,7 +79,7 @@ class ActionChecks:
                     refused.setdefault(row, reply)
                 if isinstance(check.tensor.domain, Box):
                     clipped |= _outside(check.tensor, flat)
-                    if self._clips:
+                    if self.clips:
                         shaped[check.tensor.name] = check.tensor.clipped(values)
         return Checked(shaped, clipped, refused)
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from glue_server.agent.agent_calls import AgentCalls, SlotAgent
 from glue_server.agent.agent_port import AgentPort
 from glue_server.agent.capability import refusal
-from glue_server.agent.repetition import RepeatableAgent, Repetition
+from glue_server.agent.repetition import RecordedTurns, RepeatableAgent, Repetition
 from glue_server.environment.environment_calls import EnvironmentCalls
 from glue_server.episodes.loop import EpisodeLoop, NextOrder, Spent
 from glue_server.episodes.observed import ObservedParts
@@ -66,6 +66,11 @@ class EpisodeRunner:
         if not self.hides_rewards:
             return spec
         return replace(spec, rewards_in_evaluation=False, reward_range=(-math.inf, math.inf))
+
+    @property
+    def recorded_turns(self) -> RecordedTurns | None:
+        """The agent's first turns in its last evaluation, if it `asks_again`."""
+        return None if self._judged is None else self._judged.recorded
 
     def init(self) -> None:
         """agent_init(env_init()): the agent becomes naive; nothing after `keep_learned`.

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import reglue
-from reglue.errors import AgentFault, EnvironmentFault, SessionLost
+from reglue.errors import AgentFault, EnvironmentFault, SessionLost, UsageError
 from reglue_bench.results.result import Result, read_result
 from reglue_bench.runs.observer import NullObserver
 from tests.error_facts import raises
@@ -251,6 +251,21 @@ def test_an_environment_that_raises_it_by_itself_is_at_fault(
     }
     with nothing_left(), raises(EnvironmentFault, cause):
         play(given[benchmark][0], **given[benchmark][1])
+
+
+class Never(Does):
+    """Cannot be made."""
+
+    def __init__(self) -> None:
+        leaves()
+
+
+def test_an_environment_that_leaves_while_it_is_made_is_refused() -> None:
+    for benchmark in (Never, lambda: Never(), f"evaluate:{__name__}:Never"):  # noqa: PLW0108
+        with raises(UsageError, "SystemExit: 3"):
+            play(benchmark, workers=0)
+    with raises(UsageError, "SystemExit: 3"):
+        reglue.make(f"{__name__}:Never")
 
 
 @ITSELF

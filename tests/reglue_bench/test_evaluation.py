@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 import reglue
-from reglue.errors import AgentFault, AgentTimeout, EnvironmentFault, ReglueError
+from reglue.errors import AgentFault, AgentTimeout, BadArgument, EnvironmentFault, ReglueError
 from reglue.messages.agent_messages import Actions
 from reglue_bench.evaluation import check_faults
-from reglue_bench.results.result import Result
+from reglue_bench.results.result import Result, read_result
 from reglue_bench.runs.notes import Ending
 from reglue_bench.terminal.summary import notes
-from tests.error_facts import raises
+from tests.error_facts import assert_named, raises
+from tests.reglue_bench.toys import Interrupts
 
 CART_POLE = "evaluate:gymnasium:CartPole-v1"
 
@@ -112,6 +113,33 @@ def test_an_episode_that_the_agent_gives_up_is_a_score() -> None:
     assert "agent_abandoned" in str(result)
 
 
+class Unseeded(Breaks):
+    """Draws its rewards from nobody's seed, and succeeds."""
+
+    def step(self, action: Any) -> Any:
+        self.steps += 1
+        reward = float(np.random.default_rng().normal())
+        return np.zeros(2, np.float32), reward, self.steps == 4, False, {"is_success": True}
+
+
+def test_the_text_says_what_the_command_does() -> None:
+    """Of what cannot be repeated, and of an interval over one goal."""
+    result = play(f"multi-task:{__name__}:Unseeded", zeros, workers=0)
+    one_goal, not_repeatable = str(result).splitlines()[1:]
+    assert_named(["1 goal", f"evaluate:{__name__}:Unseeded"], one_goal)
+    assert_named(["not repeatable", "environment", "reward"], not_repeatable)
+    assert {one_goal, not_repeatable} <= {*notes(result)}
+    assert len(str(play(Unseeded, zeros)).splitlines()) == 2  # its episodes count, each
+
+
+def test_the_text_of_an_interrupted_run_says_so(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        play(CART_POLE, zeros, watcher=Interrupts(1), out=tmp_path, workers=0)
+    result = read_result(tmp_path)
+    assert "interrupted" in str(result).splitlines()[-1]
+    assert str(result).splitlines()[-1] in notes(result)
+
+
 def test_an_agent_that_is_lost_between_episodes_is_raised_too() -> None:
     whole = play(CART_POLE, zeros, workers=0)
     ending = Ending(status=AgentTimeout.status, what="the agent did not answer within 9 s")
@@ -123,6 +151,18 @@ def test_a_function_of_one_observation_is_told_that_they_come_in_batches() -> No
     with pytest.raises(AgentFault) as caught:
         play(CART_POLE, lambda seen: int(seen[2] > 0), workers=0)
     assert "batch, (3, 4)" in str(caught.value)
+
+
+def test_the_agent_stands_second() -> None:
+    assert reglue.evaluate(CART_POLE, zeros, num_episodes=1, workers=0).complete
+
+
+@pytest.mark.parametrize(
+    "benchmark", [CART_POLE, Breaks, Breaks()], ids=["name", "class", "object"]
+)
+def test_the_order_of_stable_baselines3_is_refused(benchmark: Any) -> None:
+    with raises(BadArgument, "evaluate(benchmark, agent)"):
+        reglue.evaluate(zeros, benchmark)
 
 
 SCRIPT = """

@@ -13,7 +13,7 @@ from env_adapters.disk_cache import cache_folder
 from glue_server import AgentPort, EnvironmentCalls, EpisodeRunner, Spent, Timeouts
 from glue_server.agent.agent_port import LocalPort
 from glue_server.agent.capability import incapability
-from glue_server.agent.repetition import Repetition
+from glue_server.agent.repetition import RecordedTurns, Repetition
 from glue_server.episodes.observed import ObservedParts
 from glue_server.episodes.recording import LONG_STEPS
 from glue_server.peers.hosts import (
@@ -98,6 +98,11 @@ class AgentPool:
     def repetition(self) -> Repetition | None:
         """What came of asking the last agent again; None: it was not asked."""
         return self._glue.repetition if self._glue else None
+
+    @property
+    def recorded_turns(self) -> RecordedTurns | None:
+        """The last agent's first turns, if it is frozen and asked again."""
+        return self._glue.recorded_turns if self._glue else None
 
     def open(self) -> None:
         """Make the environment and wait for the first agent. Raises AgentFault, UsageError."""

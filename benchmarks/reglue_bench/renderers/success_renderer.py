@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from reglue_bench.formatting import percent, percents, plural
+from reglue_bench.formatting import percent, percents
 from reglue_bench.plots.views import ComparisonView, NamedRun, Plot, Track
 from reglue_bench.renderers.renderer import (
     Renderer,
@@ -45,22 +45,6 @@ def _for_returns(result: Result) -> str:
     return "set tells_success = False, and the mean return is the score"
 
 
-def one_variant(result: Result) -> list[str]:
-    """A hint if no task has a second variant, so that its episodes count as one; else nothing."""
-    goals = [of.values() for of in result.coverage.episodes_planned.values()]
-    if not goals or any(len(of) > 1 for of in goals) or not any(max(of) > 1 for of in goals):
-        return []
-    procedure, _, environment = result.benchmark.partition(":")
-    suggestion = (
-        f"evaluate:{environment}" if procedure == "multi-task" and environment else "evaluate:"
-    )
-    return [
-        f"the interval is over {plural(len(goals), 'goal')}, as no task has a second variant: all "
-        f"episodes of a goal count as one; {suggestion} judges episodes, or give tasks more "
-        "variants"
-    ]
-
-
 def _apart(run: NamedRun, first: NamedRun) -> str:
     return (
         f"{run[0]} and {first[0]} have no goal in common, and are shown and not compared"
@@ -92,7 +76,7 @@ def _headline(result: Result) -> list[str]:
 
 
 def _notes(result: Result) -> list[str]:
-    notes = [*no_success_reported(result), *one_variant(result)]
+    notes = no_success_reported(result)
     score = result.score_as(SuccessScore)
     if score.upstream is not None:
         notes.append(

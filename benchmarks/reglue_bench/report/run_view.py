@@ -19,7 +19,7 @@ from reglue_bench.plots.views import Frame, Run, Share
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.renderers import renderer_of
 from reglue_bench.results.result import Result
-from reglue_bench.terminal.summary import ended, events, not_repeatable
+from reglue_bench.terminal.summary import events
 
 SHADES = {
     "success": SUCCESS,
@@ -136,7 +136,7 @@ def _notes(result: Result) -> list[str]:
     """Notes on any score."""
     notes = []
     if result.ended_early is not None:
-        notes.append(f"It ended early, {ended(result.ended_early).splitlines()[0]}")
+        notes.append(f"It ended early, {str(result.ended_early).splitlines()[0]}")
     elif "missing" in result.status_counts:
         notes.append("So far: the run goes on, or was killed and can be resumed.")
     if 2 * result.clipped_steps > result.steps.counted:
@@ -154,7 +154,7 @@ def _notes(result: Result) -> list[str]:
             f"{plural(result.episodes_retried, 'episode')} of a second or later try: the run was "
             "killed or interrupted in mid-episode, or faults were played again."
         )
-    notes += [sentence(line) for line in [*not_repeatable(result), *events(result)]]
+    notes += [sentence(line) for line in [*result.caveats, *events(result)]]
     if result.privileged:
         notes.append(
             "Privileged, and not ranked: the agent was told what the benchmark hides "

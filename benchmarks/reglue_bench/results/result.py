@@ -22,7 +22,7 @@ from env_adapters.named_objects import Registry
 from glue_server import LOST
 from reglue.errors import EnvironmentFault, StorageFailed, UsageError
 from reglue_bench.float_range import FloatArray
-from reglue_bench.formatting import signed, value, values
+from reglue_bench.formatting import plural, signed, value, values
 from reglue_bench.plans.plan import difference, json_difference, title_of
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.results.episodes import EpisodeRow, Episodes
@@ -257,6 +257,24 @@ class Result(_Record):
         """Mean over runs that learn; None if it is withheld. Raises UsageError for others."""
         return self.score_as(PerformanceScore).performance
 
+    @property
+    def caveats(self) -> list[str]:
+        """What a reader of the score and its interval has to know: a line each."""
+        doubts = [str(each) for each in self.repeats if not each.repeatable]
+        return [*self._of_one_variant(), *doubts]
+
+    def _of_one_variant(self) -> list[str]:
+        """That all episodes of a goal count as one, if no task has a second variant."""
+        goals = [of.values() for of in self.coverage.episodes_planned.values()]
+        if not (isinstance(self.score, SuccessScore) and any(max(of) > 1 for of in goals)):
+            return []
+        if any(len(of) > 1 for of in goals):
+            return []
+        procedure, _, environment = self.benchmark.partition(":")
+        other = f"evaluate:{environment if procedure == 'multi-task' else ''}"
+        whose = "its episodes" if len(goals) == 1 else "the episodes of each"
+        return [f"{plural(len(goals), 'goal')}: {whose} count as one; {other} counts each"]
+
     def score_as(self, kind: type[_Score]) -> _Score:
         """The score, which is of that type. Raises UsageError if it is not."""
         if not isinstance(self.score, kind):
@@ -283,7 +301,9 @@ class Result(_Record):
         )
 
     def __str__(self) -> str:
-        """The headline: who, on what, the score and its interval; then a line for each fault."""
+        """The headline: who, on what, the score and its interval; then a line for each fault and
+        caveat, and what ended the run early.
+        """
         score, measure = self.score, self.measure
         amount = "no score" if score.value is None else measure.amount(score.value)
         text = f"{self.agent.label} on {self.title}: {measure.name} {amount}"
@@ -294,7 +314,10 @@ class Result(_Record):
             text += f" ({coverage.cells_completed} of {coverage.cells_planned} {what} played)"
         else:
             text += f" ({coverage.cells_planned} {what})"
-        return "\n".join([text, *map(str, self.faults)])
+        lines, ending = [text, *map(str, self.faults), *self.caveats], self.ended_early
+        if ending is not None and ending.status not in {fault.status for fault in self.faults}:
+            lines.append(f"ended early, {ending}")
+        return "\n".join(lines)
 
     def write(self, folder: Path) -> Path:
         """Write `result.json` into a run's folder, whole or not at all. Raises StorageFailed."""

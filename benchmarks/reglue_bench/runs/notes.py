@@ -14,9 +14,36 @@ class Repeat(BaseModel, frozen=True, extra="forbid"):
     repeatable: bool | None  # it did the same to the bit; None: it could not be tried
     what: str  # what was tried again; where it first differs; or why nothing was
 
+    def __str__(self) -> str:
+        """Why somebody is not repeatable, and what to do; or why it is not known."""
+        if self.repeatable is None:
+            return f"the {self.who} is not known to be repeatable: {self.what}"
+        if self.repeatable:
+            return f"the {self.who} is repeatable: {self.what}"
+        how, advice = _BLAMES[self.who]
+        return f"not repeatable, because of the {self.who}: {how}; {self.what}; {advice}"
+
+
+_BLAMES = {
+    "environment": (
+        "it did not play the same actions alike",
+        "have it draw all random numbers from the seed of reset (of its cell), and keep nothing "
+        "from one episode to the next",
+    ),
+    "agent": (
+        "it did not answer its first turns alike when it was asked them again",
+        "have it draw all random numbers from its start seeds (starts.seeds), and keep nothing "
+        "from one episode to the next while it is frozen",
+    ),
+}
+
 
 class Ending(BaseModel, frozen=True, extra="forbid"):
     """What ended a run before its plan was played."""
 
     status: str  # whose fault: agent_error, agent_timeout, agent_disconnected, interrupted, …
     what: str  # the error, or how to continue
+
+    def __str__(self) -> str:
+        """`agent_error: KeyError`, or `interrupted; …`."""
+        return self.what if self.what.startswith(self.status) else f"{self.status}: {self.what}"

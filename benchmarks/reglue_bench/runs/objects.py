@@ -13,8 +13,10 @@ from typing import Any
 
 from env_adapters.gymnasium.gymnasium_suite import OneEnvironment, make_suite
 from glue_server import EnvironmentCalls, LocalEnvironmentPort
+from glue_server.processes.interrupts import raise_stop
+from reglue.environments.environment import Environment
 from reglue.environments.environment_objects import environment_of
-from reglue.errors import NotAnEnvironment, UsageError
+from reglue.errors import NotAnEnvironment, UsageError, error_text
 from reglue.tools.loading import check_arguments
 from reglue_bench.planning.declared import Declared
 from reglue_bench.planning.names import WAIT
@@ -53,15 +55,11 @@ def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject
                 "processes can make too"
             ),
         )
-    made = candidate
-    if inspect.isroutine(candidate) or isinstance(candidate, functools.partial):
-        check_arguments("the function that makes the environment", candidate, arguments)
-        made = make_suite(candidate, arguments)
-    elif arguments and not isinstance(candidate, type):
-        raise UsageError(
-            "environment_args", got="an object with them", wanted="its class, or no args"
-        )
-    environment = environment_of(made, arguments)
+    try:
+        made, environment = _made(candidate, arguments)
+    except SystemExit as error:
+        raise_stop(error)
+        raise UsageError(f"{candidate!r} cannot be made: {error_text(error)}") from error
     if environment is None:
         raise NotAnEnvironment(
             got=f"{made!r} as the benchmark",
@@ -88,6 +86,21 @@ def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject
         yield OpenObject(settings, plan, calls)
     finally:
         calls.close()
+
+
+def _made(candidate: object, arguments: dict[str, Any]) -> tuple[object, Environment | None]:
+    """The candidate, or what it makes if it is a function; and the Environment of that, if it is
+    one. Raises UsageError.
+    """
+    made = candidate
+    if inspect.isroutine(candidate) or isinstance(candidate, functools.partial):
+        check_arguments("the function that makes the environment", candidate, arguments)
+        made = make_suite(candidate, arguments)
+    elif arguments and not isinstance(candidate, type):
+        raise UsageError(
+            "environment_args", got="an object with them", wanted="its class, or no args"
+        )
+    return made, environment_of(made, arguments)
 
 
 def _with_slots(settings: Settings, most: int) -> Settings:

@@ -10,6 +10,7 @@ from typing import Literal
 from glue_server import EnvironmentCalls
 from glue_server.peers.hosts import AgentPeer
 from reglue.errors import PlanDiffers, setting
+from reglue_bench.engines.agent_parameters import parameters_of
 from reglue_bench.engines.run_identity import AGENT_FILE, agent_facts, versions
 from reglue_bench.engines.run_server import RunServer
 from reglue_bench.planning.resolve import suite_of
@@ -17,7 +18,8 @@ from reglue_bench.plans.keys import PUBLIC, Submission, cell_key, training_key
 from reglue_bench.plans.plan import Plan, difference
 from reglue_bench.procedures import TRAINING
 from reglue_bench.run_folder import OBSERVED
-from reglue_bench.runs.ledger import AGENT_NAME, Ledger
+from reglue_bench.runs.ledger import AGENT_NAME, PARAMETERS, Ledger
+from reglue_bench.runs.same_agent import check_same_object
 from reglue_bench.runs.trust import SIGNATURE, signature
 from reglue_bench.settings import Settings
 
@@ -42,6 +44,7 @@ class Request:
     run does not close it. `server` is where peers have connected already; it is closed when the
     run is over.
     `environment` plays the plan's slots; it is lent, so the run does not close it.
+    A run that `is_kept` may be resumed, by the same agent object.
     """
 
     settings: Settings
@@ -53,6 +56,7 @@ class Request:
     retry_faults: Retry = "none"
     server: RunServer | None = None
     environment: EnvironmentCalls | None = None
+    is_kept: bool = True
 
 
 def is_recorded(folder: Path, settings: Settings) -> bool:
@@ -87,6 +91,7 @@ def begin(folder: Path, request: Request) -> Ledger:
             "cell key": "" if cells is None else cells.hex(),
             "submission": submission.nonce,
             **agent_facts(request.settings),
+            **_object_facts(request),
             **{f"version {name}": version for name, version in _versions(request).items()},
         },
     )
@@ -117,6 +122,14 @@ def check_same(
             "this run was begun with other settings, agent or versions; "
             + "; ".join([*lines, way_out])
         )
+    if request.agent is not None:
+        check_same_object(ledger, request.agent, request.settings.label)
+
+
+def _object_facts(request: Request) -> dict[str, str]:
+    if request.agent is None or not request.is_kept:
+        return {}
+    return {PARAMETERS: parameters_of(request.agent).to_json()}
 
 
 def _versions(request: Request) -> dict[str, str]:

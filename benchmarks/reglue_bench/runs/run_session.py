@@ -36,10 +36,18 @@ from reglue_bench.placement.placed_worker import EnvironmentSettings
 from reglue_bench.planning.declared import check_declared, is_remote
 from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import PlanCell
-from reglue_bench.procedures import Procedure, Todo, Todos, procedure_of
+from reglue_bench.procedures import TRAINING, Procedure, Todo, Todos, procedure_of
 from reglue_bench.procedures.procedure import or_default
 from reglue_bench.run_folder import AGENT_LOG
-from reglue_bench.runs.ledger import ENVIRONMENTS, ISOLATION, MACHINE, Begun, Ledger, Totals
+from reglue_bench.runs.ledger import (
+    ENVIRONMENTS,
+    ISOLATION,
+    MACHINE,
+    REPEATS,
+    Begun,
+    Ledger,
+    Totals,
+)
 from reglue_bench.runs.lost_units import LostUnits
 from reglue_bench.runs.notes import Ending, Repeat
 from reglue_bench.runs.observed import ObservedWriter
@@ -48,6 +56,7 @@ from reglue_bench.runs.players import environment_players, players_of
 from reglue_bench.runs.recorder import Recorder
 from reglue_bench.runs.repeatability import ShortestEpisode, repeat_of_agent
 from reglue_bench.runs.run import MOST_TRIES, Request, Retry, cell_key_of, is_recorded
+from reglue_bench.runs.same_agent import keep_parameters, keep_turns
 from reglue_bench.settings import LOCAL, Settings
 
 OUTSIDE = (
@@ -75,6 +84,7 @@ class Session:
         self._procedure = procedure_of(request.plan)
         self._shortest = ShortestEpisode()
         self._outside = 0  # observations of which the ledger tells
+        self._has_recorded = False  # a unit
         self._losses_reported = False  # that episodes are lost to the dataset
         self._farewell = "the run is over, thank you"
         self._is_recorded = is_recorded(folder, request.settings)
@@ -128,7 +138,17 @@ class Session:
         repeats = answers[-1:]
         if repetitions := self._engine.repetitions:
             repeats.append(repeat_of_agent(repetitions))
-        self._ledger.note_repeats(json.dumps([each.model_dump() for each in repeats]))
+        self._ledger.renote(REPEATS, json.dumps([each.model_dump() for each in repeats]))
+
+    def keep_agent(self) -> None:
+        """After the play: keep what identifies an agent object, so that it alone may resume."""
+        if self._request.agent is not None:
+            keep_parameters(self._ledger, self._request.agent)
+            self._keep_turns()
+
+    def _keep_turns(self) -> None:
+        if self._request.plan.procedure != TRAINING:  # else it had learned by then
+            keep_turns(self._ledger, self._pool.recorded_turns)
 
     def close(self) -> None:
         """Close the agent and the environments, and stop listening."""
@@ -344,6 +364,9 @@ class Session:
         keeps_rewards = self._procedure.keeps_rewards or self._request.settings.keep_rewards
         if not isinstance(self._engine, LocalEngine):
             self._shortest.take_unit(outcomes, self._procedure)
+        if self._request.agent is not None and not self._has_recorded:  # or it might be killed
+            self._has_recorded = True
+            self._keep_turns()
         recorder.record(played.attempt, outcomes, self._totals(), keeps_rewards=keeps_rewards)
         self._keep_outside()
         self._report_losses(recorder)

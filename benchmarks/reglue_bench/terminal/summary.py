@@ -11,7 +11,6 @@ from reglue.errors import AgentTimeout
 from reglue_bench.formatting import isolation_text, number, sparkline
 from reglue_bench.renderers import renderer_of
 from reglue_bench.results.result import Result
-from reglue_bench.runs.notes import Ending, Repeat
 
 _WIDTH = 50  # columns of a curve
 
@@ -82,7 +81,7 @@ def notes(result: Result) -> list[str]:
     lines += map(str, result.faults[:5])
     if result.episodes_retried:
         lines.append(f"episodes of a second or later try: {result.episodes_retried}")
-    lines += [*not_repeatable(result), *events(result)]
+    lines += [*result.caveats, *events(result)]
     if len(result.machines) > 1 or result.environments_on:
         lines.append(f"played on {'; '.join(result.machines)}")
     if result.environments_on:
@@ -93,45 +92,12 @@ def notes(result: Result) -> list[str]:
             f"{result.recorded.episodes}"
         )
     if result.ended_early is not None:
-        lines.append(f"ended early, {ended(result.ended_early)}")
+        lines.append(f"ended early, {result.ended_early}")
         if result.ended_early.status == AgentTimeout.status:
             lines.append(_LIMITS)
     return lines
 
 
-def not_repeatable(result: Result) -> list[str]:
-    """A text that says what could not be repeated and where; else why that is unknown."""
-    return [blame(each) for each in result.repeats if not each.repeatable]
-
-
-def blame(repeat: Repeat) -> str:
-    """Why somebody is not repeatable, and what to do; or why it is not known."""
-    if repeat.repeatable is None:
-        return f"the {repeat.who} is not known to be repeatable: {repeat.what}"
-    how, advice = _BLAMES[repeat.who]
-    return f"not repeatable, because of the {repeat.who}: {how}; {repeat.what}; {advice}"
-
-
-_BLAMES = {
-    "environment": (
-        "it did not play the same actions alike",
-        "have it draw all random numbers from the seed of reset (of its cell), and keep nothing "
-        "from one episode to the next",
-    ),
-    "agent": (
-        "it did not answer its first turns alike when it was asked them again",
-        "have it draw all random numbers from its start seeds (starts.seeds), and keep nothing "
-        "from one episode to the next while it is frozen",
-    ),
-}
-
-
 def events(result: Result) -> list[str]:
     """Events during the run that changed no row."""
     return [f"{each.count} × {each.what}" for each in result.events]
-
-
-def ended(ending: Ending) -> str:
-    """A text that says how a run ended: `agent_error: KeyError`, or `interrupted; …`."""
-    names_it = ending.what.startswith(ending.status)
-    return ending.what if names_it else f"{ending.status}: {ending.what}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,15 @@ def test_gymnasium_makes_them_by_their_ids() -> None:
 def test_an_id_of_gymnasiums_is_no_name(given: str) -> None:
     with raises(BadArgument, "'MT1:reach-v3'", "'reglue/MT1-reach-v3'"):
         make(given)
+
+
+def test_the_number_stands_second_as_gymnasium_has_it() -> None:
+    with closing(make_vec("mountain-car", 4)) as envs:
+        assert envs.num_envs == 4
+        with closing(copy.deepcopy(envs)) as copied:
+            assert copied.num_envs == 4
+    with raises(BadArgument, got="num_envs 0"):
+        make_vec("mountain-car", 0)
 
 
 def test_the_root_package_has_both_names() -> None:

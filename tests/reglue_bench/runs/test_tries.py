@@ -6,6 +6,7 @@ import os
 import signal
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,21 +22,29 @@ from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.toys import corridor_plan, play
 from tests.waiting import until
 
-KILLED = """
-import os, signal
-from reglue_bench import evaluate
-from tests.reglue_bench.agents import Seeded as Other
+READY = "REGLUE_TEST_READY"
 
-class Seeded(Other):
-    count = 0
-    def agent_step(self, rewards, observations, steps):
-        self.count += 1
-        if self.count == 20:
-            open({ready!r}, "w").close()
+
+class Pauses(Seeded):
+    """Pauses in its twentieth turn, if the environment names a file that says so."""
+
+    asked = 0
+
+    def agent_step(self, rewards: Any, observations: Any, steps: Any) -> Any:
+        self.asked += 1
+        if self.asked == 20 and READY in os.environ:
+            Path(os.environ[READY]).touch()
             signal.pause()
         return super().agent_step(rewards, observations, steps)
 
-evaluate("multi-task:tests.worlds:Corridor", agent=Seeded(), out={out!r}, num_episodes=40, slots=2,
+
+KILLED = """
+import os
+from reglue_bench import evaluate
+from tests.reglue_bench.runs.test_tries import READY, Pauses
+
+os.environ[READY] = {ready!r}
+evaluate("multi-task:tests.worlds:Corridor", agent=Pauses(), out={out!r}, num_episodes=40, slots=2,
          workers=0, environment_args={{"solved": {{"walk": [0] * 40}}}})
 """
 
@@ -73,7 +82,7 @@ def test_what_was_in_play_when_a_run_was_killed_is_a_later_try(tmp_path: Path) -
     assert set(in_play_then.values()) == {0}
     result = evaluate(
         "multi-task:tests.worlds:Corridor",
-        agent=Seeded(),
+        agent=Pauses(),
         out=out,
         resume=True,
         num_episodes=40,

@@ -10,7 +10,7 @@ from rich.console import Console
 from reglue_bench.formatting import milliseconds
 from reglue_bench.results.result import Result
 from reglue_bench.runs.notes import Ending
-from reglue_bench.terminal.summary import ended, notes, print_summary
+from reglue_bench.terminal.summary import notes, print_summary
 from tests.reglue_bench.made_results import Play, make_result
 
 
@@ -50,10 +50,10 @@ def test_where_no_episode_told_of_success_the_way_to_say_so_is_told() -> None:
 
 
 def test_how_it_ended_is_said_once() -> None:
-    assert ended(Ending(status="interrupted", what="interrupted; the run can be resumed")) == (
+    assert str(Ending(status="interrupted", what="interrupted; the run can be resumed")) == (
         "interrupted; the run can be resumed"
     )
-    assert ended(Ending(status="agent_error", what="KeyError: coffee")) == (
+    assert str(Ending(status="agent_error", what="KeyError: coffee")) == (
         "agent_error: KeyError: coffee"
     )
 

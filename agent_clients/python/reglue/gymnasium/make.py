@@ -63,7 +63,8 @@ def make(where: str | None = None, benchmark: str | None = None, **options: Any)
         Unreachable, Refused, SessionLost, UsageError: As `connect`.
     """
     session, mode = _session(where, benchmark, 1, options), options.get("render_mode")
-    env = GlueEnv(session, mode, _again(partial(make, where, benchmark, **options)))
+    again = partial(make, where, benchmark, **options)
+    env = GlueEnv(session, mode, None if _address(where, benchmark) else again)
     env.spec = _spec(where, benchmark, options)
     return env
 
@@ -74,9 +75,9 @@ make.metadata = {"render_modes": ["rgb_array"]}  # type: ignore[attr-defined]
 
 def make_vec(
     where: str | None = None,
-    benchmark: str | None = None,
-    *,
     num_envs: int | None = None,
+    *,
+    benchmark: str | None = None,
     autoreset_mode: Mode = AutoresetMode.NEXT_STEP,
     **options: Any,
 ) -> GlueVectorEnv:
@@ -84,9 +85,9 @@ def make_vec(
 
     Args:
         where: As in `make`.
-        benchmark: As in `make`.
         num_envs: The number of slots; the glue's run has to have as many (`--slots`). By default
             the glue's, or one for each task of a benchmark that is played here.
+        benchmark: As in `make`.
         autoreset_mode: When a slot begins its next episode.
         options: As in `make`.
 
@@ -102,9 +103,10 @@ def make_vec(
         raise BadArgument(got=f"autoreset_mode {autoreset_mode!r}", wanted=known) from None
     session = _session(where, benchmark, num_envs, options)
     again = partial(
-        make_vec, where, benchmark, num_envs=num_envs, autoreset_mode=autoreset_mode, **options
+        make_vec, where, num_envs, benchmark=benchmark, autoreset_mode=autoreset_mode, **options
     )
-    env = GlueVectorEnv(session, mode, options.get("render_mode"), _again(again))
+    copies = None if _address(where, benchmark) else again
+    env = GlueVectorEnv(session, mode, options.get("render_mode"), copies)
     env.spec = _spec(where, benchmark, options)
     return env
 
@@ -151,9 +153,9 @@ def _check_name(benchmark: str) -> None:
         raise BadArgument(got=repr(benchmark), wanted=f"{name!r}; or gymnasium.make({spec.id!r})")
 
 
-def _again(make_it: partial[Any]) -> partial[Any] | None:
-    """A function that makes a copy; None at a glue, whose session cannot be copied."""
-    return None if _address_and_benchmark(*make_it.args)[0] else make_it
+def _address(where: str | None, benchmark: str | None) -> str | None:
+    """The glue's, whose session cannot be copied; None if the episodes are played here."""
+    return _address_and_benchmark(where, benchmark)[0]
 
 
 def _address_and_benchmark(

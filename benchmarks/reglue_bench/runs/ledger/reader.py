@@ -57,6 +57,9 @@ ENDED_EARLY = "ended early"
 REPEATS = "repeats"
 """Entry of `about`: what came of playing an episode again, as JSON."""
 
+PARAMETERS = "parameters of the object"
+"""Entry of `about`: the digests of an agent object's parameters, as JSON."""
+
 DIGEST = "digest"  # entry of the table `about`, over the others
 
 

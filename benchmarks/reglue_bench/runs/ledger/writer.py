@@ -28,7 +28,6 @@ from reglue_bench.runs.ledger.reader import (
     ENDED_EARLY,
     EVENT,
     FORMAT,
-    REPEATS,
     SESSIONS,
     LedgerReader,
     Totals,
@@ -164,10 +163,10 @@ class Ledger(LedgerReader):
             count = int(facts(connection, self._folder).get(EVENT + what, "0")) + times
             self._set(connection, {EVENT + what: str(count)})
 
-    def note_repeats(self, repeats: str) -> None:
-        """What could be repeated, as JSON; the last one counts."""
+    def renote(self, name: str, value: str) -> None:
+        """An entry of `about`, in place of the one of that name."""
         with self._transaction() as connection:
-            self._set(connection, {REPEATS: repeats})
+            self._set(connection, {name: value})
 
     def begin_session(self) -> int:
         """Begin a session: this process writes. Returns the key of its totals."""

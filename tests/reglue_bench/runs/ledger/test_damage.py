@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from reglue import Agent
 from reglue.errors import ReglueError, RunDamaged
 from reglue_bench.evaluation import carry_out
 from reglue_bench.plans.plan import Plan
@@ -31,19 +32,21 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     folder = tmp_path_factory.mktemp(request.param)
     if request.param == "online":
         plan = online_plan(runs=4, steps=60)
-        play(folder, plan, Learner())
+        agent: Agent = Learner()
     else:
-        plan = corridor_plan(num_episodes=30)
-        play(folder, plan, Seeded())
-    return Run(folder, plan)
+        plan, agent = corridor_plan(num_episodes=30), Seeded()
+    play(folder, plan, agent, label="mine")  # as whoever learns needs one to resume
+    return Run(folder, plan, agent)
 
 
 class Run:
     """A finished one, and what is read of it."""
 
-    def __init__(self, folder: Path, plan: Plan) -> None:
+    def __init__(self, folder: Path, plan: Plan, agent: Agent) -> None:
         self.folder = folder
-        self.request = Request(Settings(benchmark="corridor", workers=0), plan, agent=Seeded())
+        self.request = Request(
+            Settings(benchmark="corridor", workers=0, label="mine"), plan, agent=agent
+        )
         self.looks = (read_run, played, self.resumed)
         self.seen = [look(self.copy(folder / str(i))) for i, look in enumerate(self.looks)]
 

@@ -1,0 +1,247 @@
+"""Digests of what an agent object computes with, the same in every process.
+
+Of a model of Stable-Baselines3 or PyTorch that is its `state_dict`; of a function its code, and the
+values that it refers to; of any other object its attributes. What is neither an array nor a JSON
+value, or made of these, has no digest. No library is imported: who has an object of it has it.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import json
+import sys
+import sysconfig
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    EllipsisType,
+    FunctionType,
+    MethodType,
+    ModuleType,
+)
+from typing import Any, Self
+
+import numpy as np
+
+from reglue.agents.adaptation import ModelAgent, is_model
+from reglue.agents.agent import Agent, Policy
+from reglue.agents.metaworld import MetaWorldAgent
+
+_LIBRARIES = tuple({sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib")})
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """The parameters of an agent object, as far as they have digests."""
+
+    digests: Mapping[str, str]  # by name, hexadecimal
+    is_whole: bool  # all have one, and none has changed while the agent played
+
+    def without_changed(self, now: Parameters) -> Parameters:
+        """Those that are still the same: others are no parameters, but what the agent keeps."""
+        same = {name: each for name, each in self.digests.items() if now.digests.get(name) == each}
+        return Parameters(same, self.is_whole and same == self.digests)
+
+    def differences(self, others: Parameters) -> list[str]:
+        """The names of those that the others have, too, and that are not the same there."""
+        both = self.digests.keys() & others.digests.keys()
+        return sorted(name for name in both if self.digests[name] != others.digests[name])
+
+    def identify(self, others: Parameters) -> bool:
+        """Whether nothing but these is to be compared, and the others are the same."""
+        return self.without_changed(others).is_whole
+
+    def to_json(self) -> str:
+        """As text; `from_json` reads it."""
+        return json.dumps({"whole": self.is_whole, "digests": dict(self.digests)}, sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """What `to_json` wrote."""
+        known = json.loads(text)
+        return cls(known["digests"], known["whole"])
+
+
+def parameters_of(agent: object) -> Parameters:
+    """The parameters of an agent as `evaluate` takes it. It is not changed."""
+    digests, is_whole = dict[str, str](), True
+    try:
+        parts = _parts(agent)
+    except _Unknown:
+        return Parameters({}, is_whole=False)
+    for name, value in parts.items():
+        digest = hashlib.blake2b(digest_size=16)
+        try:
+            _add(digest.update, value)
+        except (_Unknown, RecursionError):
+            is_whole = False
+        else:
+            digests[name] = digest.hexdigest()
+    return Parameters(digests, is_whole)
+
+
+class _Unknown(Exception):
+    """A value has no digest."""
+
+
+def _parts(agent: Any) -> dict[str, object]:
+    """What an agent computes with, by name. Raises _Unknown."""
+    if type(agent) is Policy:
+        return _parts(agent.function)
+    if isinstance(agent, MetaWorldAgent):
+        return _parts(agent.inner)
+    if isinstance(agent, ModelAgent):
+        return _of_model(agent)
+    if is_model(agent):
+        return _of_model(ModelAgent(agent))
+    if isinstance(agent, MethodType):
+        if is_model(agent.__self__):
+            return _of_model(ModelAgent(agent.__self__, deterministic=False))
+        return {**_parts(agent.__self__), "its method": agent.__name__}
+    if isinstance(agent, functools.partial):
+        arguments = {f"argument {n}": each for n, each in enumerate(agent.args)}
+        return {**_parts(agent.func), **arguments, **agent.keywords}
+    if isinstance(agent, FunctionType):
+        return _of_function(agent)
+    return {**_attributes(agent), "its class": _methods(type(agent))}
+
+
+def _of_model(agent: ModelAgent) -> dict[str, object]:
+    model, policy = agent.model, getattr(agent.model, "policy", agent.model)
+    find = getattr(model, "get_vec_normalize_env", lambda: None)
+    normalizes = [find(), *vars(agent).values()]
+    return {
+        "its policy": policy if _has_state(policy) else _attributes(policy),
+        "its normalization": [_statistics(each) for each in normalizes if hasattr(each, "obs_rms")],
+        "deterministic": agent.deterministic,
+    }
+
+
+def _statistics(normalize: Any) -> list[object]:
+    """Of a VecNormalize: what it makes of observations."""
+    of = normalize.obs_rms
+    each = of.values() if isinstance(of, Mapping) else [of]
+    moments = [[one.mean, one.var] for one in each if one is not None]
+    return [moments, normalize.clip_obs, normalize.epsilon, normalize.norm_obs]
+
+
+def _attributes(agent: Any) -> dict[str, object]:
+    """Without what Reglue sets in an Agent, and of a module of PyTorch what it keeps itself.
+
+    Raises _Unknown for what is not written in Python.
+    """
+    slots = [vars(cls)["__slots__"] for cls in type(agent).__mro__ if "__slots__" in vars(cls)]
+    if not (slots or hasattr(agent, "__dict__")):
+        raise _Unknown
+    names = [name for each in slots for name in ([each] if isinstance(each, str) else each)]
+    kept = {name: getattr(agent, name) for name in names if hasattr(agent, name)}
+    kept |= getattr(agent, "__dict__", {})
+    if isinstance(agent, Agent):
+        return {name: kept[name] for name in kept.keys() - Agent.__annotations__.keys()}
+    if not _has_state(agent):
+        return kept
+    own = {name: kept[name] for name in kept if name[0] != "_" and name != "training"}
+    return {**own, "its state_dict": agent}
+
+
+def _of_function(function: FunctionType) -> dict[str, object]:
+    """Its code, and what it refers to outside of it. Of libraries the name: versions are kept."""
+    if function.__code__.co_filename.startswith(_LIBRARIES):
+        return {"its name": f"{function.__module__}.{function.__qualname__}"}
+    try:
+        outside = inspect.getclosurevars(function)
+    except ValueError as error:  # a variable that is not set yet
+        raise _Unknown from error
+    return {
+        "its code": function.__code__,
+        "its defaults": [function.__defaults__, function.__kwdefaults__],
+        **outside.globals,
+        **outside.nonlocals,
+    }
+
+
+def _code(code: CodeType) -> list[object]:
+    """Without its place in a file, which other lines move."""
+    constants = [sorted(map(repr, c)) if isinstance(c, frozenset) else c for c in code.co_consts]
+    return [code.co_code, list(code.co_names), constants]
+
+
+def _methods(cls: type) -> list[CodeType]:
+    """The code of a class's own methods, by name."""
+    return [
+        each.__code__ for _, each in sorted(vars(cls).items()) if isinstance(each, FunctionType)
+    ]
+
+
+def _has_state(value: object) -> bool:
+    """Whether it is a module of PyTorch, or like one."""
+    return not isinstance(value, type) and callable(getattr(value, "state_dict", None))
+
+
+def _add(update: Callable[[bytes], None], value: Any) -> None:
+    """Add a value to a digest. Raises _Unknown."""
+    update(type(value).__name__.encode() + b":")
+    match value:
+        case np.ndarray() | np.generic() if not value.dtype.hasobject:
+            update(f"{value.dtype.str}{value.shape}".encode())
+            update(np.ascontiguousarray(value).tobytes())
+        case bytes():
+            update(value)
+        case None | bool() | int() | float() | complex() | str() | EllipsisType():
+            update(repr(value).encode(errors="surrogatepass"))
+        case Mapping():
+            pairs = sorted(value.items(), key=lambda pair: repr(pair[0]))
+            _add_each(update, (each for pair in pairs for each in pair))
+        case list() | tuple():
+            if not _add_json(update, value):
+                _add_each(update, value)
+        case CodeType():
+            _add_each(update, _code(value))
+        case ModuleType() | type() | BuiltinFunctionType():
+            update(f"{getattr(value, '__module__', '')}.{value.__name__}".encode())
+        case FunctionType() | MethodType() | functools.partial() | ModelAgent():
+            _add(update, _parts(value))
+        case _:
+            _add_object(update, value)
+
+
+def _add_object(update: Callable[[bytes], None], value: Any) -> None:
+    """Of a library that may not be installed."""
+    if _has_state(value):
+        _add_each(update, [_methods(type(value)), dict(value.state_dict())])
+    elif is_model(value):
+        _add(update, _parts(value))
+    else:
+        _add_tensor(update, value)
+
+
+def _add_each(update: Callable[[bytes], None], values: Iterable[object]) -> None:
+    for each in values:
+        _add(update, each)
+        update(b";")
+
+
+def _add_json(update: Callable[[bytes], None], value: Any) -> bool:
+    """Add a long list of numbers quickly; whether it is one of JSON values."""
+    try:
+        update(json.dumps(value, sort_keys=True).encode())
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _add_tensor(update: Callable[[bytes], None], value: Any) -> None:
+    """Of PyTorch: its bytes, whatever its dtype and device."""
+    torch: Any = sys.modules.get("torch")
+    if torch is None or not isinstance(value, torch.Tensor):
+        raise _Unknown
+    update(f"{value.dtype}{tuple(value.shape)}".encode())
+    try:
+        flat = value.detach().cpu().contiguous().reshape(-1)
+        update(flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b"")
+    except (RuntimeError, TypeError, NotImplementedError) as error:  # sparse, quantized
+        raise _Unknown from error
