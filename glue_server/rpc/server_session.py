@@ -129,6 +129,18 @@ class PeerSession(ABC):
             self._reconnect_window_s = 0.0
         self._hand_over(None)
 
+    def send_away(self, reason: str) -> None:
+        """End the stream so that the peer joins again.
+
+        A peer that could not come back anyway, without a reconnect window, gets a farewell instead.
+        """
+        if not self._reconnect_window_s:
+            self.close(reason)
+        with self._lock:
+            self._is_lost = True
+            self._change(None)
+        self._hand_over(None)
+
     def close(self, reason: str) -> None:
         """Send the farewell, and end the stream behind it."""
         with self._lock:
