@@ -149,8 +149,8 @@ class Hub:
                 experiment.fail(fault)
                 if self._closing.is_set():
                     break
-                if lost := _lost(ports):
-                    return f"{lost} is lost"  # without its words: they may contain secrets
+                if why := _why_lost(ports):
+                    return why
             except ReglueError as refused:
                 experiment.fail(refused)
         return _CLOSED
@@ -199,8 +199,9 @@ def _join(runs: list[_Run], within_s: float) -> None:
         run.task.join(max(0.0, deadline - time.monotonic()))
 
 
-def _lost(ports: Mapping[str, Any]) -> str | None:
-    return next((f"the {role}" for role in ("agent", "environment") if ports[role].is_gone), None)
+def _why_lost(ports: Mapping[str, Any]) -> str | None:
+    peers = (ports[role] for role in ("agent", "environment"))
+    return next((peer.why_gone for peer in peers if peer.is_gone), None)
 
 
 def _name(port: Any) -> str:
