@@ -36,7 +36,7 @@ from reglue.net.grpc_settings import grpc
 from reglue.v1 import lobby_pb2
 
 _PROMISED_S = 10.0  # how long a place is kept for a peer that has a ticket, until its hello
-_EMPTY_S = 10.0  # how long a run may have nobody in it
+_EMPTY_S = 20.0  # how long a run may have nobody in it: clients try again every 5 s
 _SILENT_S = 30.0  # how long a run that has not begun may leave questions unanswered
 _LOOK_S = 5.0  # how often a run is looked at that says nothing new
 _LEAST_S = 0.2  # for a run's answer
@@ -106,7 +106,8 @@ class _Run:
 
     def is_useless(self, now: float) -> bool:
         """Whether nobody is in it or comes, or it does not answer those who wait for it."""
-        if self.here or any(place.until > now for place in self.kept.values()):
+        is_starting = not self.link.done()
+        if is_starting or self.here or any(each.until > now for each in self.kept.values()):
             self.used_at = now
         is_silent = now - self.silent_since >= _SILENT_S
         return now - self.used_at >= _EMPTY_S or (self.waits and is_silent)
@@ -195,7 +196,7 @@ class Gateway:
     def close(self) -> None:
         """End every run, all at once."""
         self._begin.stop()
-        self._starter.shutdown(cancel_futures=True)
+        self._starter.shutdown(cancel_futures=True)  # `stop` ends what it waits for
         with self._lock:
             runs, self._runs = self._runs, []
         _end(runs, within_s=hurried(_LEAVE_S))

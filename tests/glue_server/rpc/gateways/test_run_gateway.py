@@ -168,9 +168,7 @@ def test_a_run_that_does_not_answer_is_waited_for(
 
 
 def test_a_run_that_begins_slowly_is_waited_for(
-    make_gateway: Callable[..., Gateway],
-    run: Callable[..., Run],
-    monkeypatch: pytest.MonkeyPatch,
+    run: Callable[..., Run], clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_gateway, "JOIN_S", 0.1)
     begins = threading.Event()
@@ -181,10 +179,12 @@ def test_a_run_that_begins_slowly_is_waited_for(
             return super().__call__()
 
     only = run()
-    with closing(Gateway({"agent": "mine"}, begin=Slow([only]), most=8)) as gateway:
+    with closing(Gateway({"agent": "mine"}, begin=Slow([only]), most=8, clock=clock)) as gateway:
         for _ in range(2):
             with raises(Denied, "not answer yet", code=grpc.StatusCode.RESOURCE_EXHAUSTED):
                 gateway.join(WANTED)
+            clock.now += 1e6
+            gateway.review()
         begins.set()
         monkeypatch.setattr(run_gateway, "JOIN_S", PATIENCE_S)
         assert place(gateway, "agent") is only
@@ -335,7 +335,7 @@ def test_a_run_without_anybody_ends(
     clock.now += 1e6
     gateway.review()
     heard(gateway, first)
-    clock.now += 9.9
+    clock.now += 19.9
     gateway.review()
     assert first.is_alive()
     clock.now += 0.1
