@@ -10,7 +10,7 @@ import pytest
 from glue_server.rpc import GlueServer
 from glue_server.rpc.connection import GrpcConnection
 from glue_server.rpc.server_session import ExperimentPort
-from glue_server.rpc.stream_port import WINDOW, AgentCodec, EnvironmentCodec, StreamPort
+from glue_server.rpc.stream_port import WINDOW, AgentCodec, Codec, EnvironmentCodec, StreamPort
 from reglue.errors import BadReply, UsageError
 from reglue.messages.agent_messages import Freeze, RoutineDone, TextMessage
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2, session_pb2
@@ -29,10 +29,10 @@ def answer(kind: Any, seq: int) -> Any:
 @pytest.fixture(params=["agent", "environment"])
 def peer(request: pytest.FixtureRequest) -> Iterator[tuple[StreamPort, Callable[[int], None]]]:
     """A port, and what lets its peer answer a call."""
-    codec, kind = {
-        "agent": (AgentCodec(2**20), agent_pb2.AgentReply),
-        "environment": (EnvironmentCodec(2**20), environment_pb2.EnvironmentReply),
-    }[request.param]
+    codec: Codec = AgentCodec(2**20)
+    kind: Any = agent_pb2.AgentReply
+    if request.param == "environment":
+        codec, kind = EnvironmentCodec(2**20), environment_pb2.EnvironmentReply
     port = StreamPort(None, codec)
     connection = GrpcConnection()
     port.attach(0, connection)
