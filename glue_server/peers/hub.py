@@ -6,9 +6,10 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
+from queue import SimpleQueue
 from typing import Any
 
 from glue_server.peers.hosts import PeerSource
@@ -27,6 +28,7 @@ _GONE_S = 0.02  # how often a program whose episode is played is looked for
 _ROUTINE_S = 0.5  # how long a routine that is under way may take when the hub closes
 _NAMED = 6  # waiting peers in a line: a name may have 200 characters
 _CLOSED = "the hub has closed"
+_NEEDED_ELSEWHERE = "the others of this run are in another one: join again"
 
 ROLES = ("agent", "environment", "experiment")
 
@@ -41,16 +43,23 @@ class Hub:
         timeouts: Timeouts,
         announce: Callable[[str], None],
         secret: str | None = None,
+        tell: Callable[[Collection[str]], None] = lambda _: None,
     ) -> None:
-        """`secret` keys what seeds are made of, as of StateMachine."""
+        """`secret` keys what seeds are made of, as of StateMachine.
+
+        `tell` is called with the roles of those who wait, whenever that changes, and with all of
+        them when a run begins.
+        """
         self._server = server
         self._secret = secret
         self._timeouts = timeouts
         self._announce = announce
+        self._tell = tell
         self._waiting: Mapping[str, deque[Any]] = {role: deque() for role in ROLES}
         self._runs: list[_Run] = []
         self._loop = EventLoop("reglue-runs")  # one thread for all: see the loop
         self._closing = threading.Event()
+        self._sent_away: SimpleQueue[str] = SimpleQueue()  # roles
 
     def serve(self, *, runs: int = 0) -> None:
         """Join peers until `close`, or until that many runs are over (0: no limit)."""
@@ -59,12 +68,17 @@ class Hub:
         while not self._closing.is_set() and not (runs and begun >= runs):
             if self._watch():
                 self._announce(self._wanted())
+                self._tell([role for role, peers in self._waiting.items() if peers])
             if all(self._waiting.values()):
                 begun += 1
                 self._begin(begun)
         for run in self._runs:
             run.task.join()
         self._loop.close(_ROUTINE_S)
+
+    def send_away(self, role: str) -> None:
+        """Let a peer of that role join again, if one waits; any thread may ask for it."""
+        self._sent_away.put(role)
 
     def close(self) -> None:
         """End all sessions. A routine under way has a moment to finish; then it is cut off."""
@@ -80,6 +94,9 @@ class Hub:
     def _watch(self) -> bool:
         """Add peers that joined and drop peers that left; True if anything changed."""
         changed = False
+        while not self._sent_away.empty():
+            for port in self._waiting[self._sent_away.get()]:
+                port.send_away(_NEEDED_ELSEWHERE)  # it is gone now: see below
         for role, peers in self._waiting.items():
             if (port := self._server.next(role, _POLL_S)) is not None:
                 peers.append(port)
@@ -132,8 +149,8 @@ class Hub:
                 experiment.fail(fault)
                 if self._closing.is_set():
                     break
-                if lost := _lost(ports):
-                    return f"{lost} is lost"  # without its words: they may contain secrets
+                if why := _why_lost(ports):
+                    return why
             except ReglueError as refused:
                 experiment.fail(refused)
         return _CLOSED
@@ -182,8 +199,9 @@ def _join(runs: list[_Run], within_s: float) -> None:
         run.task.join(max(0.0, deadline - time.monotonic()))
 
 
-def _lost(ports: Mapping[str, Any]) -> str | None:
-    return next((f"the {role}" for role in ("agent", "environment") if ports[role].is_gone), None)
+def _why_lost(ports: Mapping[str, Any]) -> str | None:
+    peers = (ports[role] for role in ("agent", "environment"))
+    return next((peer.why_gone for peer in peers if peer.is_gone), None)
 
 
 def _name(port: Any) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from glue_server.console import say
 from glue_server.peers.hub import ROLES, Hub
@@ -55,18 +56,39 @@ class CannotListen:
     why: str
 
 
-FROM_RUN: Codec[Listening | CannotListen] = Codec(Listening | CannotListen)
+@dataclass(frozen=True, slots=True)
+class Here:
+    """Who waits in a run; all roles, once it has begun."""
+
+    roles: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SendAway:
+    """Let the waiting peer of a role join again: it is needed in another run."""
+
+    role: str
+
+
+FromRun: TypeAlias = Listening | CannotListen | Here
 """What a run's process says."""
+
+FROM_RUN: Codec[FromRun] = Codec(FromRun)
+
+ToRun: TypeAlias = RunSettings | SendAway
+"""What it is told; its settings come first, and once."""
 
 
 def main() -> None:
     """Play one run."""
-    parent = Parent(inherited_channel(Codec[RunSettings](RunSettings)), leave_s=_CLOSE_S)
+    parent = Parent(inherited_channel(Codec[ToRun](ToRun)), leave_s=_CLOSE_S)
     with contextlib.suppress(ParentGone):
-        _serve(parent, parent.receive())
+        settings = parent.receive()
+        assert isinstance(settings, RunSettings), "they come first"
+        _serve(parent, settings)
 
 
-def _serve(parent: Parent[RunSettings], settings: RunSettings) -> None:
+def _serve(parent: Parent[ToRun], settings: RunSettings) -> None:
     try:
         server = GlueServer(
             settings.listen,
@@ -87,15 +109,17 @@ def _serve(parent: Parent[RunSettings], settings: RunSettings) -> None:
             timeouts=settings.timeouts,
             announce=lambda words: say(f"run {settings.number}: {words}"),
             secret=settings.secret,
+            tell=lambda here: parent.send(Here(tuple(here))),
         )
-        threading.Thread(target=_close_after, args=(parent, hub), daemon=True).start()
+        threading.Thread(target=_obey, args=(parent, hub), daemon=True).start()
         hub.serve(runs=1)
 
 
-def _close_after(parent: Parent[RunSettings], hub: Hub) -> None:
-    """Close the hub when the gateway is gone."""
+def _obey(parent: Parent[ToRun], hub: Hub) -> None:
+    """Send peers away as told, and close the hub when the gateway is gone."""
     with contextlib.suppress(ParentGone):
-        parent.receive()
+        while isinstance(told := parent.receive(), SendAway):
+            hub.send_away(told.role)
     hub.close()
 
 

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from glue_server.peers.run_process import FROM_RUN, CannotListen, Listening, RunSettings
-from glue_server.processes.child import Child
+from glue_server.peers.run_process import (
+    FROM_RUN,
+    CannotListen,
+    FromRun,
+    Here,
+    Listening,
+    RunSettings,
+    SendAway,
+)
+from glue_server.processes.child import Child, readable
+from glue_server.processes.message_codec import unexpected
 from reglue.errors import UsageError, setting
 from reglue.net.join_string import JoinString, join_string, split_address
 
@@ -72,7 +82,7 @@ class RunProcesses:
         return process
 
 
-class RunningProcess(Child[Listening | CannotListen]):
+class RunningProcess(Child[FromRun]):
     """This end of a run's process, which starts at once, by a thread that stays."""
 
     join_string: JoinString
@@ -94,9 +104,28 @@ class RunningProcess(Child[Listening | CannotListen]):
         if isinstance(answer, CannotListen):
             self._give_up()
             raise UsageError(answer.why)
+        if not isinstance(answer, Listening):
+            raise unexpected(answer)
         self.join_string = join_string(answer.join_string)
         port = self.join_string.address.rpartition(":")[2]
         self.public_address = f"{public_host}:{port}" if public_host else ""
+
+    def news(self, within_s: float) -> Collection[str] | None:
+        """The roles that wait in it, or all once it has begun; None: nothing new in time.
+
+        Raises EOFError or OSError when it ends.
+        """
+        if not readable([self], within_s):
+            return None
+        message = self.receive()
+        if not isinstance(message, Here):
+            raise unexpected(message)
+        return message.roles
+
+    def send_away(self, role: str) -> None:
+        """Let the waiting peer of that role join again."""
+        with contextlib.suppress(OSError):  # it has ended
+            self.send(SendAway(role))
 
     def _give_up(self) -> None:
         self.leave()

@@ -188,12 +188,14 @@ _P = TypeVar("_P", bound=_Polled)
 
 
 def readable(channels: Iterable[_P], within_s: float) -> list[_P]:
-    """The channels that have a message, or whose other end is gone; waits for the first.
+    """The channels that have a message, or one of whose ends is closed; waits for the first.
 
     Empty after `within_s`. It works beyond descriptor 1023, unlike select.
     """
     poll = select.poll()
     by_number = {each.fileno(): each for each in channels}
+    if (closed := by_number.get(-1)) is not None:  # who receives from it is told so
+        return [closed]
     for number in by_number:
         poll.register(number, select.POLLIN)
     until = time.monotonic() + within_s

@@ -39,6 +39,7 @@ def check_version(major: int) -> None:
         )
 
 
+_CLIENT = 64  # characters of a client's name
 _TICKETS = 256  # of a role, issued and not in use now; the oldest are forgotten
 
 JOIN = f"/{lobby_pb2.DESCRIPTOR.services_by_name['LobbyService'].full_name}/Join"
@@ -74,6 +75,7 @@ class Terms:
 class _Ticket:
     role: str
     secret: bytes
+    client: str  # who asked for it
     peer: PeerSession | None = None
 
 
@@ -123,7 +125,7 @@ class Lobby:
             return session in self._tickets
 
     def join(self, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket:
-        """Return a ticket. Raises Denied."""
+        """Return a ticket; the same one to a client that asks again. Raises Denied."""
         check_version(request.major)
         role = role_of(request)
         if not self.admits(role, request.token):
@@ -131,12 +133,16 @@ class Lobby:
         if role not in self._places:
             raise wrong_role(role, self._places)
         self._clear(self._places[role])
+        terms, client = self._places[role].terms, client_of(request)
         with self._lock:
+            for session, ticket in self._tickets.items():
+                if ticket.peer is None and (ticket.role, ticket.client) == (role, client):
+                    return new_ticket(session, ticket.secret, terms)
             self._check_free(role)
             session, secret = new_session()
-            self._tickets[session] = _Ticket(role, secret)
+            self._tickets[session] = _Ticket(role, secret, client)
             self._forget(role)
-        return new_ticket(session, secret, self._places[role].terms)
+        return new_ticket(session, secret, terms)
 
     def admit(
         self, session: str, role: str, hello: Greeting, connection: Connection
@@ -276,6 +282,11 @@ def _attach(session: PeerSession, hello: Greeting, connection: Connection) -> No
 def role_of(request: lobby_pb2.JoinRequest) -> str:
     """The role of a request, also an unknown one."""
     return ROLES.get(int(request.role), f"role {request.role}")
+
+
+def client_of(request: lobby_pb2.JoinRequest) -> str:
+    """Who asks, by the name of its own; a request without one is another client's."""
+    return request.client[:_CLIENT] or secrets.token_hex(16)
 
 
 def wrong_role(got: str, wanted: Iterable[str]) -> Denied:

@@ -24,7 +24,7 @@ from glue_server.rpc.connection import (
     UnixConnection,
     Wakeup,
 )
-from reglue.errors import BadReply, ReglueError, RoutineRefused
+from reglue.errors import BadReply, OutOfOrder, ReglueError, RoutineRefused
 from reglue.messages.agent_messages import INTERRUPTED
 from reglue.messages.experiment_messages import Answer, ExperimentCall, ExperimentHello
 from reglue.spec import TaskSpec
@@ -127,6 +127,18 @@ class PeerSession(ABC):
         """From now on a peer that leaves does not come back, as its process has ended."""
         with self._lock:
             self._reconnect_window_s = 0.0
+        self._hand_over(None)
+
+    def send_away(self, reason: str) -> None:
+        """End the stream so that the peer joins again.
+
+        A peer that could not come back anyway, without a reconnect window, gets a farewell instead.
+        """
+        if not self._reconnect_window_s:
+            self.close(reason)
+        with self._lock:
+            self._is_lost = True
+            self._change(None)
         self._hand_over(None)
 
     def close(self, reason: str) -> None:
@@ -250,6 +262,7 @@ class ExperimentPort(PeerSession):
     def __init__(self, hello: ExperimentHello, *, reconnect_window_s: float = 0.0) -> None:
         super().__init__(hello, reconnect_window_s=reconnect_window_s)
         self._taken = 0  # number of the last call that came in
+        self._refused_after = -1  # that number, when a call in the wrong order was refused
         self._reply: bytes | None = None  # the last one that was made
         self._replied_over: Connection | None = None  # over which it was sent
         self.why_gone = "the experiment has left"
@@ -296,6 +309,8 @@ class ExperimentPort(PeerSession):
             return True
         if message.seq == self._taken and self._reply is not None:
             self._repeat(self._reply)
+        if message.seq > self._taken:
+            self._refuse_order(message.seq)
         return False
 
     def _say_farewell(self, reason: str) -> None:
@@ -309,6 +324,14 @@ class ExperimentPort(PeerSession):
         with self._lock:
             self._reply, self._replied_over = reply.SerializeToString(), None
             self._repeat(self._reply)
+
+    def _refuse_order(self, seq: int) -> None:
+        """Refuse a call that is not the next one, once a call: a program may send without end."""
+        if self._connection is not None and self._refused_after != self._taken:
+            self._refused_after = self._taken
+            wanted = f"call {self._taken + 1}, once call {self._taken} is answered"
+            refused = OutOfOrder(got=f"call {seq}", wanted=wanted)
+            self._connection.put(encode_failure(seq, refused).SerializeToString())
 
     def _repeat(self, reply: bytes) -> None:
         """Send the last reply, once over each stream, the lock being held."""

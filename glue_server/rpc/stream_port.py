@@ -26,6 +26,7 @@ from reglue.errors import (
     UsageError,
 )
 from reglue.messages.agent_messages import (
+    INTERRUPTED,
     UNLIMITED,
     AgentInit,
     Budget,
@@ -68,8 +69,11 @@ class Codec(Protocol):
     def timed_out(self, timeout_s: float) -> ReglueError:
         """The error of a peer that did not answer in time."""
 
-    def lost(self, why: str) -> ReglueError:
+    def lost(self, what: str) -> ReglueError:
         """The error of a peer that is gone."""
+
+    peer: str
+    """`agent` or `environment`."""
 
 
 class StreamPort(PeerSession):
@@ -89,14 +93,17 @@ class StreamPort(PeerSession):
         self._sent = 0  # number of the last message
         self._heard = 0  # number of the last call whose answer has come
         self._unasked = 0  # messages since the last call that answered none
+        self._early: Any = None  # an answer that came before that to an older call
         self._fault: str | None = None  # what the peer said of its failure
 
     def send(self, call: Any, budget: Budget = UNLIMITED) -> None:
         """Number the call and send it, up to WINDOW calls before their answers.
 
-        Raises the peer's loss, UsageError (too large).
+        Raises the peer's loss, UsageError (too large, or one call too many).
         """
-        assert len(self._waiting) < WINDOW, "receive() an answer first"
+        if len(self._waiting) >= WINDOW:
+            got = f"{len(self._waiting) + 1} calls without an answer"
+            raise UsageError(got=got, wanted=f"at most {WINDOW}: receive() an answer first")
         if self._is_lost:
             raise self._loss()
         message = self._codec.encode(self._sent + 1, call, budget)
@@ -114,6 +121,12 @@ class StreamPort(PeerSession):
     def is_away(self) -> bool:
         """Whether its stream is broken, and may come back."""
         return not (self.is_connected or self.is_gone)
+
+    @property
+    def why_gone(self) -> str:
+        """Why the peer has left, without words of its own: they may contain secrets."""
+        was_interrupted = self._fault == INTERRUPTED
+        return f"the {self._codec.peer} {'was interrupted' if was_interrupted else 'is lost'}"
 
     def receive(self, timeout_s: float, more_s: Callable[[], float] | None = None) -> Any:
         """The answer to the oldest call that waits for one; None: a late one to an earlier call.
@@ -137,10 +150,17 @@ class StreamPort(PeerSession):
                     if not more:
                         self._give_up(seq, timeout_s)
                     deadline += more
+            elif message.HasField("fault") and self._fault == INTERRUPTED:
+                raise self._loss()
             elif message.seq == seq or message.HasField("fault"):
                 return self._codec.decode(message, self._waiting.pop(seq))
             elif message.seq < seq:
                 return None
+            else:
+                self._early = message  # for its own call
+                del self._waiting[seq]
+                got = f"the answer to call {message.seq} before that to call {seq}"
+                raise BadReply("OUT_OF_ORDER", got=got, wanted="answers in the order of calls")
 
     def refuse(self, refused: BadReply) -> None:
         """Tell the peer that its last answer was not taken."""
@@ -162,6 +182,15 @@ class StreamPort(PeerSession):
         with self._lock:
             return self._watched().is_readable()
 
+    def _receive(self, timeout_s: float) -> Any | None:
+        early, self._early = self._early, None
+        return super()._receive(timeout_s) if early is None else early
+
+    def _wake(self, wakeup: Wakeup) -> None:
+        super()._wake(wakeup)
+        if self._early is not None:
+            wakeup.set()
+
     def _watched(self) -> Wakeup:
         """Made when it is first asked for, the lock being held."""
         if self._wakeup is None:
@@ -171,8 +200,10 @@ class StreamPort(PeerSession):
 
     def _loss(self) -> ReglueError:
         """The error of a peer that is gone, with its own last words if there are any."""
-        said = self._fault is not None
-        return self._codec.lost(f"; it said: {self._fault}" if said else self._why_lost)
+        if self._fault == INTERRUPTED:
+            return self._codec.lost(self.why_gone)
+        why = self._why_lost if self._fault is None else f"; it said: {self._fault}"
+        return self._codec.lost(f"the {self._codec.peer}'s connection is gone{why}")
 
     def _check_loss(self, gone_at: float) -> None:
         """Raise the peer's loss once it is time, or it is replaced."""
@@ -246,6 +277,8 @@ class StreamPort(PeerSession):
 class AgentCodec:
     """AgentCall and AgentReply."""
 
+    peer = "agent"
+
     def __init__(self, max_message_bytes: int) -> None:
         self._max_message_bytes = max_message_bytes
         self._spec: TaskSpec | None = None
@@ -278,13 +311,15 @@ class AgentCodec:
         """AgentTimeout."""
         return AgentTimeout.after(timeout_s)
 
-    def lost(self, why: str) -> ReglueError:
+    def lost(self, what: str) -> ReglueError:
         """AgentDisconnected."""
-        return AgentDisconnected(f"the agent's connection is gone{why}")
+        return AgentDisconnected(what)
 
 
 class EnvironmentCodec:
     """EnvironmentCall and EnvironmentReply."""
+
+    peer = "environment"
 
     def __init__(self, max_message_bytes: int) -> None:
         self._max_message_bytes = max_message_bytes
@@ -333,9 +368,9 @@ class EnvironmentCodec:
             f"the environment did not answer within {timeout_s:g} s (environment timeout)"
         )
 
-    def lost(self, why: str) -> ReglueError:
+    def lost(self, what: str) -> ReglueError:
         """EnvironmentFault."""
-        return EnvironmentFault(f"the environment's connection is gone{why}")
+        return EnvironmentFault(what)
 
 
 def check_bytes(size: int, most: int) -> None:

@@ -6,6 +6,7 @@ An agent's session is with the gateway, which holds it for as long as its submis
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import threading
@@ -346,11 +347,14 @@ class AgentGateway(Listener):
         return not stream.has_end
 
     def _ticket_of_the_run(self, session: _Session, link: RunLink) -> lobby_pb2.Ticket | None:
-        """The session's own there; None if the run has no place for it now. Raises Denied."""
+        """The session's own there; None if the run does not give it one now. Raises Denied."""
         with session.asking:  # two streams of one session ask once
             if session.ticket is None:
-                request = lobby_pb2.JoinRequest(major=1, role=lobby_pb2.ROLE_AGENT)
-                session.ticket = link.ask(request)
+                request = lobby_pb2.JoinRequest(
+                    major=1, role=lobby_pb2.ROLE_AGENT, client=session.name
+                )
+                with contextlib.suppress(TimeoutError):
+                    session.ticket = link.ask(request)
             return session.ticket
 
     def _leave(self, session: _Session, message: bytes) -> None:

@@ -15,16 +15,11 @@ from reglue.v1 import lobby_pb2, lobby_pb2_grpc
 
 log = logging.getLogger("reglue")
 
-_JOIN_S = 3.0  # a run that does not answer is passed over
+JOIN_S = 3.0
+"""How long a run may take to answer one Join; then it is asked again."""
 
-_FULL_OR_GONE = frozenset(
-    (
-        grpc.StatusCode.ALREADY_EXISTS,
-        grpc.StatusCode.UNAVAILABLE,
-        grpc.StatusCode.DEADLINE_EXCEEDED,
-        grpc.StatusCode.CANCELLED,
-    )
-)
+_SILENT = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+_FULL_OR_GONE = (grpc.StatusCode.ALREADY_EXISTS, grpc.StatusCode.CANCELLED)
 
 
 class RunProcess(Protocol):
@@ -50,21 +45,27 @@ class RunLink:
         self.process = process
         self._channel = open_channel(process.join_string, HUB_MESSAGE_BYTES)
 
-    def ask(self, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket | None:
+    def ask(
+        self, request: lobby_pb2.JoinRequest, within_s: float = JOIN_S
+    ) -> lobby_pb2.Ticket | None:
         """A ticket of that run; None if it has no place for the role, or has just left.
 
-        Raises Denied for anything else that the run says.
+        Raises TimeoutError if it does not answer, and Denied for anything else that the run says.
         """
         inner = lobby_pb2.JoinRequest()
         inner.CopyFrom(request)
         inner.token = self.process.join_string.token
         try:
             ticket: lobby_pb2.Ticket = lobby_pb2_grpc.LobbyServiceStub(self._channel).Join(
-                inner, timeout=_JOIN_S
+                inner, timeout=within_s
             )
             return ticket
-        except (grpc.RpcError, ValueError) as error:  # ValueError: `close` was faster
-            if isinstance(error, ValueError) or error.code() in _FULL_OR_GONE:
+        except ValueError:  # `close` was faster
+            return None
+        except grpc.RpcError as error:
+            if error.code() in _SILENT and self.process.is_alive():
+                raise TimeoutError("a run's process does not answer") from error
+            if error.code() in (*_SILENT, *_FULL_OR_GONE):
                 return None
             log.error("a run's process denied a join: %s", error.details())
             raise Denied(error.code(), error.details() or "") from error

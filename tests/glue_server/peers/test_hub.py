@@ -98,6 +98,31 @@ def _begin_and_raise(raised: BaseException, server: GlueServer) -> None:
         raise raised
 
 
+@pytest.mark.parametrize("window_s", [0.0, PATIENCE_S])
+def test_who_is_sent_away_joins_again_if_it_can_and_else_is_told_to(
+    start: Start, window_s: float
+) -> None:
+    here: list[list[str]] = []
+    with GlueServer(places=dict.fromkeys(ROLES, 1), reconnect_window_s=window_s) as server:
+        hub = Hub(
+            server,
+            timeouts=Timeouts(),
+            announce=lambda _: None,
+            tell=lambda roles: here.append([*roles]),
+        )
+        with ThreadPoolExecutor(1) as threads:
+            threads.submit(hub.serve)
+            agent = start(Follower(), server.address, server.tokens["agent"])
+            until(lambda: here == [["agent"]], "it is here")
+            hub.send_away("environment")  # nobody
+            hub.send_away("agent")
+            if window_s:
+                until(lambda: here == [["agent"], [], ["agent"]], "it is here again")
+            else:
+                assert "join again" in agent.result(PATIENCE_S)
+            hub.close()
+
+
 def test_it_says_what_it_still_waits_for(start: Start) -> None:
     with a_hub() as (server, said):
         left = start(corridor(), server.address, server.tokens["environment"], name="corridor")

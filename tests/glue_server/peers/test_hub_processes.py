@@ -132,23 +132,26 @@ def test_ctrl_c_lets_everybody_go() -> None:
 
 @pytest.mark.parametrize("role", ["agent", "environment"])
 def test_who_is_interrupted_is_missed_at_once(start: Start, tmp_path: Path, role: str) -> None:
-    """Not only when the reconnect window is over."""
-    with a_hub(reconnect_window_s=10 * PATIENCE_S) as (server, _):
+    """Not only when the reconnect window is over; hub, program and peer are told so."""
+    with a_hub(reconnect_window_s=10 * PATIENCE_S) as (server, said):
         words = peer(role, server.address, tmp_path)
         words = [word if "secret" not in word else server.tokens[role] for word in words]
         with process(*words) as leaving:
             if role == "agent":
-                start(GridWorld(), server.address, server.tokens["environment"])
+                other = start(GridWorld(), server.address, server.tokens["environment"])
             else:
-                start(RandomAgent(), server.address, server.tokens["agent"])
+                other = start(RandomAgent(), server.address, server.tokens["agent"])
             with Experiment(
                 server.address, server.tokens["experiment"], timeout_s=PATIENCE_S
             ) as rl:
                 rl.init()
                 leaving.send_signal(signal.SIGINT)
                 assert leaving.wait(PATIENCE_S) == 130
-                with pytest.raises((AgentFault, EnvironmentFault)):
+                with pytest.raises((AgentFault, EnvironmentFault)) as fault:
                     rl.episode(1000)
+        assert str(fault.value) == f"the {role} was interrupted"
+        assert other.result(PATIENCE_S) == f"the run is over: the {role} was interrupted"
+        until(lambda: f"run 1 is over: the {role} was interrupted" in said, "the hub says so, too")
 
 
 THINKER = """

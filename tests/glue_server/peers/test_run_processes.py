@@ -51,6 +51,16 @@ class Hub:
         found = re.search(r"reglue://[^']+" if "--tls" in flags else r"127\.0\.0\.1:\d+", said)
         assert found, said
         self.address = found.group()
+        self.said = [said]  # lines
+
+    def until(self, line: str) -> None:
+        """Wait until it says such a line; a regular expression."""
+        assert self.process.stdout is not None
+        for each in self.process.stdout:
+            self.said.append(each)
+            if re.search(line, each):
+                return
+        raise AssertionError(f"got {self.said}, wanted {line}")
 
     def runs(self) -> list[int]:
         """The ids of its runs' processes, once they run their own program.
@@ -65,7 +75,8 @@ class Hub:
 
     def end(self) -> int:
         self.process.send_signal(signal.SIGINT)
-        self.process.communicate(timeout=PATIENCE_S)
+        said, _ = self.process.communicate(timeout=PATIENCE_S)
+        self.said.append(said)
         return self.process.returncode
 
 
@@ -205,6 +216,44 @@ def test_a_run_that_hangs_keeps_nobody_out(start: Connect, hub: Callable[..., Hu
         os.kill(run, signal.SIGKILL)
 
 
+def test_peers_of_a_run_that_stops_for_a_while_meet_in_it(
+    start: Connect, hub: Callable[..., Hub], caplog: pytest.LogCaptureFixture
+) -> None:
+    """No other run begins while one of them asks in vain."""
+    glue = hub("--run-processes")
+    agent = start(RandomAgent(), glue.address, "secret of the agent")
+    glue.until("here: agent")
+    (run,) = glue.runs()
+    halt(run)
+    environment = start(GridWorld(), glue.address, "secret of the environment")
+    until(lambda: "waiting for a glue" in caplog.text, "its first try was in vain")
+    os.kill(run, signal.SIGCONT)
+    assert len(play(glue.address)) == 2
+    for peer in (agent, environment):
+        assert "the experiment has left" in peer.result(PATIENCE_S)
+    glue.end()
+    assert "run 2" not in "".join(glue.said)
+
+
+def test_peers_of_half_filled_runs_are_brought_together(
+    start: Connect, hub: Callable[..., Hub]
+) -> None:
+    """One run has an agent, another one the environment, as the first one's agent left it."""
+    glue = hub("--run-processes", "--reconnect-window", "0.5")
+    with grpc.insecure_channel(glue.address) as channel:
+        first = RawAgent(channel, "secret of the agent")
+        glue.until("run 1: .*here: agent")
+        environment = start(GridWorld(), glue.address, "secret of the environment")
+        glue.until("run 1: .*environment")
+        agent = start(RandomAgent(), glue.address, "secret of the agent")
+        glue.until("run 2: .*here: agent")
+        first.vanish()
+    glue.until("run 1: waiting for an agent and an experiment")
+    assert len(play(glue.address)) == 2
+    for peer in (agent, environment):
+        assert "the experiment has left" in peer.result(PATIENCE_S)
+
+
 @pytest.mark.parametrize("token", ["guess", "secret of the experiment"])
 def test_the_token_is_checked_at_the_front(hub: Callable[..., Hub], token: str) -> None:
     glue = hub("--run-processes")
@@ -219,8 +268,7 @@ def test_a_run_ends_when_its_hub_is_killed(
 ) -> None:
     glue = hub("--run-processes", "--reconnect-window", "0")
     left = start(RandomAgent(), glue.address, "secret of the agent", connect_timeout_s=5.0)
-    assert glue.process.stdout is not None
-    assert any("here: agent" in line for line in glue.process.stdout)  # waits for it
+    glue.until("here: agent")  # waits for it
     (run,) = glue.runs()
     if stopped:
         halt(run)

@@ -241,3 +241,4 @@ def test_a_channel_that_is_closed_receives_nothing() -> None:
     ours.leave()
     with pytest.raises(EOFError):
         ours.receive(0.0)
+    assert readable([ours], 0.0) == [ours]  # who receives from it is told so

@@ -10,10 +10,11 @@ import pytest
 
 from glue_server.peers.hub import ROLES
 from glue_server.rpc import GlueServer
-from glue_server.rpc.admission import Lobby, Places, Terms
+from glue_server.rpc.admission import Denied, Lobby, Places, Terms
 from glue_server.rpc.connection import GrpcConnection
 from glue_server.rpc.server_session import NO_TICKET, PeerSession
 from reglue.errors import Busy, UsageError
+from reglue.net import lobby
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.lobby import hello_proof
 from reglue.v1 import agent_pb2 as pb
@@ -35,6 +36,39 @@ def test_no_two_tickets_are_alike(server: GlueServer, channel: grpc.Channel) -> 
     one, two = ask(channel, token=server.token), ask(channel, token=server.token)
     assert one.session != two.session
     assert one.secret != two.secret
+
+
+def test_a_client_that_asks_again_gets_its_ticket_until_it_is_used(
+    server: GlueServer, channel: grpc.Channel, dial: Dial
+) -> None:
+    """The answer to its first try may have come too late."""
+    one, again = (ask(channel, token=server.token, client="mine") for _ in "12")
+    assert one == again
+    assert ask(channel, token=server.token, client="another") != one
+    dial(ticket=one)
+    assert server.next("agent", PATIENCE_S) is not None
+    with denied("ALREADY_EXISTS", "agent"):
+        ask(channel, token=server.token, client="mine")
+
+
+def test_a_python_client_has_one_name_in_all_of_its_tries_and_another_one_for_each_join(
+    server: GlueServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    join_once = Lobby.join
+
+    def slow(lobby: Lobby, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket:
+        asked.append(request.client)
+        if len(asked) < 3:
+            raise Denied(grpc.StatusCode.RESOURCE_EXHAUSTED, "try again")
+        return join_once(lobby, request)
+
+    monkeypatch.setattr(Lobby, "join", slow)
+    for _ in range(2):
+        lobby.join(
+            server.join_string("agent"), lobby_pb2.ROLE_AGENT, name="", connect_timeout_s=PATIENCE_S
+        )
+    assert asked[0] == asked[1] == asked[2] != asked[3]
 
 
 @pytest.mark.parametrize(

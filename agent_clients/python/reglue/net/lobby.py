@@ -7,6 +7,7 @@ import hmac
 import logging
 import math
 import os
+import secrets
 import socket
 import ssl
 import time
@@ -118,6 +119,7 @@ def join(
         role=role,
         token=join_string.token,
         name=name[:200],
+        client=secrets.token_hex(16),  # the same in every try
     )
     deadline = time.monotonic() + connect_timeout_s
     say_at = time.monotonic() + _QUIET_S

@@ -24,21 +24,21 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15reglue/v1/lobby.proto\x12\treglue.v1\"g\n\x0bJoinRequest\x12\r\n\x05major\x18\x01 \x01(\r\x12\r\n\x05minor\x18\x02 \x01(\r\x12\x1d\n\x04role\x18\x03 \x01(\x0e\x32\x0f.reglue.v1.Role\x12\r\n\x05token\x18\x04 \x01(\t\x12\x0c\n\x04name\x18\x05 \x01(\t\"\x9e\x01\n\x06Ticket\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0e\n\x06secret\x18\x02 \x01(\x0c\x12\x0f\n\x07\x61\x64\x64ress\x18\x03 \x01(\t\x12\x10\n\x08tls_name\x18\x04 \x01(\t\x12\x18\n\x10unix_socket_path\x18\x05 \x01(\t\x12\x19\n\x11max_message_bytes\x18\x06 \x01(\r\x12\x1b\n\x13reconnect_window_us\x18\x07 \x01(\x04\"=\n\x11UnixSocketWelcome\x12\x0c\n\x04\x63ode\x18\x01 \x01(\r\x12\x0b\n\x03why\x18\x02 \x01(\t\x12\r\n\x05proof\x18\x03 \x01(\x0c*W\n\x04Role\x12\x14\n\x10ROLE_UNSPECIFIED\x10\x00\x12\x0e\n\nROLE_AGENT\x10\x01\x12\x14\n\x10ROLE_ENVIRONMENT\x10\x02\x12\x13\n\x0fROLE_EXPERIMENT\x10\x03\x32\x41\n\x0cLobbyService\x12\x31\n\x04Join\x12\x16.reglue.v1.JoinRequest\x1a\x11.reglue.v1.Ticketb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15reglue/v1/lobby.proto\x12\treglue.v1\"w\n\x0bJoinRequest\x12\r\n\x05major\x18\x01 \x01(\r\x12\r\n\x05minor\x18\x02 \x01(\r\x12\x1d\n\x04role\x18\x03 \x01(\x0e\x32\x0f.reglue.v1.Role\x12\r\n\x05token\x18\x04 \x01(\t\x12\x0c\n\x04name\x18\x05 \x01(\t\x12\x0e\n\x06\x63lient\x18\x06 \x01(\t\"\x9e\x01\n\x06Ticket\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0e\n\x06secret\x18\x02 \x01(\x0c\x12\x0f\n\x07\x61\x64\x64ress\x18\x03 \x01(\t\x12\x10\n\x08tls_name\x18\x04 \x01(\t\x12\x18\n\x10unix_socket_path\x18\x05 \x01(\t\x12\x19\n\x11max_message_bytes\x18\x06 \x01(\r\x12\x1b\n\x13reconnect_window_us\x18\x07 \x01(\x04\"=\n\x11UnixSocketWelcome\x12\x0c\n\x04\x63ode\x18\x01 \x01(\r\x12\x0b\n\x03why\x18\x02 \x01(\t\x12\r\n\x05proof\x18\x03 \x01(\x0c*W\n\x04Role\x12\x14\n\x10ROLE_UNSPECIFIED\x10\x00\x12\x0e\n\nROLE_AGENT\x10\x01\x12\x14\n\x10ROLE_ENVIRONMENT\x10\x02\x12\x13\n\x0fROLE_EXPERIMENT\x10\x03\x32\x41\n\x0cLobbyService\x12\x31\n\x04Join\x12\x16.reglue.v1.JoinRequest\x1a\x11.reglue.v1.Ticketb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'reglue.v1.lobby_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_ROLE']._serialized_start=365
-  _globals['_ROLE']._serialized_end=452
+  _globals['_ROLE']._serialized_start=381
+  _globals['_ROLE']._serialized_end=468
   _globals['_JOINREQUEST']._serialized_start=36
-  _globals['_JOINREQUEST']._serialized_end=139
-  _globals['_TICKET']._serialized_start=142
-  _globals['_TICKET']._serialized_end=300
-  _globals['_UNIXSOCKETWELCOME']._serialized_start=302
-  _globals['_UNIXSOCKETWELCOME']._serialized_end=363
-  _globals['_LOBBYSERVICE']._serialized_start=454
-  _globals['_LOBBYSERVICE']._serialized_end=519
+  _globals['_JOINREQUEST']._serialized_end=155
+  _globals['_TICKET']._serialized_start=158
+  _globals['_TICKET']._serialized_end=316
+  _globals['_UNIXSOCKETWELCOME']._serialized_start=318
+  _globals['_UNIXSOCKETWELCOME']._serialized_end=379
+  _globals['_LOBBYSERVICE']._serialized_start=470
+  _globals['_LOBBYSERVICE']._serialized_end=535
 # @@protoc_insertion_point(module_scope)

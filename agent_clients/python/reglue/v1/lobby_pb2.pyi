@@ -17,18 +17,20 @@ ROLE_ENVIRONMENT: Role
 ROLE_EXPERIMENT: Role
 
 class JoinRequest(_message.Message):
-    __slots__ = ("major", "minor", "role", "token", "name")
+    __slots__ = ("major", "minor", "role", "token", "name", "client")
     MAJOR_FIELD_NUMBER: _ClassVar[int]
     MINOR_FIELD_NUMBER: _ClassVar[int]
     ROLE_FIELD_NUMBER: _ClassVar[int]
     TOKEN_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
+    CLIENT_FIELD_NUMBER: _ClassVar[int]
     major: int
     minor: int
     role: Role
     token: str
     name: str
-    def __init__(self, major: _Optional[int] = ..., minor: _Optional[int] = ..., role: _Optional[_Union[Role, str]] = ..., token: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
+    client: str
+    def __init__(self, major: _Optional[int] = ..., minor: _Optional[int] = ..., role: _Optional[_Union[Role, str]] = ..., token: _Optional[str] = ..., name: _Optional[str] = ..., client: _Optional[str] = ...) -> None: ...
 
 class Ticket(_message.Message):
     __slots__ = ("session", "secret", "address", "tls_name", "unix_socket_path", "max_message_bytes", "reconnect_window_us")
