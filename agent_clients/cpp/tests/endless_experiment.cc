@@ -1,6 +1,10 @@
-// Waits for an agent and an environment; for tests/agent_clients, which interrupt it.
+// Plays episodes until a signal or the glue ends it; for tests/agent_clients.
 #include "reglue/signals.h"
 
 int main(int argc, char** argv) {
-  return reglue::run_experiment([](reglue::Experiment& rl) { rl.rl_init(); }, argc, argv);
+  const auto play_on = [](reglue::Experiment& rl) {
+    rl.rl_init();
+    while (true) rl.rl_episode(20);
+  };
+  return reglue::run_experiment(play_on, argc, argv);
 }
