@@ -34,6 +34,7 @@ from tests.glue_server.playing import SOLVED
 from tests.worlds import Corridor
 
 PATIENCE_S = 60.0
+_STARTS_S = 300.0  # how long a program may take to be there: Julia compiles first
 FOREVER_S = 10 * PATIENCE_S  # how long the glue waits for a peer whose connection broke
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 ROLES = ("agent", "environment", "experiment")
@@ -87,7 +88,7 @@ def interruptions(
             there = (server.address, server.tokens[role])
             with started(command(language, role), *there, **libreglue) as process:
                 left = [pool.submit(play) for play in _others(role, server, busy)]
-                assert busy.wait(PATIENCE_S), "nothing is played"
+                assert busy.wait(_STARTS_S), "nothing is played"
                 sent = time.monotonic()
                 process.send_signal(number)
                 why = left[0].result(PATIENCE_S)
