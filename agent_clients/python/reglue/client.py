@@ -57,7 +57,7 @@ def connect(  # noqa: PLR0913 - all that a peer may say of how it comes in
         Unreachable: no glue answered.
         Refused: wrong token, wrong version, WrongTls, or Busy.
         SessionLost: the glue went away.
-        UsageError: no address, no authority, or no such transport here.
+        UsageError: no address, no authority, a negative timeout, or no such transport here.
         Exception: any error that the peer raises; the glue learns of it first.
     """
     where = join_string(address, token, ca=ca, tls_name=tls_name)

@@ -33,8 +33,8 @@ class Experiment(Routines):
     A `with` statement also leaves the session after Ctrl-C and SIGTERM, which end a script with
     exit codes 130 and 143; `handle_signals` is as in `connect`.
 
-    Raises Unreachable, Refused, UsageError (no address, no `timeout_s` above 0), and SessionLost
-    from routines.
+    Raises Unreachable, Refused, UsageError (no address, no `timeout_s` above 0, a negative
+    `connect_timeout_s`), and SessionLost from routines.
     """
 
     def __init__(  # noqa: PLR0913 - as `connect`

@@ -12,6 +12,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from reglue.errors import (
+    BadArgument,
     BadReply,
     ReglueError,
     SessionLost,
@@ -45,6 +46,10 @@ class GlueSession:
     def __init__(
         self, join_string: JoinString, role: Role, *, connect_timeout_s: float, transport: Transport
     ) -> None:
+        """Raises BadArgument for a wrong timeout."""
+        if not connect_timeout_s >= 0:
+            got = f"a connect timeout of {connect_timeout_s:g} s"
+            raise BadArgument(got=got, wanted="0 or more")
         self._join_string = join_string
         self._role = role
         self._connect_timeout_s = connect_timeout_s
@@ -162,7 +167,7 @@ class Session(GlueSession):
         connect_timeout_s: float,
         transport: Transport,
     ) -> None:
-        """Raises BadArgument for a wrong REGLUE_LOG or REGLUE_TRACE."""
+        """Raises BadArgument for a wrong timeout, REGLUE_LOG or REGLUE_TRACE."""
         self.has_failed = False  # the peer, by an error of its own, which was logged
         trace = call_trace()
         super().__init__(
