@@ -110,9 +110,7 @@ void reglue_set_log(reglue_log log, void* user) {
   reglue::c::settings.user = user;
 }
 
-void reglue_set_stop(const volatile std::sig_atomic_t* stop) {
-  reglue::c::stop_flag = stop;
-}
+void reglue_set_stop(const volatile std::sig_atomic_t* stop) { reglue::c::stop_flag = stop; }
 
 void reglue_handle_signals(int handles) {
   const std::lock_guard<std::mutex> lock(reglue::c::settings.mutex);

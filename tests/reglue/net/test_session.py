@@ -100,7 +100,7 @@ class Interrupted(Agent):
         self._is_counting = False
         self.is_done = False
 
-    def turn(self, turn: Turn) -> object:
+    def turn(self, turn: Turn) -> Any:
         self._is_counting = not self._is_counting
         return np.zeros(1, np.int64)
 
