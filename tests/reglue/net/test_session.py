@@ -32,6 +32,7 @@ from reglue.net import session as session_lines
 from reglue.net.join_string import join_string
 from reglue.net.role import AgentRole
 from reglue.net.session import Session
+from reglue.net.signals import signals_exit
 from tests.error_facts import raises
 from tests.glue_server.rpc.peers import seated
 from tests.reglue.connecting import PATIENCE_S
@@ -148,3 +149,23 @@ def test_an_interruption_at_any_line_of_a_session_reaches_the_glue() -> None:
         heard = [*itertools.takewhile(bool, tries)]
     assert len(heard) > 10  # lines
     assert all("interrupted" in each for each in heard if each), heard
+
+
+@pytest.mark.parametrize(
+    ("raised", "code"), [(KeyboardInterrupt(), 130), (SystemExit(143), 143)], ids=["ctrl-c", "term"]
+)
+def test_a_script_that_is_interrupted_exits_with_the_shells_code(
+    raised: BaseException, code: int
+) -> None:
+    """Also where it ends as the error of a lock; what Ctrl-C raises is caught as ever."""
+
+    def work() -> None:
+        try:
+            raise raised
+        finally:
+            raise RuntimeError("cannot release un-acquired lock")
+
+    with pytest.raises(SystemExit) as left, signals_exit():
+        work()
+    assert left.value.code == code
+    assert isinstance(left.value, KeyboardInterrupt) == isinstance(raised, KeyboardInterrupt)
