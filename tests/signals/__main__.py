@@ -32,6 +32,7 @@ def signals(
     names = only.split(",")
     if unknown := {*names} - {*_NAMES}:
         raise typer.BadParameter(f"got {sorted(unknown)}, wanted some of {', '.join(_NAMES)}")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
     console = Console()
     table = Table("program", "transport", "signal", "tries", "wrong", "median", "longest")
     libreglue = _libreglue() if any(name.startswith("julia/") for name in names) else {}
