@@ -20,7 +20,7 @@ export PATH := $(CURDIR)/build/julia/bin:$(PATH)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help help-all setup demo docs reference picture chaos cheats mutants test test-python fuzz test-clients test-containers check conformance coverage speed scaling format proto \
+.PHONY: help help-all setup demo docs reference picture chaos signals cheats mutants test test-python fuzz test-clients test-containers check conformance coverage speed scaling format proto \
 	proto-image constraints clean clients cpp onnxruntime sanitize tidy c julia typescript units tools docker \
 	check-style check-types check-layers check-proto check-stubs check-tests check-containers
 
@@ -165,6 +165,9 @@ coverage: ## how often each interval of the reports holds the truth, by simulati
 
 chaos: .venv/dev-is-installed ## disturb runs for MINUTES (5): kills, hangs, cuts, floods, flips, servers; FLAGS="--only kills --seed 7"
 	$(BIN)/python -m tests.chaos $(addprefix --minutes ,$(MINUTES)) $(FLAGS)
+
+signals: .venv/dev-is-installed clients ## interrupt programs in every language, TRIES (50) times each; FLAGS="--only python/agent"
+	$(BIN)/python -m tests.signals $(addprefix --tries ,$(TRIES)) $(FLAGS)
 
 cheats: .venv/dev-is-installed ## pairs of runs with a cheat and without; FLAGS="--pairs 20 --kinds crashes,hangs"
 	$(BIN)/python -m tests.cheats $(FLAGS)

@@ -34,7 +34,12 @@ def row(use: str, call: Callable[[], object], wanted: str, words: str) -> None:
 if __name__ == "__main__":
     rl: Any = Experiment()  # nor have its arguments types
     row("start before init", rl.start, "OUT_OF_ORDER", "RL_init")
-    row("init of no slots", lambda: rl.init(slots=0), "OUT_OF_DOMAIN", "got slots 0, wanted")
+    row(
+        "init of no slots",
+        lambda: rl.init(slots=0),
+        "OUT_OF_DOMAIN",
+        "got slots 0, wanted an integer from 1 to 4294967295",
+    )
     row(
         "a seed out of range",
         lambda: rl.init(seed=-1),
@@ -50,6 +55,9 @@ if __name__ == "__main__":
     row("an unknown slot", lambda: rl.step([7]), "OUT_OF_DOMAIN", "got slot 7, wanted 0 to 1")
     row("a slot twice", lambda: rl.step([1, 1]), "OUT_OF_DOMAIN", "got slots [1, 1]")
     row("an unsupported routine", lambda: rl.set_state("key"), "NOT_SUPPORTED", "RL_set_state")
+    row(
+        "a key that is no text", lambda: rl.set_state(None), "OUT_OF_DOMAIN", "got key None, wanted"
+    )
     row("an unknown task", lambda: rl.init(task="none"), "OUT_OF_DOMAIN", "got task 'none'")
     row("a task that is no text", lambda: rl.start(task=7), "OUT_OF_DOMAIN", "got task 7, wanted")
     row("a negative variant", lambda: rl.start(variant=-1), "OUT_OF_DOMAIN", "got variant -1")
@@ -57,8 +65,14 @@ if __name__ == "__main__":
     row("close", rl.close, FINE, "")
     row("a routine after close", rl.num_steps, "SessionLost", "the program has left")
     row("a timeout of 0", lambda: Experiment(timeout_s=0), "BadArgument", "got a timeout of 0 s")
+    row(
+        "a negative connect timeout",
+        lambda: Experiment(connect_timeout_s=-1),
+        "BadArgument",
+        "got a connect timeout of -1 s, wanted 0 or more",
+    )
     rl = Experiment(timeout_s=0.1)
-    row("a routine that takes too long", rl.init, "SessionLost", "not answer in time")
-    row("a routine after that", rl.freeze, "SessionLost", "not answer in time")
+    row("a routine that takes too long", rl.init, "SessionLost", "longer than its 0.1 s")
+    row("a routine after that", rl.freeze, "SessionLost", "longer than its 0.1 s")
     rl.close()
     sys.exit("\n".join(wrong) or 0)

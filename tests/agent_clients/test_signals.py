@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,61 +14,47 @@ from reglue.errors import AgentFault, EnvironmentFault
 from reglue.messages.agent_messages import AgentInit, Freeze
 from reglue.messages.environment_messages import EnvironmentInit, Play
 from reglue.net.join_string import Transport
-from tests.agent_clients.client_programs import (
-    JULIA,
-    LANGUAGES,
-    built,
-    conformance_program,
-    started,
-    typescript,
-)
+from tests.agent_clients.client_programs import LANGUAGES, started
 from tests.agent_clients.julia import NUMBERS
 from tests.leftovers import nothing_left
+from tests.signals.interruptions import (
+    CODES,
+    FOREVER_S,
+    PATIENCE_S,
+    PROGRAMS,
+    ROLES,
+    command,
+    interruptions,
+)
 from tests.waiting import until
 
 pytestmark = pytest.mark.timeout(900)  # the first test compiles the clients
 
-PATIENCE_S = 60.0
-FOREVER_S = 10 * PATIENCE_S  # how long the glue waits for a peer whose connection broke
-CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
-ROLES = ("agent", "environment", "experiment")
-
-# What each language plays, as a file of that name, if it needs one.
-SCRIPTS = {
-    ("python", "experiment"): "import reglue\nwith reglue.Experiment() as rl:\n    rl.init()\n",
-    ("python", "connect"): "import reglue\n"
-    "from reglue.examples.random_agent import RandomAgent\n"
-    "reglue.connect(RandomAgent())\n",
-    ("julia", "experiment"): "using Reglue\nReglue.main(rl_init!)\n",
-}
+TRIES = 3  # of each signal; `python -m tests.signals` has more of them
 
 
-def program(language: str, role: str, folder: Path) -> list[str]:
-    """The command of a program that waits for the glue."""
-    script = folder / "program"
-    if text := SCRIPTS.get((language, role)):
-        script.write_text(text)
-        return [*(JULIA if language == "julia" else [sys.executable]), str(script)]
-    match (language, role):
-        case ("cpp", "experiment"):
-            return [str(built("cpp", "patient_experiment", "tests/patient_experiment"))]
-        case ("c", "experiment"):
-            return [str(built("c", "rl_benchmark", "rl_benchmark")), "1", "1"]
-        case ("typescript", "experiment"):
-            return ["node", str(typescript("examples/rl_benchmark.js")), "1", "1"]
-        case _:
-            return conformance_program(language, role)
+@pytest.mark.parametrize("transport", ["unix", "grpc"])
+@pytest.mark.parametrize("program", PROGRAMS, ids="-".join)
+def test_a_signal_that_comes_while_turns_are_under_way_reaches_the_others_of_the_run(
+    program: tuple[str, str], transport: Transport, libreglue: Mapping[str, str]
+) -> None:
+    numbers = [*CODES] * TRIES
+    with nothing_left():
+        heard = [*interruptions(program, transport, numbers, libreglue)]
+    mistakes = [each.mistake(number) for each, number in zip(heard, numbers, strict=True)]
+    assert not any(mistakes), mistakes
 
 
-@contextmanager
-def waiting(
-    command: list[str], role: str, transport: Transport, libreglue: Mapping[str, str]
-) -> Iterator[tuple[subprocess.Popen[str], Any]]:
-    """The program, which waits for the glue's next word, and the glue's end of its session."""
+@pytest.mark.parametrize("number", CODES)
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_signal_that_comes_while_a_program_waits_reaches_the_glue(
+    language: str, role: str, number: signal.Signals, libreglue: Mapping[str, str]
+) -> None:
     with (
         nothing_left(),
-        GlueServer(places={role: 1}, reconnect_window_s=FOREVER_S, transport=transport) as server,
-        started(command, server.address, server.token, **libreglue) as process,
+        GlueServer(places={role: 1}, reconnect_window_s=FOREVER_S, transport="unix") as server,
+        started(command(language, role), server.address, server.token, **libreglue) as process,
     ):
         port: Any = server.next(role, PATIENCE_S)
         assert port is not None
@@ -81,7 +63,10 @@ def waiting(
         else:
             port.send(AgentInit(NUMBERS) if role == "agent" else EnvironmentInit(1))
             port.receive(PATIENCE_S)
-        yield process, port
+        process.send_signal(number)
+        _, said = process.communicate(timeout=PATIENCE_S)
+        assert (process.returncode, said.count("Traceback")) == (CODES[number], 0), said
+        assert "interrupted" in farewell(role, port)
 
 
 def farewell(role: str, port: Any) -> str:
@@ -96,42 +81,3 @@ def farewell(role: str, port: Any) -> str:
     except (AgentFault, EnvironmentFault) as fault:
         return str(fault)
     pytest.fail("it has answered")
-
-
-@pytest.mark.parametrize("number", CODES)
-@pytest.mark.parametrize("role", ROLES)
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_glue_learns_of_a_signal_at_once_and_the_exit_code_names_it(
-    language: str, role: str, number: signal.Signals, tmp_path: Path, libreglue: Mapping[str, str]
-) -> None:
-    command = program(language, role, tmp_path)
-    with waiting(command, role, "unix", libreglue) as (process, port):
-        process.send_signal(number)
-        _, error_output = process.communicate(timeout=PATIENCE_S)
-        if (language, role, number) == ("python", "experiment", signal.SIGINT):
-            assert process.returncode == -signal.SIGINT  # as Python does; a shell says 130
-        else:
-            assert (process.returncode, error_output.count("Traceback")) == (CODES[number], 0), (
-                error_output
-            )
-        assert "interrupted" in farewell(role, port)
-
-
-@pytest.mark.parametrize("number", CODES)
-@pytest.mark.parametrize("language", ["python", "cpp", "c"])
-def test_the_glue_learns_of_a_signal_over_grpc_too(
-    language: str, number: signal.Signals, tmp_path: Path, libreglue: Mapping[str, str]
-) -> None:
-    command = program(language, "agent", tmp_path)
-    with waiting(command, "agent", "grpc", libreglue) as (process, port):
-        process.send_signal(number)
-        assert process.wait(PATIENCE_S) == CODES[number]
-        until(lambda: port.is_gone, "the glue knows that it has left")
-        assert "interrupted" in farewell("agent", port)
-
-
-def test_a_script_that_connects_in_python_handles_sigterm(tmp_path: Path) -> None:
-    with waiting(program("python", "connect", tmp_path), "agent", "unix", {}) as (process, port):
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(PATIENCE_S) == 143
-        assert "interrupted" in farewell("agent", port)

@@ -26,6 +26,7 @@ from reglue.messages.agent_messages import (
     TextMessage,
     Turn,
 )
+from reglue.net.join_string import Transport
 from tests.agent_clients.client_programs import started, typescript
 from tests.leftovers import nothing_left
 
@@ -157,7 +158,7 @@ class Plain extends Agent {{
   agentStart(observations, {{ slots }}) {{ {start} }}
   agentStep(rewards, observations, {{ slots }}) {{ return Array(slots.length).fill(0); }}
 }}
-await main(new Plain(), {{ connectTimeoutS: 0.5, transport: "grpc" }});
+await main(new Plain(), {{ connectTimeoutS: 0.5, transport: "{transport}" }});
 """
 
 ACTS = "return Array(slots.length).fill(0);"
@@ -165,10 +166,11 @@ ACTS = "return Array(slots.length).fill(0);"
 SEES, DOES = (TensorSpec("seen", "float64"),), (TensorSpec("done", "float32"),)
 
 
-def plain(folder: Path, *, start: str = ACTS) -> str:
+def plain(folder: Path, *, start: str = ACTS, transport: Transport = "grpc") -> str:
     """An agent whose agentStart has that body."""
     script = folder / "plain.mjs"
-    script.write_text(AGENT.format(library=typescript("src/index.js"), start=start))
+    library = typescript("src/index.js")
+    script.write_text(AGENT.format(library=library, start=start, transport=transport))
     return str(script)
 
 
@@ -195,6 +197,29 @@ def test_a_wrong_call_is_the_agents_fault(tmp_path: Path) -> None:
     told = "the agent failed: UsageError: got a task that shows seen, wanted a tensor .*"
     assert re.fullmatch(rf"{TIME} reglue error: {told}", words, re.DOTALL), words
     assert "\nreglue: " not in words
+
+
+@pytest.mark.parametrize("transport", ["unix", "grpc"])
+def test_a_routine_that_never_resolves_is_told_once_the_session_is_over(
+    transport: Transport, tmp_path: Path
+) -> None:
+    """Node leaves then, with a code of its own and without a word."""
+    command = ("node", plain(tmp_path, start="return new Promise(() => {});", transport=transport))
+    with (
+        nothing_left(),
+        GlueServer(transport=transport) as hall,
+        started(command, hall.address, hall.token) as process,
+    ):
+        port = hall.next("agent", PATIENCE_S)
+        assert port is not None
+        port.send(AgentInit(TaskSpec(SEES, DOES)))
+        assert port.receive(PATIENCE_S) == RoutineDone()
+        port.send(start_of_one())
+        port.close("that was all")
+        _, words = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1, words
+    told = "the session is over, and the agent's turn awaits a promise that never settles"
+    assert words == f"reglue: {told}\n"
 
 
 def test_a_trace_has_a_line_for_each_call(tmp_path: Path) -> None:

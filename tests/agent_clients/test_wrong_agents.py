@@ -185,6 +185,7 @@ def test_an_agent_that_throws_or_answers_in_a_wrong_size_prints_it_once(
         code, words = left(process)
     assert error in str(fault.value)
     assert (code, words.count(error)) == (1, 1), words
+    assert "\n" not in str(fault.value)
     if how == "throws":
         assert wrong.trace in words
 

@@ -63,6 +63,12 @@ def test_no_address_is_wrong_usage(monkeypatch: pytest.MonkeyPatch) -> None:
         connect(Still())
 
 
+@pytest.mark.parametrize("timeout_s", [-1.0, float("nan")])
+def test_a_connect_timeout_below_0_is_wrong_usage(timeout_s: float) -> None:
+    with raises(BadArgument, got=f"a connect timeout of {timeout_s:g} s", wanted="0 or more"):
+        connect(Still(), "127.0.0.1:1", "T", connect_timeout_s=timeout_s)
+
+
 def test_what_is_no_agent_is_told_before_anything_is_dialled() -> None:
     with pytest.raises(NotAnAgent):
         connect(object(), "127.0.0.1:1", "token")

@@ -178,7 +178,7 @@ int main(void)
     if (rc == REGLUE_OK)
         while ((rc = reglue_next(self.session, &call)) == REGLUE_CALL)
             if ((rc = carry_out(&self, call)) != REGLUE_OK) break;
-    if (rc != REGLUE_DONE) fprintf(stderr, "%s: %s\n", reglue_result_name(rc), reglue_errmsg(self.session));
+    fprintf(stderr, "%s: %s\n", reglue_result_name(rc), reglue_errmsg(self.session));
     reglue_close(self.session);
     free(self.memory);
     return rc == REGLUE_DONE ? reglue_exit_code(rc) : 1;

@@ -291,8 +291,7 @@ int main(void)
             rc = has_episode(&self, call) ? routine(&self, call) : refuse_slot(&self, call);
             if (rc != REGLUE_OK) break;
         }
-    if (rc != REGLUE_DONE)
-        fprintf(stderr, "%s: %s\n", reglue_result_name(rc), reglue_environment_errmsg(self.session));
+    fprintf(stderr, "%s: %s\n", reglue_result_name(rc), reglue_environment_errmsg(self.session));
     reglue_environment_close(self.session);
     free(self.episodes);
     free(self.is_on);

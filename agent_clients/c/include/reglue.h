@@ -40,8 +40,8 @@
  *
  * THREADS. One thread at a time may use a handle; several threads may use several handles. Only reglue_stop
  * and reglue_environment_stop may be called meanwhile.
- * The library has threads of its own: do not fork while a handle is open. It installs no
- * signal handlers, and no C++ exception leaves it.
+ * The library has threads of its own: do not fork while a handle is open. It handles SIGINT and
+ * SIGTERM unless the program does, or says otherwise (reglue_handle_signals). No C++ exception leaves it.
  */
 #ifndef REGLUE_H
 #define REGLUE_H
@@ -115,10 +115,10 @@ typedef void (*reglue_log)(const char *line, void *user);
  * the handle. NULL, as at first: to stderr. */
 REGLUE_API void reglue_set_log(reglue_log log, void *user);
 
-/** Names a flag for handles that are made from now on. They look at it twenty times a second while they wait, and
+/** Names the flag of all handles. They look at it twenty times a second while they wait, and
  * leave once it is not 0, and tell the glue "interrupted": an agent and an environment as by reglue_stop; joining as
- * a benchmark program, and its routines, return REGLUE_LOST. A signal handler may set it. It must outlive the handles.
- * NULL, as at first: none. */
+ * a benchmark program, and its routines, return REGLUE_LOST. An experiment that is closed meanwhile says so, too. A
+ * signal handler may set it. It must outlive the handles. NULL, as at first: none. */
 REGLUE_API void reglue_set_stop(const volatile sig_atomic_t *stop);
 
 /** Whether the library handles SIGINT (Ctrl-C) and SIGTERM (docker stop) from the process's first handle on; it does

@@ -1,5 +1,6 @@
 #include "options.h"
 
+#include <atomic>
 #include <csignal>
 #include <mutex>
 
@@ -28,10 +29,12 @@ struct Settings {
   std::mutex mutex;  // guards the others
   reglue_log log = nullptr;
   void* user = nullptr;
-  const volatile std::sig_atomic_t* stop = nullptr;
   bool handles_signals = true;
 };
 Settings settings;
+
+/// The program's flag; also those look at it that wait already.
+std::atomic<const volatile std::sig_atomic_t*> stop_flag = nullptr;
 
 std::function<void(const std::string&)> present_log() {
   const std::lock_guard<std::mutex> lock(settings.mutex);
@@ -41,9 +44,9 @@ std::function<void(const std::string&)> present_log() {
   };
 }
 
-std::function<bool()> present_stop(const std::atomic<bool>* is_stopped) {
-  const std::lock_guard<std::mutex> lock(settings.mutex);
-  return [is_stopped, stop = settings.stop] {
+std::function<bool()> stop_of(const std::atomic<bool>* is_stopped) {
+  return [is_stopped] {
+    const volatile std::sig_atomic_t* stop = stop_flag;
     if (stop && *stop != 0) throw Stopped("interrupted");
     return is_stopped && *is_stopped;
   };
@@ -76,7 +79,7 @@ Options options_of(const reglue_options* c_options, const std::atomic<bool>* is_
   options.name = text_of(from.name);
   options.log = present_log();
   handle_signals();
-  options.stop = present_stop(is_stopped);
+  options.stop = stop_of(is_stopped);
   options.transport = transport_of(from.transport);
   if (from.connect_timeout_s != 0) {
     options.connect_timeout = milliseconds_of("connect timeout", from.connect_timeout_s);
@@ -107,10 +110,7 @@ void reglue_set_log(reglue_log log, void* user) {
   reglue::c::settings.user = user;
 }
 
-void reglue_set_stop(const volatile std::sig_atomic_t* stop) {
-  const std::lock_guard<std::mutex> lock(reglue::c::settings.mutex);
-  reglue::c::settings.stop = stop;
-}
+void reglue_set_stop(const volatile std::sig_atomic_t* stop) { reglue::c::stop_flag = stop; }
 
 void reglue_handle_signals(int handles) {
   const std::lock_guard<std::mutex> lock(reglue::c::settings.mutex);

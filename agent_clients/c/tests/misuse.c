@@ -204,7 +204,8 @@ static void routines(void)
     const char *answer;
     const reglue_rows *rows;
     ROW("start before init", reglue_rl_start(rl, NULL, 0, &rows), OUT_OF_ORDER, "RL_init");
-    ROW("init of no slots", reglue_rl_init(rl, 0, 0, NULL, 0, NULL), OUT_OF_DOMAIN, "got 0 slots");
+    ROW("init of no slots", reglue_rl_init(rl, 0, 0, NULL, 0, NULL), OUT_OF_DOMAIN,
+        "got slots 0, wanted an integer from 1 to 4294967295");
     ROW("a seed out of range", reglue_rl_init(rl, 1, UINT64_MAX, NULL, 0, NULL), OUT_OF_DOMAIN,
         "got seed 18446744073709551615");
     ROW("init", reglue_rl_init(rl, 2, INT64_MAX, NULL, 0, NULL), OK, "");

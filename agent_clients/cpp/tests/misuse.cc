@@ -63,7 +63,9 @@ void alone() {
 void experiment() {
   reglue::Experiment rl;
   row("start before init", [&] { rl.rl_start(); }, "OUT_OF_ORDER", "RL_init");
-  row("init of no slots", [&] { rl.rl_init(0); }, "OUT_OF_DOMAIN", "got 0 slots");
+  row(
+      "init of no slots", [&] { rl.rl_init(0); }, "OUT_OF_DOMAIN",
+      "got slots 0, wanted an integer from 1 to 4294967295");
   row(
       "a seed out of range", [&] { rl.rl_init(1, UINT64_MAX); }, "OUT_OF_DOMAIN",
       "got seed 18446744073709551615");

@@ -22,7 +22,7 @@ function attempt(program::Program, instruction)
     try
         return something(carry_out(program, instruction), "")
     catch error
-        error isa RoutineRefused && return "refused $(error.kind) $(as_the_glue(error.message, Reglue.REFUSED_SLOTS))"
+        error isa RoutineRefused && return "refused $(error.code) $(as_the_glue(error.message, Reglue.REFUSED_SLOTS))"
         error isa AgentFault && return "agent fault $(as_the_glue(error.message, Reglue.FAILED_SLOTS))"
         error isa EnvironmentFault && return "environment fault $(as_the_glue(error.message, Reglue.FAILED_SLOTS))"
         rethrow()

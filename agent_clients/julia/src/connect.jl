@@ -17,7 +17,7 @@ Play the agent or the environment until the glue says farewell; returns its word
 A connection that breaks is made again as long as the glue allows, and every call is carried out once.
 
 Throws `Unreachable`, `Refused`, `SessionLost`, `UsageError`, and whatever the agent or environment throws: that is
-printed to stderr with its stack trace, then sent to the glue, then thrown.
+printed to stderr with its stack trace, then sent to the glue in one line, then thrown.
 """
 connect(player::Union{Agent,Environment}; options...) = play_session(player, Ref(false); options...)
 
@@ -98,11 +98,10 @@ function carry_out!(@nospecialize(player), handle::Handle, call::Ptr{Cvoid}, @no
         return answer!(player, handle, call, task)
     catch error
         error isa InterruptException && rethrow()
-        what = sprint(showerror, error, catch_backtrace())
         # Before the glue hears of it, and may end this process.
-        println(stderr, "reglue: the ", role(player), " failed: ", what)
+        println(stderr, "reglue: the ", role(player), " failed: ", sprint(showerror, error, catch_backtrace()))
         has_failed[] = true
-        send_fault(handle, replace(what, '\0' => '?'))
+        send_fault(handle, one_line(error))
         rethrow()
     end
 end

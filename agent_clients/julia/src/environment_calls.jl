@@ -62,10 +62,10 @@ end
 const OF_ENVIRONMENTS = (:OUT_OF_ORDER, :UNKNOWN_KEY, :NOT_SUPPORTED, :OUT_OF_DOMAIN)
 
 function refuse!(handle, refused::RoutineRefused)
-    refused.kind in OF_ENVIRONMENTS || throw(UsageError(
-        "got RoutineRefused(:$(refused.kind), …) from the environment, wanted one of $OF_ENVIRONMENTS: $(refused.message)",
+    refused.code in OF_ENVIRONMENTS || throw(UsageError(
+        "got RoutineRefused(:$(refused.code), …) from the environment, wanted one of $OF_ENVIRONMENTS: $(refused.message)",
     ))
-    code = 29 + findfirst(isequal(refused.kind), REFUSALS)  # REGLUE_WRONG_SIZE is 30
+    code = 29 + findfirst(isequal(refused.code), REFUSALS)  # REGLUE_WRONG_SIZE is 30
     check(handle, @gc_safe ccall(symbol(:reglue_environment_refuse), Cint, (Ptr{Cvoid}, Cint, Cstring, Cstring),
         handle, code, shift_slots(refused.got, REFUSED_SLOTS, -1), shift_slots(refused.wanted, REFUSED_SLOTS, -1)))
 end
@@ -81,8 +81,8 @@ function play!(@nospecialize(environment), handle, call::CEnvironmentCall, task:
     catch error
         error isa InterruptException && rethrow()
         empty!(faults)
-        what = sprint(showerror, error, catch_backtrace())
-        println(stderr, "reglue: the environment failed: ", what)
+        println(stderr, "reglue: the environment failed: ", sprint(showerror, error, catch_backtrace()))
+        what = one_line(error)
         foreach(slot -> faults[slot] = what, stepping)
         foreach(slot -> faults[slot] = what, starting)
     end

@@ -9,23 +9,23 @@ struct UsageError <: ReglueError
 end
 
 """
-    RoutineRefused(kind, got, wanted)
+    RoutineRefused(code, got, wanted)
 
 A benchmark program's or an environment's routine was refused; nothing changed. A program that does not catch it has
-failed. `kind` is `:OUT_OF_ORDER` (not legal
+failed. `code` is `:OUT_OF_ORDER` (not legal
 now; the message says what to call first), `:NOT_SUPPORTED` (the environment lacks it), `:UNKNOWN_KEY`, `:OUT_OF_DOMAIN`
 (an unknown slot, an invalid seed or limit), `:WRONG_SIZE` (rows that do not fit the spec) or `:REFUSED_ROUTINE`.
 """
 struct RoutineRefused <: ReglueError
-    kind::Symbol
+    code::Symbol
     message::String
     got::String  # "" if the message is the glue's
     wanted::String
 end
 
-RoutineRefused(kind::Symbol, message::AbstractString) = RoutineRefused(kind, message, "", "")
-RoutineRefused(kind::Symbol, got::AbstractString, wanted::AbstractString) =
-    RoutineRefused(kind, "got $got, wanted $wanted", got, wanted)
+RoutineRefused(code::Symbol, message::AbstractString) = RoutineRefused(code, message, "", "")
+RoutineRefused(code::Symbol, got::AbstractString, wanted::AbstractString) =
+    RoutineRefused(code, "got $got, wanted $wanted", got, wanted)
 
 "The agent failed, as a benchmark program sees it: the episodes of the routine's slots are over."
 struct AgentFault <: ReglueError
@@ -42,9 +42,9 @@ struct Unreachable <: ReglueError
     message::String
 end
 
-"The glue refused the program; `kind` is `:WRONG_TOKEN`, `:WRONG_VERSION`, `:WRONG_TLS`, `:BUSY` or `:REFUSED`."
+"The glue refused the program; `code` is `:WRONG_TOKEN`, `:WRONG_VERSION`, `:WRONG_TLS`, `:BUSY` or `:REFUSED`."
 struct Refused <: ReglueError
-    kind::Symbol
+    code::Symbol
     message::String
 end
 
@@ -52,6 +52,9 @@ end
 struct SessionLost <: ReglueError
     message::String
 end
+
+"What an error says in one line, for the glue: a trace, and what else Julia prints of it, names files of this machine."
+one_line(error) = replace(String(first(split(sprint(showerror, error), '\n'))), '\0' => '?')
 
 # Checks of numbers and texts before they go to the library.
 

@@ -42,6 +42,9 @@ function Experiment(program; options...)
     rl = Experiment(; options...)
     try
         return program(rl)
+    catch error
+        error isa InterruptException && interrupted(() -> close(rl))
+        rethrow()
     finally
         close(rl)
     end

@@ -7,7 +7,7 @@ struct Handle
 end
 
 Base.cconvert(::Type{Ptr{Cvoid}}, handle::Handle) =
-    handle.at != C_NULL ? handle.at : throw(UsageError("got a closed session, wanted an open one"))
+    handle.at != C_NULL ? handle.at : throw(SessionLost("the program has left"))
 
 "Where to join, and as what."
 struct Joining

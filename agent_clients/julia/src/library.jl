@@ -21,11 +21,21 @@ function open_library(path::String)
     version = dlsym(opened, :reglue_version; throw_error = false)
     version === nothing && throw(UsageError("got $path, wanted libreglue.so; set REGLUE_LIBRARY to its path"))
     check_version(path, VersionNumber(unsafe_string(ccall(version, Cstring, ()))))
-    # Not 0 while Ctrl-C is to be thrown: waits end by it, and Julia throws it where they return.
-    pending = cglobal(:jl_signal_pending, Cint)
-    ccall(dlsym(opened, :reglue_set_stop), Cvoid, (Ptr{Cint},), pending)
+    ccall(dlsym(opened, :reglue_set_stop), Cvoid, (Ptr{Cint},), pending())
     ccall(dlsym(opened, :reglue_handle_signals), Cvoid, (Cint,), 0)  # Julia does, and Reglue.main
     return opened
+end
+
+"Not 0 while Ctrl-C is to be thrown: waits end by it, and Julia throws it where they return."
+pending() = cglobal(:jl_signal_pending, Cint)
+
+const INTERRUPTED = Cint[1]
+
+"What `close` closes is told that Ctrl-C ended it: Julia has thrown that, and notes it no more."
+function interrupted(close)
+    ccall(symbol(:reglue_set_stop), Cvoid, (Ptr{Cint},), INTERRUPTED)
+    close()
+    ccall(symbol(:reglue_set_stop), Cvoid, (Ptr{Cint},), pending())
 end
 
 const SIGTERM, SIG_UNBLOCK = Cint(15), Cint(1)

@@ -6,7 +6,7 @@
 RL_init: env_init, then agent_init. Counts are zero again, and all random numbers follow from `seed`, 0 to 2^63 - 1.
 `task` and `variant` say what to play; an empty `task` is the environment's first.
 """
-function rl_init!(rl::Experiment; slots::Integer = 1, seed::Integer = 0, task = "", variant = 0)
+function rl_init!(rl::Experiment; slots = 1, seed = 0, task = "", variant = 0)
     spec = Ref{Ptr{CSpec}}(C_NULL)
     many, seed = checked_integer(UInt32, "slots", slots, 1), checked_seed(seed)
     check(rl, @gc_safe ccall(symbol(:reglue_rl_init), Cint,
@@ -72,7 +72,7 @@ RL_episode of 3.0: one episode in each slot; true if all ended by themselves. Th
 `max_steps`; 0 is no limit. No agent_end follows an episode that was cut off. `task` and `variant` are as of
 [`rl_start!`](@ref).
 """
-function rl_episode!(rl::Experiment, max_steps::Integer = 0, slots = (); task = nothing, variant = nothing)
+function rl_episode!(rl::Experiment, max_steps = 0, slots = (); task = nothing, variant = nothing)
     ended, slots, most = Ref{Int32}(0), checked_slots(slots), checked_integer(UInt64, "max_steps", max_steps)
     if task === variant === nothing
         check(rl, @gc_safe ccall(symbol(:reglue_rl_episode), Cint,
@@ -103,7 +103,7 @@ end
 
 RL_episode of 1.0: at most `steps` steps of the environment, and all of them.
 """
-function rl_episode_trajectory!(rl::Experiment, steps::Integer, slot::Integer = 1)
+function rl_episode_trajectory!(rl::Experiment, steps, slot = 1)
     checked_integer(UInt64, "steps", steps)
     started = rl_start!(rl, (slot,))
     seen, done, rewards = [started.observations], [started.actions], Float64[]
@@ -125,7 +125,7 @@ end
 
 RL_return: the sum of rewards of the present or last episode. Discount inside the environment.
 """
-function rl_return(rl::Experiment, slot::Integer = 1)
+function rl_return(rl::Experiment, slot = 1)
     sum = Ref(0.0)
     check(rl, @gc_safe ccall(symbol(:reglue_rl_return), Cint, (Ptr{Cvoid}, UInt32, Ptr{Float64}),
         rl, checked_slot(slot), sum))
@@ -137,7 +137,7 @@ end
 
 RL_num_steps of 3.0: actions that the agent chose in the present or last episode.
 """
-function rl_num_steps(rl::Experiment, slot::Integer = 1)
+function rl_num_steps(rl::Experiment, slot = 1)
     steps = Ref(UInt64(0))
     check(rl, @gc_safe ccall(symbol(:reglue_rl_num_steps), Cint, (Ptr{Cvoid}, UInt32, Ptr{UInt64}),
         rl, checked_slot(slot), steps))
@@ -149,7 +149,7 @@ end
 
 RL_num_episodes: episodes that ended by themselves since RL_init.
 """
-function rl_num_episodes(rl::Experiment, slot::Integer = 1)
+function rl_num_episodes(rl::Experiment, slot = 1)
     episodes = Ref(UInt64(0))
     check(rl, @gc_safe ccall(symbol(:reglue_rl_num_episodes), Cint, (Ptr{Cvoid}, UInt32, Ptr{UInt64}),
         rl, checked_slot(slot), episodes))
@@ -161,7 +161,7 @@ end
 
 RL_success: whether some step of the present or last episode was a success.
 """
-function rl_success(rl::Experiment, slot::Integer = 1)
+function rl_success(rl::Experiment, slot = 1)
     success = Ref{Int32}(0)
     check(rl, @gc_safe ccall(symbol(:reglue_rl_success), Cint, (Ptr{Cvoid}, UInt32, Ptr{Int32}),
         rl, checked_slot(slot), success))
@@ -205,7 +205,7 @@ rl_adapt!(rl::Experiment) = check(rl, @gc_safe ccall(symbol(:reglue_rl_adapt), C
 RL_standardize_randomness: from the next start on, the environment's random numbers in the n-th start (n = 0, 1, …) are
 those of `Rng(seed, n)`, on every platform. `seed` is 0 to 2^63 - 1.
 """
-rl_standardize_randomness!(rl::Experiment, seed::Integer = 0) =
+rl_standardize_randomness!(rl::Experiment, seed = 0) =
     check(rl, @gc_safe ccall(symbol(:reglue_rl_standardize_randomness), Cint, (Ptr{Cvoid}, UInt64),
         rl, checked_seed(seed)))
 
@@ -214,7 +214,7 @@ rl_standardize_randomness!(rl::Experiment, seed::Integer = 0) =
 
 RL_get_state, during an episode: a key that names the environment's state.
 """
-function rl_get_state(rl::Experiment, slot::Integer = 1)
+function rl_get_state(rl::Experiment, slot = 1)
     key = Ref(Cstring(C_NULL))
     check(rl, @gc_safe ccall(symbol(:reglue_rl_get_state), Cint, (Ptr{Cvoid}, UInt32, Ptr{Cstring}),
         rl, checked_slot(slot), key))
@@ -226,7 +226,7 @@ end
 
 RL_set_state: the environment continues from there to the bit. The agent's next action and the counts do not change.
 """
-rl_set_state!(rl::Experiment, key::AbstractString, slot::Integer = 1) =
+rl_set_state!(rl::Experiment, key, slot = 1) =
     check(rl, @gc_safe ccall(symbol(:reglue_rl_set_state), Cint, (Ptr{Cvoid}, UInt32, Cstring),
         rl, checked_slot(slot), checked_text(key)))
 
@@ -235,7 +235,7 @@ rl_set_state!(rl::Experiment, key::AbstractString, slot::Integer = 1) =
 
 RL_get_random_seed: a key that names the state of the environment's random generators.
 """
-function rl_get_random_seed(rl::Experiment, slot::Integer = 1)
+function rl_get_random_seed(rl::Experiment, slot = 1)
     key = Ref(Cstring(C_NULL))
     check(rl, @gc_safe ccall(symbol(:reglue_rl_get_random_seed), Cint, (Ptr{Cvoid}, UInt32, Ptr{Cstring}),
         rl, checked_slot(slot), key))
@@ -247,7 +247,7 @@ end
 
 RL_set_random_seed: the environment's random numbers continue from there.
 """
-rl_set_random_seed!(rl::Experiment, key::AbstractString, slot::Integer = 1) =
+rl_set_random_seed!(rl::Experiment, key, slot = 1) =
     check(rl, @gc_safe ccall(symbol(:reglue_rl_set_random_seed), Cint, (Ptr{Cvoid}, UInt32, Cstring),
         rl, checked_slot(slot), checked_text(key)))
 
@@ -256,7 +256,7 @@ rl_set_random_seed!(rl::Experiment, key::AbstractString, slot::Integer = 1) =
 
 RL_agent_message; legal at any time.
 """
-function rl_agent_message(rl::Experiment, text::AbstractString)
+function rl_agent_message(rl::Experiment, text)
     answer = Ref(Cstring(C_NULL))
     check(rl, @gc_safe ccall(symbol(:reglue_rl_agent_message), Cint, (Ptr{Cvoid}, Cstring, Ptr{Cstring}),
         rl, checked_text(text), answer))
@@ -268,7 +268,7 @@ end
 
 RL_env_message; legal at any time.
 """
-function rl_env_message(rl::Experiment, text::AbstractString)
+function rl_env_message(rl::Experiment, text)
     answer = Ref(Cstring(C_NULL))
     check(rl, @gc_safe ccall(symbol(:reglue_rl_env_message), Cint, (Ptr{Cvoid}, Cstring, Ptr{Cstring}),
         rl, checked_text(text), answer))

@@ -43,6 +43,7 @@ checked_integer(T, what, number, least = 0, most = typemax(T)) = holds(T, number
 "A text, or a key, as the library reads it."
 checked_text(text::AbstractString) = '\0' in text ? throw(RoutineRefused(:OUT_OF_DOMAIN, "a NUL in $(repr(text))",
     "a text without one")) : String(text)
+checked_text(text) = throw(RoutineRefused(:OUT_OF_DOMAIN, repr(text), "a string"))
 
 checked_task(::Nothing) = ""
 checked_task(task::AbstractString) = checked_text(task)

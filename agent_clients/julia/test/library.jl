@@ -45,7 +45,7 @@
     @testset "an experiment may be closed twice" begin
         rl = Experiment(Reglue.Handle("reglue_experiment_", C_NULL), nothing)
         @test close(rl) === close(rl) === nothing
-        @test words(UsageError, () -> rl_freeze!(rl)) == "got a closed session, wanted an open one"
+        @test words(SessionLost, () -> rl_freeze!(rl)) == "the program has left"
     end
     @testset "a library that is not there is named" begin
         @test_throws UsageError Reglue.open_library("/no/libreglue.so")

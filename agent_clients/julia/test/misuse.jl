@@ -9,7 +9,7 @@ const FINE = :fine
 
 const ROWS = [
     ("start before init", () -> rl_start!(rl), :OUT_OF_ORDER, "RL_init"),
-    ("init of no slots", () -> rl_init!(rl; slots = 0), :OUT_OF_DOMAIN, "got slots 0, wanted an integer from 1 to"),
+    ("init of no slots", () -> rl_init!(rl; slots = 0), :OUT_OF_DOMAIN, "got slots 0, wanted an integer from 1 to 4294967295"),
     ("a seed out of range", () -> rl_init!(rl; seed = -1), :OUT_OF_DOMAIN, "got seed -1, wanted an integer from 0 to"),
     ("init", () -> rl_init!(rl; slots = 2, seed = typemax(Int64)), FINE, ""),
     ("step before start", () -> rl_step!(rl, [2]), :OUT_OF_ORDER, r"^got RL_step in slot 2, "),
@@ -20,13 +20,15 @@ const ROWS = [
     ("an unknown slot", () -> rl_start!(rl, [3]), :OUT_OF_DOMAIN, r"^got slot 3, wanted 1 to 2$"),
     ("a slot twice", () -> rl_start!(rl, [2, 2]), :OUT_OF_DOMAIN, r"^got slots \[2, 2\], wanted each at most once$"),
     ("an unsupported routine", () -> rl_set_state!(rl, "no key of a state"), :NOT_SUPPORTED, "an environment that keeps its states"),
+    ("a key that is no text", () -> rl_set_state!(rl, nothing), :OUT_OF_DOMAIN, "got nothing, wanted a string"),
+    ("a message that is no text", () -> rl_agent_message(rl, 7), :OUT_OF_DOMAIN, "got 7, wanted a string"),
     ("an unknown task", () -> rl_init!(rl; task = "none"), :OUT_OF_DOMAIN, "none"),
     ("a task that is no text", () -> rl_start!(rl; task = 7), :OUT_OF_DOMAIN, "got task 7, wanted a string"),
     ("a negative variant", () -> rl_start!(rl; variant = -1), :OUT_OF_DOMAIN, "got variant -1, wanted an integer from 0 to 4294967295"),
 
     ("step", () -> rl_step!(rl), FINE, ""),
     ("close", () -> close(rl), FINE, ""),
-    ("a routine after close", () -> rl_num_steps(rl), :UsageError, "got a closed session, wanted an open one"),
+    ("a routine after close", () -> rl_num_steps(rl), :SessionLost, "the program has left"),
     ("a timeout of 0", () -> Experiment(; timeout_s = 0), :UsageError, "got timeout_s 0, wanted 0.001 to 1e9"),
     ("join", () -> (global rl = Experiment(; timeout_s = 0.1)), FINE, ""),
     ("a routine that takes too long", () -> rl_init!(rl), :SessionLost, "longer than its 100 ms"),
@@ -34,13 +36,13 @@ const ROWS = [
     ("close", () -> close(rl), FINE, ""),
 ]
 
-"The kind of what the call throws, and its message."
+"The code or class of what the call throws, and its message."
 function outcome(call)
     try
         call()
         return FINE, ""
     catch error
-        return error isa RoutineRefused ? error.kind : nameof(typeof(error)), hasproperty(error, :message) ? error.message : sprint(showerror, error)
+        return error isa RoutineRefused ? error.code : nameof(typeof(error)), hasproperty(error, :message) ? error.message : sprint(showerror, error)
     end
 end
 

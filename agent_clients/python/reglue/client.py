@@ -47,15 +47,17 @@ def connect(  # noqa: PLR0913 - all that a peer may say of how it comes in
             long it is looked for when it is gone.
         transport: on the glue's own host, `unix` demands a Unix socket, `grpc` uses none, and
             `auto` uses one that can be opened.
-        handle_signals: whether SIGTERM raises SystemExit(143) meanwhile, in the main thread of a
-            program that does not handle it by itself. The glue is told "interrupted", as of Ctrl-C.
+        handle_signals: whether Ctrl-C and SIGTERM end a script with exit codes 130 and 143, unless
+            the program handles them by itself. Ctrl-C still raises KeyboardInterrupt, which is a
+            SystemExit(130) too; in the main thread SIGTERM raises SystemExit(143). The glue is told
+            "interrupted" in any case.
 
     Raises:
         NotAnAgent, NotAnEnvironment: a method is missing.
         Unreachable: no glue answered.
         Refused: wrong token, wrong version, WrongTls, or Busy.
         SessionLost: the glue went away.
-        UsageError: no address, no authority, or no such transport here.
+        UsageError: no address, no authority, a negative timeout, or no such transport here.
         Exception: any error that the peer raises; the glue learns of it first.
     """
     where = join_string(address, token, ca=ca, tls_name=tls_name)
@@ -66,9 +68,9 @@ def connect(  # noqa: PLR0913 - all that a peer may say of how it comes in
         connect_timeout_s=connect_timeout_s,
         transport=transport,
     )
-    from reglue.net.signals import termination_exits
+    from reglue.net.signals import signals_exit
 
-    with termination_exits(handles=handle_signals):
+    with signals_exit(handles=handle_signals):
         return session.play()
 
 

@@ -3,9 +3,11 @@ import {
   type Dtype,
   type Elements,
   elementsType,
+  exactNumber,
   Rows,
   type TensorSpec,
   wholeRange,
+  wholeWords,
 } from "./spec.js";
 
 /** A routine may return what it returns at once, or a promise of it. */
@@ -148,8 +150,8 @@ function fitting(
 /** Which numbers the tensor takes, in words. */
 function numberOf({ dtype }: TensorSpec): string {
   const range = wholeRange(dtype);
-  const wanted = range === undefined ? "a number" : `an integer of ${range.join(" to ")}`;
-  return `${wanted} (${dtype})`;
+  if (range === undefined) return `a number (${dtype}), a bigint only if that holds it exactly`;
+  return `${wholeWords(...range)} (${dtype})`;
 }
 
 /** Of numbers one after another it has one axis; undefined of rows that differ in theirs. */
@@ -181,14 +183,17 @@ function flat(values: Values): ArrayLike<unknown> {
   return each.flatMap((value) => Array.from(flat(value)));
 }
 
-/** Turns a value into an element; undefined for one that does not fit: nothing wraps around. */
+/**
+ * Turns a value into an element; undefined for one that does not fit: nothing wraps around, and no
+ * integer is rounded before it is here.
+ */
 function converter(dtype: Dtype): (value: unknown) => number | bigint | undefined {
   const range = wholeRange(dtype);
-  if (range === undefined) return (value) => (isNumber(value) ? Number(value) : undefined);
+  if (range === undefined) return (value) => (isNumber(value) ? exactNumber(value) : undefined);
   const [least, most] = range;
   if (dtype.endsWith("64")) {
     return (value) => {
-      if (!isNumber(value) || (typeof value === "number" && !Number.isInteger(value))) {
+      if (!isNumber(value) || (typeof value === "number" && !Number.isSafeInteger(value))) {
         return undefined;
       }
       const whole = BigInt(value);

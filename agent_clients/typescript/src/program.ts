@@ -37,7 +37,10 @@ export async function runProgram(
     if (farewell !== undefined) console.error(`reglue: ${farewell}`);
     process.exit(0);
   } catch (error) {
-    if (received !== undefined) process.exit(INTERRUPTED[received]);
+    if (received !== undefined) {
+      console.error("reglue: interrupted");
+      process.exit(INTERRUPTED[received]);
+    }
     if (!(error instanceof PeerFailed)) console.error(`reglue: ${words(error)}`); // it is logged already
     process.exit(isUsage(error) || error instanceof Refused ? 2 : 1);
   }

@@ -1,5 +1,5 @@
 /** What there is to see and to do: TaskSpec, TensorSpec and their domains; rows of numbers. */
-import { SpecError } from "./errors.js";
+import { SpecError, UsageError } from "./errors.js";
 
 /**
  * Which values a tensor takes.
@@ -252,6 +252,18 @@ export function wholeRange(dtype: Dtype): readonly [bigint, bigint] | undefined 
   return undefined;
 }
 
+/** Which integers are wanted, in words: a number beyond 2**53 - 1 may be a rounded one. */
+export function wholeWords(least: bigint, most: bigint): string {
+  const asBigint = most > BigInt(Number.MAX_SAFE_INTEGER) ? ", as a bigint beyond 2**53 - 1" : "";
+  return `an integer from ${least} to ${most}${asBigint}`;
+}
+
+/** The same number; undefined for an integer that no number holds. */
+export function exactNumber(value: number | bigint | boolean): number | undefined {
+  const number = Number(value);
+  return typeof value !== "bigint" || BigInt(number) === value ? number : undefined;
+}
+
 /** Elements of a tensor, in its dtype; bool is a byte, 0 or 1. */
 export type Elements =
   | Uint8Array
@@ -287,10 +299,20 @@ export class Rows<E extends Elements = Elements> {
     return this.slice(row, row + 1).data;
   }
 
-  /** One row as numbers: a view of a float64 row, a copy of any other. */
+  /**
+   * One row as numbers: a view of a float64 row, a copy of any other.
+   *
+   * Throws UsageError for an integer that no number holds: `row` has it as a bigint.
+   */
   numbers(row: number): Float64Array {
     const elements: Elements = this.row(row);
-    return elements instanceof Float64Array ? elements : Float64Array.from(elements, Number);
+    if (elements instanceof Float64Array) return elements;
+    return Float64Array.from(elements, (element: number | bigint) => {
+      const number = exactNumber(element);
+      if (number !== undefined) return number;
+      const wanted = "integers up to 2**53 - 1: row() has larger ones as bigint";
+      throw new UsageError(`numbers(${row}): got ${element}, wanted ${wanted}`);
+    });
   }
 
   /** Rows `start` up to `stop`, a view. */

@@ -38,8 +38,8 @@ for (const [dtype, good, bad] of [
   ["uint32", [0, 2 ** 32 - 1], [2 ** 32, -1]],
   ["int32", [-(2 ** 31), 2 ** 31 - 1], [2 ** 31]],
   ["bool", [0, 1, true, false, 1n], [2, -1, 0.5]],
-  ["uint64", [0n, 2n ** 64n - 1n, 2 ** 53], [-1n, 2n ** 64n, 2 ** 64, 0.5]],
-  ["int64", [-(2n ** 63n), 2n ** 63n - 1n, -7], [2n ** 63n, NaN]],
+  ["uint64", [0n, 2n ** 64n - 1n, 2 ** 53 - 1], [-1n, 2n ** 64n, 2 ** 53, 2 ** 64, 0.5]],
+  ["int64", [-(2n ** 63n), 2n ** 63n - 1n, -7], [2n ** 63n, -(2 ** 53), NaN]],
 ] as [Dtype, never[], never[]][]) {
   test(`a value outside of ${dtype} is refused: nothing wraps around`, () => {
     for (const number of good) {
@@ -49,11 +49,25 @@ for (const [dtype, good, bad] of [
       assert.throws(() => cast(only(dtype, []), [number], 1), {
         name: "BadAnswer",
         got: String(number),
-        wanted: new RegExp(`an integer of .* \\(${dtype}\\)`),
+        wanted: new RegExp(`an integer from .* \\(${dtype}\\)`),
       });
     }
   });
 }
+
+test("an integer that a float would round is refused", () => {
+  const [most, more] = [2n ** 53n, 2n ** 53n + 1n];
+  assert.equal(cast(only("float64", []), [most], 1)[0]![0], 2 ** 53);
+  for (const given of [[more], BigInt64Array.of(more)]) {
+    assert.throws(() => cast(only("float64", []), given, 1), {
+      name: "BadAnswer",
+      got: String(more),
+    });
+  }
+  const rows = new Rows(BigInt64Array.of(7n, -most, more, 9n), 2, [2]);
+  assert.deepEqual(rows.numbers(0), Float64Array.of(7, -(2 ** 53)));
+  assert.throws(() => rows.numbers(1), { name: "UsageError", message: new RegExp(`got ${more},`) });
+});
 
 test("a byte that is neither 0 nor 1 is no bool", () => {
   assert.throws(() => cast(only("bool", [2]), Uint8Array.of(1, 7), 1), { got: "7" });

@@ -6,7 +6,7 @@ from glue_server.conformance.check import group
 from glue_server.conformance.comparing import check_same
 from glue_server.conformance.conformance_tasks import LARGE_ACTION, LARGE_OBSERVATION, PLAIN
 from glue_server.conformance.harness import Harness
-from reglue.messages.agent_messages import Cleanup, TextMessage
+from reglue.messages.agent_messages import Cleanup, Phase, TextMessage
 from reglue.messages.environment_messages import (
     EnvironmentInit,
     GetRandomSeed,
@@ -130,6 +130,16 @@ def standardize(harness: Harness) -> None:
     driver.play(_STEPS)
 
 
+def adapt(harness: Harness) -> None:
+    """Plays cells of the phase ADAPT as what they are, neither training nor evaluation."""
+    slots = 4
+    driver = harness.begin(PLAIN.with_slots(slots))
+    for _ in range(3):
+        driver.go_on(driver.plays.write(starts=range(slots), phase=Phase.ADAPT))
+        driver.take()
+        driver.play(_STEPS)
+
+
 def slot_fault(harness: Harness) -> None:
     """Reports which slot failed, and why; the others play on, and that one after a start."""
     driver = harness.begin(PLAIN.with_slots(3))
@@ -159,7 +169,9 @@ def largest_played(harness: Harness) -> None:
 
 
 ENVIRONMENTS = (
-    *group("environment", routines, no_slots, before_init, no_such_slot, standardize, slot_fault),
+    *group(
+        "environment", routines, no_slots, before_init, no_such_slot, standardize, adapt, slot_fault
+    ),
     *group("states", state, state_elsewhere, seed, unknown_keys, out_of_episodes),
     *group("tensors", largest_play, largest_played),
 )

@@ -81,6 +81,7 @@ class EnvironmentDriver(Driver):
 
 _SEEDS = (0, 1, 41, 2**53 + 1, 2**63 - 1)
 _REPEATS = _STEPS = (0, 3, 2**64 - 1)
+_PHASES = (Phase.TRAIN, Phase.EVALUATE)
 
 
 class Plays:
@@ -97,12 +98,14 @@ class Plays:
         steps = [slot for slot in slots if slot in self._live and self._rng.random() < 0.9]
         return self.write(steps=steps, starts=[slot for slot in slots if slot not in steps])
 
-    def write(self, *, steps: Sequence[int] = (), starts: Sequence[int] = ()) -> Play:
-        """A Play of these slots, with random actions and cells."""
+    def write(
+        self, *, steps: Sequence[int] = (), starts: Sequence[int] = (), phase: Phase | None = None
+    ) -> Play:
+        """A Play of these slots, with random actions and cells, of that phase if there is one."""
         return Play(
             slots=np.array(steps, np.uint32),
             actions=random_rows(self._rng, self.spec.actions, len(steps)) if steps else {},
-            starts={slot: self.cell() for slot in starts},
+            starts={slot: self.cell(phase) for slot in starts},
         )
 
     def update(self, play: Play, played: Played) -> None:
@@ -115,14 +118,14 @@ class Plays:
         """A state was set in `slot`: an episode is live."""
         self._live.add(slot)
 
-    def cell(self) -> Cell:
-        """A random cell."""
+    def cell(self, phase: Phase | None = None) -> Cell:
+        """A random cell. ADAPT has a check of its own, which names what is wrong."""
         task = str(self._rng.choice([*self._variants]))
         return Cell(
             task=task,
             variant=int(self._rng.integers(self._variants[task])),
             seed=_SEEDS[self._rng.integers(len(_SEEDS))],
             repeat=_REPEATS[self._rng.integers(len(_REPEATS))],
-            phase=Phase(int(self._rng.choice([*Phase]))),
+            phase=phase or Phase(int(self._rng.choice(_PHASES))),
             steps=_STEPS[self._rng.integers(len(_STEPS))],
         )

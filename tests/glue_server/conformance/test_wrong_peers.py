@@ -12,9 +12,9 @@ import pytest
 from reglue import Box, TaskSpec
 from reglue.conformance import ConformanceAgent, ConformanceEnvironment
 from reglue.environments.world import Cell
-from reglue.messages.agent_messages import Actions, Budget, Turn
+from reglue.messages.agent_messages import Actions, Budget, Phase, Turn
 from reglue.messages.environment_messages import Play, Played, Slots
-from tests.glue_server.conformance.findings import found
+from tests.glue_server.conformance.findings import found, verdicts
 from tests.glue_server.conformance.thread_clients import session_of
 
 pytestmark = pytest.mark.usefixtures("quiet")
@@ -196,6 +196,14 @@ class Sorted(ConformanceEnvironment):
         return super().env_step({name: a[order] for name, a in actions.items()}, slots[order])
 
 
+class Unadapting(ConformanceEnvironment):
+    """Takes adaptation for training."""
+
+    def _numbered(self, cell: Cell) -> Cell:
+        phase = Phase.TRAIN if cell.phase is Phase.ADAPT else cell.phase
+        return super()._numbered(replace(cell, phase=phase))
+
+
 ENVIRONMENTS: Mapping[str, tuple[type[ConformanceEnvironment], str]] = {
     "flags swapped": (Confusing, "calls.one-slot"),
     "any state is taken": (Trusting, "states.unknown-keys"),
@@ -211,3 +219,9 @@ ENVIRONMENTS: Mapping[str, tuple[type[ConformanceEnvironment], str]] = {
 def test_a_wrong_environment_is_found_out(what: str) -> None:
     environment, check = ENVIRONMENTS[what]
     assert "wanted" in found("environment", session_of(environment), check)
+
+
+def test_an_environment_that_is_blind_to_adaptation_fails_the_check_of_that_alone() -> None:
+    groups = ("calls.*", "environment.*", "states.*")
+    became = verdicts("environment", session_of(Unadapting), *groups)
+    assert [name for name, each in became.items() if not each.passed] == ["environment.adapt"]

@@ -100,6 +100,7 @@ SESSIONS: Mapping[str, tuple[type[Session], str]] = {
     "it does not come back": (Giving, "reconnect.idle"),
     "max_message_bytes is ignored": (Narrow, "tensors.largest-turn"),
     "Ticket.address is ignored": (Stubborn, "join.elsewhere"),
+    "a farewell there is no good end": (Unhurried, "join.elsewhere"),
     "it asks again and again": (Insisting, "join.place-taken"),
     "a farewell is no good end": (Unhurried, "farewell.at-once"),
 }

@@ -145,7 +145,9 @@ def test_ctrl_c_is_exit_code_130(server: GlueServer, join: Join) -> None:
     process = join("agents.py:Still")
     seated(server)
     process.send_signal(signal.SIGINT)
-    assert left(process) == (130, "")
+    code, words = left(process)
+    assert (code, words.count("\n")) == (130, 1)
+    assert "interrupted" in words
 
 
 _RANDOM = Path(reglue.__file__).with_name("examples") / "random_agent.py"

@@ -104,7 +104,7 @@ void Experiment::set_timeout(std::chrono::milliseconds timeout) {
 
 const TaskSpec& Experiment::rl_init(std::uint32_t slots, std::uint64_t seed,
                                     const std::string& task, std::uint32_t variant) {
-  if (slots < 1) throw OutOfDomain("0 slots", "at least 1");
+  if (slots < 1) throw OutOfDomain("slots 0", "an integer from 1 to 4294967295");
   Call call;
   v1::RlInit& init = *call.mutable_init();
   init.set_slots(slots);

@@ -51,6 +51,7 @@ std::shared_ptr<v1::ExperimentReply> ExperimentSession::ask(v1::ExperimentCall& 
   try {
     while (true) {
       try {
+        interrupt_.check();  // a wait looks only where the glue is slower than its look
         opened().send(call, until);
         receive(call.seq(), *reply, until);
         answered_ = call.seq();
@@ -76,6 +77,11 @@ void ExperimentSession::set_timeout(std::chrono::milliseconds timeout) {
 
 void ExperimentSession::leave() {
   if (is_admitted_) {
+    try {
+      interrupt_.check();
+    } catch (const Stopped& stopped) {  // while the program computed
+      if (over_.empty()) over_ = stopped.what();
+    }
     interrupt_.disable();
     try {
       if (is_interrupted(over_)) {

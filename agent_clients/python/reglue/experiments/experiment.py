@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from reglue.errors import BadArgument
@@ -29,11 +30,11 @@ class Experiment(Routines):
     the glue has an agent and an environment, at most `timeout_s` seconds. If the connection breaks
     it connects again, as long as the glue allows, and every routine is carried out once.
 
-    In a `with` statement SIGTERM raises SystemExit(143), so that the program leaves the session, as
-    after Ctrl-C; `handle_signals` is as in `connect`.
+    A `with` statement also leaves the session after Ctrl-C and SIGTERM, which end a script with
+    exit codes 130 and 143; `handle_signals` is as in `connect`.
 
-    Raises Unreachable, Refused, UsageError (no address, no `timeout_s` above 0), and SessionLost
-    from routines.
+    Raises Unreachable, Refused, UsageError (no address, no `timeout_s` above 0, a negative
+    `connect_timeout_s`), and SessionLost from routines.
     """
 
     def __init__(  # noqa: PLR0913 - as `connect`
@@ -58,9 +59,9 @@ class Experiment(Routines):
             raise BadArgument(got=f"a timeout of {timeout_s:g} s", wanted="more than 0")
         where = join_string(address, token, ca=ca, tls_name=tls_name)
         from reglue.net.experiment_session import open_experiment_session
-        from reglue.net.signals import termination_exits
+        from reglue.net.signals import signals_exit
 
-        self._signals = termination_exits(handles=handle_signals)
+        self._signals = signals_exit(handles=handle_signals)
         self._asking: ExperimentSession = open_experiment_session(
             where,
             name,
@@ -73,13 +74,18 @@ class Experiment(Routines):
         self._signals.__enter__()
         return self
 
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        from reglue.net.signals import is_interruption
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        from reglue.net.signals import interruption
 
         try:
-            self._asking.leave(is_interrupted=is_interruption(error))
+            self._asking.leave(is_interrupted=interruption(error) is not None)
         finally:
-            self._signals.__exit__(None, None, None)
+            self._signals.__exit__(kind, error, trace)
 
     def close(self) -> None:
         """Leave; the glue ends the agent's and the environment's sessions."""

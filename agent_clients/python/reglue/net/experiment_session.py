@@ -150,7 +150,10 @@ class ExperimentSession(GlueSession):
         while True:
             content = self._receive(max(0.0, deadline - time.monotonic()))
             if content is None:
-                raise SessionLost("the glue did not answer in time")
+                raise SessionLost(
+                    f"the routine took longer than its {self._timeout_s:g} s: are an agent and an "
+                    "environment there? The session is over"
+                )
             if self._spec and type(call) is RLStep and content.startswith(head):
                 answer = decode_repeated_stepped(content, len(head), self._spec, self._steps)
                 if answer is not None:

@@ -12,6 +12,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from reglue.errors import (
+    BadArgument,
     BadReply,
     ReglueError,
     SessionLost,
@@ -19,7 +20,6 @@ from reglue.errors import (
     UsageError,
     error_text,
     printable,
-    raise_interrupt,
 )
 from reglue.messages.agent_messages import INTERRUPTED, Farewell, Fault, Numbered, Refusal
 from reglue.net.grpc_settings import MESSAGE_S, grpc
@@ -28,6 +28,7 @@ from reglue.net.lobby import StreamEnded, join
 from reglue.net.log import Outage, call_trace, log, show_log
 from reglue.net.reconnect import ReconnectWait, was_good
 from reglue.net.role import AnsweringRole, Role, TracedRole
+from reglue.net.signals import interruption
 from reglue.net.streams import Route, Stream
 from reglue.tracebacks import explained
 from reglue.wire.layout import numbered
@@ -46,6 +47,10 @@ class GlueSession:
     def __init__(
         self, join_string: JoinString, role: Role, *, connect_timeout_s: float, transport: Transport
     ) -> None:
+        """Raises BadArgument for a wrong timeout."""
+        if not connect_timeout_s >= 0:
+            got = f"a connect timeout of {connect_timeout_s:g} s"
+            raise BadArgument(got=got, wanted="0 or more")
         self._join_string = join_string
         self._role = role
         self._connect_timeout_s = connect_timeout_s
@@ -163,7 +168,7 @@ class Session(GlueSession):
         connect_timeout_s: float,
         transport: Transport,
     ) -> None:
-        """Raises BadArgument for a wrong REGLUE_LOG or REGLUE_TRACE."""
+        """Raises BadArgument for a wrong timeout, REGLUE_LOG or REGLUE_TRACE."""
         self.has_failed = False  # the peer, by an error of its own, which was logged
         trace = call_trace()
         super().__init__(
@@ -176,17 +181,21 @@ class Session(GlueSession):
 
     def play(self) -> str:
         """Answer calls until the farewell; returns its reason. Raises as `connect`."""
-        calls, reply = self.calls(), None
+        calls = self.calls()
+        try:
+            return self._carry_out(calls)
+        except BaseException as error:  # the peer's, or an interruption between two calls
+            calls.throw(error)
+            raise
+
+    def _carry_out(self, calls: Generator[Any, Any, str]) -> str:
+        reply = None
         while True:
             try:
                 call = calls.send(reply)
             except StopIteration as end:
                 return str(end.value)
-            try:
-                reply = self._role.carry_out(call)
-            except BaseException as error:
-                calls.throw(error)
-                raise
+            reply = self._role.carry_out(call)
 
     def calls(self) -> Generator[Any, Any, str]:
         """Every call but the farewell; send it the reply to each, or None.
@@ -206,11 +215,12 @@ class Session(GlueSession):
                     raise forgotten.error from forgotten.error.__cause__
                 self._outage.forget()
                 time.sleep(pause_s)
-            except (KeyboardInterrupt, SystemExit):
-                self._say_goodbye()
-                raise
             except GeneratorExit:
                 self._leave(self._role.encode(0, Fault("the program has left")), _END_S)
+                raise
+            except BaseException as error:
+                if isinstance(error, SystemExit) or interruption(error) is not None:
+                    self._say_goodbye()
                 raise
             finally:
                 self._close()
@@ -243,11 +253,14 @@ class Session(GlueSession):
     def _say_goodbye(self) -> None:
         """Tell the glue of an interruption, so that it does not wait for us.
 
-        Over a new stream: the old one may be cut in the middle of a message.
+        Over a new stream, and before the old one is closed: that may be cut in the middle of a
+        message, or of a lock's own lines.
         """
-        self._close()
+        old, self._stream = self._stream, None
         if self._ticket.reconnect_window_us:
             self._leave_at_once(self._role.encode(0, Fault(INTERRUPTED)))
+        if old is not None:
+            old.close()
 
     def _calls_of_stream(self) -> Generator[Any, Any, str]:
         """One stream, to the farewell. Raises SessionLost if it breaks."""
@@ -266,7 +279,8 @@ class Session(GlueSession):
                     got = f"an answer of {len(answer)} bytes"
                     raise UsageError(got=got, wanted=f"at most {self._most}")
             except Exception as error:
-                raise_interrupt(error)
+                if interruption(error) is not None:
+                    raise
                 self.has_failed = True
                 log.error("the peer failed: %s", explained(error))  # first: who started us reads it
                 what = printable(error_text(error))

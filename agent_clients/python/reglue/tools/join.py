@@ -13,7 +13,7 @@ from reglue.errors import CannotLoad, Refused, ReglueError, UsageError
 from reglue.examples import EXAMPLES
 from reglue.net.join_string import TRANSPORTS, join_string
 from reglue.net.log import stderr_handler
-from reglue.net.signals import INTERRUPTED, termination_exits
+from reglue.net.signals import INTERRUPTED, signals_exit
 from reglue.tools.loading import agent_name, example_names, load, parsed
 from reglue.tools.parser import Parser
 from reglue.tracebacks import explained
@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, handlers=[stderr_handler()])  # also the peer's own
     log.setLevel(logging.WARNING)  # unless REGLUE_LOG says more
     try:
-        with termination_exits():
+        with signals_exit():
             return _join(options)
     except (UsageError, Refused) as error:
         if error.__cause__ is not None and isinstance(error, CannotLoad):

@@ -1,5 +1,6 @@
 /** A routine's arguments, checked before any call is sent. All throw OutOfDomain. */
 import { OutOfDomain } from "../errors.js";
+import { wholeWords } from "../spec.js";
 import type { GoalOptions } from "./options.js";
 
 export const MAX_UINT32 = 2n ** 32n - 1n;
@@ -15,7 +16,7 @@ export function checkedInteger(
 ): bigint {
   const isInteger = typeof number === "bigint" || Number.isSafeInteger(number);
   if (!isInteger || number < min || number > max) {
-    throw new OutOfDomain(`${what} ${String(number)}`, `an integer from ${min} to ${max}`);
+    throw new OutOfDomain(`${what} ${String(number)}`, wholeWords(min, max));
   }
   return BigInt(number);
 }

@@ -55,6 +55,9 @@ export interface Peer<Message extends AgentCall | EnvironmentCall> {
 /** The glue does not know the session any more: the peer may join anew. `cause` is why. */
 class Forgotten extends Error {}
 
+/** The stream has ended, and the routine that is under way awaits what can never come. */
+class NeverSettles extends SessionLost {}
+
 /** The author's own code threw `cause`; the glue and the author have been informed. */
 export class PeerFailed extends Error {}
 
@@ -169,7 +172,7 @@ class Session<Message extends AgentCall | EnvironmentCall> {
       const { message, bytes, carryOut } = await this.#next(stream);
       const { seq, call }: AgentCall | EnvironmentCall = message;
       const began = performance.now();
-      const answer = carryOut && (await this.#answered(stream, seq, carryOut));
+      const answer = carryOut && (await this.#answered(stream, message, carryOut));
       trace({
         call: call.case!,
         bytes,
@@ -190,15 +193,19 @@ class Session<Message extends AgentCall | EnvironmentCall> {
     }
   }
 
-  /** The answer to call `seq`. Throws PeerFailed, after telling the glue, and the signal's reason. */
+  /**
+   * The answer to a call. Throws PeerFailed, after telling the glue; NeverSettles, and the signal's
+   * reason.
+   */
   async #answered(
     stream: Stream,
-    seq: bigint,
+    { seq, call }: AgentCall | EnvironmentCall,
     carryOut: () => Promise<Uint8Array>,
   ): Promise<Uint8Array> {
     try {
-      return this.#checked(await this.#carriedOut(carryOut));
+      return this.#checked(await this.#carriedOut(call.case!, carryOut));
     } catch (error) {
+      if (error instanceof NeverSettles) throw error;
       const { signal } = this.playing;
       if (signal.aborted && error === signal.reason) {
         await this.#sayInterrupted(stream);
@@ -209,15 +216,22 @@ class Session<Message extends AgentCall | EnvironmentCall> {
     }
   }
 
-  /** Rejects when the session is interrupted, whatever the peer waits for. */
-  async #carriedOut(carryOut: () => Promise<Uint8Array>): Promise<Uint8Array> {
+  /** Rejects when the session is interrupted, and when what the peer waits for can never come. */
+  async #carriedOut(call: string, carryOut: () => Promise<Uint8Array>): Promise<Uint8Array> {
     const began = performance.now();
     const { signal } = this.playing;
     const answer = await new Promise<Uint8Array>((resolve, reject) => {
       signal.throwIfAborted();
       const interrupt = () => reject(signal.reason as Error);
+      // Node is about to leave: the stream has ended, and nothing else could settle the promise.
+      const words = `the ${this.peer.kind}'s ${call} awaits a promise that never settles`;
+      const never = () => reject(new NeverSettles(`the session is over, and ${words}`));
       signal.addEventListener("abort", interrupt);
-      const ended = () => signal.removeEventListener("abort", interrupt);
+      process.once("beforeExit", never);
+      const ended = () => {
+        signal.removeEventListener("abort", interrupt);
+        process.off("beforeExit", never);
+      };
       carryOut().finally(ended).then(resolve, reject);
     });
     if (performance.now() - began > LONG_MS) {
