@@ -12,7 +12,7 @@ from typing import Any
 from env_adapters.argument_checks import RENDER_KEYWORDS
 from reglue.environments.world import Suite
 from reglue.errors import NotAnEnvironment, ReglueError, UsageError, raise_interrupt
-from reglue.tools.loading import check_arguments, find
+from reglue.tools.loading import called_like_libraries, check_arguments, find
 
 _MEMBERS = ("spec", "variants", "standardizes", "world")  # of a Suite
 
@@ -56,6 +56,7 @@ class SuiteName:
             raise_interrupt(error)
             raise UsageError(
                 f"the environment {self.factory} cannot be made: {type(error).__name__}: {error}"
+                f"{called_like_libraries(error)}"
             ) from error
         return suite
 

@@ -134,7 +134,7 @@ def join_command(name: str, arguments: Mapping[str, str]) -> list[str]:
 def as_arguments(values: Mapping[str, Any]) -> dict[str, str]:
     """Values as JSON, for `reglue join`. Raises UsageError."""
     try:
-        return {key: json.dumps(value) for key, value in values.items()}
+        return {key: json.dumps(value, allow_nan=False) for key, value in values.items()}
     except (TypeError, ValueError) as error:
         raise UsageError(f"an argument of a program must be JSON: {error}") from error
 

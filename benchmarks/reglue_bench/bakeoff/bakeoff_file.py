@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeAlias
@@ -21,8 +22,9 @@ from pydantic import (
 )
 
 from glue_server.host_settings import got_and_wanted
-from reglue.errors import UnknownName, UsageError, flag, joined, settings_of
+from reglue.errors import CannotLoad, UnknownName, UsageError, flag, joined, settings_of
 from reglue.tools.loading import parsed
+from reglue.tools.text_file import read_text
 from reglue_bench.plan_settings import PlanSettings
 from reglue_bench.planning.toml_file import TomlFile
 from reglue_bench.settings import (
@@ -203,7 +205,10 @@ def _entrant(path: Path, name: str, table: _Agent, about: dict[str, Any]) -> Ent
 
 def _word(value: str | float) -> str:
     """The value as it is typed on the command line: `reglue join` parses it to the same value."""
-    return value if isinstance(value, str) and parsed(value) == value else json.dumps(value)
+    with suppress(CannotLoad):
+        if isinstance(value, str) and parsed("", value) == value:
+            return value
+    return json.dumps(value)
 
 
 def _token(path: Path, name: str, table: _Agent) -> tuple[str | None, str]:
@@ -214,10 +219,9 @@ def _token(path: Path, name: str, table: _Agent) -> tuple[str | None, str]:
         file = path.resolve().parent / table.token_file
         where = str(file)
         try:
-            token = file.read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            why = f"{file} cannot be read: {getattr(error, 'strerror', error)}"
-            raise UsageError(f"{path}: [agents.{name}] token_file: {why}") from error
+            token = read_text(file).strip()
+        except UsageError as error:
+            raise UsageError(f"{path}: [agents.{name}] token_file: {error}") from error
     else:
         return None, ""
     if not token:

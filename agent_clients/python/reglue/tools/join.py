@@ -15,7 +15,7 @@ from reglue.examples import EXAMPLES
 from reglue.net.join_string import TRANSPORTS, join_string
 from reglue.net.log import stderr_handler
 from reglue.net.signals import INTERRUPTED, termination_exits
-from reglue.tools.loading import agent_name, example_names, load, parsed
+from reglue.tools.loading import agent_name, example_names, keywords_of, load
 from reglue.tools.parser import Parser
 
 log = logging.getLogger("reglue")
@@ -89,7 +89,7 @@ def _make(name: str, arguments: Mapping[str, str]) -> tuple[object, str]:
     # Importing the environments takes longer than the SDK, so only names that may be theirs do it.
     is_code = name in EXAMPLES or name.rpartition(":")[0].endswith(".py")
     for known in () if is_code else entry_points(group="reglue.environments"):
-        suite = known.load()(name, {key: parsed(value) for key, value in arguments.items()})
+        suite = known.load()(name, keywords_of(arguments))
         if suite is not None:
             return suite.build(), name
     peer = load(name, arguments)
