@@ -24,6 +24,7 @@ from reglue.agents.adaptation import agent_of
 from reglue.errors import AgentDisconnected, AgentFault, EnvironmentFault, ReglueError, UsageError
 from reglue.net.join_string import JoinString, Transport
 from reglue.tools.loading import agent_name
+from reglue.tools.parser import SAYS
 
 _WRONG_USAGE = 2  # how `reglue join` leaves when the agent cannot be made
 _LEAVE_S = 2.0  # how long a program may take to leave, whose connection is gone
@@ -243,7 +244,7 @@ class _Served:
                 break
             if self._process and (how := self._process.ended()):
                 if self._is_wrong_usage(self._process):
-                    words = self._process.last_lines().replace("reglue join: ", "")
+                    words = self._process.last_lines().replace(SAYS, "")
                     raise UsageError(words + self._hint())
                 raise self.lost(f"{how} before it joined")
             if time.monotonic() > deadline:

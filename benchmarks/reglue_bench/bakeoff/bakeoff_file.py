@@ -122,13 +122,13 @@ def read_bakeoff(path: Path, hosting: Mapping[str, object]) -> list[Entrant]:
     """
     read_settings(benchmark="", **hosting)  # so that mistakes on the command line name flags
     file = _checked(path, TomlFile.read(path).tables)
+    about = _benchmark(path, file.benchmark)
     if len(file.agents) < 2:
         raise UsageError(
             path,
             got=f"{len(file.agents)} of the tables [agents.NAME]",
             wanted="two or more; `reglue bench` plays one agent",
         )
-    about = _benchmark(path, file.benchmark)
     folder = path.resolve().parent
     common = {**about, **hosting, "directory": str(folder)}
     with settings_of(f"{path}: [benchmark]", about.keys() - hosting.keys()):
@@ -162,6 +162,14 @@ def _checked(path: Path, tables: Mapping[str, Any]) -> _File:
 
 def _benchmark(path: Path, table: dict[str, JsonValue]) -> dict[str, JsonValue]:
     """Settings of all runs. Raises UsageError."""
+    if "training_seeds" in table:
+        raise UsageError(
+            path,
+            "[benchmark]",
+            got="training_seeds",
+            wanted="training_seed in the table of each agent: a bake-off plays each of them once; "
+            "`reglue bench --training-seeds N` plays one agent with several",
+        )
     for key in table:
         if key not in BENCHMARK:
             raise UsageError(f"{path}: [benchmark]: {UnknownName('key', key, BENCHMARK)}")

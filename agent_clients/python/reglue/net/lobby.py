@@ -168,7 +168,8 @@ def _unreachable(
         )
     return Unreachable(
         f"no glue answered at {join_string.address} within {connect_timeout_s:g} s; is it running, "
-        f"and is the address right?{_by_proxy(join_string.address)}"
+        f"and is the address right? {setting('connect_timeout_s')} sets how long to wait"
+        f"{_by_proxy(join_string.address)}"
     )
 
 

@@ -16,7 +16,7 @@ from reglue.net.join_string import TRANSPORTS, join_string
 from reglue.net.log import stderr_handler
 from reglue.net.signals import INTERRUPTED, termination_exits
 from reglue.tools.loading import agent_name, example_names, keywords_of, load
-from reglue.tools.parser import Parser
+from reglue.tools.parser import SAYS, Parser
 
 log = logging.getLogger("reglue")
 
@@ -36,10 +36,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (UsageError, Refused) as error:
         if error.__cause__ is not None and isinstance(error, CannotLoad):
             traceback.print_exception(error.__cause__)  # the author's own mistake: show where it is
-        print(f"reglue join: {error.with_flags()}", file=sys.stderr)
+        print(f"{SAYS}{error.with_flags()}", file=sys.stderr)
         return 2
     except ReglueError as error:
-        print(f"reglue join: {error.with_flags()}", file=sys.stderr)
+        print(f"{SAYS}{error.with_flags()}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -67,7 +67,7 @@ def _join(options: argparse.Namespace) -> int:
         if session.has_failed:
             return 1
         raise
-    print(f"reglue join: {reason}", file=sys.stderr)
+    print(f"{SAYS}{reason}", file=sys.stderr)
     return 0
 
 

@@ -70,7 +70,7 @@ def find(name: str) -> Callable[..., Any]:
     """The class or function called `file.py:name` or `package.module:name`. Raises CannotLoad."""
     target, _, attribute = name.rpartition(":")
     if not target or not attribute:
-        raise CannotLoad(_without_class(name))
+        raise CannotLoad(without_class(name))
     module = _load_file(target) if _is_file(target) else _load_module(target)
     if hasattr(module, "__path__") and getattr(module, "__file__", "") is None:
         raise CannotLoad(got=f"{name}: {target} is a folder", wanted="a Python module or package")
@@ -193,10 +193,12 @@ def check_guarded(what: str) -> None:
         )
 
 
-def _without_class(name: str) -> str:
+def without_class(name: str) -> str:
     """The message for a name that has no class and is no example."""
     path = Path(name.removesuffix(":"))
-    if path.suffix == ".py" and path.is_file():
+    if path.suffix == ".py" and not path.is_file():
+        return f"there is no file {path}; {_near_files(path, '.py')}"
+    if path.suffix == ".py":
         names = _names(path)
         listing = f"; it has {', '.join(names)}" if names else ""
         return f"{name} is a file: write {path}:Class or {path}:function{listing}"

@@ -7,7 +7,7 @@ units. A unit's last complete try counts.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,6 +74,7 @@ class Ledger(LedgerReader):
     _engine: sa.Engine
     _lock: BaseFileLock
     _wrote: bool  # there may be a journal
+    _new: Sequence[Path]  # the folders that were made for it, the innermost first
 
     def __init__(self, folder: Path) -> None:
         """Continue the run in a folder. Raises UsageError (RunDamaged, RunBusy)."""
@@ -88,7 +89,8 @@ class Ledger(LedgerReader):
 
     @classmethod
     def create(cls, folder: Path, about: Mapping[str, str]) -> Self:
-        """Begin a run in `folder`. Raises RunExists if there is one."""
+        """Begin a run in `folder`, a new or empty one. Raises RunExists if there is a run."""
+        new = [each for each in (folder, *folder.parents) if not each.exists()]
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
@@ -98,8 +100,11 @@ class Ledger(LedgerReader):
         file = folder / LEDGER
         if file.is_dir():
             raise UsageError(f"{file} is a folder; choose another {setting('out')}")
+        if not file.exists():
+            check_empty(folder, but=[LOCK])
         ledger = cls.__new__(cls)
         ledger._open(folder, mode="rwc")
+        ledger._new = new
         is_new = not file.exists() or not file.stat().st_size
         try:
             ledger._begin(about)
@@ -145,7 +150,8 @@ class Ledger(LedgerReader):
             file.unlink()
         with suppress(OSError):  # other files are not ours
             (self._folder / LOCK).unlink()
-            self._folder.rmdir()
+            for folder in self._new:
+                folder.rmdir()
 
     def name_agent(self, name: str) -> str:
         """The name of the run's agent: that of the first one to connect."""
@@ -215,6 +221,7 @@ class Ledger(LedgerReader):
 
     def _open(self, folder: Path, *, mode: str) -> None:
         self._folder = folder
+        self._new = [folder]
         self._wrote = False
         self._lock = FileLock(folder / LOCK, mode=0o600)
         try:
@@ -353,6 +360,17 @@ class _Written:
             if blob:
                 self._rows[table].append(key | {"zlib": blob})
         return row
+
+
+def check_empty(folder: Path, *, but: Collection[str] = ()) -> None:
+    """Raise UsageError if there are files in a folder, apart from some, as a run has its own."""
+    names = sorted({file.name for file in folder.iterdir()}.difference(but))
+    if names:
+        some = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
+        raise UsageError(
+            got=f"the folder {folder}, which holds {some}",
+            wanted=f"a new or an empty one ({setting('out')})",
+        )
 
 
 def _exists(folder: Path) -> RunExists:

@@ -133,6 +133,20 @@ def test_a_beginning_that_died_before_its_first_row_is_no_run(tmp_path: Path) ->
     Ledger.create(tmp_path, {}).close()
 
 
+def test_a_folder_with_other_files_gets_no_run(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    with raises(UsageError, tmp_path, "thesis.tex", settings={"out"}):
+        Ledger.create(tmp_path, {})
+    assert [each.name for each in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_forgotten_run_leaves_the_folders_that_were_there_and_no_others(tmp_path: Path) -> None:
+    (tmp_path / "before").mkdir()
+    for name in ("before", "before/runs/new"):
+        Ledger.create(tmp_path / name, {}).forget()
+    assert [*tmp_path.rglob("*")] == [tmp_path / "before"]
+
+
 def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
     with raises(UsageError, tmp_path, f"no {LEDGER}"):
         Ledger(tmp_path)
