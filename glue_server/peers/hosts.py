@@ -262,7 +262,7 @@ class _Served:
         return self._port is not None
 
     def _free_place(self, reason: str) -> None:
-        """Free the place at a server that stays open, also of a peer that was never used."""
+        """Release this role's place on a shared server, even if the peer was never used."""
         port = self._port
         while port is not None or (port := self._server.next(self.role, 0.0)) is not None:
             port.close(reason)

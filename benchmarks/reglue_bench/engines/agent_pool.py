@@ -57,7 +57,7 @@ class AgentPool:
         self.spent = Spent()  # over all agents, with the time that they took to connect
         self.observed_to: ObservedParts | None = None  # who records what agents see
         self.hides_rewards = False  # from agents while they are judged
-        self.asks_again = False  # the last agent, whether it answers alike
+        self.asks_again = False  # the last agent its first turns, to compare
         self._make_host = make_host
         self._make_environment = make_environment
         self._admit = admit
