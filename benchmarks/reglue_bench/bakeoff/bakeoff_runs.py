@@ -125,7 +125,7 @@ class Bakeoff:
         settings = self._entrants[0].settings
         self._plan = make_plan(settings, watcher.drawing, self._declare(resume=resume))
         missing = [each for each in self._entrants if not self._is_there(each, resume=resume)]
-        if not resume and self._folder.is_dir():
+        if not resume:
             check_empty(self._folder)
         self._check_players()
         begun: list[Ledger] = []

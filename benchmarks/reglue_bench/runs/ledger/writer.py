@@ -7,7 +7,7 @@ units. A unit's last complete try counts.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,7 +89,7 @@ class Ledger(LedgerReader):
 
     @classmethod
     def create(cls, folder: Path, about: Mapping[str, str]) -> Self:
-        """Begin a run in `folder`, a new or empty one. Raises RunExists if there is a run."""
+        """Begin a run in `folder`. Raises RunExists if there is one."""
         new = [each for each in (folder, *folder.parents) if not each.exists()]
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -100,8 +100,6 @@ class Ledger(LedgerReader):
         file = folder / LEDGER
         if file.is_dir():
             raise UsageError(f"{file} is a folder; choose another {setting('out')}")
-        if not file.exists():
-            check_empty(folder, but=[LOCK])
         ledger = cls.__new__(cls)
         ledger._open(folder, mode="rwc")
         ledger._new = new
@@ -362,9 +360,11 @@ class _Written:
         return row
 
 
-def check_empty(folder: Path, *, but: Collection[str] = ()) -> None:
-    """Raise UsageError if there are files in a folder, apart from some, as a run has its own."""
-    names = sorted({file.name for file in folder.iterdir()}.difference(but))
+def check_empty(folder: Path) -> None:
+    """Raise UsageError if a folder holds files and no run: a run has a folder of its own."""
+    if not folder.is_dir() or (folder / LEDGER).exists():  # of which `create` tells
+        return
+    names = sorted({file.name for file in folder.iterdir()} - {LOCK})
     if names:
         some = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
         raise UsageError(
