@@ -197,7 +197,7 @@ def without_class(name: str) -> str:
     """The message for a name that has no class and is no example."""
     path = Path(name.removesuffix(":"))
     if path.suffix == ".py" and not path.is_file():
-        return f"there is no file {path}; {_near_files(path, '.py')}"
+        return f"there is no file {path}; {_near_files(path, '.py')}; write file.py:Class"
     if path.suffix == ".py":
         names = _names(path)
         listing = f"; it has {', '.join(names)}" if names else ""
