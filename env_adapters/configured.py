@@ -31,8 +31,9 @@ from env_adapters.environment_configs.values import JSON, ConfigError, is_number
 from env_adapters.gymnasium.gymnasium_suite import make
 from env_adapters.gymnasium.suite_env import SuiteEnv
 from env_adapters.suites import suite_name
-from reglue.errors import BadArgument, UnknownName, UsageError
+from reglue.errors import BadArgument, UnknownName
 from reglue.tools.loading import check_arguments
+from reglue.tools.text_file import read_text
 
 Env = gymnasium.Env[Any, Any]
 
@@ -105,10 +106,9 @@ def _as_json(config: dict[str, JSON]) -> dict[str, JSON]:
 
 
 def _read_file(path: Path) -> JSON:
+    text = read_text(path)
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+        return json.loads(text)
     except ValueError as error:
         raise BadArgument(f"{path} is no JSON: {error}") from error
 

@@ -56,7 +56,7 @@ class IntegrationState:
 
 def make_renderer(model: Any, height: int, width: int) -> Any:
     """A mujoco.Renderer. Raises UsageError, with what is missing, if MuJoCo cannot draw here."""
-    mj: Any = import_module("mujoco")  # loaded: it made the model
+    mj: Any = import_module("mujoco")  # already imported: it built this model
 
     class Renderer(mj.Renderer):  # type: ignore[misc]
         """Can be deleted although its construction failed."""

@@ -18,7 +18,7 @@ from reglue.errors import (
     error_text,
     raise_interrupt,
 )
-from reglue.tools.loading import check_arguments, find
+from reglue.tools.loading import called_like_libraries, check_arguments, find
 
 _MEMBERS = ("spec", "variants", "standardizes", "world")  # of a Suite
 
@@ -63,6 +63,7 @@ class SuiteName:
                 raise_interrupt(error)
             raise UsageError(
                 f"the environment {self.factory} cannot be made: {error_text(error)}"
+                f"{called_like_libraries(error)}"
             ) from error
         return suite
 

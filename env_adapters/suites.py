@@ -19,8 +19,8 @@ from env_adapters.argument_checks import check_integer
 from env_adapters.metaworld import ALL_TASKS, catalogue, draw_goals, task_set
 from env_adapters.named_objects import Registry
 from env_adapters.suite_names import Family, FamilyRequest, SuiteName
-from reglue.errors import BadArgument, MissingExtra, UnknownName
-from reglue.tools.loading import find
+from reglue.errors import BadArgument, CannotLoad, MissingExtra, UnknownName
+from reglue.tools.loading import find, without_class
 
 _GYMNASIUM = "env_adapters.gymnasium:Gymnasium"
 SCHEDULE = "env_adapters.curricula.suite:Schedule"
@@ -61,8 +61,8 @@ def suite_name(
         return family.make(FamilyRequest(rest, dict(arguments or {}), key, folder, on_goals_drawn))
     if re.search(r":\w+$", name):
         return SuiteName(name, dict(arguments or {}))
-    if name.endswith(".py") and Path(name).is_file():
-        find(name)  # raises: it names no class
+    if name.removesuffix(":").endswith(".py"):
+        raise CannotLoad(without_class(name))
     forms = [family.form(prefix) for prefix, family in FAMILIES.loaded().items()]
     raise UnknownName("environment", name, environments_like(name) or [*forms, "file.py:Class"])
 

@@ -37,7 +37,7 @@ from reglue_bench.results.read_run import in_temporary_folder
 from reglue_bench.results.result import Result
 from reglue_bench.results.scoring import brief_cause, score_of
 from reglue_bench.run_folder import LEDGER, remove_logs
-from reglue_bench.runs.ledger import Ledger
+from reglue_bench.runs.ledger import Ledger, check_empty
 from reglue_bench.runs.notes import Ending
 from reglue_bench.runs.objects import opened
 from reglue_bench.runs.observer import NullObserver, Observer
@@ -260,11 +260,12 @@ def plan_and_start(
 
 
 def start(folder: Path, request: Request, watcher: Observer) -> Result:
-    """Begin a run in `folder` and play it. Raises RunExists.
+    """Begin a run in `folder`, a new or empty one, and play it. Raises RunExists.
 
     Also raises UsageError where the settings turn out to be impossible (no such agent, a taken
     port); nothing is left in the folder then, unless a unit was played before.
     """
+    check_empty(folder)
     with begin(folder, request) as ledger:
         try:
             return carry_out(folder, ledger, request, watcher)

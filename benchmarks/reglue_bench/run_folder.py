@@ -17,9 +17,12 @@ AGENT_LOG = "agent.log"
 WORKER_LOG = "workers.log"
 """What environments printed in processes of their own."""
 
+RAY_LOG = "ray.log"
+"""What Ray printed."""
+
 
 def remove_logs(folder: Path) -> None:
     """Remove what programs printed, where nothing was played."""
-    for pattern in (AGENT_LOG, "agent-*.log", WORKER_LOG):
+    for pattern in (AGENT_LOG, "agent-*.log", WORKER_LOG, RAY_LOG):
         for log in folder.glob(pattern):
             log.unlink()

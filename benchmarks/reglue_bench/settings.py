@@ -73,8 +73,8 @@ class AgentSettings(SettingsGroup):
     agent_args: Annotated[
         dict[str, str],
         flag(
-            "keyword of the agent's constructor; repeat for more. The file that `checkpoint=` "
-            "names is hashed into the result",
+            "keyword of the agent's constructor: JSON, True, False or None; any other text is a "
+            "string; repeat for more. The file that `checkpoint=` names is hashed into the result",
             None,
             "--agent-arg",
             metavar="KEY=VALUE",

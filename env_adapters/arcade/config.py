@@ -16,7 +16,8 @@ from env_adapters.arcade.sections import SAMPLED, Game, wanted
 from env_adapters.environment_configs import JSON, check_distributions
 from env_adapters.environment_configs.distributions import is_distribution
 from env_adapters.environment_configs.values import ConfigError, inside
-from reglue.errors import CannotLoad, UnknownName
+from reglue.errors import CannotLoad, UnknownName, UsageError
+from reglue.tools.text_file import read_text
 
 _FOLDER = Path(__file__).parent / "games"
 
@@ -70,8 +71,8 @@ def _loaded(game: str | Path | JSON) -> JSON:
     if not name.endswith(".json"):
         raise UnknownName("game", name, GAMES)
     try:
-        return json.loads(Path(name).read_text())
-    except (OSError, ValueError) as error:
+        return json.loads(read_text(Path(name)))
+    except (UsageError, ValueError) as error:
         raise CannotLoad(f"cannot read {name} as a game's JSON file: {error}") from error
 
 

@@ -31,6 +31,7 @@ from env_adapters.curricula.environment_cache import errors_at
 from env_adapters.environment_configs.lines import line_of
 from env_adapters.environment_configs.values import ConfigError, inside
 from reglue.errors import BadArgument, UnknownName, UsageError
+from reglue.tools.text_file import read_text
 
 _TYPES: Mapping[str, tuple[type, str]] = {
     "schedule": (list, "a list of [what, duration]"),
@@ -52,7 +53,7 @@ def read_schedule(path: Path) -> dict[str, Any]:
     """The arguments of a Schedule, including the content of every file that the schedule refers
     to. Raises UsageError, with the line, if the schedule cannot be played.
     """
-    text = _text(path)
+    text = read_text(path)
     try:
         content = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -147,12 +148,3 @@ def _read_config(file: Path) -> Any:
     except UsageError as error:
         raise BadArgument(f"{file}: {error}") from error
     return config
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise BadArgument(f"{path} is no text: {error}") from error

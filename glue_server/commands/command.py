@@ -50,6 +50,8 @@ class Command:
             self._fail(error, WRONG_USAGE)
         except ReglueError as error:
             self._fail(error, FAULTS)
+        except PermissionError as error:
+            self._fail(ReglueError(error.filename, error.strerror), FAULTS)
         except BaseException as error:
             if is_interrupt(error):
                 sys.exit(INTERRUPTED)
@@ -151,7 +153,7 @@ def _of_words(error: Any) -> UsageError | None:
 def _label(parameter: Any) -> str:
     """An option's longest name, or what the help calls an argument."""
     if parameter.param_type_name == "option":
-        return max(parameter.opts, key=len)
+        return str(max(parameter.opts, key=len))
     return str(parameter.metavar or parameter.name)
 
 

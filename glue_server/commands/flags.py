@@ -13,7 +13,7 @@ from typer.models import OptionInfo
 
 from reglue.errors import flag
 from reglue.tools.join import pairs
-from reglue.tools.loading import parsed
+from reglue.tools.loading import keywords_of
 
 
 def takes(
@@ -84,6 +84,5 @@ def _value(name: str, hint: Any, value: Any) -> Any:
     if get_origin(hint) is not dict:
         return value
     found: Mapping[str, str] = pairs(value, flag(name))
-    if get_args(hint)[1] is str:
-        return found
-    return {key: parsed(each) for key, each in found.items()}  # JSON, or else a string
+    keywords = keywords_of(found)
+    return found if get_args(hint)[1] is str else keywords  # an agent's program parses them again

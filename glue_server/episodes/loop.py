@@ -105,9 +105,9 @@ class EpisodeLoop:
         return (outcome for outcome in self.turns() if outcome is not None)
 
     def turns(self) -> Iterator[Outcome | None]:
-        """As `run`; in lockstep None, too, whenever the agent has been asked.
+        """Like `run`, but in lockstep also yields None after each request.
 
-        So the loop can be taken on when there is an answer, by a program that makes it.
+        So a caller that computes the answer can resume the loop.
         """
         try:
             while True:

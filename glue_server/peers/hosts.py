@@ -24,6 +24,7 @@ from reglue.agents.adaptation import agent_of
 from reglue.errors import AgentDisconnected, AgentFault, EnvironmentFault, ReglueError, UsageError
 from reglue.net.join_string import JoinString, Transport
 from reglue.tools.loading import agent_name
+from reglue.tools.parser import SAYS
 
 _WRONG_USAGE = 2  # how `reglue join` leaves when the agent cannot be made
 _LEAVE_S = 2.0  # how long a program may take to leave, whose connection is gone
@@ -137,7 +138,7 @@ def join_command(name: str, arguments: Mapping[str, str]) -> list[str]:
 def as_arguments(values: Mapping[str, Any]) -> dict[str, str]:
     """Values as JSON, for `reglue join`. Raises UsageError."""
     try:
-        return {key: json.dumps(value) for key, value in values.items()}
+        return {key: json.dumps(value, allow_nan=False) for key, value in values.items()}
     except (TypeError, ValueError) as error:
         raise UsageError(f"an argument of a program must be JSON: {error}") from error
 
@@ -246,7 +247,7 @@ class _Served:
                 break
             if self._process and (how := self._process.ended()):
                 if self._is_wrong_usage(self._process):
-                    words = self._process.last_lines().replace("reglue join: ", "")
+                    words = self._process.last_lines().replace(SAYS, "")
                     raise UsageError(words + self._hint())
                 raise self.lost(f"{how} before it joined")
             if time.monotonic() > deadline:
@@ -264,7 +265,7 @@ class _Served:
         return self._port is not None
 
     def _free_place(self, reason: str) -> None:
-        """Free the place at a server that stays open, also of a peer that was never used."""
+        """Release this role's place on a shared server, even if the peer was never used."""
         port = self._port
         while port is not None or (port := self._server.next(self.role, 0.0)) is not None:
             port.close(reason)

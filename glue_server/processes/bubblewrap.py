@@ -1,4 +1,4 @@
-"""What bubblewrap is told: what a program sees of this machine."""
+"""Arguments for bubblewrap: the files that a program can see."""
 
 from __future__ import annotations
 

@@ -280,7 +280,7 @@ def _engines_own() -> dict[str, str]:
 
 
 def _at_home(environment: Mapping[str, str], home: str) -> dict[str, str]:
-    """The environment of who lives there and has nothing elsewhere."""
+    """Environment variables that point HOME and all caches into that folder."""
     kept = {name: value for name, value in environment.items() if not name.startswith("XDG_")}
     return kept | {"HOME": home, "TMPDIR": home, "USER": "agent", "LOGNAME": "agent"}
 

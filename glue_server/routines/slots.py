@@ -208,7 +208,7 @@ class JoinedSlots:
         return actions
 
     def flags(self, places: Places) -> Array:
-        """ActionFlag bits of the steps that those bring about, (rows,)."""
+        """ActionFlag bits of the pending actions, shape (rows,)."""
         return self._flags[places]
 
     def void(self, places: Places) -> Rows:

@@ -82,7 +82,7 @@ def rl_episode(joined: JoinedSlots, call: RLEpisode) -> EpisodePlayed:
             joined.is_cut_off[on.places] = True
             break
         if not joined.goes_on():
-            raise OutOfOrder(got="RL_episode, cancelled", wanted="a program and a hub that stay")
+            raise OutOfOrder("RL_episode was cancelled: the program or the hub left")
         played = _step(joined, on)
         terminated[on.places] = played.terminated
         truncated[on.places] = played.truncated
@@ -139,7 +139,7 @@ def _step(joined: JoinedSlots, selection: Selection) -> Played:
 def _receive_answer(joined: JoinedSlots, selection: Selection, played: Played) -> None:
     """The agent's answer; then raise the faults, of either side."""
     fault = joined.receive_answer()
-    if fault is not None:  # it does not act everywhere
+    if fault is not None:  # the agent gave up in some slots
         joined.live[selection.places] &= joined.acts[selection.places]
     if played.illegal and fault is None:
         fault = AgentFault("; ".join(played.faults[slot] for slot in sorted(played.illegal)))

@@ -347,7 +347,8 @@ class EnvironmentCodec:
             except UsageError as error:
                 raise EnvironmentFault(str(error)) from error
             self._spec = reply.spec
-            self._domains = DomainCheck(reply.spec)
+            if not hasattr(self, "_domains") or self._domains.spec != reply.spec:
+                self._domains = DomainCheck(reply.spec)  # else it counts on
             keep_blocks_for(self._spec)
         if isinstance(reply, Played) and isinstance(call, Play):
             return self._checked(reply, call)

@@ -23,7 +23,7 @@ from reglue.errors import (
     WrongToken,
     WrongVersion,
 )
-from tests.error_facts import raises
+from tests.error_facts import assert_named, raises
 from tests.glue_server.playing import SOLVED
 from tests.glue_server.rpc.peers import seated
 from tests.programs import program
@@ -119,6 +119,34 @@ def test_a_proxy_is_not_asked_for_a_glue_on_this_host(
     agent = start(Still(), server.address, server.token, connect_timeout_s=PATIENCE_S)
     seated(server).close("direct")
     assert agent.result(PATIENCE_S) == "direct"
+
+
+@pytest.mark.parametrize(
+    ("variables", "named"),
+    [
+        ({"http_proxy": "http://127.0.0.1:9"}, "http_proxy"),
+        (
+            {"http_proxy": "http://127.0.0.1:9", "no_proxy": "other.invalid, localhost"},
+            "http_proxy",
+        ),
+        ({"grpc_proxy": "http://127.0.0.1:9", "http_proxy": "http://127.0.0.1:9"}, "grpc_proxy"),
+        ({"http_proxy": "http://127.0.0.1:9", "no_proxy": "glue.invalid"}, ""),
+        ({"http_proxy": "http://127.0.0.1:9", "no_proxy": "localhost,.invalid"}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_proxy_of_the_environment_is_named_if_nobody_answers(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], named: str
+) -> None:
+    for name in ("no_proxy", "no_grpc_proxy", "http_proxy", "grpc_proxy", "https_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(Unreachable) as error:
+        connect(Still(), "glue.invalid:4096", "token", connect_timeout_s=0.2)
+    assert ("proxy" in str(error.value)) == bool(named)
+    if named:
+        assert_named([named, "no_proxy", "glue.invalid"], str(error.value))
 
 
 # Refused at the door.

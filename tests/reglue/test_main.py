@@ -49,11 +49,18 @@ def test_the_version_is_the_packages() -> None:
     assert run(*MODULE, "--version") == (0, f"reglue {version('reglue')}\n", "")
 
 
-@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["--nonsense"]])
-def test_what_is_no_command_is_wrong_usage(arguments: list[str]) -> None:
-    code, _, words = run(*MODULE, *arguments)
+@pytest.mark.parametrize("word", ["nonsense", "--nonsense"])
+def test_what_is_no_command_is_wrong_usage(word: str) -> None:
+    code, _, words = run(*MODULE, word)
     assert code == 2
-    assert "usage: reglue" in words
+    assert words.startswith("reglue: ")
+    assert f"'{word}'" in words
+    assert len(words.splitlines()) == 1
+
+
+def test_without_a_command_the_help_is_shown() -> None:
+    code, _, words = run(*MODULE)
+    assert (code, words) == (2, run(*MODULE, "--help")[1])
 
 
 @pytest.mark.parametrize("command", ["bench", "benchmarks", "try", "report"])

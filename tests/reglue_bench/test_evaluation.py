@@ -12,8 +12,16 @@ import numpy as np
 import pytest
 
 import reglue
-from reglue.errors import AgentFault, AgentTimeout, BadArgument, EnvironmentFault, ReglueError
+from reglue.errors import (
+    AgentFault,
+    AgentTimeout,
+    BadArgument,
+    EnvironmentFault,
+    ReglueError,
+    UsageError,
+)
 from reglue.messages.agent_messages import Actions
+from reglue_bench.engines.ray.ray_players import RayPlayers
 from reglue_bench.evaluation import check_faults
 from reglue_bench.results.result import Result, read_result
 from reglue_bench.runs.notes import Ending
@@ -42,6 +50,22 @@ class Breaks(gymnasium.Env[Any, Any]):
         if self.steps == 3 and self.sound < 0:
             raise ZeroDivisionError("the physics exploded")
         return np.zeros(2, np.float32), 1.0, self.steps == 4, False, {}
+
+
+def test_a_cluster_that_is_not_there_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(players: RayPlayers[Any]) -> None:
+        """As without a cluster, of which Ray's process has written something."""
+        Path(players._connect.log).write_text("no cluster")
+        raise UsageError("got no Ray cluster")
+
+    monkeypatch.setattr(RayPlayers, "open", fails)
+    with pytest.raises(UsageError):
+        reglue.evaluate(
+            "evaluate:mountain-car", agent="random", engine="ray", agents=2, out=tmp_path / "a/b"
+        )
+    assert not [*tmp_path.iterdir()]
 
 
 def zeros(observations: Any) -> Any:

@@ -45,8 +45,11 @@ def settings_of(place: str, names: Collection[str]) -> Iterator[None]:
 
 
 def flag(name: str) -> str:
-    """The flag of a setting: `num_episodes` is `--num-episodes`, `agent_args` is `--agent-arg`."""
-    one = name.removesuffix("s") if name.endswith("_args") else name
+    """The flag of a setting: `num_episodes` is `--num-episodes`, `agent_args` is `--agent-arg`.
+
+    A flag's name has no unit: `connect_timeout_s` is `--connect-timeout`.
+    """
+    one = name.removesuffix("s") if name.endswith("_args") else name.removesuffix("_s")
     return f"--{one.replace('_', '-')}"
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeAlias
@@ -21,8 +22,9 @@ from pydantic import (
 )
 
 from glue_server.host_settings import got_and_wanted
-from reglue.errors import UnknownName, UsageError, flag, joined, settings_of
+from reglue.errors import CannotLoad, UnknownName, UsageError, flag, joined, settings_of
 from reglue.tools.loading import parsed
+from reglue.tools.text_file import read_text
 from reglue_bench.plan_settings import PlanSettings
 from reglue_bench.planning.toml_file import TomlFile
 from reglue_bench.settings import (
@@ -120,13 +122,13 @@ def read_bakeoff(path: Path, hosting: Mapping[str, object]) -> list[Entrant]:
     """
     read_settings(benchmark="", **hosting)  # so that mistakes on the command line name flags
     file = _checked(path, TomlFile.read(path).tables)
+    about = _benchmark(path, file.benchmark)
     if len(file.agents) < 2:
         raise UsageError(
             path,
             got=f"{len(file.agents)} of the tables [agents.NAME]",
             wanted="two or more; `reglue bench` plays one agent",
         )
-    about = _benchmark(path, file.benchmark)
     folder = path.resolve().parent
     common = {**about, **hosting, "directory": str(folder)}
     with settings_of(f"{path}: [benchmark]", about.keys() - hosting.keys()):
@@ -160,6 +162,14 @@ def _checked(path: Path, tables: Mapping[str, Any]) -> _File:
 
 def _benchmark(path: Path, table: dict[str, JsonValue]) -> dict[str, JsonValue]:
     """Settings of all runs. Raises UsageError."""
+    if "training_seeds" in table:
+        raise UsageError(
+            path,
+            "[benchmark]",
+            got="training_seeds",
+            wanted="training_seed in the table of each agent: a bake-off plays each of them once; "
+            "`reglue bench --training-seeds N` plays one agent with several",
+        )
     for key in table:
         if key not in BENCHMARK:
             raise UsageError(f"{path}: [benchmark]: {UnknownName('key', key, BENCHMARK)}")
@@ -203,7 +213,10 @@ def _entrant(path: Path, name: str, table: _Agent, about: dict[str, Any]) -> Ent
 
 def _word(value: str | float) -> str:
     """The value as it is typed on the command line: `reglue join` parses it to the same value."""
-    return value if isinstance(value, str) and parsed(value) == value else json.dumps(value)
+    with suppress(CannotLoad):
+        if isinstance(value, str) and parsed("", value) == value:
+            return value
+    return json.dumps(value)
 
 
 def _token(path: Path, name: str, table: _Agent) -> tuple[str | None, str]:
@@ -214,10 +227,9 @@ def _token(path: Path, name: str, table: _Agent) -> tuple[str | None, str]:
         file = path.resolve().parent / table.token_file
         where = str(file)
         try:
-            token = file.read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            why = f"{file} cannot be read: {getattr(error, 'strerror', error)}"
-            raise UsageError(f"{path}: [agents.{name}] token_file: {why}") from error
+            token = read_text(file).strip()
+        except UsageError as error:
+            raise UsageError(f"{path}: [agents.{name}] token_file: {error}") from error
     else:
         return None, ""
     if not token:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,7 +26,7 @@ from reglue_bench.procedures import procedure_of
 from reglue_bench.procedures.procedure import or_default
 from reglue_bench.results.result import Result
 from reglue_bench.run_folder import LEDGER, remove_logs
-from reglue_bench.runs.ledger import Ledger
+from reglue_bench.runs.ledger import Ledger, check_empty
 from reglue_bench.runs.notes import Ending
 from reglue_bench.runs.observer import Observer
 from reglue_bench.runs.players import environment_players, players_of
@@ -125,6 +125,8 @@ class Bakeoff:
         settings = self._entrants[0].settings
         self._plan = make_plan(settings, watcher.drawing, self._declare(resume=resume))
         missing = [each for each in self._entrants if not self._is_there(each, resume=resume)]
+        if not resume:
+            check_empty(self._folder)
         self._check_players()
         begun: list[Ledger] = []
         with ExitStack() as undo:
@@ -189,6 +191,8 @@ class Bakeoff:
         together = self._at_once > 1
         played = self._play_together(audience) if together else self._play_in_turn(audience)
         if not played and self.refused:
+            with suppress(OSError):  # it was there before, and holds other runs
+                self._folder.rmdir()
             each = "; ".join(f"{name}: {error}" for name, error in self.refused.items())
             raise UsageError(f"no agent can play: {each}")
         return played

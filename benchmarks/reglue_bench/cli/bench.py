@@ -39,7 +39,7 @@ def bench(
     *,
     flags: dict[str, Any],
     out: Annotated[
-        Path | None, Option(help="folder of the run (default: a new one in runs/)")
+        Path | None, Option(help="folder of the run, new or empty (default: a new one in runs/)")
     ] = None,
     resume: Annotated[
         Path | None,

@@ -61,7 +61,7 @@ def _stdout_for_the_document() -> Iterator[None]:
     with product():  # fails now, if it must
         saved_stdout = os.dup(1)
     os.dup2(2, 1)
-    output = io.BufferedWriter(Output(saved_stdout, strict=True))
+    output = Output(saved_stdout, strict=True).buffered()
     with io.TextIOWrapper(output, "utf-8") as document, redirect_stdout(sys.stderr):
         token = _STDOUT.set(document)
         try:

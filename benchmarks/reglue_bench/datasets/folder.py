@@ -86,7 +86,7 @@ class FolderSource(Source):
         folder = data_of(path)
         self.name = str(path)
         with _reading(self.name):
-            metadata = json.loads((folder / METADATA).read_text(encoding="utf-8"))
+            metadata = json.loads((folder / METADATA).read_text(encoding="utf-8-sig"))
             if metadata.get("data_format", "hdf5") != "hdf5":
                 raise UsageError(
                     path, got=f"data format {metadata['data_format']!r}", wanted="hdf5"
@@ -270,7 +270,7 @@ def _sync(path: Path) -> None:
 def _read_organiser(path: Path, episodes: int) -> list[Organiser] | None:
     if not path.is_file():
         return None
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8-sig").splitlines()]
     if len(lines) != episodes:
         raise RunDamaged(f"{path} is damaged", got=f"{len(lines)} lines", wanted=episodes)
     return lines
@@ -284,6 +284,8 @@ def _reading(name: str) -> Iterator[None]:
     except (KeyError, ValueError, TypeError, AttributeError, RuntimeError, OSError) as error:
         if isinstance(error, UsageError):
             raise
+        if isinstance(error, PermissionError):
+            raise UsageError(f"{name} cannot be read: {error.strerror}") from error
         raise RunDamaged(
             f"{name} is damaged or no Minari dataset: {error}; export it again from its run, or "
             "take it from a copy"

@@ -60,7 +60,7 @@ class AgentPool:
         self.observed_to: ObservedParts | None = None  # who records what agents see
         self.hides_rewards = False  # from agents while they are judged
         self.is_lent = False  # the agent, which was taken on before
-        self.asks_again = False  # the last agent, whether it answers alike
+        self.asks_again = False  # the last agent its first turns, to compare
         self._make_host = make_host
         self._make_environment = make_environment
         self._admit = admit

@@ -121,7 +121,7 @@ def _needed_files(settings: Settings, suite: SuiteName) -> Iterator[Path]:
     for source in [*agent_sources(settings), *suite.files()]:
         yield from _with_beside(source.resolve())
     if (checkpoint := settings.agent_args.get("checkpoint")) is not None:
-        file = (Path(settings.directory) / str(parsed(checkpoint))).resolve()
+        file = (Path(settings.directory) / str(parsed("checkpoint", checkpoint))).resolve()
         if file.is_file():
             yield file
 

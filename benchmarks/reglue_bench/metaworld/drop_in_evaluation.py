@@ -201,7 +201,7 @@ def _order(slot: int, variant: int, phase: Phase) -> Order:
 def _glue(
     adapter: MetaWorldAdapter, eval_envs: Any, plan: VectorEnvironment, workers: int | None
 ) -> Iterator[EpisodeRunner]:
-    """The agent at the environment's workers; its own errors pass through."""
+    """Play the agent against the workers; errors of the agent propagate unchanged."""
     with playing(eval_envs, plan.suite, len(plan.names), workers) as environment:
         try:
             glue = EpisodeRunner(LocalPort(adapter, "agent"), environment, timeouts=Timeouts())

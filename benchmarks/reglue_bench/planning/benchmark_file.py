@@ -214,6 +214,11 @@ def _checked(file: TomlFile) -> Benchmark:
         raise UsageError(
             f"{file.path} is a schedule, wanted a benchmark: play it as online:{file.path}"
         )
+    if isinstance(table := file.tables.get("benchmark"), dict):
+        known = {*Benchmark.model_fields, *_SETTINGS}
+        unknown = [str(UnknownName("key", key, known)) for key in table if key not in known]
+        what = "is no table here: its keys stand at the top of the file"
+        raise file.error("benchmark", "; ".join([what, *unknown]))
     try:
         about = Benchmark.model_validate(file.tables)
         Settings.model_validate({"benchmark": "", **_settings(file, about)}, strict=True)

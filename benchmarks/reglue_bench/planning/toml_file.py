@@ -16,6 +16,7 @@ from env_adapters.environment_configs.lines import line_of
 from env_adapters.environment_configs.values import inside
 from glue_server.host_settings import got_and_wanted
 from reglue.errors import UnknownName, UsageError, joined
+from reglue.tools.text_file import read_text
 
 Place: TypeAlias = tuple[str | int, ...]
 """Keys and indices that lead to an entry."""
@@ -32,11 +33,9 @@ class TomlFile:
     @classmethod
     def read(cls, path: Path) -> Self:
         """Raises UsageError if it cannot be read, or is no TOML."""
+        text = read_text(path)
         try:
-            text = path.read_text(encoding="utf-8")
             return cls(path, text, tomllib.loads(text))
-        except OSError as error:
-            raise UsageError(f"{path} cannot be read: {error.strerror}") from error
         except ValueError as error:
             raise UsageError(f"{path} is not TOML: {error}") from error
 

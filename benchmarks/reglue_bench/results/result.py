@@ -399,7 +399,7 @@ class Measure:
     name: str  # of the score: success, mean return, performance
     unit: str  # by which two runs are paired: goal, episode, run
     least: int  # of these that an interval takes
-    enough: str  # that, in words
+    enough: str  # the same as text, such as "five goals"
     entrant: str = "run"  # what is compared: runs, or the agents that play them
     planned: str = "episodes"  # what a plan is made of
 
@@ -429,4 +429,4 @@ MEASURES: Registry[Measure] = Registry(
     },
     Measure,
 )
-"""By name: a result finds its measure here, which knows results."""
+"""Registry of measures by name."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from queue import Empty, Queue
+from typing import NamedTuple, TypeAlias
 
 from glue_server import Outcome
 from reglue_bench.runs.ledger import Begun, Ledger, Totals, Try
@@ -13,7 +15,24 @@ from reglue_bench.runs.observed import ObservedWriter
 _MOST_WAITING = 256  # units and parts of observations; then play waits for the disk
 _PAUSE_S = 0.1  # between commits of fewer than half of them: each costs play some turns
 
-_Part = tuple[int, int, bytes]  # number of an episode, place, observations
+
+class _Part(NamedTuple):
+    """A part of an episode's observations, as ObservedWriter takes it."""
+
+    number: int
+    place: int
+    rows: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Played:
+    """A try of a unit, and the session's totals after it."""
+
+    of: Try
+    totals: Totals
+
+
+_Message: TypeAlias = _Played | Begun | _Part
 
 
 class Recorder:
@@ -30,7 +49,7 @@ class Recorder:
     def __init__(self, ledger: Ledger, session: int) -> None:
         self._ledger = ledger
         self._session = session
-        self._waiting: Queue[tuple[Try, Totals] | Begun | _Part | None] = Queue(_MOST_WAITING)
+        self._waiting: Queue[_Message | None] = Queue(_MOST_WAITING)
         self._failure: BaseException | None = None
         self._hurry = threading.Event()  # many wait, or it is closing: no pause
         self._thread = threading.Thread(target=self._write, name="reglue-recorder", daemon=True)
@@ -51,7 +70,7 @@ class Recorder:
         """Queue a try of a unit to be committed. Raises the error of an earlier commit."""
         if self._failure is not None:
             raise self._failure
-        self._put((Try(attempt, outcomes, keeps_rewards), totals))
+        self._put(_Played(Try(attempt, outcomes, keeps_rewards), totals))
 
     def next_number(self) -> int:
         """The number of an episode that is to be recorded."""
@@ -60,7 +79,7 @@ class Recorder:
 
     def take(self, number: int, place: int, rows: bytes) -> None:
         """Queue a part of an episode's observations."""
-        self._put((number, place, rows))
+        self._put(_Part(number, place, rows))
 
     def close(self) -> None:
         """Wait until all is committed. Raises the error of a commit."""
@@ -72,7 +91,7 @@ class Recorder:
         if self._failure is not None:
             raise self._failure
 
-    def _put(self, each: tuple[Try, Totals] | Begun | _Part) -> None:
+    def _put(self, each: _Message) -> None:
         self._waiting.put(each)
         if self._waiting.qsize() > _MOST_WAITING // 2:
             self._hurry.set()
@@ -96,14 +115,13 @@ class Recorder:
                 self._hurry.wait(_PAUSE_S)
                 self._hurry.clear()
 
-    def _commit(self, batch: Sequence[tuple[Try, Totals] | Begun | _Part]) -> None:
+    def _commit(self, batch: Sequence[_Message]) -> None:
         begun = [each for each in batch if isinstance(each, Begun)]
-        others = [each for each in batch if not isinstance(each, Begun)]
-        parts = [each for each in others if len(each) == 3]
-        pairs = [each for each in others if len(each) == 2]
-        tries = [each for each, _ in pairs]
+        parts = [each for each in batch if isinstance(each, _Part)]
+        played = [each for each in batch if isinstance(each, _Played)]
+        tries = [each.of for each in played]
         if self.observed is not None and (parts or tries):
             self.observed.write(parts, tries)
         if tries or begun:
-            totals = pairs[-1][1] if pairs else None
+            totals = played[-1].totals if played else None
             self._ledger.record(tries, begun=begun, session=self._session, totals=totals)

@@ -124,7 +124,7 @@ class JudgedTally(Tally):
         """Everything in one line."""
         parts = [f"{self.done} of {self.total} episodes"]
         if not self._begun.plan.is_by_return:
-            # No rate of those that have ended: fast successes end first.
+            # No rate of finished episodes: successes end early, so it would start too high.
             of = "that were left" if self._before else "planned"
             parts.append(f"{self._successes.total()} succeeded of {self._planned.total()} {of}")
         return self._line(parts, played=len(self._counted))

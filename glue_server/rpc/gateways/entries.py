@@ -37,7 +37,7 @@ class Entries(Protocol):
         """The id of the submission called `name`, of the token's team. Raises EntryRefused."""
 
     def waits(self, entry: str) -> str:
-        """What its agent's people are told until it has a run: `waiting for …`."""
+        """Text shown to the agent's owner until a run starts: `waiting for …`."""
 
     def came(self, entry: str) -> None:
         """Its agent has a stream, and waits for a run."""

@@ -95,7 +95,7 @@ def test_a_name_or_an_address_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None
         make("mountain-car", sed=1)
     with raises(BadArgument, "'same'", "'NextStep', 'SameStep', 'Disabled'"):
         make_vec(WALK, autoreset_mode="same")  # type: ignore[arg-type]
-    with pytest.raises(Unreachable):
+    with raises(Unreachable, "connect_timeout_s"):
         make("127.0.0.1:9", connect_timeout_s=0.1)
 
 

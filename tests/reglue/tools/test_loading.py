@@ -18,7 +18,7 @@ from reglue.errors import CannotLoad
 from reglue.examples.random_agent import RandomAgent
 from reglue.tools import loading
 from reglue.tools.loading import agent_name, checkpoint_sha256, example_names
-from tests.error_facts import raises
+from tests.error_facts import assert_named, raises
 
 Write = Callable[[str, str], Path]
 
@@ -92,7 +92,7 @@ def test_a_function_that_wants_nothing_more_makes_the_agent(
 
 def test_a_function_without_its_argument_is_told_what_it_takes(write: Write) -> None:
     write("mine.py", "def make(checkpoint):\n    return {}\n")
-    with raises(CannotLoad, "mine.py:make", "it takes checkpoint", "'checkpoint'"):
+    with raises(CannotLoad, "mine.py:make", "did you mean checkpoint?", "'chekpoint'"):
         load("mine.py:make", chekpoint="1")
 
 
@@ -212,8 +212,17 @@ def test_a_changed_file_is_loaded_as_it_is_now(write: Write) -> None:
         ("[1, 2]", [1, 2]),
         ('"3"', "3"),
         ("w.npz", "w.npz"),
-        ("007", "007"),
         ("", ""),
+        ("True", True),
+        ("False", False),
+        ("None", None),
+        ("false", False),
+        ('"False"', "False"),
+        ("FALSE", "FALSE"),
+        ("1e-3", 0.001),
+        ("1.2.3", "1.2.3"),
+        ("1,000", "1,000"),
+        ("nano", "nano"),
     ],
 )
 def test_an_argument_is_json_where_it_reads_as_json(write: Write, text: str, value: object) -> None:
@@ -221,16 +230,79 @@ def test_an_argument_is_json_where_it_reads_as_json(write: Write, text: str, val
     assert (got, type(got)) == (value, type(value))
 
 
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("1_000", "rate=1000"),
+        ("0x10", "rate=16"),
+        ("0b11", "rate=3"),
+        ("007", "rate=7"),
+        ("+5", "rate=5"),
+        (".5", "rate=0.5"),
+        ("5.", "rate=5.0"),
+        ("1_0.5", "rate=10.5"),
+        ("nan", "a finite number"),
+        ("NaN", "a finite number"),
+        ("-Infinity", "a finite number"),
+        ("inf", "a finite number"),
+        ("1e400", "a finite number"),
+    ],
+)
+def test_what_looks_like_a_number_and_is_none_in_json_is_refused(
+    write: Write, text: str, number: str
+) -> None:
+    """It says both ways to write it."""
+    with pytest.raises(CannotLoad) as error:
+        load(f"{write('mine.py', KEEPING)}:Keeping", rate=text)
+    assert (error.value.got, error.value.wanted) == (
+        text,
+        f"""{number}, or 'rate="{text}"' for the text""",
+    )
+
+
 def test_an_unknown_argument_names_those_that_there_are(write: Write) -> None:
     path = write("mine.py", KEEPING)
-    with raises(CannotLoad, "it takes rate=1.0, checkpoint=None", "'rat'"):
-        load(f"{path}:Keeping", rat="1")
+    with raises(CannotLoad, "it takes rate=1.0, checkpoint=None", "'word'"):
+        load(f"{path}:Keeping", word="1")
+
+
+def test_a_misspelt_argument_names_the_near_one_also_where_it_is_needed(write: Write) -> None:
+    path = write("mine.py", "class Mine:\n    def __init__(self, gain):\n        pass\n")
+    with raises(CannotLoad, "unknown argument 'gian'", "did you mean gain?"):
+        load(f"{path}:Mine", gian="3")
 
 
 def test_a_constructors_own_type_error_is_not_taken_for_a_wrong_argument(write: Write) -> None:
     path = write("mine.py", "class Mine:\n    def __init__(self):\n        len(3)\n")
     with raises(TypeError, "len()"):
         load(f"{path}:Mine")
+
+
+@pytest.mark.parametrize(
+    ("agent", "code"),
+    [
+        ("torch.py", "import torch\nclass Mine(torch.nn.Module):\n    pass\n"),
+        ("mine.py", "import metaworld\nmetaworld.ML1\n"),
+    ],
+)
+def test_a_file_that_is_called_like_a_library_is_named(
+    write: Write, monkeypatch: pytest.MonkeyPatch, agent: str, code: str
+) -> None:
+    for name in [each for each in sys.modules if each.partition(".")[0] in {"torch", "metaworld"}]:
+        monkeypatch.delitem(sys.modules, name)
+    write("metaworld.py", "")
+    path = write(agent, code)
+    with pytest.raises(CannotLoad) as error:
+        load(f"{path}:Mine")
+    library = path.with_name("metaworld.py") if agent == "mine.py" else path
+    assert f"{library.stem} is {library}, not the library: rename it" in str(error.value)
+
+
+def test_a_file_called_like_a_library_is_no_matter_where_it_does_not_fail(write: Write) -> None:
+    path = write("torch.py", "raise ValueError('coffee')\n")
+    with pytest.raises(CannotLoad) as error:
+        load(f"{path}:Mine")
+    assert "library" not in str(error.value)
 
 
 # What is not there.
@@ -242,13 +314,26 @@ def test_a_missing_file_lists_the_near_ones(write: Write) -> None:
         load("my_agnt.py:Keeping")
 
 
+def test_files_that_hold_no_code_are_not_listed(write: Write) -> None:
+    write("my_agent.py", KEEPING)
+    write("my_agnt.txt", "")
+    write(".secret", "")
+    with pytest.raises(CannotLoad) as error:
+        load("my_agnt.py:Keeping")
+    assert_named(["my_agent.py"], str(error.value))
+    assert ".txt" not in str(error.value)
+    with pytest.raises(CannotLoad) as error:
+        load("xyz.py:Keeping")
+    assert str(error.value).endswith("known: my_agent.py")
+
+
 def test_a_missing_folder_is_said_to_be_missing(write: Write) -> None:
     with raises(CannotLoad, "nowhere/mine.py", "no folder"):
         load("nowhere/mine.py:Keeping")
 
 
 def test_a_missing_file_in_an_empty_folder_has_no_near_ones(tmp_path: Path) -> None:
-    with raises(CannotLoad, tmp_path / "mine.py", "no files"):
+    with raises(CannotLoad, tmp_path / "mine.py", "no .py files"):
         load(f"{tmp_path / 'mine.py'}:Keeping")
 
 

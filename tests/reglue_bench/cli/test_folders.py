@@ -22,7 +22,7 @@ from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.ledger import Ledger, LedgerReader, Totals, Try, storage
 from reglue_bench.runs.run import Request, begin
 from reglue_bench.settings import Settings
-from tests.error_facts import raises
+from tests.error_facts import assert_named, raises
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.runs.ledger.test_ledger import outcome
 from tests.reglue_bench.toys import corridor_plan, play
@@ -66,6 +66,42 @@ def test_a_reader_sees_one_moment_while_the_run_goes_on(tmp_path: Path) -> None:
         assert len(list(reader.rows())) == 3
         assert reader.totals().executed == 0
     assert len(rows(tmp_path)) == 4
+
+
+@pytest.mark.parametrize("command", ["report run", "export run", "bench --resume run"])
+def test_a_run_without_permission_is_not_called_damaged(tmp_path: Path, command: str) -> None:
+    play(tmp_path / "run", corridor_plan(), Seeded())
+    (tmp_path / "run" / LEDGER).chmod(0)
+    done = without_overriding(command, tmp_path)
+    assert done.returncode == 1
+    assert_named(["run/ledger.sqlite", "Permission denied"], done.stderr)
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("closed", ["agent.py", "folder"])
+def test_code_without_permission_is_named(tmp_path: Path, closed: str) -> None:
+    (tmp_path / "folder").mkdir()
+    for file in (tmp_path / "agent.py", tmp_path / "folder" / "agent.py"):
+        file.write_text("def agent(observations):\n    return observations\n")
+    (tmp_path / closed).chmod(0)
+    agent = "agent.py" if closed == "agent.py" else "folder/agent.py"
+    done = without_overriding(f"bench evaluate:mountain-car --agent {agent}:agent", tmp_path)
+    assert done.returncode == 1
+    assert_named([agent, "Permission denied"], done.stderr)
+    assert len(done.stderr.splitlines()) == 1
+
+
+def without_overriding(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command whose user, also root, may read only what files permit."""
+    drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--"]
+    return subprocess.run(
+        [*(drop if os.geteuid() == 0 else []), sys.executable, "-m", "reglue", *command.split()],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def rows(folder: Path) -> list[object]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import resource
 import shutil
 import sqlite3
@@ -9,6 +11,7 @@ import zlib
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import h5py
 import minari
@@ -184,6 +187,17 @@ def test_a_full_disk_leaves_no_half_of_a_dataset(run: Path, tmp_path: Path) -> N
         assert [*tmp_path.iterdir()] == []
         write_dataset(source, tmp_path / "full")
     assert arrays(tmp_path / "full") == arrays(dataset_of(run))
+
+
+def test_a_dataset_without_permission_is_not_called_damaged(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with source_of(run) as source:
+        write_dataset(source, tmp_path / "closed")
+    denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    monkeypatch.setattr(h5py, "File", mock.Mock(side_effect=denied))
+    with raises(UsageError, tmp_path / "closed", "Permission denied"):
+        source_of(tmp_path / "closed")
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def test_a_try_that_does_not_count_is_not_in_it(tmp_path: Path) -> None:
     """`--retry-faults` plays units again: each is there once, as it was played last."""
     plan, fault = corridor_plan(), tmp_path / "fault"
     fault.touch()
-    command = joining(f"Mendable --agent-arg fault={fault} --agent-arg how=nan")
+    command = joining(f"Mendable --agent-arg fault={fault} --agent-arg how=nans")
     record(tmp_path / "run", plan, agent_cmd=command)
     fault.unlink()
     mended = resume(tmp_path / "run", NullObserver(), retry_faults="all")

@@ -16,10 +16,10 @@ from glue_server import Outcome
 from reglue.errors import UsageError
 from reglue_bench.cli import bench
 from reglue_bench.engines.files import at_home, check_facts, facts, facts_and_files, portable
-from reglue_bench.engines.ray.ray_players import LOG
 from reglue_bench.engines.run_identity import agent_facts, machine
 from reglue_bench.evaluation import resume
 from reglue_bench.plans.plan import Plan
+from reglue_bench.run_folder import RAY_LOG
 from reglue_bench.runs.ledger import MACHINE, LedgerReader
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import Settings
@@ -286,7 +286,7 @@ def test_a_bakeoff_plays_on_the_cluster(tmp_path: Path, cluster: RayCluster) -> 
     for name in ("seeded", "other"):
         assert there[name].complete
         assert rows(there[name]) == rows(here[name])
-        assert (tmp_path / "out" / name / LOG).exists()
+        assert (tmp_path / "out" / name / RAY_LOG).exists()
 
 
 def test_training_seeds_play_on_the_cluster(tmp_path: Path, cluster: RayCluster) -> None:
@@ -298,7 +298,7 @@ def test_training_seeds_play_on_the_cluster(tmp_path: Path, cluster: RayCluster)
             bench.main(words)
     for seed in ("seed-0", "seed-1"):
         assert kept(tmp_path / "ray" / seed) == kept(tmp_path / "local" / seed)
-        assert (tmp_path / "ray" / seed / LOG).exists()
+        assert (tmp_path / "ray" / seed / RAY_LOG).exists()
 
 
 def test_a_checkpoint_that_a_node_lacks_is_named_with_the_node(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,16 @@ def test_they_are_counted_wherever_they_are_looked_at(
     assert line in notes(result)
     page = draw_report([("run", result)]).write(tmp_path / "page.html")
     assert line in page.read_text(encoding="utf-8")
+
+
+def test_the_check_at_the_end_does_not_log_them_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It plays an episode of the run twice."""
+    with caplog.at_level(logging.WARNING, "reglue"):
+        result = play(tmp_path, PLAN, agent=Seeded(), workers=0)
+    assert result.repeats[0].repeatable
+    assert [each.args[1] for each in caplog.records if each.args] == [1, 10]  # type: ignore[index]
 
 
 def test_those_of_an_environment_that_connects_are_counted() -> None:

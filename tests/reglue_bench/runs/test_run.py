@@ -186,7 +186,7 @@ def test_a_run_is_continued_from_the_command_lines_settings(tmp_path: Path) -> N
 def test_faults_are_final_unless_they_are_to_be_retried(tmp_path: Path) -> None:
     plan, fault = corridor_plan(), tmp_path / "fault"
     fault.touch()
-    command = joining(f"Mendable --agent-arg fault={fault} --agent-arg how=nan")
+    command = joining(f"Mendable --agent-arg fault={fault} --agent-arg how=nans")
     settings = Settings(benchmark="corridor", agent_cmd=command, workers=0)
     broken = start(tmp_path / "run", Request(settings, plan), NullObserver())
     fault.unlink()
@@ -203,7 +203,7 @@ def test_an_environments_faults_are_retried_where_an_agents_are_final(tmp_path: 
     plan = corridor_plan(solved={"walk": [0] * 3}, suite="tests.worlds:Faulty", config=config)
     fault = tmp_path / "fault"
     fault.touch()
-    command = joining(f"Mendable --agent-arg fault={fault} --agent-arg how=nan")
+    command = joining(f"Mendable --agent-arg fault={fault} --agent-arg how=nans")
     settings = Settings(benchmark="corridor", agent_cmd=command, workers=0)
     broken = start(tmp_path / "run", Request(settings, plan), NullObserver())
     assert tries(broken) == {("agent_error", 0), ("environment_error", 0)}

@@ -194,8 +194,9 @@ class Environment:
     def _domains(self) -> DomainCheck:
         """The checks of the present spec, made here: subclasses need not call a constructor."""
         check: DomainCheck | None = self.__dict__.get("_domain_check")
-        if check is None or check.spec is not self.spec:
+        if check is None or (check.spec is not self.spec and check.spec != self.spec):
             check = self._domain_check = DomainCheck(self.spec)
+        check.spec = self.spec  # an equal one after another `init`: it counts on
         return check
 
 

@@ -63,7 +63,7 @@ def join_string(
     arguments override what the join string says: `token`, `ca` (a file of the authority's
     certificate, PEM or DER, or its bytes) and `tls_name`. Raises BadArgument.
     """
-    address = (address or os.environ.get("REGLUE_ADDRESS") or "").strip()
+    address = (address or os.environ.get("REGLUE_ADDRESS") or "").strip().removeprefix("\ufeff")
     if not address:
         raise BadArgument("no address: give host:port or a join string, or set REGLUE_ADDRESS")
     said = _parsed(address) if "://" in address else JoinString(_dialled(address))

@@ -145,7 +145,8 @@ def join(
         if time.monotonic() >= say_at:
             say_at = math.inf
             log.warning(
-                "waiting for a glue at %s, up to %g s", join_string.address, connect_timeout_s
+                "waiting for a glue at %s, up to %g s%s",
+                *(join_string.address, connect_timeout_s, _by_proxy(join_string.address)),
             )
         time.sleep(pause_s)
     raise AssertionError("unreachable")
@@ -169,9 +170,25 @@ def _unreachable(
         )
     return Unreachable(
         f"no glue answered at {join_string.address} within {connect_timeout_s:g} s; is it running, "
-        "and is the address right?"
+        f"and is the address right? {setting('connect_timeout_s')} sets how long to wait"
+        f"{_by_proxy(join_string.address)}"
     )
 
+
+def _by_proxy(address: str) -> str:
+    """What to know if gRPC dials an address through a proxy that the environment names; or ""."""
+    host = address.rpartition(":")[0]
+    names = [name for name in _PROXIES if os.environ.get(name)]
+    exceptions = next(filter(None, map(os.environ.get, _NO_PROXIES)), "")
+    is_excepted = any(host.endswith(each.strip()) for each in exceptions.split(",") if each.strip())
+    if host in _LOOPBACK or not names or is_excepted:
+        return ""
+    return f"; {names[0]} is set and no_proxy lacks {host}, so a proxy was asked for it"
+
+
+# As gRPC looks for them.
+_PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
+_NO_PROXIES = ("no_grpc_proxy", "no_proxy")
 
 # Of OpenSSL's x509_vfy.h; Python gives the numbers and not the names.
 _NOT_YET_VALID, _EXPIRED = 9, 10

@@ -80,7 +80,7 @@ class Route:
 
     @property
     def max_message_bytes(self) -> int:
-        """Either way; no more than gRPC can be told."""
+        """In both directions, at most gRPC's own limit."""
         return min(self.ticket.max_message_bytes or HUB_MESSAGE_BYTES, _MOST_BYTES)
 
     @property

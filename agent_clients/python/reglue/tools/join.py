@@ -14,8 +14,8 @@ from reglue.examples import EXAMPLES
 from reglue.net.join_string import TRANSPORTS, join_string
 from reglue.net.log import stderr_handler
 from reglue.net.signals import INTERRUPTED, signals_exit
-from reglue.tools.loading import agent_name, example_names, load, parsed
-from reglue.tools.parser import Parser
+from reglue.tools.loading import agent_name, example_names, keywords_of, load
+from reglue.tools.parser import SAYS, Parser
 from reglue.tracebacks import explained
 
 log = logging.getLogger("reglue")
@@ -36,10 +36,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (UsageError, Refused) as error:
         if error.__cause__ is not None and isinstance(error, CannotLoad):
             print(explained(error.__cause__), file=sys.stderr)  # the author's own mistake
-        print(f"reglue join: {error.with_flags()}", file=sys.stderr)
+        print(f"{SAYS}{error.with_flags()}", file=sys.stderr)
         return 2
     except ReglueError as error:
-        print(f"reglue join: {error.with_flags()}", file=sys.stderr)
+        print(f"{SAYS}{error.with_flags()}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -67,7 +67,7 @@ def _join(options: argparse.Namespace) -> int:
         if session.has_failed:
             return 1
         raise
-    print(f"reglue join: {reason}", file=sys.stderr)
+    print(f"{SAYS}{reason}", file=sys.stderr)
     return 0
 
 
@@ -89,7 +89,7 @@ def _make(name: str, arguments: Mapping[str, str]) -> tuple[object, str]:
     # Importing the environments takes longer than the SDK, so only names that may be theirs do it.
     is_code = name in EXAMPLES or name.rpartition(":")[0].endswith(".py")
     for known in () if is_code else entry_points(group="reglue.environments"):
-        suite = known.load()(name, {key: parsed(value) for key, value in arguments.items()})
+        suite = known.load()(name, keywords_of(arguments))
         if suite is not None:
             return suite.build(), name
     peer = load(name, arguments)

@@ -13,9 +13,13 @@ import importlib
 import importlib.util
 import inspect
 import json
+import math
+import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -33,6 +37,10 @@ _LOADING: ContextVar[tuple[str, ...]] = ContextVar("_LOADING", default=())
 """The users' files and modules that are being loaded, the outermost first."""
 
 
+_USERS: set[str] = set()
+"""The folders that loading put into `sys.path`, which is as global."""
+
+_PYTHONS = {"True": True, "False": False, "None": None}
 _BY_NAME = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
 
 
@@ -44,17 +52,16 @@ def example_names() -> list[str]:
 def load(name: str, arguments: Mapping[str, str] | None = None) -> object:
     """Make the agent or environment called `name`.
 
-    `arguments` are its constructor's keywords. One that is JSON is parsed (`3`, `0.5`, `true`,
-    `null`, `[1, 2]`, `"3"`), any other stays a string. A class of `gymnasium.Env` becomes a
-    suite. A function with one required parameter besides them is a Policy: that parameter is the
-    observations. Any other function makes the agent or environment. A file's folder, or the working
-    directory for a module, goes to the front of `sys.path`. Each call runs a file again.
+    `arguments` are its constructor's keywords, as texts: see `parsed`. A class of `gymnasium.Env`
+    becomes a suite. A function with one required parameter besides them is a Policy: that parameter
+    is the observations. Any other function makes the agent or environment. A file's folder, or the
+    working directory for a module, goes to the front of `sys.path`. Each call runs a file again.
 
     Raises CannotLoad if there is no such file, class or argument, or if the
     author's code fails to import (its own error is the cause).
     """
     make = find(EXAMPLES.get(name, name))
-    keywords = {key: parsed(value) for key, value in (arguments or {}).items()}
+    keywords = keywords_of(arguments or {})
     if inspect.isfunction(make) and _is_policy(inspect.signature(make), keywords):
         return Policy(functools.partial(make, **keywords) if keywords else make)
     check_arguments(name, make, keywords)
@@ -65,7 +72,7 @@ def find(name: str) -> Callable[..., Any]:
     """The class or function called `file.py:name` or `package.module:name`. Raises CannotLoad."""
     target, _, attribute = name.rpartition(":")
     if not target or not attribute:
-        raise CannotLoad(_without_class(name))
+        raise CannotLoad(without_class(name))
     module = _load_file(target) if _is_file(target) else _load_module(target)
     if hasattr(module, "__path__") and getattr(module, "__file__", "") is None:
         raise CannotLoad(got=f"{name}: {target} is a folder", wanted="a Python module or package")
@@ -81,9 +88,14 @@ def check_arguments(name: str, make: Callable[..., object], keywords: Mapping[st
     try:
         signature.bind(**keywords)
     except TypeError as error:
-        named = [each for each in signature.parameters.values() if each.kind in _BY_NAME]
-        takes = ", ".join(str(each.replace(annotation=each.empty)) for each in named)
-        raise CannotLoad(f"{name}: {error}; it takes {takes or 'no arguments'}") from None
+        named = {key: each for key, each in signature.parameters.items() if each.kind in _BY_NAME}
+        takes = ", ".join(str(each.replace(annotation=each.empty)) for each in named.values())
+        what, hint = str(error), f"it takes {takes or 'no arguments'}"
+        if unknown := [each for each in keywords if each not in named]:
+            what = f"unknown argument {unknown[0]!r}"
+            near = suggestion(unknown[0], named)
+            hint = near if near.startswith("did") else hint
+        raise CannotLoad(f"{name}: {what}; {hint}") from None
 
 
 def agent_name(agent: object) -> str:
@@ -110,19 +122,54 @@ def checkpoint_sha256(arguments: Mapping[str, str]) -> str | None:
     """
     if "checkpoint" not in arguments:
         return None
-    path = Path(str(parsed(arguments["checkpoint"])))
+    path = Path(str(parsed("checkpoint", arguments["checkpoint"])))
     if not path.is_file():
         raise CannotLoad(got=f"checkpoint={path}", wanted=f"a file; {_near_files(path)}")
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def parsed(value: str) -> Any:
-    """A value from the command line: parsed if it is JSON, else the string."""
+def keywords_of(words: Mapping[str, str]) -> dict[str, Any]:
+    """Arguments from the command line, `parsed`."""
+    return {key: parsed(key, text) for key, text in words.items()}
+
+
+def parsed(key: str, text: str) -> Any:
+    """The value of the argument `key` from the command line.
+
+    JSON is parsed (`3`, `0.5`, `true`, `null`, `[1, 2]`, `"3"`), and so are Python's `True`,
+    `False` and `None`. Any other text stays one, but for what looks like a number and is none in
+    JSON, such as `1_000`, `007` or `nan`: it raises CannotLoad.
+    """
+    if text in _PYTHONS:
+        return _PYTHONS[text]
     try:
-        return json.loads(value)
+        return json.loads(text, parse_constant=_finite, parse_float=_finite)
+    except OverflowError:
+        number: float | None = math.inf
     except ValueError:
-        return value
+        number = _number(text)
+    if number is None:
+        return text
+    quoted = shlex.quote(f'{key}="{text}"')
+    as_number = f"{key}={number}" if math.isfinite(number) else "a finite number"
+    raise CannotLoad(key, got=text, wanted=f"{as_number}, or {quoted} for the text")
+
+
+def _finite(text: str) -> float:
+    """Raises OverflowError for what JSON does not call a number, or a float cannot hold."""
+    if not math.isfinite(number := float(text)):
+        raise OverflowError(text)
+    return number
+
+
+def _number(text: str) -> float | None:
+    """The number that Python's source, or a person, means by a text that is no JSON."""
+    for read in (lambda each: int(each, 0), int, float):
+        with contextlib.suppress(ValueError):
+            number: float = read(text)
+            return number
+    return None
 
 
 def _is_policy(signature: inspect.Signature, keywords: Mapping[str, Any]) -> bool:
@@ -142,10 +189,12 @@ def check_guarded(what: str) -> None:
         )
 
 
-def _without_class(name: str) -> str:
+def without_class(name: str) -> str:
     """The message for a name that has no class and is no example."""
     path = Path(name.removesuffix(":"))
-    if path.suffix == ".py" and path.is_file():
+    if path.suffix == ".py" and not path.is_file():
+        return f"there is no file {path}; {_near_files(path, '.py')}; write file.py:Class"
+    if path.suffix == ".py":
         names = _names(path)
         listing = f"; it has {', '.join(names)}" if names else ""
         return f"{name} is a file: write {path}:Class or {path}:function{listing}"
@@ -171,7 +220,7 @@ def _is_file(target: str) -> bool:
 def _load_file(target: str) -> ModuleType:
     path = Path(target).resolve()
     if not path.is_file():
-        raise CannotLoad(f"there is no file {target}; {_near_files(path)}")
+        raise CannotLoad(f"there is no file {target}; {_near_files(path, '.py')}")
     # A name of its own: a file called random.py must not become `random`.
     digest = hashlib.sha256(str(path).encode()).hexdigest()[:8]
     spec = importlib.util.spec_from_file_location(f"reglue_agent_{path.stem}_{digest}", path)
@@ -216,11 +265,24 @@ def _while_loading(code: str, target: str) -> Iterator[None]:
         raise
     except Exception as error:
         raise_interrupt(error)
-        raise CannotLoad(
-            f"{target} could not be loaded: {type(error).__name__}: {error}"
-        ) from error
+        what = f"{type(error).__name__}: {error}{called_like_libraries(error)}"
+        raise CannotLoad(f"{target} could not be loaded: {what}") from error
     finally:
         _LOADING.reset(token)
+
+
+def called_like_libraries(error: BaseException) -> str:
+    """What to know of an error if files of the user's are imported in place of libraries; or ""."""
+    named = re.findall(r"module '(\w+)", str(error))  # also those that are gone, as they failed
+    loaded = [name for name, each in sys.modules.items() if getattr(each, "__file__", None)]
+    users = [each for each in sys.path if each in _USERS]
+    others = [each for each in sys.path if each not in _USERS]
+    said = []
+    for name in sorted({*named, *loaded} - sys.stdlib_module_names):
+        mine = None if "." in name else PathFinder.find_spec(name, users)
+        if mine is not None and mine.origin and PathFinder.find_spec(name, others) is not None:
+            said.append(f"; {name} is {mine.origin}, not the library: rename it")
+    return "".join(said)
 
 
 def _make_importable(folder: Path) -> None:
@@ -231,6 +293,7 @@ def _make_importable(folder: Path) -> None:
         with contextlib.suppress(ImportError):  # turtle, if there is no Tk
             importlib.import_module(name)
     sys.path.insert(0, str(folder))
+    _USERS.add(str(folder))
 
 
 def _find(module: ModuleType, attribute: str) -> Callable[..., Any]:
@@ -249,8 +312,11 @@ def _find(module: ModuleType, attribute: str) -> Callable[..., Any]:
     return make
 
 
-def _near_files(path: Path) -> str:
+def _near_files(path: Path, ending: str = "") -> str:
+    """What to write instead of the file `path`: those in its folder with that ending."""
     if not path.parent.is_dir():
         return f"there is no folder {path.parent} either"
-    names = [file.name for file in path.parent.iterdir() if file.is_file()]
-    return suggestion(path.name, names) if names else "there are no files in its folder"
+    files = [file for file in path.parent.iterdir() if file.is_file()]
+    names = [file.name for file in files if file.name.endswith(ending)]
+    none = f"there are no {ending} files in its folder".replace("  ", " ")
+    return suggestion(path.name, names) if names else none

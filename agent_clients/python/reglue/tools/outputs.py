@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, cast
 
 from reglue.errors import StorageFailed
 
@@ -29,6 +30,10 @@ class Output(io.FileIO):
         self.strict = strict
         self._failure = failure
         self._is_told = fd == _STDERR
+
+    def buffered(self) -> io.BufferedWriter[Any]:
+        """A buffer before it."""
+        return io.BufferedWriter(cast("Any", self))
 
     def write(self, data: bytes | memoryview) -> int:  # type: ignore[override] # of bytes alone
         """Write, or lose, all of `data`. Raises StorageFailed if it is strict."""
@@ -90,13 +95,14 @@ def product() -> Iterator[None]:
             output.strict = False
 
 
-def _text(output: Output, before: io.TextIOWrapper | None, errors: str) -> io.TextIOWrapper:
+def _text(output: Output, before: object, errors: str) -> io.TextIOWrapper:
     """As Python's own `before`, which is None for a closed descriptor."""
+    python = before if isinstance(before, io.TextIOWrapper) else None
     return io.TextIOWrapper(
-        io.BufferedWriter(output),
-        encoding="utf-8" if before is None else before.encoding,
+        output.buffered(),
+        encoding="utf-8" if python is None else python.encoding,
         errors=errors,
-        line_buffering=before is not None and (before.line_buffering or before.write_through),
+        line_buffering=python is not None and (python.line_buffering or python.write_through),
     )
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import NoReturn
 
+SAYS = "reglue join: "
+"""Begins what `reglue join` says of itself; a glue that started it passes on the rest."""
+
 
 class Parser(argparse.ArgumentParser):
     """As argparse's, without the usage above each error."""

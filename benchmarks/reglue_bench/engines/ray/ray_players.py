@@ -22,11 +22,9 @@ from reglue.errors import EnvironmentFault, MissingExtra, UsageError, setting
 from reglue_bench.engines.process_players import Player, Players
 from reglue_bench.engines.shard import Wrong
 from reglue_bench.formatting import plural
+from reglue_bench.run_folder import RAY_LOG
 
 M = TypeVar("M")
-
-LOG = "ray.log"
-"""What Ray prints, in the run's folder."""
 
 _REACH_S = 60.0  # how long a cluster may take to answer
 
@@ -85,7 +83,7 @@ class RayPlayers(Players[M]):
         if find_spec("ray") is None:
             raise MissingExtra(setting(setting_name, "ray"), "ray", "the package ray")
         self._connect = Connect(
-            "auto" if address == "ray" else address, module, timeout_s, str(folder / LOG)
+            "auto" if address == "ray" else address, module, timeout_s, str(folder / RAY_LOG)
         )
         self._codec = codec
         self._setting_name = setting_name
@@ -160,7 +158,7 @@ class RayPlayers(Players[M]):
             if readable([ray], deadline - time.monotonic()):
                 return ray.receive()
         except (EOFError, OSError):
-            return Unreached(f"Ray ended the process that asked it, see {LOG}")
+            return Unreached(f"Ray ended the process that asked it, see {RAY_LOG}")
         return Unreached("no answer")
 
 

@@ -14,7 +14,7 @@ from reglue_bench.runs.ledger.reader import (
     Totals,
 )
 from reglue_bench.runs.ledger.storage import warn_of_lost_journal
-from reglue_bench.runs.ledger.writer import Begun, Ledger, Try
+from reglue_bench.runs.ledger.writer import Begun, Ledger, Try, check_empty
 
 __all__ = [
     "AGENT_NAME",
@@ -31,5 +31,6 @@ __all__ = [
     "Row",
     "Totals",
     "Try",
+    "check_empty",
     "warn_of_lost_journal",
 ]

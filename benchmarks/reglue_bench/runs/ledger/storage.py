@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -131,6 +133,9 @@ def _ours(folder: Path, error: BaseException | None) -> ReglueError:
     cause, code = sqlite_text(error), code_of(error)
     if code in BUSY:
         return RunBusy(f"{folder}: another program holds {LEDGER}: {cause}; try again later")
+    file = folder / LEDGER
+    if code in CANNOT_SHARE and file.exists() and not os.access(file, os.R_OK | os.W_OK):
+        return StorageFailed(f"{file} cannot be used: {os.strerror(errno.EACCES)}")
     if code in DISK:
         return StorageFailed(
             f"{folder / LEDGER} cannot be used: {cause}; what was committed is kept: when the disk "

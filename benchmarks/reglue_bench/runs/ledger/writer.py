@@ -73,6 +73,7 @@ class Ledger(LedgerReader):
     _engine: sa.Engine
     _lock: BaseFileLock
     _wrote: bool  # there may be a journal
+    _new: Sequence[Path]  # the folders that were made for it, the innermost first
 
     def __init__(self, folder: Path) -> None:
         """Continue the run in a folder. Raises UsageError (RunDamaged, RunBusy)."""
@@ -88,6 +89,7 @@ class Ledger(LedgerReader):
     @classmethod
     def create(cls, folder: Path, about: Mapping[str, str]) -> Self:
         """Begin a run in `folder`. Raises RunExists if there is one."""
+        new = [each for each in (folder, *folder.parents) if not each.exists()]
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
@@ -99,6 +101,7 @@ class Ledger(LedgerReader):
             raise UsageError(f"{file} is a folder; choose another {setting('out')}")
         ledger = cls.__new__(cls)
         ledger._open(folder, mode="rwc")
+        ledger._new = new
         is_new = not file.exists() or not file.stat().st_size
         try:
             ledger._begin(about)
@@ -144,7 +147,8 @@ class Ledger(LedgerReader):
             file.unlink()
         with suppress(OSError):  # other files are not ours
             (self._folder / LOCK).unlink()
-            self._folder.rmdir()
+            for folder in self._new:
+                folder.rmdir()
 
     def name_agent(self, name: str) -> str:
         """The name of the run's agent: that of the first one to connect."""
@@ -214,6 +218,7 @@ class Ledger(LedgerReader):
 
     def _open(self, folder: Path, *, mode: str) -> None:
         self._folder = folder
+        self._new = [folder]
         self._wrote = False
         self._lock = FileLock(folder / LOCK, mode=0o600)
         try:
@@ -352,6 +357,19 @@ class _Written:
             if blob:
                 self._rows[table].append(key | {"zlib": blob})
         return row
+
+
+def check_empty(folder: Path) -> None:
+    """Raise UsageError if a folder holds files and no run: a run has a folder of its own."""
+    if not folder.is_dir() or (folder / LEDGER).exists():  # of which `create` tells
+        return
+    names = sorted({file.name for file in folder.iterdir()} - {LOCK})
+    if names:
+        some = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
+        raise UsageError(
+            got=f"the folder {folder}, which holds {some}",
+            wanted=f"a new or an empty one ({setting('out')})",
+        )
 
 
 def _exists(folder: Path) -> RunExists:

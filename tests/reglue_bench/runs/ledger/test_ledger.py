@@ -19,7 +19,7 @@ from reglue.errors import RunBusy, RunDamaged, RunExists, StorageFailed, UsageEr
 from reglue.messages.agent_messages import Phase
 from reglue_bench.plans.plan import Plan
 from reglue_bench.run_folder import LEDGER
-from reglue_bench.runs.ledger import EVENT, Ledger, Totals, Try, tables
+from reglue_bench.runs.ledger import EVENT, Ledger, Totals, Try, check_empty, tables
 from reglue_bench.runs.ledger.reader import FORMAT
 from tests.error_facts import raises
 from tests.reglue_bench.ledgers import change_fact
@@ -131,6 +131,22 @@ def test_a_beginning_that_died_before_its_first_row_is_no_run(tmp_path: Path) ->
     with raises(UsageError, tmp_path, f"{LEDGER}-wal", f"--out {tmp_path}"):
         Ledger(tmp_path)
     Ledger.create(tmp_path, {}).close()
+
+
+def test_a_folder_with_other_files_gets_no_run(tmp_path: Path) -> None:
+    (tmp_path / "lock").touch()  # of a process that died
+    check_empty(tmp_path)
+    check_empty(tmp_path / "new")
+    (tmp_path / "thesis.tex").touch()
+    with raises(UsageError, tmp_path, "thesis.tex", settings={"out"}):
+        check_empty(tmp_path)
+
+
+def test_a_forgotten_run_leaves_the_folders_that_were_there_and_no_others(tmp_path: Path) -> None:
+    (tmp_path / "before").mkdir()
+    for name in ("before", "before/runs/new"):
+        Ledger.create(tmp_path / name, {}).forget()
+    assert [*tmp_path.rglob("*")] == [tmp_path / "before"]
 
 
 def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
