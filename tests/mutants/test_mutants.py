@@ -10,7 +10,7 @@ import pytest
 
 from tests.leftovers import child_processes
 from tests.mutants import __main__ as mutants
-from tests.mutants.trials import Copy, Verdict
+from tests.mutants.trials import FAST, Copy, Verdict
 
 pytestmark = pytest.mark.sandbox
 
@@ -81,7 +81,7 @@ def test_what_takes_too_long_is_not_judged_and_ended(tree: Path, tmp_path: Path)
     )
     before = child_processes()
     copy = Copy(tree, tmp_path / "copy", ["lib"], limit_s=0.5)
-    verdict = copy.judge("lib/shop/prices.py", "", ["tests/shop/test_prices.py"], slow=False)
+    verdict = copy.judge("lib/shop/prices.py", "", ["tests/shop/test_prices.py"], FAST)
     assert verdict == Verdict("not judged")
     assert child_processes() <= before
 
