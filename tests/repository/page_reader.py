@@ -52,6 +52,11 @@ class _Terminal:
     def said(self) -> str:
         return self.log.read_text(encoding="utf-8", errors="replace")
 
+    def interrupt(self) -> None:
+        """As Ctrl-C does, once it has begun."""
+        until(lambda: bool(self.said()), f"this begins: {self.block.text}", _MOST_S)
+        os.killpg(self.process.pid, signal.SIGINT)
+
 
 class Reader:
     """Does what blocks say. `values` are what stands here for examples of the page."""
@@ -75,8 +80,7 @@ class Reader:
             if kind is None:
                 for terminal in self._terminals:
                     if terminal.stays:
-                        until(lambda t=terminal: bool(t.said()), "a server begins", _MOST_S)
-                        os.killpg(terminal.process.pid, signal.SIGINT)
+                        terminal.interrupt()
                 self._wait()
         finally:
             for group in self._groups:

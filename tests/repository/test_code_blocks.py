@@ -1,4 +1,4 @@
-"""The code in README.md and docs/ does what it says: see tests/repository/reader.py."""
+"""The code in README.md and docs/ does what it says: see tests/repository/page_reader.py."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import pytest
 
 from glue_server.commands.command import Commands
 from tests.reglue_competition.played_phase import PlayedPhase
+from tests.repository.page_reader import Reader
 from tests.repository.pages import blocks, pages
-from tests.repository.reader import Reader
 
 CODE = {"python", "sh", "toml"}
 
