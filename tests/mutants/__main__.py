@@ -94,7 +94,7 @@ def table(
     """Counts by package, and the faults that no test found."""
     words = ("found", "survived", "unconfirmed", "not judged", "equivalent")
     rows = [
-        f"| package | faults | {' | '.join(words)} | found, of those and survivors |",
+        f"| package | faults | {' | '.join(words)} | found, of the first three |",
         f"| --- |{' ---: |' * (len(words) + 1)} --- |",
     ]
     left, sums = [], Counter[str]()
@@ -112,7 +112,7 @@ def table(
 
 
 def _row(package: str, counts: Counter[str], words: Sequence[str]) -> str:
-    judged = counts["found"] + counts["survived"]
+    judged = counts["found"] + counts["survived"] + counts["unconfirmed"]
     low, high = wilson(counts["found"], judged) if judged else (0.0, 1.0)
     numbers = " | ".join(str(counts[word]) for word in words)
     share = f"{counts['found']} of {judged}: {100 * low:.0f} to {100 * high:.0f} %"
