@@ -19,6 +19,7 @@ from reglue import Phase
 from reglue.environments.world import Cell, Restorable
 from reglue.errors import BadArgument, UnknownName, UsageError
 from tests.error_facts import raises
+from tests.worlds import Corridor
 
 GOALS = {"reach-v3": [[0.0, 0.6, 0.02, 0.1 * k, 0.85, 0.2] for k in range(3)]}
 
@@ -279,3 +280,21 @@ def test_spaces_that_cannot_be_fitted_name_the_task_and_the_way_out(
 ) -> None:
     with raises(kind, *named):
         Composed(DIFFERENT, THREE, fit=fit)
+
+
+@pytest.mark.parametrize(
+    ("factory", "tells"), [("tests.worlds:Corridor", True), (f"{__name__}:Silent", False)]
+)
+def test_successes_are_told_unless_every_suite_says_that_it_has_none(
+    factory: str, tells: bool
+) -> None:
+    silent = {"factory": f"{__name__}:Silent", "config": {"solved": {"walk": [1]}}}
+    other = {"factory": factory, "config": {"solved": {"walk": [1]}}}
+    walk = {"suite": 1, "task": "walk", "variants": [0]}
+    assert Composed([silent, other], {"walk": walk}).tells_success == tells
+
+
+class Silent(Corridor):
+    """A suite without successes."""
+
+    tells_success = False

@@ -165,8 +165,8 @@ def _places(node: ast.AST) -> Iterator[Place]:
         yield Place("condition negated", node.test, f"(not ({ast.unparse(node.test)}))")
     if isinstance(node, ast.Call):
         for keyword in node.keywords:
-            left = [each for each in node.keywords if each is not keyword]
-            yield _with("keyword dropped", node, keywords=left)
+            others = [each for each in node.keywords if each is not keyword]
+            yield _with("keyword dropped", node, keywords=others)
         match node.args:
             case [first, second, *rest] if not isinstance(first, ast.Starred):
                 if not isinstance(second, ast.Starred):

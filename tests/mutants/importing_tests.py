@@ -59,12 +59,14 @@ class ImportGraph:
         words = [word for word in fault.function.split(".") if len(word) > 4]
         words.append(Path(fault.path).stem)
         mirrored = f"test_{Path(fault.path).stem}.py"
-        tests = [each for each in away if _TEST.match(each)]
+        folder = Path(fault.path).parent.name
+        beside = {each for each in self._texts if Path(each).parent.name == folder}
+        tests = [each for each in {*away, *beside} if _TEST.match(each)]
 
         def rank(path: str) -> tuple[bool, float]:
             named = sum(word in self._texts[path] for word in words)
-            beside = Path(path).parent.parts[-1] == Path(fault.path).parent.parts[-1]
-            return Path(path).name != mirrored, away[path] - named - beside
+            distance = away.get(path, _FAR) - named - (path in beside)
+            return Path(path).name != mirrored, distance
 
         return sorted(tests, key=lambda path: (*rank(path), path))
 

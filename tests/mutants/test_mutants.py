@@ -10,12 +10,12 @@ import pytest
 
 from tests.leftovers import child_processes
 from tests.mutants import __main__ as mutants
-from tests.mutants.trials import Copy, Verdict
+from tests.mutants.trials import FAST, Copy, Verdict
 
 pytestmark = pytest.mark.sandbox
 
 FILES = {
-    "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["lib"]\n'
+    "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = [".", "lib"]\n'
     'markers = ["slow"]\naddopts = ["--import-mode=importlib"]\n',
     "lib/shop/prices.py": "def total(a, b):\n    return a + b\n\n\n"
     "def unused(a):\n    return not a\n",
@@ -80,8 +80,8 @@ def test_what_takes_too_long_is_not_judged_and_ended(tree: Path, tmp_path: Path)
         "import time\n\n\ndef test_that_never_ends():\n    time.sleep(3600)\n"
     )
     before = child_processes()
-    copy = Copy(tree, tmp_path / "copy", ["lib"], limit_s=0.5)
-    verdict = copy.judge("lib/shop/prices.py", "", ["tests/shop/test_prices.py"], slow=False)
+    copy = Copy(tree, tmp_path / "copy", [".", "lib"], limit_s=0.5)
+    verdict = copy.judge("lib/shop/prices.py", "", ["tests/shop/test_prices.py"], FAST)
     assert verdict == Verdict("not judged")
     assert child_processes() <= before
 

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _NEEDS = "chromium or clients or images or postgresql or ray or sandbox"
+FAST, SLOW, ANY = f"not ({_NEEDS} or slow)", f"slow and not ({_NEEDS})", f"not ({_NEEDS})"
+"""Marks of tests that need nothing beside Python."""
+
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - |$)", re.MULTILINE)
 _TRIES = 3
 _MEMORY = 8 << 30  # bytes of one process
@@ -56,30 +59,29 @@ class Copy:
                 ours.write_bytes(text.replace(sys.executable.encode(), bytes(self._python), 1))
                 ours.chmod(0o755)
 
-    def judge(self, path: str, wrong: str, tests: Sequence[str], *, slow: bool) -> Verdict:
+    def judge(self, path: str, wrong: str, tests: Sequence[str], marks: str) -> Verdict:
         """Run tests with a fault; one that fails with it and passes without has found it."""
         file = self._folder / path
         right = file.read_text(encoding="utf-8")
         unfit: list[str] = []
-        for _ in range(_TRIES):
+        for _ in range(_TRIES if tests else 0):
             file.write_text(wrong, encoding="utf-8")
             try:
-                failed = self._failing(tests, unfit, slow=slow)
+                failed = self._failing(tests, unfit, marks)
             finally:
                 file.write_text(right, encoding="utf-8")
             if not failed:
                 return Verdict("survived")
-            if not self._failing(failed, unfit, slow=slow):
+            if not self._failing(failed, unfit, marks):
                 return Verdict("found", " ".join(failed))
             if failed == [*tests]:
                 break
             unfit += failed
-        return Verdict("not judged", " ".join(unfit))
+        return Verdict("not judged", " ".join(unfit)) if tests else Verdict("survived")
 
-    def _failing(self, tests: Sequence[str], but: Sequence[str], *, slow: bool) -> list[str]:
+    def _failing(self, tests: Sequence[str], but: Sequence[str], marks: str) -> list[str]:
         """The first test that fails; all where time was up, or none was named."""
-        marks = _NEEDS if slow else f"{_NEEDS} or slow"
-        words = ["-x", "-q", "-p", "no:cacheprovider", "-m", f"not ({marks})"]
+        words = ["-x", "-q", "-p", "no:cacheprovider", "-m", marks]
         with subprocess.Popen(
             [*self._sandbox(), "-m", "pytest", *words, *(f"--deselect={n}" for n in but), *tests],
             cwd=self._folder,

@@ -10,7 +10,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 _BLOCK = re.compile(
-    r"^(<!-- not run: [^\n]+ -->\n)?```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL
+    r"^(?:<!-- (not run: [^\n]+|in the background|until Ctrl-C) -->\n)?"
+    r"```(\w+)([^\n]*)\n(.*?)^```$",
+    re.MULTILINE | re.DOTALL,
 )
 _TITLE = re.compile(r'title="([^"]+)"')
 
@@ -22,7 +24,12 @@ class Block:
     language: str
     title: str  # the file that it is; empty: a script, or output
     text: str
-    is_run: bool  # it can be done here; else a comment above it says why not
+    mark: str  # of a comment above it: "in the background", "until Ctrl-C" or "not run: WHY"
+
+    @property
+    def is_run(self) -> bool:
+        """It can be done here."""
+        return not self.mark.startswith("not run")
 
 
 def pages() -> list[str]:
@@ -33,6 +40,6 @@ def pages() -> list[str]:
 
 def blocks(page: str) -> Iterator[Block]:
     """The blocks of a page, in order."""
-    for reason, language, info, text in _BLOCK.findall((ROOT / page).read_text(encoding="utf-8")):
+    for mark, language, info, text in _BLOCK.findall((ROOT / page).read_text(encoding="utf-8")):
         title = _TITLE.search(info)
-        yield Block(language, title[1] if title else "", text, not reason)
+        yield Block(language, title[1] if title else "", text, mark)

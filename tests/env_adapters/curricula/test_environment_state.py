@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
@@ -16,6 +16,7 @@ from env_adapters.states import read_episode_state
 from reglue import Phase
 from reglue.environments.world import Cell, Restorable
 from reglue.errors import BadArgument, UsageError
+from reglue.spec import Array
 from tests.error_facts import raises
 
 FRICTION = {"distribution": "uniform", "low": 0.5, "high": 2.0}
@@ -141,6 +142,27 @@ def test_what_is_no_state_of_this_schedule_is_refused_and_nothing_changes(suite:
             with raises(BadArgument, *named):
                 world.set_state(wrong)
             assert world.get_state() == state
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda words: words[:5],
+        lambda words: words.astype(np.int64),
+        lambda words: np.append(words[:4], np.array([2, 0], np.uint64)),
+        lambda words: np.append(words[:4], np.array([1, 2**32], np.uint64)),
+    ],
+    ids=["five", "signed", "two halves", "a large half"],
+)
+def test_words_of_no_generator_are_refused(
+    suite: Schedule, wrong: Callable[[Array], Array]
+) -> None:
+    with closing(suite.world()) as world:
+        assert isinstance(world, RestorableCurriculumWorld)
+        world.start(cell(0))
+        state = read_episode_state(world.get_state())
+        with raises(BadArgument, "PCG64"):
+            world.set_state(replace(state, generator=wrong(state.generator)).to_bytes())
 
 
 def test_without_an_episode_there_is_no_state(suite: Schedule) -> None:

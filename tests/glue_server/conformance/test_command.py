@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from glue_server.commands.conformance import _socket_path
 from glue_server.conformance.checks import CHECKS, OF_GRPC_ALONE
 
 pytestmark = pytest.mark.slow
@@ -70,6 +71,7 @@ def test_a_client_of_the_other_role_fails(tmp_path: Path) -> None:
 
 CRASHES = """
 import os, signal
+from glue_server.commands.conformance import _socket_path
 from reglue.client import connect
 from reglue.conformance import ConformanceAgent
 try:
@@ -110,3 +112,8 @@ def test_ctrl_c_ends_it_while_it_waits() -> None:
         assert "REGLUE_TOKEN=t" in process.stdout.readline()
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 130
+
+
+def test_the_folder_of_a_clients_unix_socket_is_its_users_alone(tmp_path: Path) -> None:
+    path = Path(_socket_path(tmp_path / "sockets", "agent"))
+    assert path.parent.stat().st_mode & 0o777 == 0o700

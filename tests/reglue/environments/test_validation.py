@@ -118,10 +118,10 @@ def test_what_is_outside_a_box_is_passed_on_said_and_counted(
     check = DomainCheck(spec_of(TensorSpec("o", "float32", (2,), BOX)))
     rows = np.array([[0, 10], [5, value], [-0.0, 1]], np.float32)
     with caplog.at_level(logging.WARNING, "reglue"):
-        for _ in range(25):
+        for _ in range(120):
             assert check.mistakes({"o": rows}, [0, 1, 2]) == {}
-    assert (check.outside, check.outside_last) == ({"o": 25}, 1)
-    assert [record.args[1] for record in caplog.records if record.args] == [1, 10]  # type: ignore[index]
+    assert (check.outside, check.outside_last) == ({"o": 120}, 1)
+    assert [record.args[1] for record in caplog.records if record.args] == [1, 10, 100]  # type: ignore[index]
     assert f"observation 'o'[1]: got {value}, wanted 0.0 to 10.0" in caplog.messages[0]
 
 

@@ -155,6 +155,10 @@ CA_TEXT = str(JoinString("hub:80", authority=CA)).partition("=")[2]
         ("reglue://hub:80?ca=AAAA", "the join string's ca is no certificate"),
         ("reglue://hub:80?ca=größe", "the join string's ca is no certificate"),
         ("reglue://hub:80?ca=A", "the join string's ca is no certificate"),
+        (
+            f"reglue://hub:80?ca=****{CA_TEXT}",
+            "the join string's ca is no certificate",
+        ),
         (f"reglue://hub:80?ca={CA_TEXT[:-4]}", "the join string's ca is no certificate"),
         ("reglue://hub:80?name=hub", "no authority to trust: give the whole join string"),
     ],
@@ -198,6 +202,13 @@ def test_no_message_repeats_a_token(text: str) -> None:
         join_string(text)
     told = "".join(traceback.format_exception(error.value))
     assert TOKEN[:8] not in told
+
+
+@pytest.mark.parametrize(("length", "shown"), [(20, "'" + "h" * 20 + "'"), (21, "'hhhh…")])
+def test_a_text_that_is_shorter_than_a_token_is_repeated(length: int, shown: str) -> None:
+    with pytest.raises(UsageError) as error:
+        split_address("h" * length)
+    assert shown in str(error.value)
 
 
 def test_a_wrong_string_is_not_repeated_at_length() -> None:

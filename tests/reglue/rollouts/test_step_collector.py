@@ -114,6 +114,7 @@ def test_dict_actions_are_named_arrays() -> None:
     envs = SyncVectorEnv([partial(Both, [2]), partial(Both, [3])])
     rollout = next(collect_steps(envs, policy, 3))
     assert rollout["action/a"].tolist() == [[3, 4]] * 3
+    assert len(rollout) == len([*rollout])
     assert rollout["action/b"].shape == (3, 2, 2)
     assert [env.unwrapped.actions for env in envs.envs] == [[3, 3], [4, 4]]  # type: ignore[attr-defined]
 

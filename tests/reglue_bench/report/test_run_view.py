@@ -90,6 +90,7 @@ def test_one_run_is_told_by_its_score_interval_and_what_was_run(tmp_path: Path) 
         "5e5e5e5e5e5e",
         "mujoco 3.3.0",
         "How to read this",
+        "The unit is the goal, since episodes of one goal rise and fall together",
     ):
         assert wanted in page.text
     assert ">complete<" in page.html

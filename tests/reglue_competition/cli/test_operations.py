@@ -4,7 +4,9 @@ import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from reglue.errors import UsageError
 from reglue_competition.competition_folder import CompetitionFolder
+from tests.error_facts import raises
 from tests.reglue_competition.cli.conftest import Say
 
 
@@ -23,3 +25,15 @@ def test_a_certificate_is_shown_and_renewed(folder: Path, say: Say) -> None:
     with CompetitionFolder.read(folder).store() as store:
         kinds = [event.kind for event in store.events()]
     assert {"certificate renewed", "authority made anew"} <= {*kinds}
+
+
+def test_migrate_makes_the_tables_that_a_database_lacks(folder: Path, say: Say) -> None:
+    found = CompetitionFolder.read(folder)
+    (database,) = folder.glob("*.sqlite")
+    database.write_bytes(b"")
+    with raises(UsageError, "migrate"):
+        found.store()
+    done = say("competition", "migrate", str(folder))
+    assert (done.returncode, done.stdout) == (0, "the database is up to date\n")
+    with found.store() as store:
+        assert store.teams() == []

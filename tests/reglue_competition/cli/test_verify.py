@@ -6,54 +6,22 @@ import json
 import signal
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from reglue.examples.random_agent import RandomAgent
-from reglue_bench.evaluation import start
-from reglue_bench.runs.observer import NullObserver
-from reglue_bench.runs.run import Request
-from reglue_competition.phases import Secrets, commitment, plan_phase, reveal
-from reglue_competition.transcript import RunIdentity, write_transcript
 from tests.reglue_bench.benching import commanded
 from tests.reglue_bench.conftest import Say
-from tests.reglue_competition.competitions import definition, phase
+from tests.reglue_competition.played_phase import PlayedPhase
 from tests.reglue_competition.transcript.transcripts import STRANGER, changed
 from tests.waiting import until
 
-GRIDWORLD = "multi-task:gridworld"
-
-
-class Played:
-    """A phase that one agent has played: its transcript, and what the organiser publishes."""
-
-    def __init__(self, folder: Path, benchmark: str = GRIDWORLD, **environment: Any) -> None:
-        secrets = Secrets.create(folder / "secrets")
-        options: dict[str, Any] = {"num_episodes": 4, "episode_limit": 20}
-        if environment:
-            options["environment_args"] = environment
-        entry = {"benchmark": benchmark, "options": options}
-        whole = definition(phase(benchmarks=[entry]))
-        drawn = plan_phase(whole, whole.phases[0], secrets, folder)
-        self.key = secrets.public_key.hex()
-        self.commitment = commitment(drawn, secrets.salt("public"))
-        self.revealed = folder / "reveal.json"
-        reveal(self.revealed, drawn, secrets.salt("public"), competition="test", phase="public")
-        settings = drawn[0].settings.model_copy(update={"workers": 0})
-        request = Request(settings, drawn[0].plan, agent=RandomAgent())
-        start(folder / "run", request, NullObserver())
-        header = RunIdentity("test", "public", "s1", 0, "Team \x1b[2J A", 0, secrets.public_key)
-        self.transcript = folder / "run.reglue"
-        write_transcript(self.transcript, header=header, folder=folder / "run", sign=secrets.sign)
-
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
-    return Played(tmp_path_factory.mktemp("cup"))
+def played(tmp_path_factory: pytest.TempPathFactory) -> PlayedPhase:
+    return PlayedPhase(tmp_path_factory.mktemp("cup"))
 
 
-def test_a_score_that_stands(say: Say, played: Played) -> None:
+def test_a_score_that_stands(say: Say, played: PlayedPhase) -> None:
     done = say("verify", str(played.transcript), "--key", played.key, "--workers", "0")
     assert done.returncode == 0, done.stdout
     told = done.stdout.splitlines()
@@ -70,7 +38,7 @@ def test_ctrl_c_stops_it(tmp_path: Path, workers: int) -> None:
     """Also while an environment hangs."""
     (fuse := tmp_path / "fuse").touch()
     solved = {"walk": [9]}
-    played = Played(tmp_path, "multi-task:tests.worlds:Hanging", solved=solved, fuse=str(fuse))
+    played = PlayedPhase(tmp_path, "multi-task:tests.worlds:Hanging", solved=solved, fuse=str(fuse))
     fuse.write_bytes(bytes(1))
     words = ["verify", str(played.transcript), "--trust-code", "--workers", str(workers)]
     with commanded(words) as command:
@@ -83,7 +51,9 @@ def test_ctrl_c_stops_it(tmp_path: Path, workers: int) -> None:
     assert "STANDS" not in said
 
 
-def test_without_a_key_the_signer_is_not_known(say: Say, played: Played, tmp_path: Path) -> None:
+def test_without_a_key_the_signer_is_not_known(
+    say: Say, played: PlayedPhase, tmp_path: Path
+) -> None:
     """Anybody can sign with a key of their own."""
     path = tmp_path / "run.reglue"
     path.write_bytes(played.transcript.read_bytes())
@@ -103,7 +73,7 @@ def _edited(content: bytes, edits: Mapping[bytes, bytes]) -> bytes:
     return content
 
 
-def test_what_it_says_as_json(say: Say, played: Played) -> None:
+def test_what_it_says_as_json(say: Say, played: PlayedPhase) -> None:
     done = say("verify", str(played.transcript), "--episodes", "2", "--workers", "0", "--json")
     told = json.loads(done.stdout)
     assert told["stands"]
@@ -112,7 +82,7 @@ def test_what_it_says_as_json(say: Say, played: Played) -> None:
     assert 0.0 <= told["score"] <= 1.0
 
 
-def test_the_plan_is_what_was_committed_to(say: Say, played: Played) -> None:
+def test_the_plan_is_what_was_committed_to(say: Say, played: PlayedPhase) -> None:
     plan = ["--plan", str(played.revealed), "--commitment", played.commitment]
     done = say("verify", *plan)
     assert (done.returncode, done.stdout) == (0, "the plan is what was committed to\n")
@@ -121,23 +91,23 @@ def test_the_plan_is_what_was_committed_to(say: Say, played: Played) -> None:
     assert "its plan is what was committed to" in done.stdout
 
 
-def test_another_commitment_is_found(say: Say, played: Played) -> None:
+def test_another_commitment_is_found(say: Say, played: PlayedPhase) -> None:
     done = say("verify", "--plan", str(played.revealed), "--commitment", "0" * 64)
     assert done.returncode == 1
     assert "opens the commitment" in done.stderr
 
 
 def test_a_run_of_another_plan_than_was_committed_to_is_found(
-    say: Say, played: Played, tmp_path: Path
+    say: Say, played: PlayedPhase, tmp_path: Path
 ) -> None:
-    other = Played(tmp_path)
+    other = PlayedPhase(tmp_path)
     plan = ["--plan", str(other.revealed), "--commitment", other.commitment]
     done = say("verify", str(played.transcript), *plan, "--workers", "0")
     assert done.returncode == 1
     assert "got another plan than was committed to" in done.stdout
 
 
-def test_a_score_that_does_not_stand(say: Say, played: Played, tmp_path: Path) -> None:
+def test_a_score_that_does_not_stand(say: Say, played: PlayedPhase, tmp_path: Path) -> None:
     path = tmp_path / "run.reglue"
     path.write_bytes(played.transcript.read_bytes())
     changed(path, lambda _, content: content.replace(b'"Team', b'"Toam'))

@@ -10,7 +10,6 @@ import pytest
 
 from reglue.errors import BadArgument, EntryRefused, UnknownName, UsageError
 from reglue_competition.store import Run, Status, Store, Submission, Team
-from reglue_competition.store.quotas import MOST_WITHDRAWN
 from tests.error_facts import raises
 from tests.reglue_competition.competitions import CLOSES, definition, phase, private
 
@@ -98,10 +97,10 @@ def test_what_was_withdrawn_or_broke_counts_for_no_quota(store: Store, status: S
 def test_what_was_withdrawn_has_a_limit_of_its_own(store: Store) -> None:
     """Each leaves a row and two events, which stay."""
     team, other = opened(store, in_all=1), store.add_team("B")
-    for _ in range(MOST_WITHDRAWN):
+    for _ in range(20):
         ended(store, team, "a", NOON, "withdrawn")
     events = len(store.events(limit=1000))
-    with raises(EntryRefused, team.name, MOST_WITHDRAWN, "UTC"):
+    with raises(EntryRefused, team.name, 20, "UTC"):
         store.enter(team, "a", NOON)
     assert len(store.events(limit=1000)) == events
     store.enter(other, "a", NOON)

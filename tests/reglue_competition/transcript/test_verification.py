@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reglue.errors import EnvironmentFault, NotTrusted, UnknownName, UsageError
+from reglue.errors import EnvironmentFault, NotTrusted, NotVerified, UnknownName, UsageError
 from reglue_bench import evaluate
 from reglue_bench.engines.run_identity import machine
 from reglue_bench.planning.resolve import make_plan
@@ -177,6 +177,16 @@ def test_a_plan_that_is_none_does_not_stand(transcript: Path, changes: dict[str,
 def test_no_benchmark_is_too_large_to_verify(benchmark: str) -> None:
     """Also where a part of it was played: what multiplies its episodes is counted, no horizon."""
     check_size(make_plan(Settings(benchmark=benchmark)), 0)
+
+
+def test_a_plan_has_a_million_episodes_at_most_or_as_many_as_were_played() -> None:
+    plan = make_plan(Settings(benchmark="online:mountain-car", runs=1))
+    of_million = replace(plan, parameters={**plan.parameters, "episodes": 1_000_000})
+    check_size(of_million, 0)
+    more = replace(plan, parameters={**plan.parameters, "episodes": 1_000_001})
+    with raises(NotVerified, 1_000_001, 1_000_000):
+        check_size(more, 0)
+    check_size(more, 1_000_001)
 
 
 def test_a_procedure_that_is_not_installed_is_told(transcript: Path) -> None:
