@@ -30,9 +30,7 @@ _FEW = 5  # where a submission ends at its first cheat
 def main(
     pairs: Annotated[int, typer.Option(min=2, help="of each procedure and kind")] = 200,
     procedures: Annotated[str, typer.Option(help="by commas")] = ",".join((*PLANS, PHASE)),
-    kinds: Annotated[str, typer.Option(help="by commas")] = ",".join(
-        (*HERE, *CONNECTED, *KILLED)
-    ),
+    kinds: Annotated[str, typer.Option(help="by commas")] = ",".join((*HERE, *CONNECTED, *KILLED)),
     out: Annotated[Path, typer.Option(help="pairs, one a line; those there are kept")] = Path(
         "cheats.jsonl"
     ),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from glue_server.rpc.connection import Connection
+from glue_server.rpc.stream_port import StreamPort
 from reglue_bench import evaluate
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import LedgerReader
@@ -47,6 +51,35 @@ def test_who_kills_it_is_not_asked_again(procedure: str, kind: str) -> None:
     assert result.status_counts["crashed"] >= 1
     if kind == KILLED[0]:
         assert came_of(result) == came_of(here(procedure, **options_of(procedure)))
+
+
+@pytest.mark.parametrize("procedure", PLANS)
+def test_nor_is_it_if_nobody_waits_until_it_is_back(
+    procedure: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever interrupts the run then, and resumes it."""
+    cheat = Player(1, "crashes")
+    options = options_of(procedure) | {"out": tmp_path / "run", "agent": cheat}
+    options |= {"raise_faults": False, "repeat_check": False, "transport": "grpc"}
+    broke = StreamPort.broke
+
+    def interrupt(port: StreamPort, connection: Connection) -> None:
+        broke(port, connection)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with dialling(f"{WORLDS}:Breakable") as (watcher, _), monkeypatch.context() as patched:
+        patched.setattr(StreamPort, "broke", interrupt)
+        first = evaluate(f"{procedure}:wait", watcher=watcher, **options)
+    assert first.ended_early is not None
+    assert first.ended_early.status == "interrupted"
+    assert first.status_counts["environment_lost"] >= 1
+    limits = options | {"resume": True, "reconnect_window": 0.0}
+    for _ in range(20):
+        with dialling(f"{WORLDS}:Breakable") as (watcher, _):
+            result = evaluate(f"{procedure}:wait", watcher=watcher, **limits)
+        if result.ended_early is None:
+            break
+    assert (result.complete, cheat.met_again) == (True, 0)
 
 
 def test_an_agent_that_kills_it_in_training_trains_on() -> None:
