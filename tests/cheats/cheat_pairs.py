@@ -118,7 +118,8 @@ def _cheating(procedure: str, kind: str, options: dict[str, Any]) -> Iterator[An
         yield lambda number: _connected(procedure, kind, number, options)
         return
     workers = int(kind in IN_PROCESSES)
-    limits: dict[str, Any] = {"environment_timeout": HANG_S} if kind == "hangs" else {}
+    limits: dict[str, Any] = {"repeat_check": False}  # which asks it again once all is scored
+    limits |= {"environment_timeout": HANG_S} if kind == "hangs" else {}
     with Evaluator(f"{procedure}:{NAME}", workers=workers, **options, **limits) as evaluator:
 
         def play(number: int) -> tuple[Result, Player]:
