@@ -76,7 +76,7 @@ class ReturningPort:
 
     def send(self, call: EnvironmentCall) -> None:
         """Hand it over, if need be to the next environment. Raises EnvironmentFault."""
-        if isinstance(call, Play):
+        if self.blank and isinstance(call, Play):
             self.blank.difference_update(call.slots.tolist(), call.starts)
         try:
             self._port.send(call)
