@@ -206,6 +206,11 @@ class EnvironmentCalls:
         return None
 
     @property
+    def is_away(self) -> bool:
+        """Whether nobody is there to answer, though somebody may come back."""
+        return self._port.is_away
+
+    @property
     def is_lost(self) -> bool:
         """Whether it is lost for good: no call after that makes sense."""
         return self._is_lost

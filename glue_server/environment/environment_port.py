@@ -50,6 +50,10 @@ class EnvironmentPort(Protocol):
     def blank(self) -> Collection[int]:
         """The slots whose process was replaced, and which it has not been asked about since."""
 
+    @property
+    def is_away(self) -> bool:
+        """Whether nobody is there to answer, though somebody may come back."""
+
     def send(self, call: EnvironmentCall) -> None:
         """Hand over a call that is answered. Raises EnvironmentFault."""
 
@@ -94,6 +98,7 @@ class LocalEnvironmentPort:
 
     renews = False
     blank: Collection[int] = ()
+    is_away = False
 
     def __init__(self, environment: Environment, name: str) -> None:
         self._environment = environment

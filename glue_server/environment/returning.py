@@ -62,6 +62,12 @@ class ReturningPort:
         self._calls: deque[EnvironmentCall] = deque()  # without an answer
         self._owed = 0  # of these, the oldest, by a port that was lost
         self._why = ""
+        self._waits = False  # for the next environment
+
+    @property
+    def is_away(self) -> bool:
+        """Whether its stream is broken, or the next one is waited for."""
+        return self._waits or self._port.is_away
 
     @property
     def hello(self) -> EnvironmentHello:
@@ -70,7 +76,7 @@ class ReturningPort:
 
     def send(self, call: EnvironmentCall) -> None:
         """Hand it over, if need be to the next environment. Raises EnvironmentFault."""
-        if isinstance(call, Play):
+        if self.blank and isinstance(call, Play):
             self.blank.difference_update(call.slots.tolist(), call.starts)
         try:
             self._port.send(call)
@@ -140,7 +146,7 @@ class ReturningPort:
 
     def _begin(self, fault: EnvironmentFault) -> None:
         assert self._ready is not None, "init comes first"
-        slots = self._ready.spec.slots
+        slots, self._waits = self._ready.spec.slots, True
         try:
             self._port = self._following()
             self._port.send(EnvironmentInit(slots))
@@ -150,4 +156,4 @@ class ReturningPort:
             self._check_same(self._port.hello, ready)
         except (EnvironmentFault, BadReply) as none:
             raise EnvironmentFault(f"{fault}; and then: {none}") from none
-        self.blank = {*range(slots)}
+        self.blank, self._waits = {*range(slots)}, False

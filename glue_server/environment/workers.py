@@ -67,6 +67,8 @@ class WorkersPort:
     plays their episodes again. To build its suite a worker may take `start_s`.
     """
 
+    is_away = False  # who dies is replaced
+
     def __init__(  # noqa: PLR0913 - all but two have defaults
         self,
         suite: SuiteName,

@@ -128,12 +128,18 @@ class EpisodeLoop:
                 self._drain()
             raise
         except EnvironmentFault as fault:
-            unseen = {
-                slot for each in self._groups if each.starting for slot in each.starting.starts
-            }
-            for slot in sorted(self._recording.orders.keys() - unseen):
-                yield self._recording.outcome(slot, LOST, str(fault))
+            yield from self._lose(str(fault))
             raise
+        except KeyboardInterrupt:  # of who does not wait until it is back
+            if self._environment.is_away:
+                yield from self._lose("the run was interrupted while its environment was away")
+            raise
+
+    def _lose(self, why: str) -> Iterator[Outcome]:
+        """End the episodes that are on, of which the agent has seen something."""
+        unseen = {slot for each in self._groups if each.starting for slot in each.starting.starts}
+        for slot in sorted(self._recording.orders.keys() - unseen):
+            yield self._recording.outcome(slot, LOST, why)
 
     def _slots_of_groups(self) -> list[range]:
         """Several if the agent answers each slot by itself, at any time.

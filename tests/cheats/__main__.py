@@ -21,6 +21,7 @@ import typer
 from reglue_bench.statistics import student
 from tests.cheats.cheat_pairs import BLOCK, HERE, PLANS, Pair, played
 from tests.cheats.connected import CONNECTED
+from tests.cheats.killed import KILLED
 from tests.cheats.phase import GROUPS, PHASE, phase_of
 
 _FEW = 5  # where a submission ends at its first cheat
@@ -29,7 +30,7 @@ _FEW = 5  # where a submission ends at its first cheat
 def main(
     pairs: Annotated[int, typer.Option(min=2, help="of each procedure and kind")] = 200,
     procedures: Annotated[str, typer.Option(help="by commas")] = ",".join((*PLANS, PHASE)),
-    kinds: Annotated[str, typer.Option(help="by commas")] = ",".join((*HERE, *CONNECTED)),
+    kinds: Annotated[str, typer.Option(help="by commas")] = ",".join((*HERE, *CONNECTED, *KILLED)),
     out: Annotated[Path, typer.Option(help="pairs, one a line; those there are kept")] = Path(
         "cheats.jsonl"
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from reglue_bench.evaluation import evaluate
 from reglue_bench.evaluator import Evaluator
 from tests.cheats.cheat_world import BREAKS, Breakable, Player, Program
 from tests.cheats.connected import CONNECTED, connecting
+from tests.cheats.killed import KILLED, killing
 from tests.reglue_bench.remote import Joins, address_in
 
 NAME = f"{Breakable.__module__}:{Breakable.__qualname__}"
@@ -35,7 +37,7 @@ BLOCK = 20
 HERE = (*BREAKS, "gives up")
 """Cheats of an agent in this process."""
 
-IN_PROCESSES = ("crashes", "hangs")
+IN_PROCESSES = ("crashes", "hangs", "wears")
 """Those that need environments in processes of their own."""
 
 HANG_S = 0.3  # until an environment that hangs is ended
@@ -63,7 +65,9 @@ def played(procedure: str, kind: str, numbers: Sequence[int]) -> Iterator[Pair]:
     """Pairs of a plan; `numbers`, of one block, are their policies."""
     slots = 1 if kind in CONNECTED else 2
     options = _options(procedure, slots, numbers[0] // BLOCK * BLOCK)
-    honest = _honest(procedure, slots, tuple(numbers))
+    if kind in KILLED:  # its world has the arguments that it has by itself
+        options.pop("environment_args", None)
+    honest = _honest(procedure, tuple(numbers), **options)
     with _cheating(procedure, kind, options) as play:
         for number, without in zip(numbers, honest, strict=True):
             result, player = play(number)
@@ -80,10 +84,14 @@ def played(procedure: str, kind: str, numbers: Sequence[int]) -> Iterator[Pair]:
             )
 
 
-@cache
-def _honest(procedure: str, slots: int, numbers: tuple[int, ...]) -> list[float | None]:
+def _honest(procedure: str, numbers: tuple[int, ...], **options: Any) -> list[float | None]:
     """The scores of the honest, one for each of `numbers`."""
-    options = _options(procedure, slots, numbers[0] // BLOCK * BLOCK)
+    return _scores(procedure, numbers, json.dumps(options))
+
+
+@cache
+def _scores(procedure: str, numbers: tuple[int, ...], as_json: str) -> list[float | None]:
+    options = json.loads(as_json)
     with Evaluator(f"{procedure}:{NAME}", workers=0, **options) as evaluator:
         return [evaluator(Player(number)).score.value for number in numbers]
 
@@ -95,6 +103,14 @@ def _options(procedure: str, slots: int, seed: int) -> dict[str, Any]:
 
 @contextmanager
 def _cheating(procedure: str, kind: str, options: dict[str, Any]) -> Iterator[Any]:
+    if kind in KILLED:
+
+        def kill(number: int) -> tuple[Result, Player]:
+            killer = Player(number, "crashes")
+            return killing(procedure, kind, killer, **options), killer
+
+        yield kill
+        return
     if procedure == "online" and kind in ("leaves", "too late"):
         yield lambda number: _program(procedure, kind, number, options)
         return
@@ -102,7 +118,8 @@ def _cheating(procedure: str, kind: str, options: dict[str, Any]) -> Iterator[An
         yield lambda number: _connected(procedure, kind, number, options)
         return
     workers = int(kind in IN_PROCESSES)
-    limits: dict[str, Any] = {"environment_timeout": HANG_S} if kind == "hangs" else {}
+    limits: dict[str, Any] = {"repeat_check": False}  # which asks it again once all is scored
+    limits |= {"environment_timeout": HANG_S} if kind == "hangs" else {}
     with Evaluator(f"{procedure}:{NAME}", workers=workers, **options, **limits) as evaluator:
 
         def play(number: int) -> tuple[Result, Player]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from reglue.errors import Refused
 from reglue_bench.results.result import Result
 from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.phases import PlannedBenchmark, Secrets
@@ -34,9 +35,10 @@ PHASE = "private phase"
 
 GROUPS = (
     (*(kind for kind in HERE if kind not in IN_PROCESSES), "comes back"),
-    IN_PROCESSES,
+    ("crashes", "hangs"),
     ("late",),
     ("leaves", "too late"),
+    ("wears",),
 )
 """Kinds that share a competition: its limits suit them."""
 
@@ -68,6 +70,9 @@ def phase_of(kinds: Sequence[str], numbers: Sequence[int]) -> Iterator[Pair]:
         honest = _submitted(server, "honest", Player(policy))
         for kind in kinds:
             team = kind.replace(" ", "-")
+            if kind == "wears":
+                yield from _entered_again(server, team, Player(policy, kind), numbers, honest)
+                continue
             if kind in CONNECTED:
                 with connecting(policy, kind, late_s=_limits(kinds)[1]) as agent:
                     runs, player = _submitted(server, team, agent), agent.player
@@ -88,6 +93,39 @@ def phase_of(kinds: Sequence[str], numbers: Sequence[int]) -> Iterator[Pair]:
                     result.episodes_retried,
                     f"{note('', result, 0)} {server.submission(team).status}",
                 )
+
+
+def _entered_again(
+    server: Hosting, team: str, player: Player, numbers: Sequence[int], honest: Sequence[Run]
+) -> Iterator[Pair]:
+    """Pairs of a team that breaks its submission, and enters again until it is refused."""
+    where, entries = server.team(team), 0
+    is_refused = False
+    while not is_refused:
+        with joined(where, player, f"entry {entries}") as agent:
+            _until(server, agent.done)
+            is_refused = isinstance(agent.exception(), Refused)
+        entries += not is_refused
+    scored = {
+        run.index: run
+        for each in server.store.submissions(team=team, statuses=["finished"])
+        for run in server.store.runs(each.id)
+    }
+    for place, (number, without) in enumerate(zip(numbers, honest, strict=True)):
+        run = scored.get(place)
+        of_all = int(not place)  # the counts are of the team
+        score = None if run is None else run.score
+        yield Pair(
+            PHASE,
+            "wears",
+            number,
+            without.score,
+            score,
+            player.cheated * of_all,
+            player.met_again * of_all,
+            0,
+            f"{entries} entries",
+        )
 
 
 def _limits(kinds: Sequence[str]) -> tuple[float, float]:

@@ -171,12 +171,12 @@ class RunServer:
         assert self._host is not None, "one was here"
         window_s = self._settings.reconnect_window
         if not window_s:
-            raise EnvironmentFault(f"no other is waited for ({setting('reconnect_window', 0)})")
+            raise EnvironmentFault("no other is waited for (reconnect window 0)")
         self._announce(
             f"the environment is lost; waiting up to {window_s:g} s for it to come back: what was "
             "played is then played again first"
         )
-        return self._connected(self._host.following(window_s, setting("reconnect_window")))
+        return self._connected(self._host.following(window_s, "reconnect window"))
 
     def _check_same(self, hello: EnvironmentHello, ready: EnvironmentReady) -> None:
         assert self._environment is not None, "it has played"

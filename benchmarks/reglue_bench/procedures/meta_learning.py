@@ -228,8 +228,9 @@ class MetaLearning(Procedure):
         except AgentFault as fault:
             record(todo, wave.outcomes(fault.status, str(fault)))
             raise
-        except EnvironmentFault as fault:
-            record(todo, wave.outcomes(LOST, str(fault)))
+        except (EnvironmentFault, KeyboardInterrupt):
+            if why := wave.lost:
+                record(todo, wave.outcomes(LOST, why))
             raise
         return wave
 
@@ -290,6 +291,11 @@ class _Wave:
     def outcomes(self, status: str = "", detail: str = "") -> list[Outcome]:
         """An outcome for each cell. Unplayed cells end as their trial, or as the agent, did."""
         return [self._outcome(cell, status, detail) for cell in self._cells]
+
+    @property
+    def lost(self) -> str:
+        """Why its environment was lost; empty if it was not."""
+        return next((each.detail for each in self._outcomes.values() if each.status == LOST), "")
 
     def _take(self, outcome: Outcome, phase: str) -> None:
         """Keep an outcome. A fault while adapting, or of the environment, ends the trial."""

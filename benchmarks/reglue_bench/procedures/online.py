@@ -177,7 +177,7 @@ class Online(Procedure):
             run = _Run(self, item.unit, order, watch)
             try:
                 self._play_run(agents, run)
-            except EnvironmentFault:
+            except (EnvironmentFault, KeyboardInterrupt):
                 if run.outcomes and run.outcomes[-1].status == LOST:
                     record(item, run.outcomes)
                 raise

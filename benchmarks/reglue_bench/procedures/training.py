@@ -241,8 +241,9 @@ class Training(Procedure):
             except AgentFault as fault:
                 record(item, run.outcomes(fault.status, str(fault)))
                 raise
-            except EnvironmentFault as fault:
-                record(item, run.outcomes(LOST, str(fault)))
+            except (EnvironmentFault, KeyboardInterrupt):
+                if why := run.lost:
+                    record(item, run.outcomes(LOST, why))
                 raise
             record(item, run.outcomes())
 
@@ -302,6 +303,12 @@ class TrainingRun:
             for k in range(self._procedure.judged)
         ]
         return InOrder(judged, self._others)
+
+    @property
+    def lost(self) -> str:
+        """Why the environment was lost while it was judged; empty if it was not."""
+        judged = self._judged_outcomes.values()
+        return next((each.detail for each in judged if each.status == LOST), "")
 
     def _ordered(self, k: int) -> Order:
         return self._order(self._unit, self._procedure.cell(self._unit, k))

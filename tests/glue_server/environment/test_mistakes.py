@@ -124,6 +124,7 @@ class Promising:
     hello = LocalEnvironmentPort(Hall(), "hall").hello
     renews = False
     blank = ()
+    is_away = False
 
     def __init__(self, reply: EnvironmentReply | BadReply) -> None:
         self._reply = reply

@@ -159,7 +159,7 @@ def test_a_masked_number_is_no_number() -> None:
     with raises(NotAnEnvironment, "masked", "one number"):
         conforming_reward(np.ma.masked)
     with raises(NotAnEnvironment, "masked", "float32"):
-        conforming_array("x", np.ma.array([1.0, 2.0], mask=[0, 1]), np.dtype("float32"))
+        conforming_array("x", np.ma.array([1.0, 2.0], mask=[False, True]), np.dtype("float32"))
     whole = np.ma.array([1.0, 2.0])
     assert conforming_array("x", whole, np.dtype("float64")).tolist() == [1.0, 2.0]
 

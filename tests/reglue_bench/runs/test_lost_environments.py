@@ -1,72 +1,95 @@
-"""An environment that connects by itself, and that an agent kills: nobody sees a cell again."""
+"""No agent sees a cell again because it killed the environment, which connects by itself."""
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from glue_server.rpc.connection import Connection
+from glue_server.rpc.stream_port import StreamPort
 from reglue_bench import evaluate
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import LedgerReader
 from tests.cheats.cheat_pairs import PLANS
 from tests.cheats.cheat_world import Breakable, Player
-from tests.reglue_bench.remote import WORLDS, dialling, kept_up
+from tests.cheats.killed import KILLED, killing
+from tests.reglue_bench.remote import WORLDS, dialling
 
 pytestmark = pytest.mark.slow
 
-PROCEDURES = ("multi-task", "evaluate", "meta-learning", "online")
+NAME = f"{Breakable.__module__}:{Breakable.__qualname__}"
 
 
 def options_of(procedure: str) -> dict[str, Any]:
+    options = {
+        name: value for name, value in PLANS[procedure].items() if name != "environment_args"
+    }
+    options |= {"num_episodes": 8} if "num_episodes" in options else {}
     slots = {"meta-learning": "meta_batch_size", "online": ""}.get(procedure, "slots")
-    plan = {name: value for name, value in PLANS[procedure].items() if name != "environment_args"}
-    more = {"num_episodes": 8} if "num_episodes" in plan else {}
-    more |= {"runs": 4, "episodes": 6} if procedure == "online" else {}
-    more |= {slots: 2} if slots else {}
-    return {**plan, **more, "seed": 3, "raise_faults": False, "repeat_check": False}
+    options |= {slots: 2} if slots else {"runs": 4, "episodes": 6}
+    return {**options, "seed": 3}
 
 
-@pytest.mark.parametrize("procedure", PROCEDURES)
-def test_one_that_comes_back_plays_the_recorded_actions_first(procedure: str) -> None:
-    """The run is that over workers, whose processes are replaced, too."""
+def here(procedure: str, **options: Any) -> Result:
+    """The same run over a worker, which is replaced when it has died."""
+    limits: dict[str, Any] = {"raise_faults": False, "repeat_check": False, "workers": 1}
+    return evaluate(f"{procedure}:{NAME}", agent=Player(1, "crashes"), **limits, **options)
+
+
+@pytest.mark.parametrize("kind", KILLED)
+@pytest.mark.parametrize("procedure", PLANS)
+def test_who_kills_it_is_not_asked_again(procedure: str, kind: str) -> None:
+    """Neither by the environment that comes in its place, nor by the run's next session."""
     cheat = Player(1, "crashes")
-    with kept_up(f"{WORLDS}:Breakable") as watcher:
-        there = evaluate(f"{procedure}:wait", agent=cheat, watcher=watcher, **options_of(procedure))
-    name = f"{Breakable.__module__}:{Breakable.__qualname__}"
-    here = evaluate(
-        f"{procedure}:{name}", agent=Player(1, "crashes"), workers=1, **options_of(procedure)
-    )
+    result = killing(procedure, kind, cheat, **options_of(procedure))
     assert (cheat.cheated > 0, cheat.met_again) == (True, 0)
-    assert came_of(there) == came_of(here)
-    assert there.ended_early is None
+    assert (result.complete, result.ended_early) == (True, None)
+    assert result.status_counts["crashed"] >= 1
+    if kind == KILLED[0]:
+        assert came_of(result) == came_of(here(procedure, **options_of(procedure)))
+
+
+@pytest.mark.parametrize("procedure", PLANS)
+def test_nor_is_it_if_nobody_waits_until_it_is_back(
+    procedure: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever interrupts the run then, and resumes it."""
+    cheat = Player(1, "crashes")
+    options = options_of(procedure) | {"out": tmp_path / "run", "agent": cheat}
+    options |= {"raise_faults": False, "repeat_check": False, "transport": "grpc"}
+    broke = StreamPort.broke
+
+    def interrupt(port: StreamPort, connection: Connection) -> None:
+        broke(port, connection)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with dialling(f"{WORLDS}:Breakable") as (watcher, _), monkeypatch.context() as patched:
+        patched.setattr(StreamPort, "broke", interrupt)
+        first = evaluate(f"{procedure}:wait", watcher=watcher, **options)
+    assert first.ended_early is not None
+    assert first.ended_early.status == "interrupted"
+    assert first.status_counts["environment_lost"] >= 1
+    limits = options | {"resume": True, "reconnect_window": 0.0}
+    for _ in range(20):
+        with dialling(f"{WORLDS}:Breakable") as (watcher, _):
+            result = evaluate(f"{procedure}:wait", watcher=watcher, **limits)
+        if result.ended_early is None:
+            break
+    assert (result.complete, cheat.met_again) == (True, 0)
+
+
+def test_an_agent_that_kills_it_in_training_trains_on() -> None:
+    options: dict[str, Any] = {"train_steps": 40, "num_episodes": 4, "slots": 2, "seed": 3}
+    result = killing("multi-task", KILLED[0], Player(1, "crashes"), **options)
+    assert came_of(result) == came_of(here("multi-task", **options))
 
 
 def came_of(result: Result) -> list[Any]:
     return [(row.unit, row.k, row.attempt, row.status, row.return_) for row in result.episodes]
-
-
-@pytest.mark.parametrize("procedure", PROCEDURES)
-def test_one_that_is_lost_for_good_is_played_again_without_the_agent_by_the_next_session(
-    procedure: str, tmp_path: Path
-) -> None:
-    """However often somebody resumes the run: the agent that killed it has lost those episodes."""
-    cheat, sessions = Player(1, "crashes"), 0
-    options = options_of(procedure) | {"out": tmp_path / "run", "reconnect_window": 0.0}
-    while True:
-        with dialling(f"{WORLDS}:Breakable") as (watcher, _):
-            result = evaluate(
-                f"{procedure}:wait", agent=cheat, watcher=watcher, resume=sessions > 0, **options
-            )
-        sessions += 1
-        if result.ended_early is None:
-            break
-        assert sessions < 20
-    assert cheat.cheated > 0
-    assert cheat.met_again == 0
-    assert result.complete
-    assert result.status_counts["crashed"] >= 1
 
 
 def test_a_loss_that_no_action_brings_about_is_another_try(tmp_path: Path) -> None:

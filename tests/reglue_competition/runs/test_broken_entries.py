@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ def test_a_team_that_breaks_its_submissions_sees_no_cell_twice(tmp_path: Path) -
         played: list[tuple[Submission, str]] = []
         for number in range(3):
             with joined(where, cheat, f"try {number}"):
-                server.runs_until(lambda n=number: is_broken(server, f"try {n}"), "it broke")
+                server.runs_until(partial(is_broken, server, f"try {number}"), "it broke")
                 server.runs_until(lambda: server.queue.is_idle, "its agent is told")
             submission = server.submission("cheat", f"try {number}")
             played.append((submission, cells(server, submission)))

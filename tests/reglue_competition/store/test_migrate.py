@@ -1,17 +1,19 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from reglue.errors import UsageError
-from reglue_competition.store import Store, migrate
+from reglue_competition.store import MOST_WAIT, Store, migrate
 from reglue_competition.store.database import Database
 from reglue_competition.store.migrate import _FOLDER, head
 from reglue_competition.store.schema import TABLES
@@ -78,6 +80,52 @@ def test_a_migration_that_was_broken_off_left_nothing_and_can_be_repeated(empty_
     database.close()
     migrate(empty_url)
     Store(empty_url).close()
+
+
+def test_what_an_older_reglue_stored_is_kept(empty_url: str) -> None:
+    """A phase has closed when the log says so, and what waits has waited since it was entered."""
+    entered, closed = datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 1, 3, tzinfo=UTC)
+    database = Database(empty_url, creates=True)
+    database.write(lambda transaction: _first_revision(transaction.connection, entered, closed))
+    database.close()
+    migrate(empty_url)
+    with Store(empty_url) as store:
+        one, other = store.phases()
+        assert (one.closed_at, other.closed_at) == (closed, None)
+        (waiting,) = store.submissions()
+        assert (waiting.waits_since, waiting.interrupted, waiting.broken) == (entered, 0, 0)
+        assert waiting.waits_until(one) == closed + MOST_WAIT
+
+
+def _first_revision(connection: sa.Connection, entered: datetime, closed: datetime) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(_FOLDER))
+    config.attributes["connection"] = connection
+    command.upgrade(config, "0001")
+    tables = sa.MetaData()
+    tables.reflect(connection)
+    later = closed + timedelta(days=300)
+    phase = {"kind": "public", "opens_at": entered, "closes_at": later, "open_asked": False}
+    rows: dict[str, list[dict[str, object]]] = {
+        "phase": [
+            phase | {"id": 1, "name": "one", "state": "closed", "cells": "own"},
+            phase | {"id": 2, "name": "two", "state": "open", "cells": "own", "opens_at": closed},
+        ],
+        "event": [
+            {"id": 1, "at": closed, "kind": "phase closed", "detail": {"phase": "one"}},
+            {"id": 2, "at": later, "kind": "phase closed", "detail": {"phase": "another"}},
+        ],
+        "team": [{"id": 1, "name": "A", "created_at": entered}],
+        "submission": [
+            {"id": "0a", "team_id": 1, "phase_id": 1, "name": "sarsa", "status": "waiting"}
+        ],
+    }
+    for row in rows["event"]:
+        row["operation"] = ""
+    rows["submission"][0] |= {"detail": "", "queued_at": entered, "cancel_asked": False}
+    rows["submission"][0] |= {"draw": 0, "progress": {}}
+    for name, each in rows.items():
+        connection.execute(sa.insert(tables.tables[name]), each)
 
 
 def test_a_database_without_tables_is_refused(empty_url: str) -> None:

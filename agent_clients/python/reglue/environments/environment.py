@@ -273,8 +273,9 @@ class Worlds(Environment):
                 numbered = cell if self._standard is None else self._standard.next(cell)
                 self._tasks[slot] = cell.task
                 first = self._world_of(slot).start(numbered)
-                say_unknown_names(first, [tensor.name for tensor in self.spec.observations])
                 self._keep(answer, rows[row] if rows else row, first)
+                if len(first) > len(self.spec.observations):
+                    say_unknown_names(first, [each.name for each in self.spec.observations])
             except BaseException as error:  # noqa: BLE001 - the edge of somebody's world
                 faults[slot] = self._fault(error)
                 self._discard(slot)

@@ -82,7 +82,7 @@ def _one_number(what: str, value: object, wanted: str) -> float:
         array = np.asarray(value)
     except (TypeError, ValueError):  # of no array, such as rows of different lengths
         array = np.array(None)
-    if np.ma.is_masked(value):
+    if _is_masked(value):
         got = _MASKED
     elif array.dtype.kind not in "biuf":
         got = brief(value)
@@ -151,7 +151,7 @@ def conforming_array(what: str, value: Any, dtype: np.dtype[Any], *, copy: bool 
         array = np.array(value, copy=copy or None)
     except ValueError:  # rows of different lengths
         raise NotAnEnvironment(what, got=repr(value), wanted=f"an array of {dtype}") from None
-    if np.ma.is_masked(value):
+    if _is_masked(value):
         raise NotAnEnvironment(what, got=_MASKED, wanted=f"an array of {dtype}")
     is_float = array.dtype.kind == "f" == dtype.kind
     cast = _rounded(array, dtype) if is_float else same_numbers(array, dtype)
@@ -164,6 +164,10 @@ def conforming_array(what: str, value: Any, dtype: np.dtype[Any], *, copy: bool 
     raise NotAnEnvironment(
         what, got=f"{got} of dtype {array.dtype}", wanted=f"numbers that are the same in {dtype}"
     )
+
+
+def _is_masked(value: object) -> bool:
+    return isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
 
 
 def _rounded(array: Array, dtype: np.dtype[Any]) -> Array | None:
