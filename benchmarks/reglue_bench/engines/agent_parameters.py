@@ -27,9 +27,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from reglue.agents.adaptation import ModelAgent, is_model
 from reglue.agents.agent import Agent, Policy
 from reglue.agents.metaworld import MetaWorldAgent
+from reglue.agents.model_agent import ModelAgent, is_model
 
 _LIBRARIES = tuple({sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib")})
 
