@@ -157,7 +157,10 @@ def evaluate(
 def _check_order(benchmark: object, agent: object) -> None:
     """Raise BadArgument for an agent that stands first, as in Stable-Baselines3."""
     is_object = isinstance(agent, type) or not (callable(agent) or isinstance(agent, Agent))
-    stands_second = is_object and all(hasattr(agent, name) for name in ("reset", "step"))
+    members = ["reset", "step"]
+    if not isinstance(agent, type):  # agents of Meta-World's evaluation have these two as well
+        members.append("observation_space")
+    stands_second = is_object and all(hasattr(agent, name) for name in members)
     if isinstance(agent, str):
         with suppress(UsageError):
             BenchmarkName.parse(agent)

@@ -151,7 +151,7 @@ PROMISES: list[tuple[float, str, str, Place]] = [
         20,
         SECURITY,
         "withdraw 20 submissions a day",
-        f"{STORE}.submissions:MOST_WITHDRAWN",
+        f"{STORE}.quotas:MOST_WITHDRAWN",
     ),
     (10, PAGE, "may try ten tokens a minute", "reglue_competition.page.security:LoginLimit.TRIES"),
     (32 * 2**10, PAGE, "forms are at most 32 KiB", "reglue_competition.page.security:MAX_BODY"),

@@ -7,6 +7,7 @@ value, or made of these, has no digest. No library is imported: who has an objec
 
 from __future__ import annotations
 
+import dis
 import functools
 import hashlib
 import inspect
@@ -156,12 +157,20 @@ def _of_function(function: FunctionType) -> dict[str, object]:
         outside = inspect.getclosurevars(function)
     except ValueError as error:  # a variable that is not set yet
         raise _Unknown from error
+    names = _globals(function.__code__) & function.__globals__.keys()
+    around = {name: function.__globals__[name] for name in names}
     return {
         "its code": function.__code__,
         "its defaults": [function.__defaults__, function.__kwdefaults__],
-        **outside.globals,
+        **{name: each for name, each in around.items() if each is not function},
         **outside.nonlocals,
     }
+
+
+def _globals(code: CodeType) -> set[str]:
+    """The names of what it refers to, without those of attributes; also those within it."""
+    names = {each.argval for each in dis.get_instructions(code) if each.opname == "LOAD_GLOBAL"}
+    return names.union(*(_globals(each) for each in code.co_consts if isinstance(each, CodeType)))
 
 
 def _code(code: CodeType) -> list[object]:

@@ -91,7 +91,7 @@ def test_a_pool_uses_no_more_workers_than_slots() -> None:
     ("factory", "config", "named"),
     [
         ("tests.worlds:Unbuildable", {}, ["OSError: the plans are lost"]),
-        ("tests.worlds:Corridor", {"wrong": 1}, ["Corridor", "horizon", "'solved'"]),
+        ("tests.worlds:Corridor", {"wrong": 1}, ["Corridor", "horizon", "'wrong'"]),
         ("tests.worlds:Nowhere", {}, ["Nowhere", "tests/worlds.py"]),
         (
             "tests.no_such_module:Nowhere",

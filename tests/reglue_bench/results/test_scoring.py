@@ -239,6 +239,6 @@ def test_an_interval_over_one_goal_says_so_and_names_evaluate() -> None:
         return "\n".join(notes(scored(plan, [row(unit, success=True) for unit in units])))
 
     assert "evaluate:my_gym.py:Corner" in told({"a": [0]}, 100)
-    assert "over 1 goal," in told({"a": [0]}, 100)
+    assert "1 goal: its episodes count as one" in told({"a": [0]}, 100)
     assert "evaluate:" not in told({"a": [0]}, 1)
     assert "evaluate:" not in told({"a": [0, 0]}, 100)

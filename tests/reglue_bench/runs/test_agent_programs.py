@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from reglue.errors import UsageError
+from reglue_bench.evaluation import resume
 from reglue_bench.results.result import Result
+from reglue_bench.runs.observer import NullObserver
 from tests.error_facts import raises
 from tests.leftovers import nothing_left
 from tests.reglue_bench.toys import corridor_plan, joining, online_plan, play
@@ -101,12 +103,12 @@ def test_what_a_program_prints_is_kept_up_to_a_limit(
 
 def test_a_log_that_cannot_be_kept_is_no_fault_of_the_program(tmp_path: Path) -> None:
     """On a full disk its last words are told all the same."""
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "agent.log").symlink_to("/dev/full")
+    run = tmp_path / "run"
+    play(run, corridor_plan(), agent_cmd="/bin/sh -c 'seq 9999; echo the last word'")
+    (run / "agent.log").unlink()
+    (run / "agent.log").symlink_to("/dev/full")
     with nothing_left():
-        result = play(
-            tmp_path / "run", corridor_plan(), agent_cmd="/bin/sh -c 'seq 9999; echo the last word'"
-        )
+        result = resume(run, NullObserver())
     assert result.ended_early is not None
     assert "left with exit code 0" in result.ended_early.what
     assert "the last word" in result.ended_early.what

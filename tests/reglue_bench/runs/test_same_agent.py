@@ -190,6 +190,24 @@ def test_a_function_of_another_name_or_code_is_refused(tmp_path: Path) -> None:
         play(other, tmp_path, resume=True)
 
 
+def test_a_function_called_like_an_attribute_that_it_uses_has_digests() -> None:
+    """np.zeros does not refer to the function: both have but one name."""
+
+    def zeros(seen: Any) -> Any:
+        return np.zeros(len(seen), np.int64)
+
+    class Namespace:
+        GAINS = 3
+
+    def reads(seen: Any) -> Any:
+        return Namespace.GAINS, [lean(seen, each) for each in seen]
+
+    assert parameters_of(zeros).is_whole
+    names = parameters_of(reads).digests.keys()
+    assert "lean" in names
+    assert "GAINS" not in names
+
+
 def test_a_function_that_reads_a_global_is_that_of_its_value(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

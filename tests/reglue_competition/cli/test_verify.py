@@ -29,7 +29,8 @@ def test_a_score_that_stands(say: Say, played: PlayedPhase) -> None:
     assert told[1] == f"signed by {played.key} (--key)"
     assert told[2].endswith("episodes replayed exactly")
     assert told[3].startswith("recorded with python 3")
-    assert told[-1].startswith("STANDS: RandomAgent on multi-task:gridworld: success")
+    assert told[-2].startswith("STANDS: RandomAgent on multi-task:gridworld: success")
+    assert told[-1].startswith("1 goal: its episodes count as one")
 
 
 @pytest.mark.slow
@@ -63,7 +64,7 @@ def test_without_a_key_the_signer_is_not_known(
     told = say("verify", str(path), "--workers", "0").stdout.splitlines()
     assert told[0].startswith("team Mine")
     assert "not known" in told[1]
-    assert told[-1].startswith("STANDS, but its signer is unknown: ")
+    assert told[-2].startswith("STANDS, but its signer is unknown: ")
     assert say("verify", str(path), "--workers", "0", "--key", played.key).returncode == 1
 
 

@@ -274,13 +274,15 @@ def _while_loading(code: str, target: str) -> Iterator[None]:
 def called_like_libraries(error: BaseException) -> str:
     """What to know of an error if files of the user's are imported in place of libraries; or ""."""
     named = re.findall(r"module '(\w+)", str(error))  # also those that are gone, as they failed
-    loaded = [name for name, each in sys.modules.items() if getattr(each, "__file__", None)]
+    loaded = {name: getattr(each, "__file__", None) for name, each in [*sys.modules.items()]}
     users = [each for each in sys.path if each in _USERS]
     others = [each for each in sys.path if each not in _USERS]
     said = []
     for name in sorted({*named, *loaded} - sys.stdlib_module_names):
         mine = None if "." in name else PathFinder.find_spec(name, users)
-        if mine is not None and mine.origin and PathFinder.find_spec(name, others) is not None:
+        if mine is None or not mine.origin or loaded.get(name, mine.origin) != mine.origin:
+            continue
+        if PathFinder.find_spec(name, others) is not None:
             said.append(f"; {name} is {mine.origin}, not the library: rename it")
     return "".join(said)
 
