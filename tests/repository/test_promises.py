@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from pkgutil import resolve_name
 
 import pytest
@@ -143,6 +144,14 @@ PROMISES: list[tuple[float, str, str, Place]] = [
         "at most 2 GiB",
         "env_adapters.disk_cache:LIMIT_BYTES",
     ),
+    (
+        4 * 2**30,
+        SECURITY,
+        "/tmp and /dev/shm (4 GiB each)",
+        "glue_server.processes.bubblewrap:TEMPORARY_BYTES",
+    ),
+    (1024, SECURITY, "limit processes (1,024)", "glue_server.processes.sandbox:_PROCESSES"),
+    (8 * 2**30, SECURITY, "memory (8 GiB:", "glue_server.processes.sandbox:_MEMORY_BYTES"),
     # Competitions.
     (5, SECURITY, "five appeals a day", f"{STORE}.appeals:MOST_A_DAY"),
     (5, PAGE, "each submission and five a day", f"{STORE}.appeals:MOST_A_DAY"),
@@ -152,6 +161,18 @@ PROMISES: list[tuple[float, str, str, Place]] = [
         SECURITY,
         "withdraw 20 submissions a day",
         f"{STORE}.quotas:MOST_WITHDRAWN",
+    ),
+    (
+        3,
+        "docs/reference/competitions.md",
+        "A team with three broken submissions",
+        f"{STORE}.quotas:MOST_BROKEN",
+    ),
+    (
+        48,
+        "docs/reference/competitions.md",
+        "is closed it waits 48 hours",
+        lambda: resolve_name(f"{STORE}.records:MOST_WAIT") / timedelta(hours=1),
     ),
     (10, PAGE, "may try ten tokens a minute", "reglue_competition.page.security:LoginLimit.TRIES"),
     (32 * 2**10, PAGE, "forms are at most 32 KiB", "reglue_competition.page.security:MAX_BODY"),
