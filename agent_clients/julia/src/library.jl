@@ -31,7 +31,7 @@ pending() = cglobal(:jl_signal_pending, Cint)
 
 const INTERRUPTED = Cint[1]
 
-"What `close` closes is told that Ctrl-C ended it: Julia has thrown that, and notes it no more."
+"Close a handle so that its glue hears of Ctrl-C: Julia has thrown its exception, and keeps no flag of it."
 function interrupted(close)
     ccall(symbol(:reglue_set_stop), Cvoid, (Ptr{Cint},), INTERRUPTED)
     close()

@@ -28,7 +28,7 @@ class Shown:
     """What an episode showed."""
 
     observations: int
-    nan: int  # of them, with a number that is none
+    nan: int  # how many of them held NaN
     horizon: int  # steps to truncation, as the environment declares it; 0: no limit
 
 

@@ -318,7 +318,7 @@ def _update(transaction: Transaction, submission: Submission, values: Mapping[st
 def _redraw_waiting(transaction: Transaction, broken: Submission) -> None:
     """Give those of its team and phase that have not begun cells of their own: it saw the others.
 
-    They are drawn by their ids, so nobody has seen them.
+    Their own cells follow from their ids, so no agent has seen them.
     """
     to, columns = transaction.connection, schema.submissions.c
     of_id = sa.select(columns.team_id, columns.phase_id).where(columns.id == broken.id)

@@ -274,7 +274,7 @@ class Gateway:
     def _promise(self, run: _Run, role: str, client: str, ticket: lobby_pb2.Ticket | None) -> None:
         """Keep the place until its holder has had time to say hello.
 
-        Without a ticket somebody has come of whom we have not heard yet.
+        Without a ticket, a peer has joined the run and its news has not reached us yet.
         """
         with self._lock:
             if role not in run.here:

@@ -138,8 +138,8 @@ def parsed(key: str, text: str) -> Any:
     """The value of the argument `key` from the command line.
 
     JSON is parsed (`3`, `0.5`, `true`, `null`, `[1, 2]`, `"3"`), and so are Python's `True`,
-    `False` and `None`. Any other text stays one, but for what looks like a number and is none in
-    JSON, such as `1_000`, `007` or `nan`: it raises CannotLoad.
+    `False` and `None`. Other texts stay as they are. Those that only look like a number of JSON,
+    such as `1_000`, `007` or `nan`, raise CannotLoad.
     """
     if text in _PYTHONS:
         return _PYTHONS[text]
