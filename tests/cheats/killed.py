@@ -29,6 +29,7 @@ def killing(procedure: str, kind: str, player: Player, **options: Any) -> Result
             return evaluate(f"{procedure}:wait", agent=player, watcher=watcher, **limits, **options)
     with TemporaryDirectory() as folder:
         limits |= {"out": Path(folder) / "run", "reconnect_window": 0.0}
+        limits |= {"label": "cheat"}  # it remembers what it met, so nothing else identifies it
         for session in range(_MOST_SESSIONS):
             with dialling(WORLD) as (watcher, _):
                 result = evaluate(

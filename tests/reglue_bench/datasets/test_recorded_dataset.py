@@ -237,11 +237,12 @@ def test_a_disk_that_is_almost_full_is_left_to_the_ledger(
 
 
 def test_what_another_run_recorded_is_refused(tmp_path: Path) -> None:
-    record(tmp_path / "other", corridor_plan(seed=1))
-    (tmp_path / "run").mkdir()
-    (tmp_path / "other" / OBSERVED).rename(tmp_path / "run" / OBSERVED)
-    with raises(PlanDiffers, tmp_path / "run" / OBSERVED, "plan"):
-        record(tmp_path / "run", corridor_plan(seed=2))
+    record(tmp_path / "other", corridor_plan(seed=77))
+    run = tmp_path / "run"
+    start(run, asked(record=True), Interrupts(4))
+    (tmp_path / "other" / OBSERVED).replace(run / OBSERVED)
+    with raises(PlanDiffers, run / OBSERVED, "plan"):
+        go_on(run, record=True)
 
 
 @pytest.mark.parametrize("damage", [b"not a database" * 99, b""])

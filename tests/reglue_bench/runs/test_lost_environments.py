@@ -12,7 +12,7 @@ import pytest
 from glue_server.rpc.connection import Connection
 from glue_server.rpc.stream_port import StreamPort
 from reglue_bench import evaluate
-from reglue_bench.results.result import Result
+from reglue_bench.results.result import Result, read_result
 from reglue_bench.runs.ledger import LedgerReader
 from tests.cheats.cheat_pairs import PLANS
 from tests.cheats.cheat_world import Breakable, Player
@@ -61,6 +61,7 @@ def test_nor_is_it_if_nobody_waits_until_it_is_back(
     cheat = Player(1, "crashes")
     options = options_of(procedure) | {"out": tmp_path / "run", "agent": cheat}
     options |= {"raise_faults": False, "repeat_check": False, "transport": "grpc"}
+    options |= {"label": "cheat"}  # it remembers what it met, so nothing else identifies it
     broke = StreamPort.broke
 
     def interrupt(port: StreamPort, connection: Connection) -> None:
@@ -69,7 +70,9 @@ def test_nor_is_it_if_nobody_waits_until_it_is_back(
 
     with dialling(f"{WORLDS}:Breakable") as (watcher, _), monkeypatch.context() as patched:
         patched.setattr(StreamPort, "broke", interrupt)
-        first = evaluate(f"{procedure}:wait", watcher=watcher, **options)
+        with pytest.raises(KeyboardInterrupt):
+            evaluate(f"{procedure}:wait", watcher=watcher, **options)
+    first = read_result(tmp_path / "run")
     assert first.ended_early is not None
     assert first.ended_early.status == "interrupted"
     assert first.status_counts["environment_lost"] >= 1
