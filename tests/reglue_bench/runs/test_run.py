@@ -322,7 +322,7 @@ def test_what_was_played_is_kept_when_the_rest_cannot_be_played_as_asked(tmp_pat
 
 def test_time_spent_waiting_for_an_agent_is_the_agents(tmp_path: Path) -> None:
     result = play(tmp_path, corridor_plan(), "wait", connect_timeout=0.5)
-    assert result.seconds.agent >= 0.5 > result.seconds.glue
+    assert result.seconds.agent >= 0.5
 
 
 def test_a_run_that_is_being_written_is_not_resumed(tmp_path: Path) -> None:
