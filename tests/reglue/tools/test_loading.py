@@ -298,6 +298,12 @@ def test_a_file_that_is_called_like_a_library_is_named(
     assert f"{library.stem} is {library}, not the library: rename it" in str(error.value)
 
 
+def test_a_file_that_exits_while_it_is_loaded_does_not_end_who_loads_it(write: Write) -> None:
+    path = write("script.py", "import sys\n\nMine = print\nsys.exit(3)\n")
+    with raises(CannotLoad, path, "SystemExit: 3"):
+        load(f"{path}:Mine")
+
+
 def test_a_file_called_like_a_library_is_no_matter_where_it_does_not_fail(write: Write) -> None:
     path = write("torch.py", "raise ValueError('coffee')\n")
     with pytest.raises(CannotLoad) as error:

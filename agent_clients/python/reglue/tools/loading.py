@@ -263,8 +263,9 @@ def _while_loading(code: str, target: str) -> Iterator[None]:
         yield
     except CannotLoad:
         raise
-    except Exception as error:
-        raise_interrupt(error)
+    except (Exception, SystemExit) as error:  # a file may end with sys.exit(main())
+        if isinstance(error, Exception):
+            raise_interrupt(error)
         what = f"{type(error).__name__}: {error}{called_like_libraries(error)}"
         raise CannotLoad(f"{target} could not be loaded: {what}") from error
     finally:
