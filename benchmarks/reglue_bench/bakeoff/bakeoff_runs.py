@@ -27,11 +27,11 @@ from reglue_bench.procedures.procedure import or_default
 from reglue_bench.results.result import Result
 from reglue_bench.run_folder import LEDGER, remove_logs
 from reglue_bench.runs.ledger import Ledger, check_empty
+from reglue_bench.runs.left_to_play import left_to_play
 from reglue_bench.runs.notes import Ending
 from reglue_bench.runs.observer import Observer
 from reglue_bench.runs.players import environment_players, players_of
 from reglue_bench.runs.run import Request, begin, check_same
-from reglue_bench.runs.run_session import left_to_play
 from reglue_bench.settings import LOCAL, Settings
 
 if TYPE_CHECKING:  # grpc is loaded only where agents or environments connect

@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from glue_server import LOST, AgentPort, EnvironmentCalls, Order, Outcome
+from glue_server import AgentPort, EnvironmentCalls, Order, Outcome
 from glue_server.peers.hosts import AgentPeer, ObjectPeer
 from glue_server.processes.interrupts import interruptible
 from reglue.agents.adaptation import agent_of
@@ -36,7 +35,7 @@ from reglue_bench.placement.placed_worker import EnvironmentSettings
 from reglue_bench.planning.declared import check_declared, is_remote
 from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import PlanCell
-from reglue_bench.procedures import TRAINING, Procedure, Todo, Todos, procedure_of
+from reglue_bench.procedures import TRAINING, Todo, Todos, procedure_of
 from reglue_bench.procedures.procedure import or_default
 from reglue_bench.run_folder import AGENT_LOG
 from reglue_bench.runs.ledger import (
@@ -48,6 +47,7 @@ from reglue_bench.runs.ledger import (
     Ledger,
     Totals,
 )
+from reglue_bench.runs.left_to_play import left_to_play
 from reglue_bench.runs.lost_units import LostUnits
 from reglue_bench.runs.notes import Ending, Repeat
 from reglue_bench.runs.observed import ObservedWriter
@@ -55,7 +55,7 @@ from reglue_bench.runs.observer import Observer, RunStarted
 from reglue_bench.runs.players import environment_players, players_of
 from reglue_bench.runs.recorder import Recorder
 from reglue_bench.runs.repeatability import ShortestEpisode, repeat_of_agent
-from reglue_bench.runs.run import MOST_TRIES, Request, Retry, cell_key_of, is_recorded
+from reglue_bench.runs.run import MOST_TRIES, Request, cell_key_of, is_recorded
 from reglue_bench.runs.same_agent import keep_parameters, keep_turns
 from reglue_bench.settings import LOCAL, Settings
 
@@ -431,31 +431,6 @@ class _BorrowedAgent:
 
     def close(self, reason: str) -> None:
         pass
-
-
-def left_to_play(ledger: Ledger, procedure: Procedure, retry: Retry = "none") -> Todos:
-    """Units without a row, and those that were lost or have a fault of `retry`; each with its next
-    try.
-
-    A unit that was in play when its session was killed has had a try, too.
-    """
-    tries = array("i", [-1]) * procedure.units
-    again = bytearray(procedure.units)  # a flag each
-    for row in ledger.rows():
-        tries[row.unit] = row.attempt
-        again[row.unit] |= _is_retried(row.status, retry)
-    units = array("I", (unit for unit, last in enumerate(tries) if last < 0 or again[unit]))
-    for unit, attempt in ledger.begun().items():
-        tries[unit] = max(tries[unit], attempt)
-    return Todos(units, array("I", (tries[unit] + 1 for unit in units)))
-
-
-def _is_retried(status: str, retry: Retry) -> bool:
-    if status == LOST:
-        return True
-    if retry == "environment":
-        return status == EnvironmentFault.status
-    return retry == "all" and status != "ok"
 
 
 def _limits(settings: Settings) -> str:
