@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from contextvars import ContextVar
 from pathlib import Path
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from reglue.errors import printable
+
+_BEGAN_IN: ContextVar[str] = ContextVar("_BEGAN_IN", default="")  # a command's working directory
 
 
 class PrintableConsole(Console):
@@ -34,6 +38,12 @@ def say(words: str, output: Console | None = None) -> None:
     (output or console()).print(shown, markup=False, highlight=False, soft_wrap=True)
 
 
+def begin_here() -> None:
+    """A command begins: its user is in the present working directory, and stays there."""
+    with suppress(OSError):
+        _BEGAN_IN.set(str(Path.cwd()))
+
+
 def with_short_paths(words: str) -> str:
     """The working directory's path left out of others, as users name them.
 
@@ -42,6 +52,8 @@ def with_short_paths(words: str) -> str:
     try:
         here = str(Path.cwd())
     except OSError:  # it is gone
+        return words
+    if _BEGAN_IN.get() not in ("", here):
         return words
     path = rf"(?<![\w./=-]){re.escape(here)}"
     return re.sub(rf"{path}(?![\w./-])", ".", re.sub(rf"{path}/(?=[\w.-])", "", words))

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperCommand
 
-from glue_server.console import with_short_paths
+from glue_server.console import begin_here, with_short_paths
 from glue_server.host_settings import got_and_wanted
 from glue_server.processes.interrupts import interrupt
 from reglue.errors import BadArgument, ReglueError, UsageError, is_interrupt, printable
@@ -38,6 +38,7 @@ class Command:
 
     def __call__(self, argv: Sequence[str] | None = None) -> NoReturn:
         """Run it with these arguments, by default the process's, and exit with its code."""
+        begin_here()
         logging.basicConfig(level=logging.WARNING, format="reglue: %(message)s", stream=sys.stderr)
         # A scheduler's SIGTERM stops a run as Ctrl-C does, so that it can be resumed.
         signal.signal(signal.SIGTERM, interrupt)

@@ -92,6 +92,16 @@ def test_a_commands_run_stays_in_its_folder(
     assert f"{named}/result.json; `reglue report {named}` draws it" in capsys.readouterr().out
 
 
+def test_a_path_is_named_as_its_user_has_it_where_code_moved_to_a_folder_above(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["bench", f"evaluate:{ENVIRONMENT}:Moves", "--agent", "random", "--out", "runs/f"]
+    words += ["--environment-arg", "when=init", "--environment-arg", f"to={tmp_path}"]
+    with pytest.raises(SystemExit):
+        main([*words, "--num-episodes", "2", "--workers", "0"])
+    assert f"{tmp_path / 'here'}/runs/f/result.json" in capsys.readouterr().out
+
+
 @WHEN
 def test_a_bakeoffs_runs_and_report_stay_in_its_folder(tmp_path: Path, when: str) -> None:
     (tmp_path / "here" / "bakeoff.toml").write_text(
