@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import sys
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
@@ -91,6 +92,33 @@ def test_a_program_that_leaves_early_says_so(server: GlueServer, session: Sessio
             port.receive(PATIENCE_S)
         port.close("goodbye")
         leaving.result(PATIENCE_S)
+
+
+def test_a_stream_that_cannot_be_closed_does_not_keep_an_interrupted_program(
+    server: GlueServer, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the interruption came within the lines of one of its locks."""
+    with ThreadPoolExecutor(1) as pool:
+        calls = session.calls()
+        first = pool.submit(next, calls)
+        port = seated(server)
+        port.send(AgentInit(SPEC))
+        first.result(PATIENCE_S)
+        stream: Any = session._stream
+        close, is_freed = type(stream).close, threading.Event()
+
+        def hangs(each: Any) -> None:
+            if each is stream:
+                is_freed.wait(2 * PATIENCE_S)
+            close(each)
+
+        monkeypatch.setattr(type(stream), "close", hangs)
+        leaving = pool.submit(calls.throw, KeyboardInterrupt())
+        assert isinstance(leaving.exception(PATIENCE_S), KeyboardInterrupt)
+        is_freed.set()
+        with pytest.raises(AgentFault):
+            port.receive(PATIENCE_S)
+        port.close("goodbye")
 
 
 class Interrupted(Agent):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Generator
@@ -259,8 +260,10 @@ class Session(GlueSession):
         old, self._stream = self._stream, None
         if self._ticket.reconnect_window_us:
             self._leave_at_once(self._role.encode(0, Fault(INTERRUPTED)))
-        if old is not None:
-            old.close()
+        if old is not None:  # its locks may be those that the interruption damaged: not for ever
+            closing = threading.Thread(target=old.close, name="reglue-close", daemon=True)
+            closing.start()
+            closing.join(_END_S)
 
     def _calls_of_stream(self) -> Generator[Any, Any, str]:
         """One stream, to the farewell. Raises SessionLost if it breaks."""
