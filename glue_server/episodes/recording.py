@@ -65,7 +65,7 @@ whether its actions brought that about; see reglue_bench.runs.lost_units."""
 
 _NO_LIMIT = np.iinfo(np.int64).max
 LONG_STEPS = 10_000
-"""Of an episode, after which people are told that it goes on: it may have no end."""
+"""Steps of an episode after which the run says once that it may have no end."""
 
 _FIRST_CAPACITY = 64  # steps; doubled when an episode is longer
 

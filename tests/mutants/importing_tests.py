@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.mutants.fault_places import Fault
 
-_FAR = 6  # imports; whoever is further away hardly notices
+_FAR = 6  # imports; tests further away hardly ever notice a fault
 _TEST = re.compile(r"(?!tests/(agent_clients|docker|repository)/)(.*/)?test_\w+\.py$")
 _MODULE = re.compile(r"([a-z_][\w.]*)(:\w+)?$")
 

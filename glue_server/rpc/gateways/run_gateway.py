@@ -47,7 +47,7 @@ _PROGRAM = "experiment"  # never moves to another run: it may have asked for som
 
 
 class HubProcess(RunProcess, Protocol):
-    """A process that plays one run, and says who is in it."""
+    """A process that plays one run and reports which peers are in it."""
 
     def news(self, within_s: float) -> Collection[str] | None:
         """The roles that wait in it, or all once it has begun; None: nothing new in time.
@@ -293,7 +293,7 @@ class Gateway:
 
 
 def _moves(runs: Sequence[_Run], now: float) -> list[tuple[_Run, str]]:
-    """Who is to join again, so that a program's run gets all that it lacks from other runs."""
+    """Peers to send to another run, so that a waiting program gets all that it lacks."""
     waiting = [run for run in runs if run.here and run.waits]
     for target in waiting:
         lacking = [role for role in SERVICES if role not in target.here]

@@ -73,7 +73,7 @@ def test_a_client_that_dies_fails_its_check_and_the_next_gets_a_new_one(
     (tmp_path / "dying.py").write_text(DYING)
     clients = StartedClients(f"{sys.executable} {tmp_path}/dying.py", tmp_path / "log")
     checks = check("calls.texts"), check("calls.one-slot")
-    died, then = run(proxy, clients, *checks, timeout_s=3600.0)  # nobody waits for who is dead
+    died, then = run(proxy, clients, *checks, timeout_s=3600.0)  # a dead client is not waited for
     assert not died.passed
     assert "the reply to TextMessage: got the agent's connection is gone" in died.detail
     assert "exit code -9" in died.detail

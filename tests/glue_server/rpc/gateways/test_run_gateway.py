@@ -33,7 +33,7 @@ WANTED = lobby_pb2.JoinRequest(major=1, role=lobby_pb2.ROLE_AGENT, name="raw", t
 
 
 class Run:
-    """A run at a server of this process; `says` is what it says of who is in it."""
+    """A run at a server of this process; `says` holds its reports of who is in it."""
 
     public_address = ""
 
@@ -225,7 +225,7 @@ def test_a_run_that_plays_may_be_silent_for_ever(
     assert place(gateway, "agent") is second
 
 
-# Who is placed where.
+# Where peers are placed.
 
 
 def test_a_peer_goes_to_the_oldest_run_that_lacks_its_role(
