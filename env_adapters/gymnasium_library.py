@@ -28,7 +28,7 @@ _PROVIDERS = (
     (r"(Reglue/)?(Meta)?Arcade", ("env_adapters.arcade",), "gymnasium"),
     (_ROBOTICS, ("gymnasium_robotics",), "robotics"),
     (r"ALE/|\w+NoFrameskip-v", ("ale_py",), "atari"),
-    (r"dm_control/", ("shimmy", "dm_control"), "dm-control"),
+    (r"dm_control/", ("dm_control", "shimmy"), "dm-control"),  # shimmy skips what is missing
 )
 """Patterns of ids, the packages that register these when they are imported, and the extra."""
 
