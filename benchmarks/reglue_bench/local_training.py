@@ -16,6 +16,7 @@ from env_adapters.suites import EXAMPLES, META_WORLD, is_known
 from glue_server import EnvironmentCalls, LocalEnvironmentPort, Order, Outcome
 from glue_server.agent.agent_calls import AgentCalls, SlotAgent
 from glue_server.agent.agent_port import ProgramPort
+from glue_server.environment.call_log import MOST_CALLS
 from glue_server.episodes.loop import EpisodeLoop, Spent
 from glue_server.processes.interrupts import uninterrupted
 from glue_server.timeouts import Timeouts
@@ -182,7 +183,9 @@ class LocalTraining:
             clips = not environment.ready.raw_actions
             agent = SlotAgent(AgentCalls(port, Timeouts()), environment.spec, clips=clips)
             order = self._orders()
-            loop = EpisodeLoop(agent, environment, Phase.TRAIN, order, spent=Spent())
+            loop = EpisodeLoop(
+                agent, environment, Phase.TRAIN, order, spent=Spent(), most_kept=MOST_CALLS
+            )
             failures = 0  # of starts, one after another
             for seq, outcome in enumerate(loop.turns()):
                 if outcome is None:

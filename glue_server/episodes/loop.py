@@ -8,6 +8,7 @@ rotate in a fixed order, so that speed changes no result.
 from __future__ import annotations
 
 import select
+import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
@@ -87,14 +88,18 @@ class EpisodeLoop:
         clock: Callable[[], float] = time.perf_counter,
         observed_to: ObservedParts | None = None,
         tell_long: Callable[[], None] | None = None,
+        most_kept: int = sys.maxsize,
     ) -> None:
+        """See EpisodeRecording for the last three."""
         self._agent = agent
         self._environment = environment
         self._phase = phase
         self._next_order = next_order
         self._spent = spent
         self._clock = clock
-        self._recording = EpisodeRecording(environment.spec, observed_to, tell_long)
+        self._recording = EpisodeRecording(
+            environment.spec, observed_to, tell_long, most_kept=most_kept
+        )
         environment.recall_from(self._recording)
         self._none = no_rows(environment.spec)
         self._has_failed = False  # an episode could not begin: its slot gets another order

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 
@@ -16,6 +16,7 @@ from env_adapters import Cell
 from glue_server.agent.actions import Checked, unpacked
 from glue_server.environment.replaying import NO_SLOTS, Recalled
 from glue_server.episodes.observed import Observed, ObservedParts, ObservedSlots
+from reglue.errors import EnvironmentFault
 from reglue.messages.agent_messages import ActionFlag
 from reglue.messages.environment_messages import Flags, Play, Played, Slots
 from reglue.spec import Arrays, TaskSpec
@@ -67,19 +68,38 @@ _NO_LIMIT = np.iinfo(np.int64).max
 LONG_STEPS = 10_000
 """Steps of an episode after which the run says once that it may have no end."""
 
-_FIRST_CAPACITY = 64  # steps; doubled when an episode is longer
+_BLOCK = 64  # steps
+
+
+@dataclass(slots=True)
+class _Earlier:
+    """Full blocks of an episode: their rewards' sum, and what is kept of them."""
+
+    return_: float = 0.0
+    actions: bytearray = field(default_factory=bytearray)
+    rewards: bytearray = field(default_factory=bytearray)
 
 
 class EpisodeRecording:
-    """What each slot has earned: one row a slot, so that a turn over many slots stays cheap."""
+    """What each slot has earned: one row a slot, so that a turn over many slots stays cheap.
+
+    Actions and rewards fill a block. A full one is added up, and joins the earlier steps of its
+    slot's episode where these are kept.
+    """
 
     def __init__(
         self,
         spec: TaskSpec,
         observed_to: ObservedParts | None = None,
         tell_long: Callable[[], None] | None = None,
+        *,
+        most_kept: int = sys.maxsize,
     ) -> None:
-        """`tell_long` is called once, if an episode takes LONG_STEPS and the task's should end."""
+        """`tell_long` is called once, if an episode takes LONG_STEPS and the task's should end.
+
+        An episode of more than `most_kept` steps is forgotten: it is not replayable, and its
+        outcome has neither actions nor rewards.
+        """
         self._tell_long = None if spec.continuing else tell_long
         self._tensors = spec.actions
         slots = spec.slots
@@ -93,9 +113,10 @@ class EpisodeRecording:
         self._clipped = np.zeros(slots, np.int64)
         self._defaulted = np.zeros(slots, np.int64)
         self._first_success = np.zeros(slots, np.int64)  # the step, from 1; 0: none yet
-        self._actions = np.zeros((slots, _FIRST_CAPACITY, row_bytes), np.uint8)
-        self._rewards = np.zeros((slots, _FIRST_CAPACITY))
-        self._next_look = _FIRST_CAPACITY  # actions of an episode, for which `act` has to look
+        self._actions = np.zeros((slots, _BLOCK, row_bytes), np.uint8)
+        self._rewards = np.zeros((slots, _BLOCK), "<f8")
+        self._most_kept = most_kept
+        self._earlier = [_Earlier() for _ in range(slots)]  # steps before those of the block
         self._observed = None if observed_to is None else ObservedSlots(spec, observed_to)
 
     def begin(self, slot: int, order: Order) -> None:
@@ -107,6 +128,7 @@ class EpisodeRecording:
         for column in (self._steps, self._acted, self._first_success):
             column[slot] = 0
         self._clipped[slot] = self._defaulted[slot] = 0
+        self._earlier[slot] = _Earlier()
 
     def cut_off(self, slots: Slots) -> npt.NDArray[np.bool_]:
         """Which of `slots` have taken all the steps that their order allows, (rows,)."""
@@ -128,9 +150,7 @@ class EpisodeRecording:
         """Record what is played next."""
         at = slots.astype(np.intp)  # once: NumPy would convert at every look-up
         acted = self._acted[at]
-        if (most := acted.max()) >= self._next_look:
-            self._look(int(most))
-        self._actions[at, acted] = checked.packed
+        self._actions[at, acted % _BLOCK] = checked.packed
         self._acted[at] = acted + 1
         self.flags[at] = 0
         if np.count_nonzero(checked.clipped):
@@ -146,11 +166,15 @@ class EpisodeRecording:
         """Record what the actions earned."""
         at = slots.astype(np.intp)
         steps = self._steps[at]
-        self._rewards[at, steps] = rewards
+        places = steps % _BLOCK
+        self._rewards[at, places] = rewards
         self._steps[at] = steps + 1
         if np.count_nonzero(success):
             first = at[success & (self._first_success[at] == 0)]
             self._first_success[first] = self._steps[first]
+        if places.max(initial=0) == _BLOCK - 1:
+            for slot in at[places == _BLOCK - 1].tolist():
+                self._empty_block(slot)
 
     def saw_start(self, slots: Slots, observations: Arrays) -> None:
         """Record what episodes began with."""
@@ -167,14 +191,20 @@ class EpisodeRecording:
         """See Recall: the episode's start, and its steps."""
         if slot not in self.orders:  # its agent is lost: its episode is over
             return
+        if self._is_forgotten(slot):
+            raise EnvironmentFault(
+                "its episode is not replayable",
+                got=f"more than {self._most_kept} steps",
+                wanted="fewer",
+            )
         yield Recalled(Play(NO_SLOTS, {}, {slot: self.orders[slot].cell}))
-        acted, steps = int(self._acted[slot]), int(self._steps[slot])
-        actions = unpacked(self._actions[slot, :acted].tobytes(), self._tensors)
+        actions = unpacked(self._all_actions(slot), self._tensors)
+        rewards = np.frombuffer(self._all_rewards(slot), "<f8")
         slots = np.array([slot], np.uint32)
-        for step in range(acted):
+        for step in range(int(self._acted[slot])):
             action = {name: rows[step : step + 1] for name, rows in actions.items()}
-            is_answered = step < steps
-            reward = float(self._rewards[slot, step]) if is_answered else None
+            is_answered = step < len(rewards)
+            reward = float(rewards[step]) if is_answered else None
             yield Recalled(Play(slots, action, {}), reward, is_answered)
 
     def outcome(self, slot: int, status: str = "ok", detail: str = "") -> Outcome:
@@ -186,18 +216,18 @@ class EpisodeRecording:
         order = self.orders.pop(slot)
         self._truncates.discard(slot)
         steps = int(self._steps[slot])
-        # Python's floats: they overflow without a warning. Not sum(), which rounds as it likes.
-        return_ = reduce(add, self._rewards[slot, :steps].data, 0.0)
+        return_ = self._return(slot, steps % _BLOCK)
         if not math.isfinite(return_):
             if status == "ok":
                 status = CRASHED
                 detail = f"its return: got {return_}, wanted a finite sum of rewards"
             return_ = math.copysign(sys.float_info.max, return_)
         first_success = int(self._first_success[slot]) if status == "ok" else 0
-        rewards = self._rewards[slot, :steps].astype("<f8", copy=False).tobytes()
+        acted, rewards = self._all_actions(slot), self._all_rewards(slot)
         observed: Observed | None = None
         if self._observed is not None:
-            observed = self._observed.end(slot, rewards, self._actions[slot, :steps].tobytes())
+            row_bytes = self._actions.shape[2]
+            observed = self._observed.end(slot, rewards, acted[: steps * row_bytes])
         return Outcome(
             order=order,
             status=status,
@@ -207,19 +237,44 @@ class EpisodeRecording:
             clipped=int(self._clipped[slot]),
             defaulted=int(self._defaulted[slot]),
             first_success=first_success,
-            actions=self._actions[slot, : self._acted[slot]].tobytes(),
+            actions=acted,
             rewards=rewards,
             detail=detail,
             observed=observed,
         )
 
-    def _look(self, acted: int) -> None:
-        """Make room, and tell of the first long episode; some has had `acted` actions."""
-        if acted >= self._actions.shape[1]:
-            self._actions = np.concatenate([self._actions, np.zeros_like(self._actions)], axis=1)
-            self._rewards = np.concatenate([self._rewards, np.zeros_like(self._rewards)], axis=1)
-        if self._tell_long is not None and acted >= LONG_STEPS:
+    def _return(self, slot: int, places: int) -> float:
+        """The sum of the episode's rewards: those of earlier blocks, and `places` of this one."""
+        # Python's floats: they overflow without a warning. Not sum(), which rounds as it likes.
+        return reduce(add, self._rewards[slot, :places].data, self._earlier[slot].return_)
+
+    def _all_actions(self, slot: int) -> bytes:
+        """As on the wire, step by step; empty if it is forgotten."""
+        if self._is_forgotten(slot):
+            return b""
+        places = self._acted[slot] - self._steps[slot] // _BLOCK * _BLOCK
+        return bytes(self._earlier[slot].actions) + self._actions[slot, :places].tobytes()
+
+    def _all_rewards(self, slot: int) -> bytes:
+        """Little-endian float64, step by step; empty if it is forgotten."""
+        if self._is_forgotten(slot):
+            return b""
+        places = self._steps[slot] % _BLOCK
+        return bytes(self._earlier[slot].rewards) + self._rewards[slot, :places].tobytes()
+
+    def _is_forgotten(self, slot: int) -> bool:
+        full_blocks = self._steps[slot] // _BLOCK * _BLOCK
+        return bool(full_blocks > self._most_kept)
+
+    def _empty_block(self, slot: int) -> None:
+        """The slot's block is full: make room. Tell of the first long episode."""
+        earlier = self._earlier[slot]
+        earlier.return_ = self._return(slot, _BLOCK)
+        if self._is_forgotten(slot):
+            earlier.actions, earlier.rewards = bytearray(), bytearray()
+        else:
+            earlier.actions += self._actions[slot].tobytes()
+            earlier.rewards += self._rewards[slot].tobytes()
+        if self._tell_long is not None and self._steps[slot] >= LONG_STEPS:
             self._tell_long()
             self._tell_long = None
-        capacity = self._actions.shape[1]
-        self._next_look = capacity if self._tell_long is None else min(capacity, LONG_STEPS)

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import reglue
-from reglue.errors import BadArgument, UnknownName, Unreachable, UsageError
+from reglue.errors import BadArgument, EnvironmentFault, UnknownName, Unreachable, UsageError
 from reglue.gymnasium import GlueEnv, make, make_vec
+from reglue_bench import local_training
 from tests.error_facts import raises
 from tests.reglue.gymnasium.walks import WALK, glue, training
 
@@ -116,3 +117,27 @@ def test_the_address_may_come_from_the_environment(monkeypatch: pytest.MonkeyPat
             assert env.spec is not None
             assert played.server.token not in repr(env.spec)
     assert played.error is not None
+
+
+def test_an_endless_episode_is_not_kept_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_training, "MOST_CALLS", 100)
+    (tmp_path / "endless.py").write_text(
+        "import gymnasium\n"
+        "class Endless(gymnasium.Env):\n"
+        "    observation_space = action_space = gymnasium.spaces.Discrete(2)\n"
+        "    def reset(self, *, seed=None, options=None):\n"
+        "        self.left = 200\n"
+        "        return 0, {}\n"
+        "    def step(self, action):\n"
+        "        self.left -= 1\n"
+        "        return 0, 1 / self.left, False, False, {}\n"
+    )
+    with closing(make(f"{tmp_path}/endless.py:Endless")) as env:
+        env.reset(seed=1)
+        for _ in range(199):
+            env.step(0)
+        with pytest.raises(EnvironmentFault, match="division by zero") as failed:
+            env.step(0)
+    assert "not replayable: got more than 100 steps" in failed.value.__notes__[0]

@@ -1,0 +1,143 @@
+"""What slots have earned is the same in whatever lengths their episodes come."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from env_adapters import Cell
+from glue_server.agent.actions import Checked
+from glue_server.episodes.recording import EpisodeRecording, Order
+from reglue import Box, Phase, TaskSpec, TensorSpec
+from reglue.errors import EnvironmentFault
+from tests.error_facts import raises
+
+SPEC = TaskSpec(
+    observations=(TensorSpec("observation", "float32", (1,)),),
+    actions=(TensorSpec("action", "float32", (2,), Box((-1.0,) * 2, (1.0,) * 2)),),
+    slots=3,
+    continuing=True,
+)
+ORDER = Order(0, 0, Cell("walk", 0, 1, 0, Phase.TRAIN), 0)
+
+
+def rewards_of(slot: int, steps: int) -> list[float]:
+    """Numbers whose sum depends on the order in which they are added."""
+    return (np.random.default_rng((slot, steps)).standard_normal(steps) * 1e6).tolist()
+
+
+def actions_of(slot: int, steps: int) -> Any:
+    return np.random.default_rng((slot, steps)).standard_normal((steps, 2)).astype(np.float32)
+
+
+def act(recording: EpisodeRecording, slots: list[int], actions: list[Any]) -> None:
+    checked = Checked({"action": np.array(actions)}, np.zeros(len(slots), bool))
+    recording.act(np.array(slots, np.uint32), checked)
+
+
+def play(recording: EpisodeRecording, lengths: dict[int, int]) -> None:
+    """Episodes that began together, each with its length."""
+    for slot in lengths:
+        recording.begin(slot, ORDER)
+    rewards = {slot: rewards_of(slot, steps) for slot, steps in lengths.items()}
+    actions = {slot: actions_of(slot, steps) for slot, steps in lengths.items()}
+    for step in range(max(lengths.values())):
+        slots = [slot for slot, steps in lengths.items() if step < steps]
+        act(recording, slots, [actions[slot][step] for slot in slots])
+        earned = np.array([rewards[slot][step] for slot in slots])
+        recording.land(np.array(slots, np.uint32), earned, np.zeros(len(slots), bool))
+
+
+@contextmanager
+def traced() -> Iterator[Callable[[], int]]:
+    """Yields what tells the bytes that were allocated since then and are still there."""
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        yield lambda: tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+
+
+lengths = st.integers(1, 200) | st.sampled_from([63, 64, 65, 127, 128, 129])
+
+
+@given(st.lists(st.tuples(lengths, lengths, lengths), min_size=1, max_size=3))
+def test_an_outcome_holds_each_step_and_the_sum_in_their_order(
+    rounds: list[tuple[int, int, int]],
+) -> None:
+    recording = EpisodeRecording(SPEC)
+    for each in rounds:
+        play(recording, dict(enumerate(each)))
+        for slot, steps in enumerate(each):
+            (_, *calls) = recording.recalled(slot)
+            outcome = recording.outcome(slot)
+            wanted, acted = rewards_of(slot, steps), actions_of(slot, steps)
+            assert outcome.steps == steps
+            assert outcome.return_ == reduce(add, wanted, 0.0)
+            assert np.frombuffer(outcome.rewards, "<f8").tolist() == wanted
+            assert outcome.actions == acted.astype("<f4").tobytes()
+            assert [each.reward for each in calls] == wanted
+
+
+@pytest.mark.parametrize("steps", [0, 5, 63, 64, 65, 128])
+def test_an_action_without_an_answer_is_kept(steps: int) -> None:
+    recording = EpisodeRecording(SPEC)
+    play(recording, {1: steps})
+    act(recording, [1], [np.array([0.5, -0.5], np.float32)])
+    *_, last = recording.recalled(1)
+    assert not last.is_answered
+    outcome = recording.outcome(1, "crashed")
+    assert outcome.steps == steps
+    assert len(outcome.rewards) == 8 * steps
+    assert np.frombuffer(outcome.actions, "<f4")[-2:].tolist() == [0.5, -0.5]
+
+
+def test_a_long_episode_of_one_slot_makes_no_room_in_others() -> None:
+    recording = EpisodeRecording(replace(SPEC, slots=1000))
+    with traced() as grown:
+        play(recording, {0: 6400})
+        assert grown() < 3 * 6400 * 16
+
+
+@pytest.mark.parametrize("steps", [1023, 1024, 1088])
+def test_a_forgotten_episode_has_its_sum_and_cannot_be_played_again(steps: int) -> None:
+    recording = EpisodeRecording(SPEC, most_kept=1000)
+    play(recording, {0: steps, 1: 64})
+    assert len([*recording.recalled(1)]) == 65
+    if steps == 1023:
+        assert len([*recording.recalled(0)]) == 1024
+    else:
+        with raises(EnvironmentFault, "not replayable", got="more than 1000 steps"):
+            [*recording.recalled(0)]
+    outcome = recording.outcome(0)
+    assert outcome.return_ == reduce(add, rewards_of(0, steps), 0.0)
+    assert outcome.steps == steps
+    assert len(outcome.rewards) == len(outcome.actions) == (8 * steps if steps == 1023 else 0)
+    play(recording, {0: 70})
+    assert len(recording.outcome(0).rewards) == 8 * 70
+
+
+def test_memory_does_not_grow_with_a_forgotten_episode() -> None:
+    recording = EpisodeRecording(SPEC, most_kept=1000)
+    recording.begin(0, ORDER)
+    slots, rewards, success = np.zeros(1, np.uint32), np.ones(1), np.zeros(1, bool)
+    sizes = []
+    with traced() as grown:
+        for step in range(10_000):
+            act(recording, [0], [np.zeros(2, np.float32)])
+            recording.land(slots, rewards, success)
+            if step in (2_000, 9_999):
+                sizes.append(grown())
+    assert sizes[1] - sizes[0] < 1000
+    assert recording.outcome(0).return_ == 10_000
