@@ -198,6 +198,15 @@ def refused(server: GlueServer, kind: type[ReglueError], token: str | None = Non
     return str(error.value)
 
 
+def test_a_byte_order_mark_before_a_token_is_named(
+    server: GlueServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `$(cat file)` passes it on."""
+    monkeypatch.setenv("REGLUE_TOKEN", f"\ufeff{server.token}")
+    with raises(WrongToken, "byte order mark"):
+        connect(Still(), server.address, connect_timeout_s=PATIENCE_S)
+
+
 def test_a_wrong_token_is_told_in_words_for_people(server: GlueServer) -> None:
     words = refused(server, WrongToken, token="guess")
     assert words == (

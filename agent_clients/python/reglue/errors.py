@@ -126,6 +126,13 @@ def printable(text: str) -> str:
     return _HIDDEN.sub("", text)
 
 
+def hidden_in(text: str) -> str:
+    """What a message adds of a text that is wrong and holds what `printable` removes; or ""."""
+    if printable(text) == text:
+        return ""
+    return "; what was given holds invisible characters, such as a byte order mark of an editor"
+
+
 _MOST_KNOWN = 60  # names that a message lists
 
 
