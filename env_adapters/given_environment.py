@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
+from env_adapters.disk_cache import keep_cache_folder
 from reglue.environments.environment import Environment
 from reglue.environments.environment_objects import environment_of
 from reglue.errors import NotAnEnvironment, UsageError, brief
@@ -28,6 +29,7 @@ def given_environment(
     """
     from env_adapters.gymnasium.gymnasium_suite import make_suite  # costs 30 ms
 
+    keep_cache_folder()
     made = candidate
     if inspect.isroutine(candidate) or isinstance(candidate, functools.partial):
         check_arguments("the function that makes the environment", candidate, arguments)
