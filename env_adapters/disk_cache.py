@@ -44,12 +44,22 @@ _log = logging.getLogger(__name__)
 def cache_folder() -> Path | None:
     """REGLUE_CACHE_DIR, or `reglue` in the user's cache folder; None if it is set to ""."""
     if (chosen := os.environ.get(_FOLDER)) is not None:
-        return Path(chosen) if chosen else None
-    if chosen := os.environ.get("XDG_CACHE_HOME"):
-        return Path(chosen) / "reglue"
+        return Path(chosen).absolute() if chosen else None
+    xdg = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if xdg.is_absolute():  # its specification ignores others
+        return xdg / "reglue"
     with suppress(RuntimeError):  # no home
         return Path.home() / ".cache" / "reglue"
     return None
+
+
+def keep_cache_folder() -> None:
+    """Let a relative REGLUE_CACHE_DIR go on to name its folder, here and in child processes.
+
+    Called before code of a user's, which may move this process to another folder.
+    """
+    if chosen := os.environ.get(_FOLDER):
+        os.environ[_FOLDER] = str(Path(chosen).absolute())
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from env_adapters.argument_checks import RENDER_KEYWORDS
+from env_adapters.disk_cache import keep_cache_folder
 from reglue.environments.world import Suite
 from reglue.errors import (
     NotAnEnvironment,
@@ -51,6 +52,7 @@ class SuiteName:
         """
         from env_adapters.gymnasium.gymnasium_suite import make_suite  # costs 30 ms
 
+        keep_cache_folder()
         make = find(self.factory)
         check_arguments(self.factory, make, self.config)
         try:

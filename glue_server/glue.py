@@ -14,6 +14,7 @@ from typing import Any, Self
 # NumPy loads it when an environment first draws, and loading swallows a Ctrl-C: so before.
 import numpy.random  # noqa: F401
 
+from env_adapters.given_environment import given_environment
 from env_adapters.suites import suite_name
 from glue_server.environment.environment_port import EnvironmentPort, LocalEnvironmentPort
 from glue_server.environment.workers import WorkersPort
@@ -32,8 +33,7 @@ from glue_server.routines.seeds import check_secret
 from glue_server.routines.state_machine import StateMachine
 from glue_server.timeouts import Timeouts
 from reglue.environments.environment import Environment, Worlds
-from reglue.environments.environment_objects import environment_of
-from reglue.errors import AgentFault, BadAgentReply, BadArgument, NotAnEnvironment, UsageError
+from reglue.errors import AgentFault, BadAgentReply, BadArgument, UsageError
 from reglue.experiments.routines import Routines
 from reglue.messages.experiment_messages import Answer, ExperimentCall
 from reglue.net.join_string import Transport
@@ -51,8 +51,8 @@ class Glue(Routines):
 
     Args:
         environment: A name (see env_adapters.suites), a suite of worlds, a `reglue.Environment`,
-            or a class or an object of `gymnasium.Env` (an object plays in one slot). It plays in
-            this process. Or an address.
+            a class or an object of `gymnasium.Env` (an object plays in one slot), or a function
+            that makes one. It plays in this process. Or an address.
         agent: An object, which plays in this process; a name as for `reglue join`, which is
             started in a separate process; or an address.
         slots: The number of episodes at once.
@@ -61,7 +61,7 @@ class Glue(Routines):
         seed: The seed of episodes and of the agent's start seeds.
         task: The task to play; by default the environment's first.
         variant: The variant of the task.
-        environment_args: Keywords for an environment that is named or a class.
+        environment_args: Keywords for an environment that is named, a class or a function.
         agent_args: Keywords for an agent that is named.
         agent_log: The file for the output of a started agent. Its fault quotes the last lines.
         token: What a peer at an address must show to join.
@@ -215,16 +215,7 @@ def _local(environment: object, arguments: Mapping[str, Any]) -> tuple[Environme
     """An environment for this process, and its name."""
     if isinstance(environment, str):
         return Worlds(suite_name(environment, arguments).build()), environment
-    if not isinstance(environment, type):
-        _check_no_args("environment", arguments)
-    made = environment_of(environment, arguments)
-    if made is None:
-        raise NotAnEnvironment(
-            got=repr(environment),
-            wanted="a name, a reglue.Environment, a suite of worlds or a gymnasium.Env",
-        )
-    name = environment.__name__ if isinstance(environment, type) else type(environment).__name__
-    return made, name
+    return given_environment("environment", environment, arguments, name="gymnasium:CartPole-v1")
 
 
 def _check_no_args(what: str, arguments: Mapping[str, Any]) -> None:

@@ -72,10 +72,10 @@ def evaluate(
 
     Args:
         benchmark: A name as on the command line: `"evaluate:gymnasium:CartPole-v1"`, `"MT10"`,
-            `"online:mountain-car"`; or a class or an object of `gymnasium.Env`, a suite of worlds
-            or a `reglue.Environment`, which is evaluated in this process. An object plays in one
-            slot and stays open. The environment of `"online:wait"` connects by itself, as does the
-            agent `"wait"`: `watcher.say` says how.
+            `"online:mountain-car"`; or a class or an object of `gymnasium.Env`, a suite of worlds,
+            a `reglue.Environment`, or a function that makes one. It is evaluated in this process;
+            an object of `gymnasium.Env` plays in one slot and stays open. The environment of
+            `"online:wait"` connects by itself, as does the agent `"wait"`: `watcher.say` says how.
         agent: An object in this process: a `reglue.Agent`, a function of a batch of observations
             (see `reglue.Policy`), a model of Stable-Baselines3, a `torch.nn.Module` (see
             `reglue.TorchPolicy`), or one with Meta-World's methods.
@@ -167,7 +167,7 @@ def _check_order(benchmark: object, agent: object) -> None:
             stands_second = True
     if stands_second:
         raise BadArgument(
-            got=f"the benchmark {brief(agent)} after {brief(benchmark)}",
+            got=f"{brief(agent)} as the agent, {brief(benchmark)} as the benchmark",
             wanted="evaluate(benchmark, agent); Stable-Baselines3's evaluate_policy has them "
             "the other way round",
         )

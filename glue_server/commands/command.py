@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import logging
 import signal
@@ -19,6 +20,9 @@ from glue_server.processes.interrupts import interrupt
 from reglue.errors import BadArgument, ReglueError, UsageError, is_interrupt, printable
 
 OK, FAULTS, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+
+_OF_PATHS = {errno.EACCES: FAULTS, errno.EPERM: FAULTS, errno.ENAMETOOLONG: WRONG_USAGE}
+"""Exit codes for paths that nobody has checked."""
 
 _WrongWords: Any = typer.BadParameter.__base__  # what is wrong with a command line, in any way
 
@@ -51,11 +55,12 @@ class Command:
             self._fail(error, WRONG_USAGE)
         except ReglueError as error:
             self._fail(error, FAULTS)
-        except PermissionError as error:
-            self._fail(ReglueError(error.filename, error.strerror), FAULTS)
         except BaseException as error:
             if is_interrupt(error):
                 sys.exit(INTERRUPTED)
+            if isinstance(error, OSError) and error.errno in _OF_PATHS:
+                words = ReglueError(error.filename, error.strerror)
+                self._fail(words, _OF_PATHS[error.errno])
             raise
         sys.exit(code or OK)
 

@@ -37,8 +37,10 @@ def named_paths(command: Sequence[str], environment: Mapping[str, str], folder: 
         found += [Path(folder, each) for each in words if each]
     for word in command[1:]:
         found += _named(word, folder, environment)
-    absolute = dict.fromkeys(Path(os.path.abspath(each)) for each in found)  # noqa: PTH100 - as above
-    return [path for path in absolute if path.exists()]
+    # Not `resolve`, which follows links; nor `Path.exists`, which raises OSError for a word that is
+    # too long for a path.
+    absolute = dict.fromkeys(Path(os.path.abspath(each)) for each in found)  # noqa: PTH100
+    return [path for path in absolute if os.path.exists(path)]  # noqa: PTH110
 
 
 def python_paths() -> list[Path]:
@@ -92,7 +94,7 @@ def _named(word: str, folder: str, environment: Mapping[str, str]) -> Iterator[P
     """Files that a word names: `w.npz`, `checkpoint=w.npz`, `file.py:Class` with its folder."""
     value = (word.partition("=")[2] or word).strip('"')  # JSON
     file = Path(folder, value.rpartition(":")[0] or value)
-    if file.is_file():
+    if os.path.isfile(file):  # noqa: PTH113 - as above
         yield from _of_program(file, environment)
         if file.suffix in _SCRIPTS:
             yield file.parent

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from glue_server.rpc.connection import Connection
 from glue_server.rpc.server_session import NO_TICKET, PeerSession
-from reglue.errors import UsageError
+from reglue.errors import UsageError, hidden_in
 from reglue.net.grpc_settings import grpc
 from reglue.net.join_string import JoinString
 from reglue.net.lobby import hello_proof, unix_socket_proof
@@ -306,7 +306,8 @@ def wrong_token(got: str) -> Denied:
     what = "wrong token" if got else "no token was given"
     return Denied(
         grpc.StatusCode.UNAUTHENTICATED,
-        f"{what}: use the one that the host printed for this role, or set REGLUE_TOKEN to it",
+        f"{what}: use the one that the host printed for this role, or set REGLUE_TOKEN to it"
+        f"{hidden_in(got)}",
     )
 
 

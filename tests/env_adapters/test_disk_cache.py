@@ -234,6 +234,8 @@ def test_writers_at_once_never_show_half_a_value(cache: DiskCache) -> None:
     [
         ("/a/b", "/c", Path("/a/b")),
         ("", "/c", None),
+        ("b", "/c", Path.cwd() / "b"),
+        (None, "c", Path("/home/me/.cache/reglue")),
         (None, "/c", Path("/c/reglue")),
         (None, None, Path("/home/me/.cache/reglue")),
         (None, "", Path("/home/me/.cache/reglue")),

@@ -7,16 +7,18 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
 from env_adapters.suites import suite_name
 from glue_server import Glue
 from reglue import connect
-from reglue.errors import OutOfDomain, UnknownKey, UsageError
+from reglue.errors import NotAnEnvironment, OutOfDomain, UnknownKey, UsageError
 from tests.error_facts import raises
 from tests.glue_server.drifters import Drifter
 from tests.glue_server.playing import SOLVED, Follower
@@ -170,6 +172,40 @@ def test_an_object_written_for_meta_world_plays() -> None:
 def test_an_environment_is_a_name_or_a_suite(make: Callable[[], object]) -> None:
     with Glue(environment=make(), agent=Drifter()) as rl:
         assert rewards_of(rl, 3) == [-1.0, -1.0, -1.0]
+
+
+def test_an_environment_is_what_a_function_makes() -> None:
+    def make(limit: int) -> Any:
+        return gymnasium.wrappers.TimeLimit(gymnasium.make("MountainCar-v0"), limit)
+
+    with Glue(environment=partial(make, 2), agent=Drifter(), slots=2) as rl:
+        rl.init()
+        rl.episode()
+        assert [rl.num_steps(slot=slot) for slot in (0, 1)] == [2, 2]
+    with Glue(environment=make, agent=Drifter(), environment_args={"limit": 3}) as rl:
+        rl.init()
+        rl.episode()
+        assert rl.num_steps() == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [(3, "3"), (Drifter, "the class Drifter"), (lambda: Drifter, "the class Drifter"), ([], "[]")],
+)
+def test_what_is_no_environment_is_refused(given: object, named: str) -> None:
+    with (
+        raises(NotAnEnvironment, "gymnasium:CartPole-v1", "function", got=named),
+        Glue(environment=given, agent=Actor()),
+    ):
+        pass
+
+
+def test_arguments_are_for_what_is_made() -> None:
+    with (
+        raises(UsageError, "environment_args", got="{'limit': 3} for an object"),
+        Glue(environment=Lab(), agent=Actor(), environment_args={"limit": 3}),
+    ):
+        pass
 
 
 def test_arguments_reach_an_environment() -> None:

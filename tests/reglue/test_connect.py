@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from reglue.errors import (
     WrongToken,
     WrongVersion,
 )
+from reglue.net import lobby
+from reglue.v1.lobby_pb2 import ROLE_AGENT
 from tests.error_facts import assert_named, raises
 from tests.glue_server.playing import SOLVED
 from tests.glue_server.rpc.peers import seated
@@ -131,7 +134,7 @@ def test_a_proxy_is_not_asked_for_a_glue_on_this_host(
         ),
         ({"grpc_proxy": "http://127.0.0.1:9", "http_proxy": "http://127.0.0.1:9"}, "grpc_proxy"),
         ({"http_proxy": "http://127.0.0.1:9", "no_proxy": "glue.invalid"}, ""),
-        ({"http_proxy": "http://127.0.0.1:9", "no_proxy": "localhost,.invalid"}, ""),
+        ({"http_proxy": "http://127.0.0.1:9", "no_proxy": "localhost,.INVALID"}, ""),
         ({}, ""),
     ],
 )
@@ -149,6 +152,42 @@ def test_a_proxy_of_the_environment_is_named_if_nobody_answers(
         assert_named([named, "no_proxy", "glue.invalid"], str(error.value))
 
 
+@pytest.mark.parametrize(
+    ("host", "exceptions", "is_direct"),
+    [
+        ("127.0.0.2", "127.0.0.0/8", True),
+        ("127.0.0.2", "10.0.0.0/8, 127.0.0.3/31", True),
+        ("127.0.0.2", "127.0.0.2", True),
+        ("127.0.0.2", "127.1.0.0/16", False),
+        ("127.0.0.2", "127.0.0.0/255.0.0.0", False),
+        ("127.0.0.2", "127.0.0.0/", False),
+        ("127.0.0.2", "::/0,*", False),
+        ("[0:0::1]", "::/64", True),
+        ("[0:0::1]", "127.0.0.0/8", False),
+    ],
+)
+def test_a_proxy_is_named_where_grpc_asks_it_by_addresses(
+    monkeypatch: pytest.MonkeyPatch, host: str, exceptions: str, is_direct: bool
+) -> None:
+    """Nobody listens where the proxy should be."""
+    for name in ("no_grpc_proxy", "grpc_proxy", "https_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", exceptions)
+    with GlueServer(f"{host}:0") as server:
+        own = server.join_string("agent")
+        own = replace(own, address=f"{host}:{own.address.rpartition(':')[2]}")
+        if is_direct:
+            assert lobby.join(own, ROLE_AGENT, name="", connect_timeout_s=PATIENCE_S).session
+        else:
+            with raises(Unreachable, "http_proxy", "no_proxy", host):
+                lobby.join(own, ROLE_AGENT, name="", connect_timeout_s=0.2)
+        there = replace(own, address=f"{host}:9")
+        with pytest.raises(Unreachable) as error:
+            lobby.join(there, ROLE_AGENT, name="", connect_timeout_s=0.2)
+    assert ("proxy" in str(error.value)) != is_direct
+
+
 # Refused at the door.
 
 
@@ -157,6 +196,15 @@ def refused(server: GlueServer, kind: type[ReglueError], token: str | None = Non
         connect(Still(), server.address, token or server.token, connect_timeout_s=PATIENCE_S)
     assert error.type is kind
     return str(error.value)
+
+
+def test_a_byte_order_mark_before_a_token_is_named(
+    server: GlueServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `$(cat file)` passes it on."""
+    monkeypatch.setenv("REGLUE_TOKEN", f"\ufeff{server.token}")
+    with raises(WrongToken, "byte order mark"):
+        connect(Still(), server.address, connect_timeout_s=PATIENCE_S)
 
 
 def test_a_wrong_token_is_told_in_words_for_people(server: GlueServer) -> None:

@@ -22,7 +22,8 @@ WHEN = pytest.mark.parametrize("when", ["init", "reset"])
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path) -> Iterator[None]:
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("REGLUE_CACHE_DIR", "cache")
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "here").mkdir()
     with contextlib.chdir(tmp_path / "here"):

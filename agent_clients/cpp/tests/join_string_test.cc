@@ -105,6 +105,12 @@ TEST(JoinString, TheTokenDefaultsToTheEnvironments) {
   unsetenv("REGLUE_TOKEN");
 }
 
+TEST(JoinString, MayBeginWithAByteOrderMark) {
+  const std::string mark = "\xEF\xBB\xBF";
+  EXPECT_EQ(join_string_of(at(mark + "reglue://host:1?token=own\r\n")).token, "own");
+  EXPECT_EQ(join_string_of(at(" " + mark + "host:1")).address, "host:1");
+}
+
 TEST(JoinString, ATlsNameWithoutAnAuthorityIsRefused) {
   Options options = at("127.0.0.1:1");
   options.tls_name = "reglue";

@@ -34,8 +34,11 @@ const INTERRUPTED = Cint[1]
 "Close a handle so that its glue hears of Ctrl-C: Julia has thrown its exception, and keeps no flag of it."
 function interrupted(close)
     ccall(symbol(:reglue_set_stop), Cvoid, (Ptr{Cint},), INTERRUPTED)
-    close()
-    ccall(symbol(:reglue_set_stop), Cvoid, (Ptr{Cint},), pending())
+    try
+        close()
+    finally
+        ccall(symbol(:reglue_set_stop), Cvoid, (Ptr{Cint},), pending())
+    end
 end
 
 const SIGTERM, SIG_UNBLOCK = Cint(15), Cint(1)

@@ -9,6 +9,7 @@ ValueError or TypeError, and one for a missing package an ImportError.
 from __future__ import annotations
 
 import difflib
+import inspect
 import re
 import reprlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -98,7 +99,14 @@ def _with_keywords(text: str) -> str:
 
 
 def brief(value: object) -> str:
-    """`value` as text for a message, cut if it is long: a stranger may have sent it."""
+    """`value` as text for a message, cut if it is long: a stranger may have sent it.
+
+    `the class Corridor` and `the function lean` for these.
+    """
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if inspect.isroutine(value):
+        return f"the function {value.__name__}"
     short = reprlib.Repr()
     short.maxstring = short.maxother = 80  # characters
     return short.repr(value)
@@ -124,6 +132,13 @@ def printable(text: str) -> str:
     breaks and tabs stay.
     """
     return _HIDDEN.sub("", text)
+
+
+def hidden_in(text: str) -> str:
+    """What a message adds of a text that is wrong and holds what `printable` removes; or ""."""
+    if printable(text) == text:
+        return ""
+    return "; what was given holds invisible characters, such as a byte order mark of an editor"
 
 
 _MOST_KNOWN = 60  # names that a message lists

@@ -261,7 +261,8 @@ export function wholeWords(least: bigint, most: bigint): string {
 /** The same number; undefined for an integer that no number holds. */
 export function exactNumber(value: number | bigint | boolean): number | undefined {
   const number = Number(value);
-  return typeof value !== "bigint" || BigInt(number) === value ? number : undefined;
+  if (typeof value !== "bigint") return number;
+  return Number.isFinite(number) && BigInt(number) === value ? number : undefined;
 }
 
 /** Elements of a tensor, in its dtype; bool is a byte, 0 or 1. */

@@ -27,6 +27,11 @@ test("address and token default to the variables of the environment", () => {
   assert.equal(joinString({ address: "reglue://a:1?token=a%2Bb+c=" }).token, "a+b c=");
 });
 
+test("a join string may begin with a byte order mark", () => {
+  process.env["REGLUE_ADDRESS"] = "\ufeffreglue://a:1?token=b\r\n";
+  assert.deepEqual([joinString({}).address, joinString({}).token], ["a:1", "b"]);
+});
+
 test("options override the join string", () => {
   const joined = joinString({ address: JOINED, token: "mine", tlsName: "other" });
   assert.equal(joined.token, "mine");

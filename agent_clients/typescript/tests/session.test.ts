@@ -118,6 +118,35 @@ test("eight answers are remembered for a glue that did not get them", async () =
   assert.equal(agent.calls.length, 9);
 });
 
+test("many sessions of a program share a listener for its end: Node warns of more than ten", async () => {
+  const [count, entered, released] = [11, gate(), gate()];
+  let waiting = 0;
+  class Waits extends Agent {
+    override turn(): Chosen {
+      return {}; // none comes
+    }
+
+    override async agentMessage(message: string): Promise<string> {
+      if (++waiting === count) entered.open();
+      await released.opened;
+      return message;
+    }
+  }
+  glue = await new Glue({}).open();
+  const before = process.listenerCount("beforeExit");
+  const playing = Array.from({ length: count }, () => play(new Waits()));
+  const connections = [];
+  while (connections.length < count) connections.push(await glue.connection());
+  for (const each of connections) each.send(1n, { case: "message", value: { text: "hello" } });
+  await entered.opened;
+  assert.equal(process.listenerCount("beforeExit"), before + 1);
+  released.open();
+  await Promise.all(connections.map((each) => each.receive()));
+  assert.equal(process.listenerCount("beforeExit"), before);
+  for (const each of connections) each.send(2n, FAREWELL);
+  assert.deepEqual(await Promise.all(playing), Array(count).fill("that was all"));
+});
+
 test("a lost connection is one line, however many streams are tried, and its return another", async () => {
   glue = await new Glue({ reconnectWindowUs: 60_000_000n }).open();
   const from = logged.length;
@@ -351,6 +380,12 @@ test("an agent without routines, or with a wrong transport, is refused before it
   const options = /^UsageError: got options null, wanted an object of options by name/;
   await assert.rejects(connect(new SlowAgent(), null as never), options);
 });
+
+function gate(): { opened: Promise<void>; open: () => void } {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { opened, open };
+}
 
 function play(agent: Agent, options: ConnectOptions = {}): Promise<string> {
   const log = (words: string, level: LogLevel) => void logged.push(`${level} ${words}`);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Self
 
@@ -57,6 +58,9 @@ class BenchmarkName:
         return self.is_metaworld or is_known(self.environment)
 
 
+_OWN_FILE = re.compile(r"[^:]+\.py:\w+")
+
+
 def is_custom(name: str) -> bool:
     """Whether it is a benchmark's file, not PROCEDURE:ENVIRONMENT whose environment is one."""
     return name.endswith(SUFFIX) and name.partition(":")[0] not in PROCEDURES
@@ -73,7 +77,7 @@ def _unknown(name: str) -> UsageError:
     def ways(environment: str) -> str:
         return " or ".join(f"{procedure}:{environment}" for procedure in procedure_names())
 
-    if is_known(name):
+    if is_known(name) or _OWN_FILE.fullmatch(name):
         return UsageError(f"{name} is an environment; say how it is played: {ways(name)}")
     if like := environments_like(name):
         return UsageError(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,13 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from env_adapters.gymnasium.gymnasium_suite import OneEnvironment, make_suite
+from env_adapters.given_environment import given_environment
 from glue_server import EnvironmentCalls, LocalEnvironmentPort
 from glue_server.processes.interrupts import raise_stop
-from reglue.environments.environment import Environment
-from reglue.environments.environment_objects import environment_of
-from reglue.errors import NotAnEnvironment, UsageError, error_text
-from reglue.tools.loading import check_arguments
+from reglue.errors import UsageError, brief, error_text
 from reglue_bench.planning.declared import Declared
 from reglue_bench.planning.names import WAIT
 from reglue_bench.planning.resolve import DEFAULT_SLOTS, make_plan
@@ -56,20 +51,12 @@ def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject
             ),
         )
     try:
-        made, environment = _made(candidate, arguments)
+        environment, name = given_environment(
+            "benchmark", candidate, arguments, name=f"{PROCEDURE}:gymnasium:CartPole-v1"
+        )
     except SystemExit as error:
         raise_stop(error)
-        raise UsageError(f"{candidate!r} cannot be made: {error_text(error)}") from error
-    if environment is None:
-        raise NotAnEnvironment(
-            got=f"{made!r} as the benchmark",
-            wanted=(
-                f"its name, such as {PROCEDURE}:gymnasium:CartPole-v1; or a "
-                "gymnasium.Env, a suite of worlds, a reglue.Environment, or a function "
-                "without parameters that makes one"
-            ),
-        )
-    name = _name(made)
+        raise UsageError(f"{brief(candidate)} cannot be made: {error_text(error)}") from error
     plain_arguments = json.loads(json.dumps(arguments, sort_keys=True, default=repr))
     # As no suite in the plan has them.
     declared = f"{name} {json.dumps(plain_arguments)}" if plain_arguments else name
@@ -88,21 +75,6 @@ def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject
         calls.close()
 
 
-def _made(candidate: object, arguments: dict[str, Any]) -> tuple[object, Environment | None]:
-    """The candidate, or what it makes if it is a function; and the Environment of that, if it is
-    one. Raises UsageError.
-    """
-    made = candidate
-    if inspect.isroutine(candidate) or isinstance(candidate, functools.partial):
-        check_arguments("the function that makes the environment", candidate, arguments)
-        made = make_suite(candidate, arguments)
-    elif arguments and not isinstance(candidate, type):
-        raise UsageError(
-            "environment_args", got="an object with them", wanted="its class, or no args"
-        )
-    return made, environment_of(made, arguments)
-
-
 def _with_slots(settings: Settings, most: int) -> Settings:
     """As many slots as the object can play, unless the settings say; 0 means any number."""
     if not most:
@@ -116,14 +88,3 @@ def _with_slots(settings: Settings, most: int) -> Settings:
             wanted=f"at most {most}: it is one object; give its class, or a name, for more",
         )
     return settings
-
-
-def _name(candidate: Any) -> str:
-    """The id of a `gymnasium.Env` that was made by one; else the class."""
-    if isinstance(candidate, type):
-        return candidate.__name__
-    if isinstance(candidate, OneEnvironment):
-        return next(iter(candidate.variants))
-    made_by = getattr(getattr(candidate, "spec", None), "id", None)
-    inner = getattr(candidate, "unwrapped", candidate)
-    return made_by if isinstance(made_by, str) else type(inner).__name__

@@ -10,7 +10,15 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from reglue.errors import BadArgument, TokenRefused, UnknownName, UsageError, brief, printable
+from reglue.errors import (
+    BadArgument,
+    TokenRefused,
+    UnknownName,
+    UsageError,
+    brief,
+    hidden_in,
+    printable,
+)
 from reglue_competition.store import schema
 from reglue_competition.store.database import Transaction
 from reglue_competition.store.events import Events
@@ -128,7 +136,9 @@ class Access(Events):
         def found(connection: sa.Connection) -> Bearer:
             row = connection.execute(_TOKENS.where(of_hash)).mappings().first()
             if row is None:
-                raise TokenRefused("the token is wrong: copy the whole join string that you got")
+                raise TokenRefused(
+                    f"the token is wrong: copy the whole join string that you got{hidden_in(token)}"
+                )
             known = Token(**row)
             _check_valid(known, self._database.now())
             if known.team is None:

@@ -236,6 +236,13 @@ def test_a_script_of_node_needs_its_packages(tmp_path: Path) -> None:
     assert tmp_path in needed_paths(["node", str(script)], {}, "/")
 
 
+def test_a_word_that_is_too_long_for_a_path_is_none(tmp_path: Path) -> None:
+    long = "x" * 300
+    words = [f"config=/{long}", f"{long}.py:Agent", f"weights={tmp_path / long / 'w.npz'}"]
+    with_words = needed_paths(["true", *words], {"PYTHONPATH": f"/{long}"}, "/")
+    assert with_words == needed_paths(["true"], {}, "/")
+
+
 def test_a_program_gets_no_display_and_nothing_of_terraform(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

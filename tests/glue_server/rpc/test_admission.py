@@ -75,6 +75,7 @@ def test_a_python_client_has_one_name_in_all_of_its_tries_and_another_one_for_ea
     ("request_", "code", "named"),
     [
         ({"token": "guess"}, "UNAUTHENTICATED", ["wrong token"]),
+        ({"token": "guess\r"}, "UNAUTHENTICATED", ["wrong token", "invisible"]),
         ({"token": ""}, "UNAUTHENTICATED", ["no token"]),
         ({"token": "größe"}, "UNAUTHENTICATED", ["wrong token"]),
         ({"major": 2}, "FAILED_PRECONDITION", ["version 2", 1]),

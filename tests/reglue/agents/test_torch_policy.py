@@ -63,7 +63,7 @@ def test_argmax_is_the_action_with_the_largest_number(start: int) -> None:
     policy.check_task(spec)
     policy.spec = spec
     rows = torch.tensor([[0.0, 0.0, 1.0], [0.0, 2.0, 1.0]])
-    decided: Any = policy.decided(rows, spec)
+    decided: Any = policy._decided(rows, spec)
     assert decided.tolist() == [2 + start, 1 + start]
 
 

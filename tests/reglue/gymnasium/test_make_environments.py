@@ -77,6 +77,27 @@ def test_a_keyword_of_the_environments_own_has_its_place_named(name: str) -> Non
         make(name, max_episode_steps=20)
 
 
+class Still(gymnasium.Env[Any, Any]):
+    """Passed where its name is wanted."""
+
+
+@pytest.mark.parametrize(
+    ("given", "got", "write"),
+    [
+        (Still, "the class Still", "'file.py:Still'"),
+        (lambda limit: Still(), "the function <lambda>", "'file.py:Class'"),
+    ],
+)
+def test_what_makes_an_environment_is_told_to_be_named(given: Any, got: str, write: str) -> None:
+    for wrong in (
+        lambda: make(given),
+        lambda: make_vec(given, 4),
+        lambda: make_vec(benchmark=given),
+    ):
+        with raises(BadArgument, write, "'gymnasium:CartPole-v1'", got=got):
+            wrong()
+
+
 def test_a_name_or_an_address_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("REGLUE_ADDRESS", raising=False)
     with raises(UsageError, "REGLUE_ADDRESS"):

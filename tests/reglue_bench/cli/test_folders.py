@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import shutil
 import sqlite3
@@ -13,6 +15,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from reglue.__main__ import main
 from reglue.errors import StorageFailed, UsageError
 from reglue_bench.cli.bench import main as bench
 from reglue_bench.cli.report import main as report
@@ -89,6 +92,27 @@ def test_code_without_permission_is_named(tmp_path: Path, closed: str) -> None:
     assert done.returncode == 1
     assert_named([agent, "Permission denied"], done.stderr)
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "bench online:mountain-car --agent LONG.py:Agent",
+        "bench evaluate:LONG.py:World --agent random",
+        "bench online:mountain-car --agent random --out LONG",
+        "bench --resume LONG",
+        "report LONG",
+    ],
+)
+def test_a_name_that_is_too_long_for_a_file_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    long = "x" * 300
+    with contextlib.chdir(tmp_path), pytest.raises(SystemExit) as left:
+        main(command.replace("LONG", long).split())
+    assert left.value.code == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert_named([long, os.strerror(errno.ENAMETOOLONG)], last)
 
 
 def without_overriding(command: str, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -84,9 +84,7 @@ def test_a_function_that_gives_out_one_object_again_is_refused() -> None:
         reglue.evaluate(lambda: env, agent=zeros, num_episodes=2)
 
 
-def test_a_function_that_makes_no_environment_or_wants_arguments_is_refused() -> None:
-    with raises(NotAnEnvironment, 3):
-        reglue.evaluate(lambda: 3, agent=zeros)
+def test_a_function_that_wants_arguments_is_refused() -> None:
     with raises(CannotLoad, "'limit'", "it takes limit"):
         reglue.evaluate(lambda limit: limit, agent=zeros)
 
@@ -118,9 +116,18 @@ def test_an_evaluator_plays_an_object_again_and_again() -> None:
         assert rows(evaluator(zeros)) == first
 
 
-def test_what_is_no_environment_is_refused() -> None:
-    with raises(NotAnEnvironment, 3, "benchmark"):
-        reglue.evaluate(3, agent=zeros)
+@pytest.mark.parametrize(
+    ("given", "got"), [(3, "3"), (reglue.Policy, "the class Policy"), (lambda: 3, "3")]
+)
+def test_what_is_no_environment_is_refused(given: object, got: str) -> None:
+    for wrong in (lambda: reglue.evaluate(given, zeros), lambda: reglue.Evaluator(given)):
+        with raises(NotAnEnvironment, "benchmark", "evaluate:gymnasium:CartPole-v1", got=got):
+            wrong()
+
+
+def test_a_file_and_its_class_are_no_benchmark_without_a_procedure() -> None:
+    with raises(UsageError, "evaluate:my_env.py:MyEnv"):
+        reglue.evaluate("my_env.py:MyEnv", zeros)
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,12 @@ def test_a_wrong_token_is_refused(store: Store) -> None:
             store.bearer(token)
 
 
+def test_a_byte_order_mark_before_a_token_is_named(store: Store) -> None:
+    secret = store.new_token(store.add_team("A"))
+    with raises(TokenRefused, "byte order mark"):
+        store.bearer(f"\ufeff{secret}")
+
+
 def test_tokens_are_rotated_by_a_new_one_beside_the_old(store: Store) -> None:
     team = store.add_team("A")
     old, new = store.new_token(team), store.new_token(team)

@@ -51,7 +51,7 @@ std::shared_ptr<v1::ExperimentReply> ExperimentSession::ask(v1::ExperimentCall& 
   try {
     while (true) {
       try {
-        interrupt_.check();  // a wait looks only where the glue is slower than its look
+        interrupt_.check();  // a wait that a quick glue ends has not looked
         opened().send(call, until);
         receive(call.seq(), *reply, until);
         answered_ = call.seq();

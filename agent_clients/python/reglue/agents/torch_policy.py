@@ -62,7 +62,7 @@ class TorchPolicy(Agent):
         name, hint = type(self.module).__name__, _hint(self.decide)
         wanted = ", ".join(f"{each.name} {(2, *each.shape)} {each.dtype}" for each in spec.actions)
         try:
-            actions_of(spec, self.decided(self._outputs(seen, spec), spec), rows=2)
+            actions_of(spec, self._decided(self._outputs(seen, spec), spec), rows=2)
         except NotAnAgent as error:
             raise NotAnAgent(name, got=error.got, wanted=f"actions, {wanted}; {hint}") from error
         except Exception as error:  # the edge of somebody's module
@@ -74,7 +74,7 @@ class TorchPolicy(Agent):
         if not len(turn.steps) + len(turn.starts):
             return {}
         rows = {name: each[len(turn.ends) :] for name, each in turn.observations.items()}
-        return self.decided(self._outputs(rows, self.spec), self.spec)
+        return self._decided(self._outputs(rows, self.spec), self.spec)
 
     def _outputs(self, rows: Arrays, spec: TaskSpec) -> Any:
         torch: Any = sys.modules["torch"]  # whose module it is
@@ -88,8 +88,8 @@ class TorchPolicy(Agent):
         with torch.no_grad(), _evaluating(self.module):
             return self.module(next(iter(tensors.values())) if len(tensors) == 1 else tensors)
 
-    def decided(self, outputs: Any, spec: TaskSpec) -> Chosen:
-        """Raises NotAnAgent for outputs that are no actions."""
+    def _decided(self, outputs: Any, spec: TaskSpec) -> Chosen:
+        """The actions that outputs are or stand for. Raises NotAnAgent if they are none."""
         if isinstance(outputs, dict):
             return {name: _array(each) for name, each in outputs.items()}
         array = _array(outputs)

@@ -20,6 +20,7 @@ from reglue.errors import (
     NotAnEnvironment,
     UnknownName,
     UsageError,
+    brief,
     setting,
 )
 from reglue.gymnasium.env import GlueEnv
@@ -95,7 +96,7 @@ def make_vec(
     """
     number: object = num_envs
     if number is not None and not (isinstance(number, int) and number >= 1):
-        raise BadArgument(got=f"num_envs {num_envs!r}", wanted="an integer of 1 or more")
+        raise BadArgument(got=f"num_envs {brief(num_envs)}", wanted="an integer of 1 or more")
     try:
         mode = AutoresetMode(autoreset_mode)
     except ValueError:
@@ -114,9 +115,12 @@ def make_vec(
 def _session(
     where: str | None, benchmark: str | None, slots: int | None, options: dict[str, Any]
 ) -> SteppedSession:
-    for name in (where, benchmark):
+    names: tuple[object, ...] = (where, benchmark)
+    for name in names:
         if not isinstance(name, str | None):
-            raise BadArgument(got=repr(name), wanted="an address or a benchmark's name")
+            own = f"file.py:{name.__name__ if isinstance(name, type) else 'Class'}"
+            wanted = f"an address, or a name such as 'MT10', 'gymnasium:CartPole-v1' or {own!r}"
+            raise BadArgument(got=brief(name), wanted=wanted)
     address, benchmark = _address_and_benchmark(where, benchmark)
     if address is None:
         assert benchmark is not None

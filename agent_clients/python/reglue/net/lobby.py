@@ -12,6 +12,8 @@ import socket
 import ssl
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from ipaddress import ip_address, ip_network
 from typing import Any
 
 from reglue.errors import (
@@ -180,13 +182,23 @@ def _by_proxy(address: str) -> str:
     host = address.rpartition(":")[0]
     names = [name for name in _PROXIES if os.environ.get(name)]
     exceptions = next(filter(None, map(os.environ.get, _NO_PROXIES)), "")
-    is_excepted = any(host.endswith(each.strip()) for each in exceptions.split(",") if each.strip())
+    is_excepted = any(_includes(each.strip(), host.strip("[]")) for each in exceptions.split(","))
     if host in _LOOPBACK or not names or is_excepted:
         return ""
     return f"; {names[0]} is set and no_proxy lacks {host}, so a proxy was asked for it"
 
 
-# As gRPC looks for them.
+def _includes(exception: str, host: str) -> bool:
+    """Whether an entry of `no_proxy` is of that host: the end of its name, or a CIDR block."""
+    if exception and host.lower().endswith(exception.lower()):
+        return True
+    if exception.partition("/")[2].isdecimal():  # ip_network takes other masks as well
+        with suppress(ValueError):
+            return ip_address(host) in ip_network(exception, strict=False)
+    return False
+
+
+# As gRPC looks for them, and reads them.
 _PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
 _NO_PROXIES = ("no_grpc_proxy", "no_proxy")
 

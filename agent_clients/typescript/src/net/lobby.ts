@@ -1,5 +1,5 @@
 /** How a peer joins: channels, a ticket from the lobby, and proofs of holding it. */
-import { createHmac } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type ChannelOptions, Client, credentials, type ServiceError, status } from "@grpc/grpc-js";
@@ -13,7 +13,13 @@ import {
   WrongToken,
   WrongVersion,
 } from "../errors.js";
-import { JoinRequestSchema, Role, type Ticket, TicketSchema } from "../gen/reglue/v1/lobby_pb.js";
+import {
+  type JoinRequest,
+  JoinRequestSchema,
+  Role,
+  type Ticket,
+  TicketSchema,
+} from "../gen/reglue/v1/lobby_pb.js";
 import { type JoinString, splitAddress, trusting } from "./join_string.js";
 import type { Log } from "./log.js";
 import { backoff, pause } from "./reconnect.js";
@@ -96,12 +102,20 @@ export interface Joining {
  */
 export async function join(where: JoinString, joining: Joining): Promise<Ticket> {
   const { connectTimeoutMs, signal, log } = joining;
+  const request = create(JoinRequestSchema, {
+    major: PROTOCOL_MAJOR,
+    minor: PROTOCOL_MINOR,
+    role: ROLES[joining.kind],
+    token: where.token,
+    name: joining.name,
+    client: randomBytes(16).toString("hex"), // the same in every try
+  });
   const began = performance.now();
   let isQuiet = true;
   for (const pauseMs of backoff()) {
     const leftMs = Math.max(began + connectTimeoutMs - performance.now(), 100);
     try {
-      const ticket = await askOnce(where, joining, Math.min(leftMs, TRY_MS));
+      const ticket = await askOnce(where, request, Math.min(leftMs, TRY_MS), signal);
       log("info", `joined the glue at ${where.address}`);
       return ticket;
     } catch (error) {
@@ -128,14 +142,12 @@ export async function join(where: JoinString, joining: Joining): Promise<Ticket>
 }
 
 /** Rejects with a ServiceError. */
-async function askOnce(where: JoinString, joining: Joining, timeoutMs: number): Promise<Ticket> {
-  const request = create(JoinRequestSchema, {
-    major: PROTOCOL_MAJOR,
-    minor: PROTOCOL_MINOR,
-    role: ROLES[joining.kind],
-    token: where.token,
-    name: joining.name,
-  });
+async function askOnce(
+  where: JoinString,
+  request: JoinRequest,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Ticket> {
   // A new client for each try: a failed one waits longer than we want.
   const client = openClient(where, HUB_MESSAGE_BYTES);
   let interrupt = () => {};
@@ -143,17 +155,17 @@ async function askOnce(where: JoinString, joining: Joining, timeoutMs: number): 
     return await new Promise<Ticket>((resolve, reject) => {
       const call = client.makeUnaryRequest(
         "/reglue.v1.LobbyService/Join",
-        (message: typeof request) => Buffer.from(toBinary(JoinRequestSchema, message)),
+        (message: JoinRequest) => Buffer.from(toBinary(JoinRequestSchema, message)),
         (bytes: Buffer) => fromBinary(TicketSchema, bytes),
         request,
         { deadline: Date.now() + timeoutMs },
         (error, ticket) => (error === null ? resolve(ticket!) : reject(error)),
       );
       interrupt = () => call.cancel();
-      joining.signal.addEventListener("abort", interrupt);
+      signal.addEventListener("abort", interrupt);
     });
   } finally {
-    joining.signal.removeEventListener("abort", interrupt);
+    signal.removeEventListener("abort", interrupt);
     client.close();
   }
 }

@@ -227,10 +227,10 @@ class Session<Message extends AgentCall | EnvironmentCall> {
       const words = `the ${this.peer.kind}'s ${call} awaits a promise that never settles`;
       const never = () => reject(new NeverSettles(`the session is over, and ${words}`));
       signal.addEventListener("abort", interrupt);
-      process.once("beforeExit", never);
+      callBeforeExit(never);
       const ended = () => {
         signal.removeEventListener("abort", interrupt);
-        process.off("beforeExit", never);
+        doNotCall(never);
       };
       carryOut().finally(ended).then(resolve, reject);
     });
@@ -303,5 +303,25 @@ class Session<Message extends AgentCall | EnvironmentCall> {
     } catch {
       // The glue is gone too: the peer's own error says more.
     }
+  }
+}
+
+/** What is called when Node is about to leave; by one listener, as Node warns of more than ten. */
+const atExit = new Set<() => void>();
+
+function callBeforeExit(call: () => void): void {
+  if (atExit.size === 0) process.on("beforeExit", callAll);
+  atExit.add(call);
+}
+
+function doNotCall(call: () => void): void {
+  atExit.delete(call);
+  if (atExit.size === 0) process.off("beforeExit", callAll);
+}
+
+function callAll(): void {
+  for (const call of [...atExit]) {
+    doNotCall(call);
+    call();
   }
 }

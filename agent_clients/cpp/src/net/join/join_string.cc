@@ -44,11 +44,15 @@ std::string without_secrets(std::string_view text) {
   return "'" + visible + (visible.size() == text.size() ? "'" : "...'");
 }
 
+/// Without blanks around it, and the byte order mark that some editors write before a text.
 std::string trimmed(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r\n";
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
   const std::size_t first = text.find_first_not_of(kBlank);
   if (first == text.npos) return "";
-  return std::string(text.substr(first, text.find_last_not_of(kBlank) - first + 1));
+  text = text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+  if (text.substr(0, kMark.size()) == kMark) text.remove_prefix(kMark.size());
+  return std::string(text);
 }
 
 /// `address`, if it is valid.

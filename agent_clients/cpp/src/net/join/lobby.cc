@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iomanip>
+#include <random>
+#include <sstream>
 
 #include "net/join/join_string.h"
 #include "net/join/tls_diagnosis.h"
@@ -60,6 +63,15 @@ auto quieten_grpc(Severity most) -> decltype(gpr_set_log_verbosity(most)) {
   if (!std::getenv("GRPC_VERBOSITY")) gpr_set_log_verbosity(most);
 }
 [[maybe_unused]] void quieten_grpc(...) {}
+
+/// 128 random bits in hexadecimal.
+std::string random_name() {
+  std::random_device bits;
+  std::ostringstream name;
+  name << std::hex << std::setfill('0');
+  for (int word = 0; word < 4; ++word) name << std::setw(8) << bits();
+  return name.str();
+}
 
 std::string seconds(std::chrono::milliseconds time) {
   std::string text = std::to_string(time.count() / 1000);
@@ -121,6 +133,7 @@ Joining::Joining(const JoinString& join_string, v1::Role role, const std::string
   request_.set_role(role);
   request_.set_token(join_string.token);
   request_.set_name(clean(name, kMostNameCharacters));
+  request_.set_client(random_name());  // the same in every try
 }
 
 std::optional<v1::Ticket> Joining::ticket(const Deadline& until) {
