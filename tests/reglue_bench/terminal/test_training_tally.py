@@ -69,7 +69,8 @@ def test_a_line_tells_the_recent_return_and_success_and_the_time_left() -> None:
     for success in (True, False, False, True):
         run.tell("train", -1.0 - success, success=success)
     assert run.tally.line() == (
-        "training: 80 of 1,000 steps, return -1.500 (last 4), success 0.50, 2 steps/s, 7 min 40 s left"
+        "training: 80 of 1,000 steps, return -1.500 (last 4), success 0.50, 2 steps/s, "
+        "7 min 40 s left"
     )
 
 
