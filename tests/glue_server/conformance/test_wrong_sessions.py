@@ -112,6 +112,12 @@ def test_a_wrong_session_is_found_out(what: str) -> None:
     assert "wanted" in found("agent", session_of(ConformanceAgent, session=session), check)
 
 
+def test_who_does_not_say_what_it_answered_passes_where_one_answer_is_lost() -> None:
+    """The glue sends one call again, which is then the last one, and answered from memory."""
+    session = session_of(ConformanceAgent, session=Homeless)
+    found("agent", session, "reconnect.two-answers-lost", also="reconnect.answer-lost")
+
+
 # Messages.
 
 
