@@ -18,6 +18,7 @@ from glue_server.conformance.check_runner import checks_of, run_checks
 from glue_server.conformance.checks import CHECKS, joining
 from glue_server.conformance.checks.joining import wait_for
 from glue_server.conformance.clients import AwaitedClients, Clients, StartedClients
+from glue_server.conformance.fault_injection import deny_joins
 from glue_server.conformance.harness import Harness
 from glue_server.conformance.tcp_proxy import TcpProxy
 from glue_server.rpc import GlueServer
@@ -139,11 +140,11 @@ def test_a_glue_that_has_no_free_connection_says_so_before_it_can_be_reached(
     proxy: TcpProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else a client that is quick would get in at its first try."""
-    targets, deny = [], joining.deny_joins
+    targets: list[str] = []
 
     def note(server: GlueServer, code: str, why: str, *, times: int) -> list[str]:
         targets.append(proxy.target)
-        return deny(server, code, why, times=times)
+        return deny_joins(server, code, why, times=times)
 
     monkeypatch.setattr(joining, "deny_joins", note)
     (verdict,) = run(proxy, ThreadClients(GOOD), check("join.waits"))

@@ -175,7 +175,7 @@ def test_a_program_reads_a_step_like_the_one_before_without_protobuf(
     spec = Pictures().spec
     no, seen = np.zeros(1, np.bool_), {"picture": np.ones((1, SIZE), np.uint8)}
     stepped = Stepped((0,), np.zeros(1), seen, no, no, no, {"action": np.zeros(1, np.int64)})
-    answers = [spec, *[stepped] * 4]
+    answers: list[Answer] = [spec, *[stepped] * 4]
     with (
         GlueServer(places={"experiment": 1}) as server,
         ThreadPoolExecutor(1) as threads,

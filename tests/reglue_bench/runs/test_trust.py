@@ -232,7 +232,7 @@ def test_any_other_name_is_a_strangers(name: str) -> None:
 @pytest.fixture
 def other_families(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two of other packages, of which one says that its factory is safe with any plan."""
-    stranger = Family(lambda _: SuiteName("made:Made"), "of a package", "<size>")
+    stranger = Family(lambda _: SuiteName("made:Made", {}), "of a package", "<size>")
     known = replace(stranger, trusted=("made:Made",))
     monkeypatch.setattr(FAMILIES, "_others", {})
     families = {**FAMILIES.built_in, "stranger": stranger, "known": known}
