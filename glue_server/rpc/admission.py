@@ -25,7 +25,6 @@ class Denied(Exception):
     """A status code, and words for people."""
 
     def __init__(self, code: grpc.StatusCode, why: str) -> None:
-        super().__init__(why)
         self.code, self.why = code, why
 
 

@@ -185,6 +185,14 @@ def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
     assert left == [0, 8, 9, 10]
 
 
+def test_a_folder_that_is_just_full_keeps_all(cache: DiskCache) -> None:
+    cache.put(KEY, b"seven")
+    assert cache.folder is not None
+    full = cache.usage().size_bytes + only_file(cache).stat().st_size  # of two entries alike
+    DiskCache(cache.folder, limit_bytes=full).put(OTHER, b"eight")
+    assert (cache.usage().size_bytes, cache.usage().entries) == (full, 2)
+
+
 def test_what_a_process_that_died_was_writing_is_deleted_later(cache: DiskCache) -> None:
     cache.put(KEY, b"seven")
     assert cache.folder is not None

@@ -353,5 +353,7 @@ def test_a_stepped_environment_ends_its_workers() -> None:
 
 def test_a_stepped_environment_that_leaves_is_at_fault() -> None:
     env = reglue.make_vec(NAMED, environment_args={"what": "leaves"})
-    with raises(EnvironmentFault, "SystemExit: 3"):
+    with raises(EnvironmentFault, "SystemExit: 3") as raised:
         step_often(env)
+    [note] = raised.value.__notes__
+    assert "in leaves\n" in note  # the environment's own traceback

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -34,6 +36,17 @@ def test_mazes_differ_between_their_doors() -> None:
         walls = policies.see(env).walls
         inner.add(frozenset(tuple(wall) for wall in walls if wall[1] > 0.11 and wall[3] < 0.75))
     assert len(inner) > 5
+
+
+def test_no_wall_of_a_maze_lies_within_another() -> None:
+    """A step looks at each."""
+    env = Arcade("maze")
+    env.reset(seed=0)
+    walls = policies.see(env).walls
+    assert len(walls) > 10
+    for one, other in permutations(walls, 2):
+        outside = one[0] < other[0] or one[1] < other[1] or one[2] > other[2] or one[3] > other[3]
+        assert outside, (one, other)
 
 
 @pytest.mark.parametrize(

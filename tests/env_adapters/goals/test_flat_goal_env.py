@@ -139,3 +139,14 @@ def test_it_is_taken_for_no_environment_with_goals_in_its_observations() -> None
     assert not hasattr(env.unwrapped, "compute_reward")
     assert env.unwrapped.fixed_goal.tolist() == [1, 2]
     assert env.unwrapped is env.unwrapped
+
+
+def test_a_reset_passes_its_seed_and_options_on() -> None:
+    class Noting(Point2D):
+        def reset(self, **asked: Any) -> Any:
+            self.asked = asked
+            return super().reset(**asked)
+
+    point = Noting()
+    FlatGoalEnv(point).reset(seed=3, options={"of": "the environment"})
+    assert point.asked == {"seed": 3, "options": {"of": "the environment"}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,10 @@ from gymnasium.utils.env_checker import check_env
 
 from env_adapters.determinism import check_determinism
 from env_adapters.goals import FlatGoalEnv, goal_environment
+from env_adapters.goals.robotics import family_of
 from env_adapters.gymnasium import Gymnasium
-from env_adapters.gymnasium_library import make
+from env_adapters.gymnasium_library import make, mujoco
+from env_adapters.mujoco import IntegrationState
 from reglue.environments.world import Cell
 from reglue.errors import BadArgument, MissingExtra, UnknownName, UsageError
 from reglue.messages.agent_messages import Phase
@@ -255,11 +257,53 @@ def seen(program_end: str, **variables: str) -> Sequence[Any]:
 import json
 import numpy as np
 from env_adapters.goals import FlatGoalEnv, ImageEnv, goal_environment
-from env_adapters.gymnasium_library import make
+from env_adapters.gymnasium_library import make, mujoco
+from env_adapters.mujoco import IntegrationState
 {program_end}
 """
     found: Sequence[Any] = answer(program, **variables)
     return found
+
+
+@pytest.mark.parametrize("name", [*WITH_GOALS[:4], "HandManipulateBlock-v1"])
+def test_a_state_is_arranged_so_that_it_achieves_a_goal(name: str) -> None:
+    """As it is before it is drawn."""
+    env = goal_environment(make(name, {}))
+    env.reset(seed=2)
+    family, (goal,) = family_of(env), env.sample_goals(1)["desired_goal"]
+    state = IntegrationState(family)
+    before = state.read()
+    family.arrange(family.data, None)
+    assert (state.read() == before).all()
+    family.arrange(family.data, goal)
+    mujoco().mj_forward(family.model, family.data)
+    is_maze = "Maze" in name
+    achieved = family.data.qpos[:2] if is_maze else env.unwrapped._get_obs()["achieved_goal"]
+    assert env.compute_reward(achieved, goal, {}) == (1.0 if is_maze else 0.0)  # it is there
+    env.close()
+
+
+def test_each_size_has_one_renderer_which_is_closed_with_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[Renderer] = []
+
+    class Renderer:
+        def __init__(self, model: Any, size: int, camera: Mapping[str, Any]) -> None:
+            self.size, self.camera, self.is_closed = size, camera, False
+            made.append(self)
+
+        def close(self) -> None:
+            self.is_closed = True
+
+    monkeypatch.setattr("env_adapters.goals.robotics.GoalRenderer", Renderer)
+    env = goal_environment(make("PointMaze_UMaze-v3", {}))
+    for size in (8, 16, 8):
+        env.check_images(size)
+    assert [each.size for each in made] == [8, 16]
+    assert {**made[0].camera}["elevation"] == -90.0  # from above: walls hide nothing
+    env.close()
+    assert all(each.is_closed for each in made)
 
 
 @pytest.mark.images
@@ -363,7 +407,8 @@ def test_a_library_that_mujoco_lacks_is_named() -> None:
     program = """
 import json, sys
 sys.modules["OpenGL"] = None
-from env_adapters.gymnasium_library import make
+from env_adapters.gymnasium_library import make, mujoco
+from env_adapters.mujoco import IntegrationState
 try:
     make("FetchReach-v4", {})
 except Exception as error:

@@ -15,11 +15,13 @@ import pytest
 
 from glue_server.conformance.check import Check, Verdict
 from glue_server.conformance.check_runner import checks_of, run_checks
-from glue_server.conformance.checks import CHECKS
+from glue_server.conformance.checks import CHECKS, joining
 from glue_server.conformance.checks.joining import wait_for
 from glue_server.conformance.clients import AwaitedClients, Clients, StartedClients
+from glue_server.conformance.fault_injection import deny_joins
 from glue_server.conformance.harness import Harness
 from glue_server.conformance.tcp_proxy import TcpProxy
+from glue_server.rpc import GlueServer
 from reglue import connect
 from reglue.conformance import ConformanceAgent
 from reglue.errors import NotConforming, SessionLost, UnknownName, UsageError
@@ -132,6 +134,22 @@ def test_an_interrupt_while_threads_are_started_ends_them(
     with pytest.raises(KeyboardInterrupt):
         run(proxy, AwaitedClients(lambda _address, _token: None), check("join.waits"))
     assert not [each for each in threading.enumerate() if each.name.startswith("conformance_")]
+
+
+def test_a_glue_that_has_no_free_connection_says_so_before_it_can_be_reached(
+    proxy: TcpProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a client that is quick would get in at its first try."""
+    targets: list[str] = []
+
+    def note(server: GlueServer, code: str, why: str, *, times: int) -> list[str]:
+        targets.append(proxy.target)
+        return deny_joins(server, code, why, times=times)
+
+    monkeypatch.setattr(joining, "deny_joins", note)
+    (verdict,) = run(proxy, ThreadClients(GOOD), check("join.waits"))
+    assert verdict.passed, verdict.detail
+    assert targets == [""]
 
 
 def test_a_program_that_cannot_be_started_is_wrong_usage(proxy: TcpProxy, tmp_path: Path) -> None:

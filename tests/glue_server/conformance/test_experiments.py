@@ -118,6 +118,15 @@ def _next_number(message: bytes) -> bytes:
     return call.SerializeToString()
 
 
+class Narrow(ExperimentSession):
+    """Sends calls of three quarters of the limit at most."""
+
+    def _open(self) -> Stream:
+        stream = super()._open()
+        self._most -= self._most // 4
+        return stream
+
+
 class Giving(ExperimentSession):
     """Does not come back."""
 
@@ -136,6 +145,7 @@ WRONG: Mapping[str, tuple[Play, str, str]] = {
     "slots sorted": (program(Sorted), "calls.some-slots", "the call of `step 7 0 3`"),
     "rewards rounded": (program(Single), "routines.one-slot", "'its rewards'"),
     "another number": (program(asking=Renumbering), "reconnect.answer-lost", "RLEpisode"),
+    "large calls unsent": (program(asking=Narrow), "tensors.largest-call", "OUT_OF_DOMAIN"),
     "it does not come back": (program(asking=Giving), "reconnect.between-calls", "gone"),
 }
 

@@ -14,7 +14,7 @@ from reglue.net.role import AgentRole
 from reglue.net.session import Session
 from reglue.net.streams import Stream
 from reglue.v1 import agent_pb2
-from tests.glue_server.conformance.findings import found
+from tests.glue_server.conformance.findings import found, verdicts
 from tests.glue_server.conformance.thread_clients import session_of
 
 pytestmark = pytest.mark.usefixtures("quiet")
@@ -58,10 +58,10 @@ class Giving(Session):
 
 
 class Narrow(Session):
-    """Takes messages of gRPC's own limit."""
+    """Takes messages of three quarters of the limit."""
 
     def _open(self) -> Stream:
-        self._ticket.max_message_bytes = 4 * 2**20
+        self._ticket.max_message_bytes -= self._ticket.max_message_bytes // 4
         return super()._open()
 
 
@@ -110,6 +110,20 @@ SESSIONS: Mapping[str, tuple[type[Session], str]] = {
 def test_a_wrong_session_is_found_out(what: str) -> None:
     session, check = SESSIONS[what]
     assert "wanted" in found("agent", session_of(ConformanceAgent, session=session), check)
+
+
+class Brief(Session):
+    """Remembers its last answer alone."""
+
+    def _remember(self, seq: int, answer: bytes) -> None:
+        self._answers.clear()
+        super()._remember(seq, answer)
+
+
+def test_where_one_answer_is_lost_no_more_have_to_be_remembered() -> None:
+    session, check = session_of(ConformanceAgent, session=Brief), "reconnect.answer-lost"
+    verdict = verdicts("agent", session, check)[check]
+    assert verdict.passed, verdict.detail
 
 
 # Messages.

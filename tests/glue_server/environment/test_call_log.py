@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from reglue.messages.environment_messages import (
     Snapshot,
 )
 from tests.error_facts import raises
+from tests.glue_server.environment.halls import SPEC
 from tests.glue_server.playing import SOLVED, cell, in_workers, local
 from tests.programs import kill
 
@@ -184,3 +186,17 @@ def test_a_world_that_cannot_save_its_state_is_asked_once(make: Any, tmp_path: A
             kill(port.processes[0])
         assert bits(step(pool, n)[0]) == bits(step(alone, n)[0])
     assert asked.read_text() == "."
+
+
+def test_nothing_is_kept_once_no_episode_is_under_way() -> None:
+    """Also where the next one begins much later."""
+    calls, action = CallLog(), np.zeros((1, 1), np.float32)
+    start = Play(np.zeros(0, np.uint32), {}, {0: cell()})
+    calls.add(start)
+    calls.answered(start, Played.blank(SPEC, start))
+    end = Play(np.zeros(1, np.uint32), {"action": action}, {})
+    calls.add(end)
+    calls.answered(end, replace(Played.blank(SPEC, end), terminated=np.ones(1, np.bool_)))
+    kept = weakref.ref(action)
+    del end, action
+    assert kept() is None

@@ -49,8 +49,10 @@ def snapshots_of(pool: EnvironmentCalls, disturb: Callable[[], object]) -> list[
     state, seed = saved(GetState(1)), saved(GetRandomSeed(1))
     go_on()
     pool.ask(SetState(2, state), RoutineDone)
+    assert saved(GetState(2)) == state
     go_on()
     pool.ask(SetRandomSeed(0, seed), RoutineDone)
+    assert saved(GetRandomSeed(0)) == seed
     go_on()
     go_on()
     for slot in slots.tolist():

@@ -252,6 +252,9 @@ def test_peers_of_half_filled_runs_are_brought_together(
     assert len(play(glue.address)) == 2
     for peer in (agent, environment):
         assert "the experiment has left" in peer.result(PATIENCE_S)
+    glue.end()
+    nobody = "run 2: waiting for an agent, an environment and an experiment"
+    assert "".join(glue.said).count(nobody) == 2  # it let its agent go, and did not have to end
 
 
 @pytest.mark.parametrize("token", ["guess", "secret of the experiment"])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import socket
 import tracemalloc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import pytest
@@ -15,11 +16,14 @@ import pytest
 from glue_server.agent.agent_calls import ends_and_steps, turn_of
 from glue_server.environment.worker_pool import new_memory
 from glue_server.environment.workers import SharedArrays
+from glue_server.rpc import GlueServer
 from glue_server.rpc.stream_port import AgentCodec
+from reglue import Experiment
 from reglue.environments.environment import Worlds
 from reglue.environments.world import Cell, Step
 from reglue.messages.agent_messages import UNLIMITED, AgentInit, Numbered, Phase, Turn
 from reglue.messages.environment_messages import Play
+from reglue.messages.experiment_messages import Answer, Stepped
 from reglue.net.unix_socket import UnixSocket
 from reglue.spec import Array, Arrays, Discrete, TaskSpec, TensorSpec
 from reglue.v1 import agent_pb2
@@ -163,3 +167,34 @@ def test_an_observation_is_copied_at_most_five_times(monkeypatch: pytest.MonkeyP
     assert (seen == 4).all()
     assert (kept == 3).all()  # an agent keeps memory that stays
     assert seen.flags.writeable
+
+
+def test_a_program_reads_a_step_like_the_one_before_without_protobuf(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spec = Pictures().spec
+    no, seen = np.zeros(1, np.bool_), {"picture": np.ones((1, SIZE), np.uint8)}
+    stepped = Stepped((0,), np.zeros(1), seen, no, no, no, {"action": np.zeros(1, np.int64)})
+    answers: list[Answer] = [spec, *[stepped] * 4]
+    with (
+        GlueServer(places={"experiment": 1}) as server,
+        ThreadPoolExecutor(1) as threads,
+        Experiment(server.address, server.token) as rl,
+    ):
+        told = threads.submit(answer_all, server, answers)
+        rl.init()
+        for _ in range(3):
+            rl.step()
+        monkeypatch.setattr("reglue.net.experiment_session.decode_answer", unused)
+        assert (rl.step().observations["picture"] == 1).all()
+        told.result(60.0).close("that was all")
+
+
+def answer_all(server: GlueServer, answers: Sequence[Answer]) -> Any:
+    """Answer a program's calls in turn; the glue's end of its session."""
+    port: Any = server.next("experiment", 60.0)
+    for answer in answers:
+        while port.next(60.0) is None:
+            assert not port.is_gone
+        port.answer(answer)
+    return port

@@ -11,7 +11,7 @@ from glue_server.rpc import GlueServer
 from glue_server.rpc.connection import GrpcConnection
 from glue_server.rpc.server_session import ExperimentPort
 from glue_server.rpc.stream_port import WINDOW, AgentCodec, Codec, EnvironmentCodec, StreamPort
-from reglue.errors import BadReply, UsageError
+from reglue.errors import AgentTimeout, BadReply, EnvironmentTimeout, UsageError
 from reglue.messages.agent_messages import Freeze, RoutineDone, TextMessage
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2, session_pb2
 from tests.error_facts import raises
@@ -77,6 +77,24 @@ def test_each_call_that_was_passed_over_is_named(
         with raises(BadReply, f"call {seq}", code="OUT_OF_ORDER"):
             port.receive(FOREVER_S)
     assert port.receive(FOREVER_S) == TextMessage("to 3")
+
+
+def test_an_answer_that_is_late_is_the_fault_of_its_peer(
+    peer: tuple[StreamPort, Callable[[int], None]], request: pytest.FixtureRequest
+) -> None:
+    """Its caller hears that it came after all, and nothing more."""
+    port, answers = peer
+    role = request.node.callspec.params["peer"]
+    for seq in (1, 2):
+        port.send(TextMessage(f"{seq}"))
+    with raises({"agent": AgentTimeout, "environment": EnvironmentTimeout}[role], role, "0 s"):
+        port.receive(0.0)
+    assert port.owed == 1
+    answers(1)
+    assert port.owed == 0
+    answers(2)
+    assert port.receive(FOREVER_S) is None
+    assert port.receive(FOREVER_S) == TextMessage("to 2")
 
 
 def test_an_agent_on_a_unix_socket_is_told_what_was_out_of_order(server: GlueServer) -> None:

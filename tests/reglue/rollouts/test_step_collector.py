@@ -52,6 +52,14 @@ def test_without_an_overlap_later_epochs_have_a_step_more() -> None:
     assert [each["action"][:, 0].tolist() for each in epochs] == [[0, 1, 2, 3], [4, 5, 6, 7]]
 
 
+def test_an_epoch_of_one_row_takes_no_step_but_needs_a_budget() -> None:
+    envs = toys(9, 9)
+    epochs = list(collect_steps(envs, Counting(), 1, budget=1, overlap=0))
+    assert [each["action"][:, 0].tolist() for each in epochs] == [[0]]
+    with raises(BadArgument, "at least the 1 of one epoch", got="a budget of 0 steps"):
+        collect_steps(envs, Counting(), 1, budget=0, overlap=0)
+
+
 def test_values_are_kept_across_epochs() -> None:
     epochs = collect_steps(toys(2, 4), watching, 3)
     for before, after in zip(islice(epochs, 5), islice(epochs, 5), strict=True):

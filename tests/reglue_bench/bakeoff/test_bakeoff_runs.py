@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from glue_server.rpc import GlueServer, PrivateLobby
 from reglue.errors import CannotLoad, PlanDiffers, RunExists, UsageError
 from reglue_bench.formatting import p_value, points
 from reglue_bench.measures.compare import compare_all
@@ -229,6 +230,22 @@ def test_a_run_of_another_plan_is_not_gone_on_with(tmp_path: Path) -> None:
     with raises(PlanDiffers, tmp_path / "out" / "seeded", "seed", "7 before", "8 now"):
         bake(other, resume=True)
     assert not (tmp_path / "out" / "new").exists()
+
+
+def test_only_an_agent_that_dials_in_may_come_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that was started here is not waited for once its connection is gone."""
+    windows, private_lobby = [], GlueServer.private_lobby
+
+    def note(server: GlueServer, role: str, **terms: Any) -> PrivateLobby:
+        windows.append(terms["reconnect_window_s"])
+        return private_lobby(server, role, **terms)
+
+    monkeypatch.setattr(GlueServer, "private_lobby", note)
+    path = write(tmp_path, agent("seeded"), "[agents.away]\nwait = true\n")
+    bake(path, reconnect_window=7.0, connect_timeout=0.1)
+    assert windows == [0.0, 7.0]
 
 
 def test_a_run_that_cannot_be_begun_leaves_none_behind(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_an_interrupted_bakeoff_leaves_with_130_and_goes_on(
     gate = tmp_path / "gate"
     benchmark = BENCHMARK.replace("workers = 0", f"workers = 1\nagents = {agents}")
     tables = gated("first", gate, after=6 // agents), gated("second", gate)
-    path = write(tmp_path, *tables, benchmark=benchmark)
+    path = write(tmp_path, *tables, gated("third", gate), benchmark=benchmark)
     out = tmp_path / "out"
     logs = [out / name / "agent.log" for name in ("first", "second")]
     with baking(path, *more) as process:
@@ -111,6 +111,7 @@ def test_an_interrupted_bakeoff_leaves_with_130_and_goes_on(
         said = process.stdout.read()  # though agents think on
         assert process.wait(TIMEOUT_S) == 130, said
     assert f"--resume {out} continues" in said
+    assert not (out / "third" / "result.json").exists()  # its turn had not come
     before = read_result(out / "first")
     assert before.ended_early is not None
     assert before.ended_early.status == "interrupted"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 import zlib
 from contextlib import closing
@@ -14,7 +16,7 @@ import pytest
 import sqlalchemy as sa
 from minari import MinariDataset
 
-from reglue.errors import PlanDiffers, RunBusy, RunDamaged
+from reglue.errors import PlanDiffers, RunBusy, RunDamaged, StorageFailed
 from reglue_bench.evaluation import carry_out, evaluate, resume, start
 from reglue_bench.results.read_run import read_run
 from reglue_bench.results.result import Result
@@ -36,6 +38,7 @@ from tests.reglue_bench.toys import (
     play,
     rows,
 )
+from tests.worlds import Corridor
 
 pytestmark = pytest.mark.slow
 
@@ -97,6 +100,14 @@ def test_episodes_that_were_cut_off_or_failed_are_truncated(tmp_path: Path) -> N
     episodes = MinariDataset(dataset_of(tmp_path / "lost") / "data")
     assert any(lost)
     assert [bool(each.truncations[-1]) for each in episodes] == lost
+
+
+def test_a_file_that_cannot_be_made_says_why(tmp_path: Path) -> None:
+    file = tmp_path / OBSERVED
+    file.symlink_to("/nowhere/observed")
+    failure = raises(StorageFailed, file, os.strerror(errno.ENOENT))
+    with Ledger.create(tmp_path, {}) as ledger, failure:
+        ObservedWriter(ledger, Corridor(solved={"a": [0]}).spec, "a plan")
 
 
 @pytest.mark.parametrize("blob", [zlib.compress(bytes(2**26)), b"no zlib"])

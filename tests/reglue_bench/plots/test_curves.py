@@ -10,6 +10,7 @@ import pytest
 from reglue.errors import UsageError
 from reglue_bench.formatting import signed, value, values
 from reglue_bench.plots.curves import lines_of
+from reglue_bench.plots.learning_plots import PlottedScore, learning_plots
 from reglue_bench.results.learning import t_interval95
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import PerformanceScore
@@ -174,6 +175,17 @@ def test_curves_are_overlaid(compared: Page) -> None:
     assert len(means) == 3
     assert all(trace["visible"] is False for trace in traces if trace.get("meta") == "optional")
     assert "compare-runs-figure" in compared.figures
+
+
+def test_a_table_has_the_completed_runs_of_each_agent() -> None:
+    """How many there are, and the worst, the middle and the best."""
+    poor, none = learned(Learned(runs=4, lost=(1,))), learned(Learned(runs=1, lost=(0,)))
+    agents = [PlottedScore(name, score_of(of), "#000") for name, of in (("a", poor), ("b", none))]
+    table = learning_plots(agents, prefix="some")[-1].table
+    assert table is not None
+    low, middle, high = sorted(run.performance or 0.0 for run in score_of(poor).completed)
+    assert table.columns == ["agent", "completed runs", "worst", "median", "best"]
+    assert table.rows == [["a", "3", value(low), value(middle), value(high)], ["b", "0", *"–––"]]
 
 
 def test_agents_that_measure_other_things_stand_side_by_side(tmp_path: Path) -> None:

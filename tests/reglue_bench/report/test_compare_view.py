@@ -52,6 +52,14 @@ def test_goals_are_mapped_by_who_does_better(page: Page) -> None:
     assert sum(map(sum, squares)) == sum(ours.success - theirs.success for ours, theirs in pairs)
 
 
+def test_tasks_are_told_apart_by_a_band_behind_every_second_row(page: Page) -> None:
+    """Across the whole figure, where a row has a dot of each agent."""
+    layout = page.figures["compare-tasks-figure"]["layout"]
+    bands = [(each["x0"], each["x1"], each["y0"], each["y1"]) for each in layout["shapes"]]
+    assert bands == [(0, 1, row - 0.5, row + 0.5) for row in range(0, len(bands) * 2, 2)]
+    assert "shapes" not in page.figures["run-0-tasks-figure"]["layout"]
+
+
 def test_every_run_has_its_own_part_of_the_page(page: Page) -> None:
     assert {f"run-{place}-tasks-figure" for place in range(3)} <= set(page.figures)
 

@@ -7,16 +7,20 @@ import re
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from env_adapters import SuiteName
+from env_adapters.suite_names import Family
+from env_adapters.suites import FAMILIES
 from reglue_bench import evaluate
 from reglue_bench.evaluation import plan_and_start
 from reglue_bench.runs.ledger import LedgerReader
 from reglue_bench.runs.observer import NullObserver
+from reglue_bench.runs.trust import foreign
 from reglue_bench.settings import read_settings
 from tests.reglue_bench.conftest import Say
 from tests.reglue_bench.ledgers import change_fact
@@ -196,6 +200,43 @@ def test_a_stranger_s_agent_is_not_started(
     code, said = told("bench", folder)
     assert (code, (tmp_path / "made").exists()) == (2, False)
     assert (agent if what == "agent" else program) in said
+
+
+@pytest.mark.usefixtures("other_families")
+@pytest.mark.parametrize(
+    "name",
+    ["mountain-car", "MT10", "MT1:push-v3", "gymnasium:CartPole-v1", "arcade:pong", "known:7"],
+)
+def test_environments_whose_families_import_and_read_nothing_are_trusted(name: str) -> None:
+    assert [*foreign(name)] == []
+
+
+@pytest.mark.usefixtures("other_families")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gymnasium:made:Made-v0",  # Gymnasium imports `made`
+        "MT1:/made.toml",
+        "known:~/made.toml",
+        "stranger:7",
+        "mountain-car:made",
+        "made.py:Made",
+        "made:Made",
+        "/made.toml",
+    ],
+)
+def test_any_other_name_is_a_strangers(name: str) -> None:
+    assert [*foreign({"env": [name]})] == [name]
+
+
+@pytest.fixture
+def other_families(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of other packages, of which one says that its factory is safe with any plan."""
+    stranger = Family(lambda _: SuiteName("made:Made", {}), "of a package", "<size>")
+    known = replace(stranger, trusted=("made:Made",))
+    monkeypatch.setattr(FAMILIES, "_others", {})
+    families = {**FAMILIES.built_in, "stranger": stranger, "known": known}
+    monkeypatch.setattr(FAMILIES, "built_in", families)
 
 
 def test_a_cache_that_keeps_nothing_leaves_runs_to_play(

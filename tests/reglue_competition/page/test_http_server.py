@@ -22,6 +22,7 @@ from reglue_competition.store import Store
 from tests.reglue_competition.competitions import definition
 from tests.reglue_competition.page.competition_builder import Made, begin, end, enter, play
 from tests.reglue_competition.page.page_server import served
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -191,6 +192,13 @@ def test_one_address_has_at_most_so_many_connections(
             assert more.recv(12) == b""
         others = stack.enter_context(_asked(page, request, source=("127.0.0.3", 0)))
         assert others.recv(12) == b"HTTP/1.1 200"
+
+    def is_answered() -> bool:
+        with suppress(ConnectionError), _asked(page, request, source=OTHER) as again:
+            return again.recv(12) == b"HTTP/1.1 200"
+        return False
+
+    until(is_answered, "those that left have made room")
 
 
 @pytest.mark.parametrize(

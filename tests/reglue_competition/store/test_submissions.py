@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from threading import Barrier
 
@@ -105,6 +106,12 @@ def test_what_was_withdrawn_has_a_limit_of_its_own(store: Store) -> None:
     assert len(store.events(limit=1000)) == events
     store.enter(other, "a", NOON)
     store.enter(team, "a", NOON + timedelta(hours=12))
+
+
+def test_a_play_on_cells_of_its_own_has_another_folder(store: Store) -> None:
+    entered = store.enter(opened(store), "sarsa", NOON)
+    assert entered.folder == entered.id
+    assert replace(entered, draw=2).folder == f"{entered.id}-2"
 
 
 def test_a_private_phase_is_played_once(store: Store) -> None:

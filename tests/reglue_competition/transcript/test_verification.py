@@ -106,10 +106,12 @@ def test_a_run_under_a_secret_stands_without_it(tmp_path: Path, options: Any) ->
         "episode_limit": 20,
     }
     asked |= {"secret": "nobody can guess this", "sandbox": "none", "keep_rewards": True} | options
-    evaluate("evaluate:cart-pole", out=tmp_path / "run", **asked)
+    result = evaluate("evaluate:cart-pole", out=tmp_path / "run", **asked)
     verdict = verify(written(tmp_path / "run", tmp_path / "run.reglue"), public_key=PUBLIC_KEY)
     assert verdict.problem == ""
-    assert verdict.not_replayable == (verdict.episodes - verdict.replayed) * bool(options)
+    trained = sum(row.phase in ("train", "checkpoint") for row in result.episodes)
+    assert (verdict.not_replayable, verdict.replayed) == (trained, verdict.episodes - trained)
+    assert bool(trained) == bool(options)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,112 @@
+"""Which sandbox a program gets, and how it is started there; engines are played by scripts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from glue_server.processes import loopback
+from glue_server.processes.sandbox import Bubblewrap, Launch, choose_sandbox
+from reglue.errors import UsageError
+from tests.error_facts import raises
+
+Program = Callable[[str, str], None]
+
+
+@pytest.fixture
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
+    """Writes a program that is found; no other one is."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+
+    def write(name: str, script: str) -> None:
+        file = folder / name
+        file.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        file.chmod(0o755)
+
+    return write
+
+
+@pytest.fixture
+def launch(tmp_path: Path) -> Launch:
+    """Of a program that everybody may read."""
+    where = {"REGLUE_ADDRESS": "127.0.0.1:9", "REGLUE_TOKEN": "secret", "EDITOR": "vi"}
+    return Launch(["/bin/sh", "-c", "exit 0"], where, str(tmp_path))
+
+
+def test_a_sandbox_that_does_not_work_here_is_told_with_its_own_words(
+    tools: Program, launch: Launch
+) -> None:
+    tools("prlimit", "exit 0")
+    tools("bwrap", "echo no namespaces >&2; exit 1")
+    with raises(UsageError, "sandbox=bubblewrap", "bwrap does not work here: no namespaces"):
+        choose_sandbox("bubblewrap", launch, print)
+    tools("docker", "echo nobody serves >&2; exit 1")
+    with raises(UsageError, "sandbox=container", "docker does not work here: nobody serves"):
+        choose_sandbox("container", launch, print, image="agents")
+
+
+def test_where_none_works_each_says_why(
+    tools: Program, launch: Launch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: 1000)
+    tools("podman", "echo nobody serves >&2; exit 1")
+    said: list[str] = []
+    assert choose_sandbox("auto", launch, said.append, image="agents").isolation == "none"
+    (words,) = said
+    for why in ("podman does not work here: nobody serves", "there is no bwrap", "only root can"):
+        assert why in words
+
+
+def test_a_container_gets_what_an_image_can_use_and_is_removed_without_a_word(
+    tools: Program, launch: Launch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    tools("docker", f'echo "$@" >>{tmp_path}/asked; echo "$@"; echo "$@" >&2')
+    sandbox = choose_sandbox("auto", launch, pytest.fail, image="agents")
+    assert sandbox.isolation == "container"
+    with sandbox.enclosed(launch) as there:
+        subprocess.run(there.command, env=there.environment, check=True, stdout=subprocess.DEVNULL)
+        capfd.readouterr()  # the program's own words
+    assert capfd.readouterr() == ("", "")
+    version, run, removal = (tmp_path / "asked").read_text().splitlines()
+    assert version == "version"
+    words = run.split()
+    name = words[words.index("--name") + 1]
+    assert words[-4:] == ["agents", "-c", "exit", "0"]
+    assert "--entrypoint=/bin/sh" in words
+    assert f"--volume={tmp_path}:{tmp_path}:ro" in words
+    assert removal == f"rm --force {name}"
+    handed_over = {word.removeprefix("--env=") for word in words if word.startswith("--env=")}
+    assert handed_over == {"HOME", "REGLUE_ADDRESS", "REGLUE_TOKEN"}
+    assert "secret" not in run  # nobody reads it in a list of processes
+    assert there.environment["REGLUE_TOKEN"] == "secret"
+
+
+@pytest.mark.parametrize("has_sockets", [False, True])
+@pytest.mark.parametrize("uid", [0, 1000])
+def test_bubblewrap_closes_the_network_where_there_are_unix_sockets(
+    launch: Launch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uid: int, *, has_sockets: bool
+) -> None:
+    """Then the program dials a loopback of its own. What root starts is another user there."""
+    monkeypatch.setattr(os, "getuid", lambda: uid)
+    launch = replace(launch, sockets=tmp_path if has_sockets else None)
+    with Bubblewrap().enclosed(launch) as there:
+        words = [*there.command]
+    start = words.index("--") + 1
+    outside, inside = words[:start], words[start:]
+    assert outside[0] == "bwrap"
+    assert ("--unshare-net" in outside) is has_sockets
+    usr = outside.index("/usr")
+    assert outside[usr - 1 : usr + 2] == ["--ro-bind", "/usr", "/usr"]
+    assert ("setpriv" in inside) is (uid == 0)
+    assert (loopback.__file__ in inside) is has_sockets
+    assert inside[-3:] == ["/bin/sh", "-c", "exit 0"]
+    assert there.environment["HOME"] == "/tmp/home"
+    address = loopback.ADDRESS if has_sockets else "127.0.0.1:9"
+    assert there.environment["REGLUE_ADDRESS"] == address
