@@ -350,11 +350,8 @@ class AgentGateway(Listener):
         """The session's own there; None if the run does not give it one now. Raises Denied."""
         with session.asking:  # two streams of one session ask once
             if session.ticket is None:
-                request = lobby_pb2.JoinRequest(
-                    major=1, role=lobby_pb2.ROLE_AGENT, client=session.name
-                )
                 with contextlib.suppress(TimeoutError):
-                    session.ticket = link.ask(request)
+                    session.ticket = link.ask(lobby_pb2.ROLE_AGENT, session.name)
             return session.ticket
 
     def _leave(self, session: _Session, message: bytes) -> None:
