@@ -19,7 +19,8 @@ from typing import TypeAlias
 import numpy as np
 
 from glue_server.agent.actions import Answer, Checked
-from glue_server.agent.agent_calls import Rows, SlotAgent, ends_and_steps, no_rows
+from glue_server.agent.agent_calls import SlotAgent
+from glue_server.agent.turn_rows import Rows, ends_and_steps, no_rows
 from glue_server.environment.environment_calls import EnvironmentCalls
 from glue_server.environment.replaying import NO_SLOTS
 from glue_server.episodes.observed import ObservedParts
