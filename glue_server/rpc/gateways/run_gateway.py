@@ -85,7 +85,7 @@ class _Run:
     used_at: float  # when somebody was in it, or had a place, the last time
     link: Future[RunLink] = field(init=False)
     process: HubProcess | None = None  # there before the link is
-    here: Collection[str] = ()  # roles, by its own word
+    here: Collection[str] = ()  # the roles that it reports
     kept: dict[str, _Place] = field(default_factory=dict)  # by role
     silent_since: float = math.inf  # an unanswered question came then
 
