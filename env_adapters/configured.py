@@ -17,10 +17,10 @@ Each config may have a `name`, which is `env.unwrapped.name`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import gymnasium
 
@@ -41,11 +41,14 @@ Env = gymnasium.Env[Any, Any]
 _ARCADE = "arcade:"
 
 
-class Configured(Protocol):
+class Configured:
     """An environment that is made when it is first needed, and changed to each episode's config."""
 
     config: dict[str, JSON]
     """The whole config, with `env`; values may be distributions."""
+
+    _env: Any = None
+    _made_with: Mapping[str, Any] | None = None
 
     def prepare(self, config: Mapping[str, JSON]) -> tuple[Env, dict[str, Any]]:
         """The environment for one episode, and the options of its reset.
@@ -53,9 +56,21 @@ class Configured(Protocol):
         `config` is `self.config`, or interpolated from it, with a draw for each distribution.
         Raises UsageError if it cannot be made.
         """
+        raise NotImplementedError
 
     def close(self) -> None:
         """Close the environment; `prepare` makes another."""
+        if self._env is not None:
+            self._env.close()
+        self._env = None
+
+    def _make_anew(self, kwargs: Mapping[str, Any], make: Callable[[], Any]) -> bool:
+        """Make it unless it was made with these keywords; whether it was made."""
+        if self._env is not None and kwargs == self._made_with:
+            return False
+        self.close()
+        self._env, self._made_with = make(), kwargs
+        return True
 
 
 def configured(config: JSON, env_kwargs: Mapping[str, Any]) -> Configured:
@@ -113,7 +128,7 @@ def _read_file(path: Path) -> JSON:
         raise BadArgument(f"{path} is no JSON: {error}") from error
 
 
-class _Arcade:
+class _Arcade(Configured):
     """`arcade:GAME`, changed by the config's sections: each episode has its own config."""
 
     def __init__(self, config: dict[str, JSON], env_kwargs: Mapping[str, Any]) -> None:
@@ -122,7 +137,6 @@ class _Arcade:
         whole = make_config(game, sections) if game else make_config(sections)
         self.config = {"env": _ARCADE, "name": config.get("name", game or "arcade"), **whole}
         self._env_kwargs = env_kwargs
-        self._env: Env | None = None
 
     def prepare(self, config: Mapping[str, JSON]) -> tuple[Env, dict[str, Any]]:
         if self._env is None:
@@ -130,17 +144,12 @@ class _Arcade:
             self._env = Arcade(_sections(self.config), **self._env_kwargs)
         return self._env, {"config": _sections(config)}
 
-    def close(self) -> None:
-        if self._env is not None:
-            self._env.close()
-        self._env = None
-
 
 def _sections(config: Mapping[str, JSON]) -> dict[str, JSON]:
     return {key: value for key, value in config.items() if key not in ("env", "name")}
 
 
-class _Gymnasium:
+class _Gymnasium(Configured):
     """`gymnasium:ID`. Other keywords make another environment, other physics do not."""
 
     def __init__(self, config: dict[str, JSON], env_kwargs: Mapping[str, Any]) -> None:
@@ -150,27 +159,19 @@ class _Gymnasium:
             check_physics(end, "physics")
         self._id = config["env"].removeprefix("gymnasium:")
         self._env_kwargs = env_kwargs
-        self._env: Any = None
-        self._made_with: dict[str, Any] = {}
         self._physics: Physics | None = None
 
     def prepare(self, config: Mapping[str, JSON]) -> tuple[Env, dict[str, Any]]:
         kwargs = {**config.get("kwargs", {}), **self._env_kwargs}
-        if self._env is None or kwargs != self._made_with:
-            self.close()
-            self._env, self._made_with = make(self._id, kwargs), kwargs
+        if self._make_anew(kwargs, lambda: make(self._id, kwargs)):
+            self._physics = None
         if "physics" in config:
             self._physics = self._physics or Physics(self._env, config["env"])
             self._physics.set(config["physics"])
         return self._env, {}
 
-    def close(self) -> None:
-        if self._env is not None:
-            self._env.close()
-        self._env, self._physics = None, None
 
-
-class _SuiteEnvironment:
+class _SuiteEnvironment(Configured):
     """An environment of any suite. Other keywords make another suite."""
 
     def __init__(self, config: dict[str, JSON], env_kwargs: Mapping[str, Any]) -> None:
@@ -178,21 +179,11 @@ class _SuiteEnvironment:
         _check_keys(config, ("kwargs", "task", "variant"))
         _check_name(config["env"])
         self._env_kwargs = env_kwargs
-        self._env: SuiteEnv | None = None
-        self._made_with: dict[str, Any] = {}
 
     def prepare(self, config: Mapping[str, JSON]) -> tuple[Env, dict[str, Any]]:
         kwargs = {**config.get("kwargs", {}), **self._env_kwargs}
-        if self._env is None or kwargs != self._made_with:
-            self.close()
-            suite = suite_name(config["env"], kwargs).build()
-            self._env, self._made_with = SuiteEnv(suite), kwargs
+        self._make_anew(kwargs, lambda: SuiteEnv(suite_name(config["env"], kwargs).build()))
         return self._env, {key: config[key] for key in ("task", "variant") if key in config}
-
-    def close(self) -> None:
-        if self._env is not None:
-            self._env.close()
-        self._env = None
 
 
 def _check_name(name: str) -> None:

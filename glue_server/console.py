@@ -53,7 +53,7 @@ def with_short_paths(words: str) -> str:
         here = str(Path.cwd())
     except OSError:  # it is gone
         return words
-    if _BEGAN_IN.get() not in ("", here):
+    if _BEGAN_IN.get() not in ("", here) or here == "/":  # addresses have slashes, too
         return words
     path = rf"(?<![\w./=-]){re.escape(here)}"
     return re.sub(rf"{path}(?![\w./-])", ".", re.sub(rf"{path}/(?=[\w.-])", "", words))

@@ -18,6 +18,7 @@ from glue_server.agent.agent_calls import AgentCalls, SlotAgent
 from glue_server.agent.agent_port import ProgramPort
 from glue_server.environment.call_log import MOST_CALLS
 from glue_server.episodes.loop import EpisodeLoop, Spent
+from glue_server.episodes.recording import EpisodeRecording
 from glue_server.processes.interrupts import uninterrupted
 from glue_server.timeouts import Timeouts
 from reglue.environments.environment import Worlds
@@ -182,9 +183,10 @@ class LocalTraining:
             port = ProgramPort("program")
             clips = not environment.ready.raw_actions
             agent = SlotAgent(AgentCalls(port, Timeouts()), environment.spec, clips=clips)
-            order = self._orders()
+            recording = EpisodeRecording(environment.spec, most_kept=MOST_CALLS)
+            order, spent = self._orders(), Spent()
             loop = EpisodeLoop(
-                agent, environment, Phase.TRAIN, order, spent=Spent(), most_kept=MOST_CALLS
+                agent, environment, Phase.TRAIN, order, spent=spent, recording=recording
             )
             failures = 0  # of starts, one after another
             for seq, outcome in enumerate(loop.turns()):

@@ -168,47 +168,31 @@ class ObjectSource:
 
 
 class ConfigSource:
-    """An environment that a config describes."""
+    """The environment of a config, set to values between that and another, if there is one."""
 
-    def __init__(self, environment: Configured) -> None:
-        self._environment = environment
-
-    def prepare(self, alpha: float, generator: np.random.Generator) -> Prepared:
-        return _prepare(self._environment, sample(self._environment.config, generator))
-
-    def extremes(self) -> Iterator[Env]:
-        return _begin_at_extremes(self._environment, self._environment.config)
-
-    def close(self) -> None:
-        self._environment.close()
-
-
-class InterpolationSource:
-    """The environment of one config, set to values between this config and another."""
-
-    def __init__(self, one: Configured, other: dict[str, Any]) -> None:
+    def __init__(self, one: Configured, other: dict[str, Any] | None = None) -> None:
         """Raises ConfigError if the two cannot be interpolated."""
-        first, second = one.config["env"], other["env"]
-        if first != second:
-            raise ConfigError(
-                "env", got=f"{first} and {second}", wanted="one environment, whose values change"
-            )
-        check_interpolation(one.config, other)
+        if other is not None:
+            first, second = one.config["env"], other["env"]
+            if first != second:
+                wanted = "one environment, whose values change"
+                raise ConfigError("env", got=f"{first} and {second}", wanted=wanted)
+            check_interpolation(one.config, other)
         self._environment, self._other = one, other
 
     def prepare(self, alpha: float, generator: np.random.Generator) -> Prepared:
-        return _prepare(self._environment, sample(self._between(alpha), generator))
+        return _prepare(self._environment, sample(self._at(alpha), generator))
 
     def extremes(self) -> Iterator[Env]:
-        yield from _begin_at_extremes(self._environment, self._between(0.0))
-        yield from _begin_at_extremes(self._environment, self._between(1.0))
+        for alpha in (0.0,) if self._other is None else (0.0, 1.0):
+            yield from _begin_at_extremes(self._environment, self._at(alpha))
 
     def close(self) -> None:
         self._environment.close()
 
-    def _between(self, alpha: float) -> dict[str, Any]:
-        config: dict[str, Any] = interpolate(self._environment.config, self._other, alpha)
-        return config
+    def _at(self, alpha: float) -> dict[str, Any]:
+        config = self._environment.config
+        return config if self._other is None else interpolate(config, self._other, alpha)
 
 
 class Sources:
@@ -233,7 +217,7 @@ class Sources:
         """
         first, last = (self._end(k, end) for k, end in enumerate((one, other)))
         with errors_at("[0]"):
-            source = InterpolationSource(first, last.config)
+            source = ConfigSource(first, last.config)
         return self._shared(json.dumps([first.config, last.config]), source)
 
     def _end(self, place: int, what: Any) -> Configured:

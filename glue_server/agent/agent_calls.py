@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Sequence
 from typing import NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from glue_server.agent.actions import (
     NOBODY,
@@ -25,6 +24,7 @@ from glue_server.agent.actions import (
 from glue_server.agent.agent_port import AgentPort
 from glue_server.agent.capability import incapability
 from glue_server.agent.time_budget import TimeBudget
+from glue_server.agent.turn_rows import Rows, turn_of
 from glue_server.processes.event_loop import sleep
 from glue_server.processes.interrupts import check_stop
 from glue_server.timeouts import Timeouts
@@ -36,26 +36,18 @@ from reglue.errors import (
     BadReply,
 )
 from reglue.messages.agent_messages import (
-    NO_ENDS,
-    NO_STARTS,
-    NO_STEPS,
     Actions,
     AgentHello,
     AgentInit,
     Call,
-    EndKind,
-    Ends,
     Phase,
     Reply,
     RoutineDone,
-    Starts,
-    Steps,
     TextMessage,
     Turn,
 )
-from reglue.messages.environment_messages import Played, Slots
-from reglue.messages.value import value
-from reglue.spec import Array, Arrays, TaskSpec
+from reglue.messages.environment_messages import Slots
+from reglue.spec import TaskSpec
 
 MOST_OWED = 8
 """Late answers that an agent may owe before it is lost, if default actions are played: as many
@@ -247,12 +239,17 @@ class SlotAgent:
         """
         if not (ends or steps or starts):
             return False
-        self.calls.send(turn_of(self._spec, phase, ends=ends, steps=steps, starts=starts))
-        if steps and starts:
-            self._slots.append(np.concatenate([steps.slots, starts.slots]))
-        else:
-            self._slots.append((steps or starts or _NO_ROWS).slots)
+        self.ask(turn_of(self._spec, phase, ends=ends, steps=steps, starts=starts))
         return True
+
+    def ask(self, turn: Turn) -> None:
+        """Send a turn as it is; `receive` waits for the answer."""
+        self.calls.send(turn)
+        steps, starts = turn.steps.slots, turn.starts.slots
+        if len(steps) and len(starts):
+            self._slots.append(np.concatenate([steps, starts]))
+        else:
+            self._slots.append(steps if len(steps) else starts)
 
     def receive(self, *, may_hold: bool = True) -> Answer:
         """The answer to the oldest turn, or, if it is late and that is allowed, default actions.
@@ -286,135 +283,3 @@ class SlotAgent:
         if answer.refused is not None:
             self.calls.refuse(answer.refused)
         return answer
-
-
-@value
-class Rows:
-    """One part of a turn: its ends, its steps or its starts."""
-
-    slots: Slots  # (n,)
-    marks: Array  # (n,): EndKind or ActionFlag bits, uint8, or seeds of starts, uint64
-    observations: Arrays  # name -> (n, *shape), in the spec's order
-    rewards: npt.NDArray[np.float64]  # (n,), of starts not looked at
-
-    def __len__(self) -> int:
-        return len(self.slots)
-
-    def read_only(self) -> Rows:
-        """Views that nobody can write to, for rows that belong to somebody else."""
-        return Rows(
-            self.slots,
-            self.marks,
-            {name: _read_only(rows) for name, rows in self.observations.items()},
-            _read_only(self.rewards),
-        )
-
-    def take(self, places: Array) -> Rows:
-        """Those rows, by index or mask."""
-        return Rows(
-            self.slots[places],
-            self.marks[places],
-            {name: rows[places] for name, rows in self.observations.items()},
-            self.rewards[places],
-        )
-
-    def only(self, slots: Collection[int]) -> Rows:
-        """The rows of those slots."""
-        return self.take(np.isin(self.slots, list(slots)))
-
-    def merged(self, others: Rows) -> Rows:
-        """Both, by slot; the slots differ."""
-        if not (self and others):
-            return self or others
-        slots = np.concatenate([self.slots, others.slots])
-        return Rows(
-            slots,
-            np.concatenate([self.marks, others.marks]),
-            {
-                name: np.concatenate([rows, others.observations[name]])
-                for name, rows in self.observations.items()
-            },
-            np.concatenate([self.rewards, others.rewards]),
-        ).take(slots.argsort())
-
-
-def _read_only(rows: Array) -> Array:
-    view = rows.view()
-    view.setflags(write=False)
-    return view
-
-
-def no_rows(spec: TaskSpec) -> Rows:
-    """None at all."""
-    nothing = np.zeros(0, np.uint32)
-    observations = {tensor.name: tensor.empty(0) for tensor in spec.observations}
-    return Rows(nothing, nothing, observations, np.zeros(0))
-
-
-def turn_of(
-    spec: TaskSpec,
-    phase: Phase,
-    *,
-    ends: Rows | None = None,
-    steps: Rows | None = None,
-    starts: Rows | None = None,
-) -> Turn:
-    """Ends, then steps, then starts. Rewards that the spec withholds are NaN.
-
-    A turn of one part has the arrays of its rows, as nearly all have; of several, copies.
-    """
-    told = [*filter(None, (ends, steps, starts))] or [no_rows(spec)]
-    seen, rewards = told[0].observations, told[0].rewards
-    if len(told) > 1:
-        seen, rewards = _joined(spec, told)
-    if starts:
-        rewards = rewards[: -len(starts)]
-    if phase is Phase.EVALUATE and not spec.rewards_in_evaluation:
-        rewards = np.full(len(rewards), np.nan)
-    return Turn(
-        phase,
-        Ends(ends.slots, ends.marks) if ends else NO_ENDS,
-        Steps(steps.slots, steps.marks) if steps else NO_STEPS,
-        Starts(starts.slots, starts.marks) if starts else NO_STARTS,
-        rewards,
-        seen,
-    )
-
-
-def _joined(spec: TaskSpec, told: Sequence[Rows]) -> tuple[dict[str, Array], Array]:
-    """Observations and rewards of several parts."""
-    seen = {
-        tensor.name: np.concatenate([rows.observations[tensor.name] for rows in told])
-        for tensor in spec.observations
-    }
-    return seen, np.concatenate([rows.rewards for rows in told])
-
-
-def ends_and_steps(
-    slots: Slots, flags: Array, played: Played, void: npt.NDArray[np.bool_] | None
-) -> tuple[Rows | None, Rows]:
-    """Of a Play of steps alone: which episodes are over, and which go on.
-
-    `flags` are ActionFlag bits; where `void`, (rows,), the environment has failed.
-    """
-    rows = Rows(slots, flags, played.observations, played.rewards)
-    over = played.terminated | played.truncated
-    if void is not None:
-        over |= void
-    if 1 not in over.tobytes():
-        return None, rows
-    kinds = np.where(played.terminated, EndKind.TERMINATED, EndKind.TRUNCATED).astype(np.uint8)
-    ends = Rows(slots, kinds, played.observations, played.rewards).take(over)
-    if void is not None:
-        _show_nothing(ends, void[over])
-    return ends, rows.take(~over)
-
-
-def _show_nothing(ends: Rows, void: npt.NDArray[np.bool_]) -> None:
-    ends.marks[void] = EndKind.VOID
-    ends.rewards[void] = 0.0
-    for values in ends.observations.values():
-        values[void] = 0
-
-
-_NO_ROWS = Rows(np.zeros(0, np.uint32), np.zeros(0, np.uint8), {}, np.zeros(0))

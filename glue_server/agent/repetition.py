@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 
-import numpy as np
-
 from glue_server.agent.actions import Answer, unpacked
-from glue_server.agent.agent_calls import AgentCalls, Rows, SlotAgent, turn_of
+from glue_server.agent.agent_calls import AgentCalls, SlotAgent
 from glue_server.agent.agent_port import AgentPort
 from glue_server.timeouts import Timeouts
 from reglue.errors import brief
-from reglue.messages.agent_messages import Freeze, Phase, Turn
+from reglue.messages.agent_messages import Freeze, Turn
 from reglue.messages.environment_messages import Slots
 from reglue.spec import TaskSpec
 
@@ -47,48 +46,25 @@ class RecordedTurns:
     turns: Sequence[tuple[Turn, bytes]]  # with its actions, packed
 
 
-@dataclass(slots=True)
-class _Turn:
-    """A turn as the agent received it, and its answer."""
-
-    phase: Phase
-    ends: Rows | None
-    steps: Rows | None
-    starts: Rows | None
-    actions: bytes = b""  # packed
-
-    @property
-    def nbytes(self) -> int:
-        """Of observations."""
-        parts = filter(None, (self.ends, self.steps, self.starts))
-        return sum(rows.nbytes for part in parts for rows in part.observations.values())
-
-
 class RepeatableAgent(SlotAgent):
     """Keeps the first turns, up to the first answer that lacks an action."""
 
     def __init__(self, calls: AgentCalls, spec: TaskSpec, *, clips: bool) -> None:
         """As SlotAgent."""
         super().__init__(calls, spec, clips=clips)
-        self._turns: list[_Turn] = []
+        self._turns: list[Turn] = []
+        self._answers: list[bytes] = []  # their actions, packed
         self._keeps = calls.turn_every_s == 0
         self._bytes = 0
         self._told = self._heard = 0  # turns
 
-    def send(
-        self,
-        phase: Phase,
-        *,
-        ends: Rows | None = None,
-        steps: Rows | None = None,
-        starts: Rows | None = None,
-    ) -> bool:
+    def ask(self, turn: Turn) -> None:
         """As SlotAgent does."""
-        if self._keeps and (ends or steps or starts):
-            self._keep(_Turn(phase, _copy(ends), _copy(steps), _copy(starts)))
-        asks = super().send(phase, ends=ends, steps=steps, starts=starts)
-        self._told += asks
-        return asks
+        if self._keeps:
+            # Neither the agent nor the environment's next step can change it.
+            self._keep(deepcopy(turn))
+        super().ask(turn)
+        self._told += 1
 
     def receive(self, *, may_hold: bool = True) -> Answer:
         """As SlotAgent does."""
@@ -99,21 +75,15 @@ class RepeatableAgent(SlotAgent):
                 del self._turns[self._heard :]
                 self._keeps = False
             else:
-                self._turns[self._heard].actions = actions
+                self._answers.append(actions)
         self._heard += 1
         return answer
 
     @property
     def recorded(self) -> RecordedTurns:
         """The turns that were kept and answered."""
-        spec = self._spec
-        told = [
-            turn_of(spec, each.phase, ends=each.ends, steps=each.steps, starts=each.starts)
-            for each in self._turns[: self._heard]
-        ]
-        answers = [each.actions for each in self._turns]
-        pairs = zip(told, answers, strict=False)
-        return RecordedTurns(spec, self.checks.clips, list(pairs))
+        answered = zip(self._turns, self._answers, strict=False)
+        return RecordedTurns(self._spec, self.checks.clips, list(answered))
 
     def ask_again(self, *, least_rows: float = _LEAST_ROWS) -> Repetition | None:
         """Ask again what was kept, or as much as takes little of the agent's time.
@@ -121,21 +91,21 @@ class RepeatableAgent(SlotAgent):
         None: nothing was kept. Raises AgentFault if the agent is lost.
         """
         rows = 0
-        for number, turn in enumerate(self._turns):
+        for number, (turn, before) in enumerate(self.recorded.turns):
             if rows >= least_rows and number >= self._told // _SHARE:
                 break
-            super().send(turn.phase, ends=turn.ends, steps=turn.steps, starts=turn.starts)
+            super().ask(turn)
             answer = super().receive()
             if (actions := _actions(answer)) is None:
                 return Repetition(rows, fault="it did not choose an action for each slot")
-            if actions != turn.actions:
-                where = self.difference(answer.slots, actions, turn.actions)
+            if actions != before:
+                where = self.difference(answer.slots, actions, before)
                 return Repetition(rows, difference=f"turn {number + 1}, {where}")
             rows += len(answer.slots)
         return Repetition(rows) if rows else None
 
-    def _keep(self, turn: _Turn) -> None:
-        self._bytes += turn.nbytes
+    def _keep(self, turn: Turn) -> None:
+        self._bytes += sum(rows.nbytes for rows in turn.observations.values())
         if self._turns and self._bytes > _MOST_BYTES:
             self._keeps = False
         else:
@@ -166,8 +136,7 @@ def answer_recorded(port: AgentPort, recorded: RecordedTurns) -> tuple[str, bool
     agent = RepeatableAgent(calls, recorded.spec, clips=recorded.clips)
     first = ""
     for number, (turn, before) in enumerate(recorded.turns, start=1):
-        ends, steps, starts = _parts_of(turn)
-        agent.send(turn.phase, ends=ends, steps=steps, starts=starts)
+        agent.ask(turn)
         answer = agent.receive()
         if (actions := _actions(answer)) is None:
             return f"turn {number}: it did not choose an action for each slot", True
@@ -177,29 +146,9 @@ def answer_recorded(port: AgentPort, recorded: RecordedTurns) -> tuple[str, bool
     return first, again is None or not (again.difference or again.fault)
 
 
-def _parts_of(turn: Turn) -> tuple[Rows | None, Rows | None, Rows | None]:
-    """Its ends, steps and starts."""
-    parts, first = list[Rows | None](), 0
-    kinds = ((turn.ends, "kinds"), (turn.steps, "flags"), (turn.starts, "seeds"))
-    for part, marks in kinds:
-        last = first + len(part)
-        seen = {name: rows[first:last] for name, rows in turn.observations.items()}
-        rewards = turn.rewards[first:last] if part is not turn.starts else np.zeros(len(part))
-        rows = Rows(part.slots, getattr(part, marks), seen, rewards)
-        parts.append(rows if len(part) else None)
-        first = last
-    ends, steps, starts = parts
-    return ends, steps, starts
-
-
 def _actions(answer: Answer) -> bytes | None:
     """All of an answer, packed; None if a slot has none."""
     checked = answer.checked
     if checked is None or checked.defaulted or answer.faults or answer.held:
         return None
     return checked.packed.tobytes()
-
-
-def _copy(rows: Rows | None) -> Rows | None:
-    """Rows that the agent, or the environment's next step, cannot change."""
-    return rows.take(np.arange(len(rows))) if rows else None

@@ -15,6 +15,7 @@ from reglue.errors import NotConforming, UsageError
 
 POLL_S = 0.02
 
+_FAREWELL = "that was all"
 _AWAY_S = 2.0  # a client that is not watched has left if it stays away for so long
 _PEOPLE_S = 600.0  # how long somebody may take to start a client by hand
 
@@ -144,12 +145,12 @@ class ClientRun:
         self._port = port
         return port
 
-    def say_farewell(self, reason: str = "that was all") -> None:
+    def say_farewell(self) -> None:
         """Send the farewell. Raises NotConforming unless the client exits with code 0.
 
         With a benchmark program it is not: nobody answers what it still wanted to ask.
         """
-        self._port.close(reason)
+        self._port.close(_FAREWELL)
         if self._role == "experiment":
             self.expect_failure()
             return
@@ -193,7 +194,7 @@ class ClientRun:
         """End the client, whatever its state."""
         self.is_over = True
         if self._port is not None:
-            self._port.close("that was all")
+            self._port.close(_FAREWELL)
         self.client.close()
         self._closed.set()
         self._watch.join()

@@ -179,7 +179,7 @@ def check_report(routine: str, got: str, answer: Any, spec: TaskSpec) -> None:
         case EnvironmentFault():
             _check_words(what, got, "environment fault", str(answer))
         case TaskSpec():
-            check_spec(_read_spec(what, got), answer)
+            check_spec(read_spec(what, got), answer)
         case Started():
             check_parts(what, got, started_words(spec, answer), _STARTED)
         case Stepped():
@@ -236,7 +236,8 @@ def _check_words(what: str, got: str, first: str, *rest: str) -> None:
         raise NotConforming(what, got=repr(got), wanted=f"{first} …, with {', '.join(rest)}")
 
 
-def _read_spec(what: str, text: str) -> TaskSpec:
+def read_spec(what: str, text: str) -> TaskSpec:
+    """The TaskSpec that a client wrote in words. Raises NotConforming."""
     try:
         return spec_of_text(text)
     except (SpecError, ValueError) as error:

@@ -86,7 +86,8 @@ class CallLog:
         if isinstance(call, SetState):
             self._begin(call.slot)
             self._drop()
-        self._entries.append(_Entry(call))
+        if call.slot in self._episodes:
+            self._entries.append(_Entry(call))
 
     def recalled(self, slot: int) -> Iterator[Recalled]:
         """See Recall."""

@@ -82,7 +82,7 @@ class EnvironmentCalls:
         self._late = 0  # answers in a row
         self._steps = 0  # that were sent
         self.outside = 0  # observations outside of their Box
-        self._is_lost = False
+        self.is_lost = False  # for good: no call after that makes sense
         self._is_closed = False
 
     @property
@@ -210,11 +210,6 @@ class EnvironmentCalls:
         """Whether nobody is there to answer, though somebody may come back."""
         return self._port.is_away
 
-    @property
-    def is_lost(self) -> bool:
-        """Whether it is lost for good: no call after that makes sense."""
-        return self._is_lost
-
     def filenos(self) -> Sequence[int]:
         """One of them is readable when a part of the next answer waits; see the port."""
         return self._port.filenos()
@@ -299,7 +294,7 @@ class EnvironmentCalls:
             return
         self._is_closed = True
         try:
-            if not (self._is_lost or self._under_way):
+            if not (self.is_lost or self._under_way):
                 self.ask(
                     Cleanup(), RoutineDone, timeout_s=min(self._timeout_s, hurried(_CLEANUP_S))
                 )
@@ -340,7 +335,7 @@ class EnvironmentCalls:
     def _receive_oldest(self) -> tuple[Play, Played]:
         """The oldest Play under way, and its answer as the environment gave it."""
         play = self._under_way.popleft()
-        self._is_lost, late = True, 0  # unless it answers, or may be late again
+        self.is_lost, late = True, 0  # unless it answers, or may be late again
         try:
             played = self._receive_reply(self._timeout_s)
             if not isinstance(played, Played):
@@ -353,7 +348,7 @@ class EnvironmentCalls:
             if late >= self._most_late:
                 raise
             played = self._faulty(play, str(error))
-        self._is_lost, self._late = False, late
+        self.is_lost, self._late = False, late
         self._since = time.monotonic()
         return play, played
 

@@ -94,7 +94,6 @@ class ReturningPort:
                 self._calls.popleft()
                 raise
             except EnvironmentFault as fault:
-                self._owed = len(self._calls)
                 self._lose(self._calls[0], fault)
             else:
                 if reply is not None:
@@ -139,6 +138,7 @@ class ReturningPort:
                 raise fault
             self._why = str(fault)
             self._begin(fault)
+            self._owed = len(self._calls)
         except BaseException:
             self._owed = 0
             self._calls.clear()

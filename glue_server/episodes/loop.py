@@ -8,7 +8,6 @@ rotate in a fixed order, so that speed changes no result.
 from __future__ import annotations
 
 import select
-import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
@@ -19,10 +18,10 @@ from typing import TypeAlias
 import numpy as np
 
 from glue_server.agent.actions import Answer, Checked
-from glue_server.agent.agent_calls import Rows, SlotAgent, ends_and_steps, no_rows
+from glue_server.agent.agent_calls import SlotAgent
+from glue_server.agent.turn_rows import Rows, ends_and_steps, no_rows
 from glue_server.environment.environment_calls import EnvironmentCalls
 from glue_server.environment.replaying import NO_SLOTS
-from glue_server.episodes.observed import ObservedParts
 from glue_server.episodes.recording import (
     CRASHED,
     CUT_OFF,
@@ -77,7 +76,7 @@ class EpisodeLoop:
     Its generators yield outcomes as episodes end.
     """
 
-    def __init__(  # noqa: PLR0913 - all of them of the one who plays
+    def __init__(
         self,
         agent: SlotAgent,
         environment: EnvironmentCalls,
@@ -86,20 +85,16 @@ class EpisodeLoop:
         *,
         spent: Spent,
         clock: Callable[[], float] = time.perf_counter,
-        observed_to: ObservedParts | None = None,
-        tell_long: Callable[[], None] | None = None,
-        most_kept: int = sys.maxsize,
+        recording: EpisodeRecording | None = None,
     ) -> None:
-        """See EpisodeRecording for the last three."""
+        """`recording` is one of this environment's spec; None: one that keeps everything."""
         self._agent = agent
         self._environment = environment
         self._phase = phase
         self._next_order = next_order
         self._spent = spent
         self._clock = clock
-        self._recording = EpisodeRecording(
-            environment.spec, observed_to, tell_long, most_kept=most_kept
-        )
+        self._recording = recording or EpisodeRecording(environment.spec)
         environment.recall_from(self._recording)
         self._none = no_rows(environment.spec)
         self._has_failed = False  # an episode could not begin: its slot gets another order
@@ -135,7 +130,7 @@ class EpisodeLoop:
         except EnvironmentFault as fault:
             yield from self._lose(str(fault))
             raise
-        except KeyboardInterrupt:  # of who does not wait until it is back
+        except KeyboardInterrupt:  # the user does not wait until it is back
             if self._environment.is_away:
                 yield from self._lose("the run was interrupted while its environment was away")
             raise

@@ -198,8 +198,8 @@ class EpisodeRecording:
                 wanted="fewer",
             )
         yield Recalled(Play(NO_SLOTS, {}, {slot: self.orders[slot].cell}))
-        actions = unpacked(self._all_actions(slot), self._tensors)
-        rewards = np.frombuffer(self._all_rewards(slot), "<f8")
+        acted, earned = self._all(slot)
+        actions, rewards = unpacked(acted, self._tensors), np.frombuffer(earned, "<f8")
         slots = np.array([slot], np.uint32)
         for step in range(int(self._acted[slot])):
             action = {name: rows[step : step + 1] for name, rows in actions.items()}
@@ -223,7 +223,7 @@ class EpisodeRecording:
                 detail = f"its return: got {return_}, wanted a finite sum of rewards"
             return_ = math.copysign(sys.float_info.max, return_)
         first_success = int(self._first_success[slot]) if status == "ok" else 0
-        acted, rewards = self._all_actions(slot), self._all_rewards(slot)
+        acted, rewards = self._all(slot)
         observed: Observed | None = None
         if self._observed is not None:
             row_bytes = self._actions.shape[2]
@@ -248,23 +248,21 @@ class EpisodeRecording:
         # Python's floats: they overflow without a warning. Not sum(), which rounds as it likes.
         return reduce(add, self._rewards[slot, :places].data, self._earlier[slot].return_)
 
-    def _all_actions(self, slot: int) -> bytes:
-        """As on the wire, step by step; empty if it is forgotten."""
+    def _all(self, slot: int) -> tuple[bytes, bytes]:
+        """Actions as on the wire, and rewards, little-endian float64; empty if it is forgotten."""
         if self._is_forgotten(slot):
-            return b""
-        places = self._acted[slot] - self._steps[slot] // _BLOCK * _BLOCK
-        return bytes(self._earlier[slot].actions) + self._actions[slot, :places].tobytes()
+            return b"", b""
+        earlier, first = self._earlier[slot], self._in_earlier(slot)
+        actions = self._actions[slot, : self._acted[slot] - first].tobytes()
+        rewards = self._rewards[slot, : self._steps[slot] - first].tobytes()
+        return bytes(earlier.actions) + actions, bytes(earlier.rewards) + rewards
 
-    def _all_rewards(self, slot: int) -> bytes:
-        """Little-endian float64, step by step; empty if it is forgotten."""
-        if self._is_forgotten(slot):
-            return b""
-        places = self._steps[slot] % _BLOCK
-        return bytes(self._earlier[slot].rewards) + self._rewards[slot, :places].tobytes()
+    def _in_earlier(self, slot: int) -> int:
+        """How many steps were in full blocks."""
+        return int(self._steps[slot]) // _BLOCK * _BLOCK
 
     def _is_forgotten(self, slot: int) -> bool:
-        full_blocks = self._steps[slot] // _BLOCK * _BLOCK
-        return bool(full_blocks > self._most_kept)
+        return self._in_earlier(slot) > self._most_kept
 
     def _empty_block(self, slot: int) -> None:
         """The slot's block is full: make room. Tell of the first long episode."""

@@ -15,7 +15,7 @@ from glue_server.agent.repetition import RecordedTurns, RepeatableAgent, Repetit
 from glue_server.environment.environment_calls import EnvironmentCalls
 from glue_server.episodes.loop import EpisodeLoop, NextOrder, Spent
 from glue_server.episodes.observed import ObservedParts
-from glue_server.episodes.recording import Outcome
+from glue_server.episodes.recording import EpisodeRecording, Outcome
 from glue_server.timeouts import Timeouts
 from reglue.errors import AgentFault, NotCapable, printable
 from reglue.messages.agent_messages import (
@@ -50,7 +50,7 @@ class EpisodeRunner:
         self.observed_to: ObservedParts | None = None  # who records what the agent sees
         self.hides_rewards = False  # from the agent in EVALUATE, with their range
         self.tell_long: Callable[[], None] | None = None  # called if an episode is LONG_STEPS long
-        self.takes_refusals = False  # of the task by the agent, as wrong usage
+        self.takes_refusals = False  # a task that the agent refuses ends the run as wrong usage
         self.asks_again = False  # the agent's first turns in EVALUATE, before its cleanup
         self.repetition: Repetition | None = None  # what came of it
         self._agent = AgentCalls(agent, timeouts, clock=clock)
@@ -141,8 +141,7 @@ class EpisodeRunner:
             next_order,
             spent=self.spent,
             clock=self._clock,
-            observed_to=self.observed_to,
-            tell_long=self.tell_long,
+            recording=EpisodeRecording(self._environment.spec, self.observed_to, self.tell_long),
         )
         return loop.run()
 

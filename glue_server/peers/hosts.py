@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from glue_server.agent.agent_port import AgentPort, LocalPort
 from glue_server.environment.environment_port import EnvironmentPort
@@ -153,7 +153,10 @@ def how_to_join(role: str, join_string: JoinString) -> str:
     return f"reglue join my_{role}.py:My{role.title()} {where}"
 
 
-class _Served:
+_Port = TypeVar("_Port")
+
+
+class _Served(Generic[_Port]):
     """A peer of one role that connects: a program started here, or any with the token."""
 
     role: str
@@ -208,6 +211,23 @@ class _Served:
         """True for a program that is started here."""
         return self._process is not None
 
+    def port(self) -> _Port:
+        """Wait for the peer. Raises `lost` if it leaves first or never comes."""
+        deadline = time.monotonic() + self._timeout_s
+        while self._port is None:
+            if self._has_come(next_look_s(_POLL_S)):
+                break
+            if self._process and (how := self._process.ended()):
+                if self._is_wrong_usage(self._process):
+                    words = self._process.last_lines().replace(SAYS, "")
+                    raise UsageError(words + self._hint())
+                raise self.lost(f"{how} before it joined")
+            if time.monotonic() > deadline:
+                raise self.lost(
+                    f"no {self.role} joined within {self._timeout_s:g} s ({self._set_by})"
+                )
+        return cast("_Port", self._port)
+
     def close(self, reason: str) -> None:
         """Say farewell, stop listening, and end the program."""
         if self._port is not None:
@@ -238,23 +258,6 @@ class _Served:
             log_file=program.log_file,
             folder=enclosed.folder,
         )
-
-    def _wait(self) -> Any:
-        """The peer's port. Raises `lost` if it leaves first or never comes."""
-        deadline = time.monotonic() + self._timeout_s
-        while self._port is None:
-            if self._has_come(next_look_s(_POLL_S)):
-                break
-            if self._process and (how := self._process.ended()):
-                if self._is_wrong_usage(self._process):
-                    words = self._process.last_lines().replace(SAYS, "")
-                    raise UsageError(words + self._hint())
-                raise self.lost(f"{how} before it joined")
-            if time.monotonic() > deadline:
-                raise self.lost(
-                    f"no {self.role} joined within {self._timeout_s:g} s ({self._set_by})"
-                )
-        return self._port
 
     def _has_come(self, timeout_s: float = 0.0) -> bool:
         """Look for the peer; one that left again gives its place to another."""
@@ -287,16 +290,11 @@ class _Served:
         return is_ours and process.exit_code == _WRONG_USAGE
 
 
-class ServedAgent(_Served):
+class ServedAgent(_Served[AgentPort]):
     """An agent that connects."""
 
     role = "agent"
     lost = AgentDisconnected
-
-    def port(self) -> AgentPort:
-        """Wait for the agent. Raises AgentDisconnected if it leaves first or never comes."""
-        port: AgentPort = self._wait()
-        return port
 
     def explain(self, fault: AgentFault) -> str:
         """The fault, how the program ended, and the last lines that it printed."""
@@ -315,16 +313,11 @@ class ServedAgent(_Served):
         return words
 
 
-class ServedEnvironment(_Served):
+class ServedEnvironment(_Served[EnvironmentPort]):
     """An environment that connects."""
 
     role = "environment"
     lost = EnvironmentFault
-
-    def port(self) -> EnvironmentPort:
-        """Wait for the environment. Raises EnvironmentFault if it never comes."""
-        port: EnvironmentPort = self._wait()
-        return port
 
     def following(self, timeout_s: float, set_by: str) -> EnvironmentPort:
         """Wait for another in place of the one that was lost; `set_by` names the setting.

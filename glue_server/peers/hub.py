@@ -28,7 +28,7 @@ _GONE_S = 0.02  # how often a program whose episode is played is looked for
 _ROUTINE_S = 0.5  # how long a routine that is under way may take when the hub closes
 _NAMED = 6  # waiting peers in a line: a name may have 200 characters
 _CLOSED = "the hub has closed"
-_NEEDED_ELSEWHERE = "the others of this run are in another one: join again"
+_NEEDED_ELSEWHERE = "another run needs this peer: join again"
 
 ROLES = ("agent", "environment", "experiment")
 

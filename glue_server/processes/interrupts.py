@@ -52,8 +52,8 @@ def interruptible(function: Callable[[], None]) -> bool:
     The main thread calls it within `uninterrupted`, or ignores SIGINT. What comes after the
     first Ctrl-C that ended it is forgotten: there is no line at which a second one could do harm.
     One that `function` swallowed is raised again by the next, or by a wait. An error that Ctrl-C
-    led to counts as Ctrl-C: raised within a lock's own lines, it ends as their error. One that
-    somebody's own KeyboardInterrupt led to is told: see raise_stop.
+    led to counts as Ctrl-C: raised within a lock's own lines, it ends as their error. An error
+    after a KeyboardInterrupt without a signal is raised: see raise_stop.
     """
     before = _here.may_stop
     try:

@@ -221,7 +221,7 @@ class Container:
         environment = _in_image(launch.environment)
         words = [engine, "run", "--rm", "--init", "--name", name, "--network=host", "--read-only"]
         words += ["--cap-drop=ALL", "--security-opt=no-new-privileges", "--ipc=private"]
-        words += [f"--{name}={_MEMORY_BYTES}b" for name in ("memory", "memory-swap")]
+        words += [f"--memory={_MEMORY_BYTES}b", f"--memory-swap={_MEMORY_BYTES}b"]
         words += [f"--pids-limit={_PROCESSES}"]
         words += [f"--user={uid}:{uid}", "--tmpfs=/tmp:mode=1777", "--log-driver=none"]
         words += [f"--volume={launch.folder}:{launch.folder}:ro", f"--workdir={launch.folder}"]
@@ -295,13 +295,14 @@ def _limits() -> list[str]:
 
     What it only reserves does not count, as drivers of graphics cards and Julia reserve much.
     """
-    wanted = {"data": (resource.RLIMIT_DATA, _MEMORY_BYTES)}
-    wanted["nproc"] = (resource.RLIMIT_NPROC, _PROCESSES)
-    words = ["prlimit"]
-    for name, (kind, most) in wanted.items():
-        hard = resource.getrlimit(kind)[1]
-        words.append(f"--{name}={most if hard == resource.RLIM_INFINITY else min(most, hard)}")
-    return [*words, "--"]
+    data = _at_most(_MEMORY_BYTES, resource.RLIMIT_DATA)
+    processes = _at_most(_PROCESSES, resource.RLIMIT_NPROC)
+    return ["prlimit", f"--data={data}", f"--nproc={processes}", "--"]
+
+
+def _at_most(wanted: int, kind: int) -> int:
+    _, hard = resource.getrlimit(kind)
+    return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
 
 
 def _new_uid() -> int:

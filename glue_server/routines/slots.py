@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from glue_server.agent.actions import Checked
-from glue_server.agent.agent_calls import Rows, SlotAgent
+from glue_server.agent.agent_calls import SlotAgent
+from glue_server.agent.turn_rows import Rows
 from glue_server.environment.environment_calls import EnvironmentCalls
 from glue_server.environment.replaying import NO_SLOTS
 from glue_server.routines.arguments import check_slots
 from glue_server.routines.seeds import Cells
+from glue_server.routines.selection import Places, Selection
 from glue_server.routines.snapshot_keys import SnapshotKeys
 from reglue.errors import AgentFault, EnvironmentFault, OutOfOrder
 from reglue.messages.agent_messages import ActionFlag, AgentHello, Call, EndKind, Phase, Reply
 from reglue.messages.environment_messages import EnvironmentCall, Play, Played, Slots
 from reglue.messages.experiment_messages import Counts, Goal, Stepped
-from reglue.messages.value import value
 from reglue.spec import Array, Arrays, TaskSpec
 
 _Kind = TypeVar("_Kind")
@@ -348,54 +349,6 @@ def raise_faults(faults: Mapping[int, str], agents: AgentFault | None = None) ->
 def _not_in(mask: npt.NDArray[np.bool_], places: Places) -> list[int]:
     found = mask[places]
     return [] if np.count_nonzero(found) == len(places) else places[~found].tolist()
-
-
-Places: TypeAlias = npt.NDArray[np.intp]
-"""Slots or rows, as an index."""
-
-
-@value
-class Selection:
-    """Slots that a program names. Calls to peers name them in ascending order."""
-
-    slots: tuple[int, ...]  # in the program's order
-    places: Places  # ascending
-    numbers: Slots  # `places`, in the order of calls to peers
-    order: Places | None = None  # of the program's rows, ascending by slot; None: as they are
-
-    @staticmethod
-    def of(slots: Sequence[int]) -> Selection:
-        """Each slot once."""
-        unsorted = np.array(slots, np.intp)
-        order = unsorted.argsort()
-        places = unsorted[order]
-        numbers = places.astype(np.uint32)
-        for array in (places, numbers):  # one Selection may serve many turns
-            array.setflags(write=False)
-        ordered = None if np.array_equal(unsorted, places) else order
-        return Selection(tuple(slots), places, numbers, ordered)
-
-    def ascending(self, rows: Array) -> Array:
-        """The program's rows, for peers."""
-        return rows if self.order is None else rows[self.order]
-
-    def all_ascending(self, arrays: Arrays) -> Arrays:
-        """As `ascending`, of each."""
-        return {name: self.ascending(rows) for name, rows in arrays.items()}
-
-    def named(self, rows: Array) -> Array:
-        """Peers' rows, in the program's order."""
-        if self.order is None:
-            return rows
-        named = np.empty_like(rows)
-        named[self.order] = rows
-        return named
-
-    def all_named(self, arrays: Arrays) -> Arrays:
-        """As `named`, of each."""
-        if self.order is None:
-            return arrays
-        return {name: self.named(rows) for name, rows in arrays.items()}
 
 
 class SlotCounts:

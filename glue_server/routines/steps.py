@@ -10,14 +10,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from glue_server.agent.agent_calls import Rows, ends_and_steps
+from glue_server.agent.turn_rows import Rows, ends_and_steps
 from glue_server.routines.arguments import (
     check_named,
     checked_actions,
     checked_observations,
     checked_rewards,
 )
-from glue_server.routines.slots import JoinedSlots, Selection, failed, raise_faults
+from glue_server.routines.selection import Selection
+from glue_server.routines.slots import JoinedSlots, failed, raise_faults
 from reglue.errors import AgentFault, OutOfDomain, OutOfOrder
 from reglue.messages.agent_messages import EndKind, RoutineDone
 from reglue.messages.environment_messages import Played

@@ -200,12 +200,6 @@ class Lobby:
         for peer in peers:
             peer.close(reason)
 
-    def shut(self, reason: str) -> None:
-        """Admit no more peers, and say farewell."""
-        with self._lock:
-            self._shut = reason
-        self.close(reason)
-
     def _check_free(self, role: str) -> None:
         if self._shut:
             raise Denied(grpc.StatusCode.ALREADY_EXISTS, self._shut)
@@ -245,6 +239,36 @@ class Lobby:
         ]
         for session in idle[:-_TICKETS]:
             del self._tickets[session]
+
+
+class PrivateLobby(Lobby):
+    """One run's share of a server: the peers that come with its token."""
+
+    def __init__(
+        self,
+        places: Mapping[str, Places],
+        *,
+        join_string: JoinString,
+        local_join_string: JoinString,
+        sockets: Path | None,
+    ) -> None:
+        super().__init__(places)
+        self.sockets = sockets
+        self._join_string, self._local_join_string = join_string, local_join_string
+
+    def join_string(self, _: str) -> JoinString:
+        """The join string of its peer."""
+        return self._join_string
+
+    def local_join_string(self, _: str) -> JoinString:
+        """The join string of its peer, for a program on this machine."""
+        return self._local_join_string
+
+    def close(self, reason: str = "the run is over") -> None:
+        """Admit no more peers, and say farewell; those that `next` has not returned hear it."""
+        with self._lock:
+            self._shut = reason
+        super().close(reason)
 
 
 def new_session() -> tuple[str, bytes]:
@@ -340,43 +364,3 @@ class Lobbies:
         """Say farewell to the peers that are still here."""
         for lobby in self._lobbies:
             lobby.close("the glue has closed")
-
-
-class PrivateLobby:
-    """One run's share of a server: the peers that come with its token."""
-
-    def __init__(
-        self,
-        lobby: Lobby,
-        *,
-        join_string: JoinString,
-        local_join_string: JoinString,
-        sockets: Path | None,
-    ) -> None:
-        self.sockets = sockets
-        self._join_string, self._local_join_string = join_string, local_join_string
-        self._lobby = lobby
-
-    def join_string(self, _: str) -> JoinString:
-        """The join string of its peer."""
-        return self._join_string
-
-    def local_join_string(self, _: str) -> JoinString:
-        """The join string of its peer, for a program on this machine."""
-        return self._local_join_string
-
-    def next(self, role: str, timeout_s: float) -> Any | None:
-        """The next peer of `role` that has joined; None if none has in time."""
-        return self._lobby.next(role, timeout_s)
-
-    def has_next(self, role: str) -> bool:
-        """Whether one has joined that `next` has not returned."""
-        return self._lobby.has_next(role)
-
-    def release(self, port: object) -> None:
-        """Free the place of a peer that has left for good."""
-        self._lobby.release(port)
-
-    def close(self) -> None:
-        """Admit no more peers; those that `next` has not returned learn of it."""
-        self._lobby.shut("the run is over")

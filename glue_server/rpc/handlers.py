@@ -138,14 +138,8 @@ class _Streams:
         with self._lock:
             self._open[session] += 1
         try:
-            yield from self._sessions.carry(session, messages, context)
-        except Denied as denied:
-            context.abort(denied.code, denied.why)
-        except grpc.RpcError:  # the peer's stream broke
-            raise
-        except Exception:  # grpc would tell the caller its words
-            log.exception("our own failure")
-            context.abort(grpc.StatusCode.INTERNAL, _OURS)
+            with _aborting(context):
+                yield from self._sessions.carry(session, messages, context)
         finally:
             with self._lock:
                 self._open -= Counter([session])  # drops those at 0
@@ -160,20 +154,14 @@ class _Unary:
         self._noise = noise
 
     def __call__(self, messages: Iterator[bytes], context: grpc.ServicerContext) -> Message:
-        try:
-            return self._answer(self._requests.take(messages, context), Caller.of(context))
-        except DecodeError as error:
-            self._noise.log(
-                f"a call from {caller_of(context)} could not be read", cause="unreadable"
-            )
-            context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"unreadable: {error}")
-        except Denied as denied:
-            context.abort(denied.code, denied.why)
-        except grpc.RpcError:  # the call has ended
-            raise
-        except Exception:  # grpc would tell the caller its words
-            log.exception("our own failure")
-            context.abort(grpc.StatusCode.INTERNAL, _OURS)
+        with _aborting(context):
+            try:
+                return self._answer(self._requests.take(messages, context), Caller.of(context))
+            except DecodeError as error:
+                caller = caller_of(context)
+                self._noise.log(f"a call from {caller} could not be read", cause="unreadable")
+                why = f"unreadable: {error}"
+                raise Denied(grpc.StatusCode.INVALID_ARGUMENT, why) from error
         raise AssertionError("abort raises")
 
 
@@ -292,6 +280,20 @@ class _InPool:
 
     def __call__(self, messages: Iterator[bytes], context: grpc.ServicerContext) -> Any:
         return self.behavior(messages, context)
+
+
+@contextlib.contextmanager
+def _aborting(context: grpc.ServicerContext) -> Iterator[None]:
+    """End a call with the status of what its lines raise; our own failures are for our log."""
+    try:
+        yield
+    except Denied as denied:
+        context.abort(denied.code, denied.why)
+    except grpc.RpcError:  # the call has ended, or the peer's stream broke
+        raise
+    except Exception:  # grpc would tell the caller its words
+        log.exception("our own failure")
+        context.abort(grpc.StatusCode.INTERNAL, _OURS)
 
 
 def _refuse(denied: Denied, _: Iterator[bytes], context: grpc.ServicerContext) -> None:

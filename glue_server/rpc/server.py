@@ -66,7 +66,7 @@ class Listener:
         roles: Iterable[str],
         tokens: Mapping[str, str],
         tls: ServerTls | None,
-        advertise: str,
+        advertise: str = "",
     ) -> None:
         if advertise:
             check_advertised(advertise)
@@ -226,16 +226,16 @@ class GlueServer(Listener):
         """
         own = secrets.token_hex(24) if token is None else token
         told = own if token is None else ""
-        lobby = Lobby(self._places({role: places}, {role: own}, {role: reconnect_window_s}))
-        self._lobbies.add(lobby)
-        return PrivateLobby(
-            lobby,
+        lobby = PrivateLobby(
+            self._places({role: places}, {role: own}, {role: reconnect_window_s}),
             join_string=public_join_string(
                 self.address, told, self._tls, advertise=self._advertise
             ),
             local_join_string=local_join_string(self.address, own, self._tls),
             sockets=self.sockets,
         )
+        self._lobbies.add(lobby)
+        return lobby
 
     @property
     def token(self) -> str:

@@ -182,9 +182,7 @@ class PeerSession(ABC):
         except Empty:
             return None
         finally:
-            if self._wakeup is not None:
-                self._wakeup.clear()
-                self._wake(self._wakeup)
+            self._show_inbox()
 
     def _receive_inbox(self, timeout_s: float) -> tuple[Any | None, float]:
         """What threads have handed over; in a task, others go on meanwhile. Raises Empty."""
@@ -224,6 +222,12 @@ class PeerSession(ABC):
             self._wakeup.set()
         if (task := self._task) is not None:
             task.wake()
+
+    def _show_inbox(self) -> None:
+        """Let the wakeup show what is here now."""
+        if self._wakeup is not None:
+            self._wakeup.clear()
+            self._wake(self._wakeup)
 
     def _wake(self, wakeup: Wakeup) -> None:
         """Set it if something is here that the socket's descriptor does not show."""

@@ -69,11 +69,11 @@ class Codec(Protocol):
     def timed_out(self, timeout_s: float) -> ReglueError:
         """The error of a peer that did not answer in time."""
 
-    def lost(self, what: str) -> ReglueError:
-        """The error of a peer that is gone."""
-
     peer: str
     """`agent` or `environment`."""
+
+    lost: type[ReglueError]
+    """The error of a peer that is gone."""
 
 
 class StreamPort(PeerSession):
@@ -159,6 +159,7 @@ class StreamPort(PeerSession):
             else:
                 self._early = message  # for its own call
                 del self._waiting[seq]
+                self._show_inbox()
                 got = f"the answer to call {message.seq} before that to call {seq}"
                 raise BadReply("OUT_OF_ORDER", got=got, wanted="answers in the order of calls")
 
@@ -183,8 +184,11 @@ class StreamPort(PeerSession):
             return self._watched().is_readable()
 
     def _receive(self, timeout_s: float) -> Any | None:
-        early, self._early = self._early, None
-        return super()._receive(timeout_s) if early is None else early
+        if (early := self._early) is None:
+            return super()._receive(timeout_s)
+        self._early = None
+        self._show_inbox()
+        return early
 
     def _wake(self, wakeup: Wakeup) -> None:
         super()._wake(wakeup)
@@ -278,6 +282,7 @@ class AgentCodec:
     """AgentCall and AgentReply."""
 
     peer = "agent"
+    lost: type[ReglueError] = AgentDisconnected
 
     def __init__(self, max_message_bytes: int) -> None:
         self._max_message_bytes = max_message_bytes
@@ -311,15 +316,12 @@ class AgentCodec:
         """AgentTimeout."""
         return AgentTimeout.after(timeout_s)
 
-    def lost(self, what: str) -> ReglueError:
-        """AgentDisconnected."""
-        return AgentDisconnected(what)
-
 
 class EnvironmentCodec:
     """EnvironmentCall and EnvironmentReply."""
 
     peer = "environment"
+    lost: type[ReglueError] = EnvironmentFault
 
     def __init__(self, max_message_bytes: int) -> None:
         self._max_message_bytes = max_message_bytes
@@ -346,9 +348,9 @@ class EnvironmentCodec:
                 check_size(reply.spec, self._max_message_bytes)
             except UsageError as error:
                 raise EnvironmentFault(str(error)) from error
-            self._spec = reply.spec
-            if not hasattr(self, "_domains") or self._domains.spec != reply.spec:
+            if self._spec != reply.spec:
                 self._domains = DomainCheck(reply.spec)  # else it counts on
+            self._spec = reply.spec
             keep_blocks_for(self._spec)
         if isinstance(reply, Played) and isinstance(call, Play):
             return self._checked(reply, call)
@@ -368,10 +370,6 @@ class EnvironmentCodec:
         return EnvironmentTimeout(
             f"the environment did not answer within {timeout_s:g} s (environment timeout)"
         )
-
-    def lost(self, what: str) -> ReglueError:
-        """EnvironmentFault."""
-        return EnvironmentFault(what)
 
 
 def check_bytes(size: int, most: int) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextvars
+from pathlib import Path
+
 import pytest
 from rich.table import Table
 
-from glue_server.console import console, say
+from glue_server.console import begin_here, console, say, with_short_paths
 
 STRANGE = "\x1b]0;owned\x07\x1b[31mred\x9b1m\u202e\r"
 
@@ -27,3 +30,35 @@ def test_styles_of_our_own_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     with shown.capture() as capture:
         shown.print("[red]!", end="")
     assert capture.get() == "\x1b[31m!\x1b[0m"
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("wrote {here}/run/page.html", "wrote run/page.html"),
+        ("it is in {here}", "it is in ."),
+        ("--out={here}/run {here}s/run /x{here}/run", "--out={here}/run {here}s/run /x{here}/run"),
+    ],
+)
+def test_paths_in_the_working_directory_are_short(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: str, shown: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def told() -> str:
+        begin_here()
+        return with_short_paths(words.format(here=tmp_path))
+
+    assert contextvars.copy_context().run(told) == shown.format(here=tmp_path)
+
+
+def test_in_the_root_nothing_is_shortened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container: addresses have slashes, too."""
+    monkeypatch.chdir("/")
+    words = "join reglue://127.0.0.1:4096, see http://127.0.0.1/ and /tmp/run, 3 / 4"
+
+    def told() -> str:
+        begin_here()
+        return with_short_paths(words)
+
+    assert contextvars.copy_context().run(told) == words

@@ -13,7 +13,7 @@ from google.protobuf import text_format
 from google.protobuf.descriptor import FileDescriptor
 
 from glue_server.agent.actions import ActionChecks
-from glue_server.agent.agent_calls import Rows, turn_of
+from glue_server.agent.turn_rows import Rows, turn_of
 from reglue.messages.agent_messages import ActionFlag, Actions, EndKind, Numbered, Phase, Turn
 from reglue.net.join_string import join_string
 from reglue.net.lobby import hello_proof, unix_socket_proof

@@ -13,7 +13,7 @@ import pyperf
 
 from glue_server import Glue
 from glue_server.agent.actions import ActionChecks
-from glue_server.agent.agent_calls import Rows, turn_of
+from glue_server.agent.turn_rows import Rows, turn_of
 from reglue import Actions, Agent, Phase, TaskSpec, Worlds
 from reglue.agents.agent import play
 from reglue.environments.world import Cell

@@ -12,7 +12,6 @@ import math
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from glue_server.rpc.admission import (
@@ -28,7 +27,13 @@ from glue_server.rpc.admission import (
 from glue_server.rpc.gateways.entries import CODES, Entries, EntryRefused
 from glue_server.rpc.gateways.join_limits import JoinLimits, TokenBuckets, plain_address
 from glue_server.rpc.gateways.run_link import RunLink, RunProcess
-from glue_server.rpc.gateways.waiting_stream import METHOD, End, WaitingStream, early, farewell
+from glue_server.rpc.gateways.waiting_stream import (
+    METHOD,
+    WaitingSession,
+    WaitingStream,
+    early,
+    farewell,
+)
 from glue_server.rpc.handlers import Caller, Noise, caller_of
 from glue_server.rpc.roles import shown_name
 from glue_server.rpc.server import Listener
@@ -46,39 +51,6 @@ _NOT_THEIRS = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 _LOST = (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.ALREADY_EXISTS)
 
 
-@dataclass(slots=True, eq=False)
-class _Session:
-    """One ticket of an entry's agent."""
-
-    entry: str
-    label: str  # what the agent's people call it
-    name: str
-    secret: bytes
-    certified: str  # the name in the certificate that its agent showed
-    gone_at: float  # monotonic seconds: it is given up then, unless a stream comes before
-    stream: WaitingStream | None = None
-    is_new: bool = True  # no stream has come yet
-    ticket: lobby_pb2.Ticket | None = None  # of the run's process, once it was asked
-    verdict: End | None = None  # how its streams end from now on
-    asking: threading.Lock = field(default_factory=threading.Lock)
-
-    def end(self, verdict: End) -> None:
-        """Refuse its streams from now on, or give them a farewell."""
-        self.verdict = verdict
-        if self.stream is not None:
-            self.stream.end(verdict)
-
-    @property
-    def will_hear(self) -> bool:
-        """Whether its agent is connected, or about to be. One whose stream broke may join anew."""
-        return self.verdict is None and (self.stream is not None or self.is_new)
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether another ticket would disturb an agent: one that is here, or may come back."""
-        return self.verdict is None and (self.stream is not None or self.ticket is not None)
-
-
 class AgentGateway(Listener):
     """Lets teams' agents in, and holds their streams until a run takes them; as of a Listener.
 
@@ -94,16 +66,15 @@ class AgentGateway(Listener):
         entries: Entries,
         reconnect_window_s: float,
         tls: ServerTls | None = None,
-        advertise: str = "",
     ) -> None:
-        super().__init__(listen, roles=(), tokens={}, tls=tls, advertise=advertise)
+        super().__init__(listen, roles=(), tokens={}, tls=tls)
         self._entries = entries
         self._window_s = reconnect_window_s
         self._terms = Terms(HUB_MESSAGE_BYTES, reconnect_window_s)
         self._limits, self._streams = JoinLimits(), TokenBuckets(32, 1.0)
         self._noise = Noise()
-        self._sessions: dict[str, _Session] = {}  # by the ticket's
-        self._of_entry: dict[str, _Session] = {}
+        self._sessions: dict[str, WaitingSession] = {}  # by the ticket's
+        self._of_entry: dict[str, WaitingSession] = {}
         self._links: dict[str, RunLink] = {}  # by entry
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
@@ -196,7 +167,7 @@ class AgentGateway(Listener):
             self._note_refused_stream(denied, session, plain_address(caller_of(context)))
             raise
 
-    def _note(self, session: _Session) -> bytes:
+    def _note(self, session: WaitingSession) -> bytes:
         """For the agent's people, when it has a stream."""
         has_run = session.entry in self._links
         turn = "" if has_run else f"; {self._entries.waits(session.entry)}"
@@ -257,14 +228,14 @@ class AgentGateway(Listener):
             if old is not None:
                 self._sessions.pop(old.name, None)
             name, secret = new_session()
-            session = _Session(entry, label, name, secret, certified, self._until())
+            session = WaitingSession(entry, label, name, secret, certified, self._until())
             self._sessions[name] = self._of_entry[entry] = session
             self._changed.notify_all()
         return new_ticket(name, secret, self._terms)
 
     def _attach(
         self, name: str, hello: agent_pb2.AgentHello, stream: WaitingStream, certified: str
-    ) -> _Session:
+    ) -> WaitingSession:
         """Give a session its next stream. Raises Denied."""
         check_version(hello.major)
         with self._lock:
@@ -284,13 +255,13 @@ class AgentGateway(Listener):
                 stream.go_to(link)
         return session
 
-    def _detach(self, session: _Session, stream: WaitingStream) -> None:
+    def _detach(self, session: WaitingSession, stream: WaitingStream) -> None:
         with self._lock:
             if session.stream is stream:
                 session.stream, session.gone_at = None, min(session.gone_at, self._until())
                 self._changed.notify_all()
 
-    def _tell_that_it_came(self, session: _Session, stream: WaitingStream) -> None:
+    def _tell_that_it_came(self, session: WaitingSession, stream: WaitingStream) -> None:
         """Unless it is gone again, or has a run. Raises Denied."""
         with self._telling:
             is_here = session.stream is stream and session.verdict is None
@@ -299,7 +270,7 @@ class AgentGateway(Listener):
             if not self._tell(self._entries.came, session.entry):
                 raise Denied(grpc.StatusCode.UNAVAILABLE, "our own failure; try again")
 
-    def _steps(self, session: _Session, stream: WaitingStream, hello: Any) -> Iterator[bytes]:
+    def _steps(self, session: WaitingSession, stream: WaitingStream, hello: Any) -> Iterator[bytes]:
         """All that goes out over a stream. Raises Denied."""
         step = stream.next()
         while step is not None:
@@ -324,7 +295,7 @@ class AgentGateway(Listener):
 
     def _carried(
         self,
-        session: _Session,
+        session: WaitingSession,
         stream: WaitingStream,
         link: RunLink,
         ticket: lobby_pb2.Ticket,
@@ -346,18 +317,15 @@ class AgentGateway(Listener):
             return False
         return not stream.has_end
 
-    def _ticket_of_the_run(self, session: _Session, link: RunLink) -> lobby_pb2.Ticket | None:
+    def _ticket_of_the_run(self, session: WaitingSession, link: RunLink) -> lobby_pb2.Ticket | None:
         """The session's own there; None if the run does not give it one now. Raises Denied."""
         with session.asking:  # two streams of one session ask once
             if session.ticket is None:
-                request = lobby_pb2.JoinRequest(
-                    major=1, role=lobby_pb2.ROLE_AGENT, client=session.name
-                )
                 with contextlib.suppress(TimeoutError):
-                    session.ticket = link.ask(request)
+                    session.ticket = link.ask(lobby_pb2.ROLE_AGENT, session.name)
             return session.ticket
 
-    def _leave(self, session: _Session, message: bytes) -> None:
+    def _leave(self, session: WaitingSession, message: bytes) -> None:
         """Take a goodbye. Raises Denied for anything else that an agent sends while it waits."""
         if not early(message).HasField("fault"):
             words = "got an answer, wanted silence until the first call"

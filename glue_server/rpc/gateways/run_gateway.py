@@ -43,6 +43,7 @@ _LEAST_S = 0.2  # for a run's answer
 _ROUTES = 1024  # sessions whose run is known; the oldest are forgotten
 _LEAVE_S = 2.5  # how long runs may take to let their peers go
 
+_CLOSES = "the hub closes"
 _PROGRAM = "experiment"  # never moves to another run: it may have asked for something
 
 
@@ -82,9 +83,9 @@ class _Run:
     """A run, and who has its places."""
 
     used_at: float  # when somebody was in it, or had a place, the last time
-    link: Future[RunLink] = field(default_factory=Future)
-    process: HubProcess = field(init=False)  # there when the link is
-    here: Collection[str] = ()  # roles, by its own word
+    link: Future[RunLink] = field(init=False)
+    process: HubProcess | None = None  # there before the link is
+    here: Collection[str] = ()  # the roles that it reports
     kept: dict[str, _Place] = field(default_factory=dict)  # by role
     silent_since: float = math.inf  # an unanswered question came then
 
@@ -95,9 +96,7 @@ class _Run:
 
     @property
     def has_ended(self) -> bool:
-        if not self.link.done():
-            return False
-        return self.link.exception() is not None or not self.process.is_alive()
+        return self.link.done() and not (self.process and self.process.is_alive())
 
     def lacks(self, role: str, now: float) -> bool:
         """Whether it has a place for a peer of that role."""
@@ -132,6 +131,7 @@ class Gateway:
         self._runs: list[_Run] = []  # the oldest first
         self._routes: OrderedDict[str, _Run] = OrderedDict()  # by session
         self._lock = threading.Lock()
+        self._is_closed = False
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="reglue-begin")
 
     def join(self, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket:
@@ -144,18 +144,15 @@ class Gateway:
         role = role_of(request)
         if role not in self._tokens or not is_same(request.token, self._tokens[role]):
             raise wrong_token(request.token)
-        own = lobby_pb2.JoinRequest()
-        own.CopyFrom(request)
-        own.client = client_of(request)
-        until = time.monotonic() + JOIN_S
+        client, until = client_of(request), time.monotonic() + JOIN_S
         while True:
-            run = self._keep_place(role, own.client)
+            run = self._keep_place(role, client)
             try:
-                ticket = self._ticket(run, own, until)
+                ticket = self._ticket(run, request.role, client, until)
             except BaseException:
-                self._free(run, role, own.client)
+                self._free(run, role, client)
                 raise
-            self._promise(run, role, own.client, ticket)
+            self._promise(run, role, client, ticket)
             if ticket is not None:
                 return ticket
 
@@ -190,11 +187,13 @@ class Gateway:
             self._runs = [run for run in self._runs if run not in useless]
             moves = _moves(self._runs, now)
         _end(useless, within_s=0.0)
-        for run, role in moves:
-            run.process.send_away(role)
+        for process, role in moves:
+            process.send_away(role)
 
     def close(self) -> None:
         """End every run, all at once."""
+        with self._lock:
+            self._is_closed = True
         self._begin.stop()
         self._starter.shutdown(cancel_futures=True)  # `stop` ends what it waits for
         with self._lock:
@@ -205,6 +204,8 @@ class Gateway:
         """The run that the client has a place in from now on. Raises Denied."""
         now = self._clock()
         with self._lock:
+            if self._is_closed:
+                raise Denied(grpc.StatusCode.RESOURCE_EXHAUSTED, _CLOSES)
             runs = [run for run in self._runs if not run.has_ended]
             for run in runs:
                 if role in run.kept and run.kept[role].client == client:
@@ -229,16 +230,17 @@ class Gateway:
             with self._lock:
                 self._runs.remove(run)
             raise
-        run.process = process
-        # A daemon: it ends with the process.
-        threading.Thread(target=self._hear, args=(run,), name="reglue-news", daemon=True).start()
-        return RunLink(process)
+        run.process, link = process, RunLink(process)
+        hear = threading.Thread(target=self._hear, args=(run, process), name="reglue-news")
+        hear.daemon = True  # it ends with the process
+        hear.start()
+        return link
 
-    def _hear(self, run: _Run) -> None:
+    def _hear(self, run: _Run, process: HubProcess) -> None:
         """Take in what a run says, until it ends."""
         with contextlib.suppress(EOFError, OSError):
             while True:
-                here = run.process.news(_LOOK_S)
+                here = process.news(_LOOK_S)
                 if here is not None:
                     with self._lock:
                         run.here, run.silent_since = here, math.inf
@@ -252,15 +254,14 @@ class Gateway:
             _end([run], within_s=hurried(_LEAVE_S))
 
     def _ticket(
-        self, run: _Run, request: lobby_pb2.JoinRequest, until: float
+        self, run: _Run, role: lobby_pb2.Role, client: str, until: float
     ) -> lobby_pb2.Ticket | None:
         """A ticket of that run; None if its place is taken. Raises Denied, also if it is slow."""
         try:
             link = run.link.result(max(0.0, until - time.monotonic()))
-            ticket = link.ask(request, max(_LEAST_S, until - time.monotonic()))
+            ticket = link.ask(role, client, max(_LEAST_S, until - time.monotonic()))
         except (UsageError, CancelledError) as error:
-            words = str(error) or "the hub closes"
-            raise Denied(grpc.StatusCode.RESOURCE_EXHAUSTED, words) from error
+            raise Denied(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error) or _CLOSES) from error
         except TimeoutError as error:
             if run.link.done():
                 run.silent_since = min(run.silent_since, self._clock())
@@ -292,7 +293,7 @@ class Gateway:
                 del run.kept[role]
 
 
-def _moves(runs: Sequence[_Run], now: float) -> list[tuple[_Run, str]]:
+def _moves(runs: Sequence[_Run], now: float) -> list[tuple[HubProcess, str]]:
     """Peers to send to another run, so that a waiting program gets all that it lacks."""
     waiting = [run for run in runs if run.here and run.waits]
     for target in waiting:
@@ -305,19 +306,19 @@ def _moves(runs: Sequence[_Run], now: float) -> list[tuple[_Run, str]]:
         for role, run in from_.items():
             run.here = [each for each in run.here if each != role]
             run.silent_since = min(run.silent_since, now)  # until it says so, too
-        return [(run, role) for role, run in from_.items()]
+        return [(run.process, role) for role, run in from_.items() if run.process]
     return []
 
 
 def _end(runs: Sequence[_Run], *, within_s: float) -> None:
     """End all of them with one deadline."""
     deadline = time.monotonic() + within_s
-    begun = [run for run in runs if run.link.done() and not run.link.exception()]
-    for run in begun:
+    begun = [(run, process) for run in runs if (process := run.process)]
+    for run, process in begun:
         run.link.result().close()
-        run.process.leave()
-    for run in begun:
-        run.process.end(max(0.0, deadline - time.monotonic()))
+        process.leave()
+    for _, process in begun:
+        process.end(max(0.0, deadline - time.monotonic()))
 
 
 class GatewayServer(Listener):

@@ -12,6 +12,7 @@ from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.join_string import JoinString
 from reglue.net.lobby import open_channel
 from reglue.v1 import lobby_pb2, lobby_pb2_grpc
+from reglue.version import PROTOCOL_MAJOR
 
 log = logging.getLogger("reglue")
 
@@ -46,18 +47,17 @@ class RunLink:
         self._channel = open_channel(process.join_string, HUB_MESSAGE_BYTES)
 
     def ask(
-        self, request: lobby_pb2.JoinRequest, within_s: float = JOIN_S
+        self, role: lobby_pb2.Role, client: str, within_s: float = JOIN_S
     ) -> lobby_pb2.Ticket | None:
         """A ticket of that run; None if it has no place for the role, or has just left.
 
         Raises TimeoutError if it does not answer, and Denied for anything else that the run says.
         """
-        inner = lobby_pb2.JoinRequest()
-        inner.CopyFrom(request)
-        inner.token = self.process.join_string.token
+        token = self.process.join_string.token
+        request = lobby_pb2.JoinRequest(major=PROTOCOL_MAJOR, role=role, token=token, client=client)
         try:
             ticket: lobby_pb2.Ticket = lobby_pb2_grpc.LobbyServiceStub(self._channel).Join(
-                inner, timeout=within_s
+                request, timeout=within_s
             )
             return ticket
         except ValueError:  # `close` was faster

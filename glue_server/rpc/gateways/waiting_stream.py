@@ -1,10 +1,11 @@
-"""A stream of an agent that waits for a run, and is carried to it then."""
+"""Sessions of agents that wait for a run, and their streams, which are carried to it then."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias
 
@@ -115,6 +116,39 @@ class WaitingStream:
         if second is not None:
             yield second
             yield from self._messages
+
+
+@dataclass(slots=True, eq=False)
+class WaitingSession:
+    """One ticket of an entry's agent."""
+
+    entry: str
+    label: str  # what the agent's people call it
+    name: str
+    secret: bytes
+    certified: str  # the name in the certificate that its agent showed
+    gone_at: float  # monotonic seconds: it is given up then, unless a stream comes before
+    stream: WaitingStream | None = None
+    is_new: bool = True  # no stream has come yet
+    ticket: lobby_pb2.Ticket | None = None  # of the run's process, once it was asked
+    verdict: End | None = None  # how its streams end from now on
+    asking: threading.Lock = field(default_factory=threading.Lock)
+
+    def end(self, verdict: End) -> None:
+        """Refuse its streams from now on, or give them a farewell."""
+        self.verdict = verdict
+        if self.stream is not None:
+            self.stream.end(verdict)
+
+    @property
+    def will_hear(self) -> bool:
+        """Whether its agent is connected, or about to be. One whose stream broke may join anew."""
+        return self.verdict is None and (self.stream is not None or self.is_new)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether another ticket would disturb an agent: one that is here, or may come back."""
+        return self.verdict is None and (self.stream is not None or self.ticket is not None)
 
 
 def early(message: bytes) -> agent_pb2.AgentReply:

@@ -71,9 +71,9 @@ class Authority:
         chain, key = self._signed(TLS_NAME, ExtendedKeyUsageOID.SERVER_AUTH, valid, names)
         return ServerTls(chain, key, self.certificate.public_bytes(_DER), TLS_NAME)
 
-    def client(self, name: str, *, valid: timedelta = VALID) -> bytes:
+    def client(self, name: str) -> bytes:
         """A new certificate of a peer of that name (64 characters at most) and its key, in PEM."""
-        chain, key = self._signed(name, ExtendedKeyUsageOID.CLIENT_AUTH, valid)
+        chain, key = self._signed(name, ExtendedKeyUsageOID.CLIENT_AUTH, VALID)
         return key + chain
 
     def key_pem(self) -> bytes:

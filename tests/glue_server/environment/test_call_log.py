@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -128,6 +129,14 @@ def test_a_routine_that_is_called_for_ever_is_forgotten_as_steps_are(make: Any) 
             kill(port.processes[0])
         told.append(bits(step(each, 0)[0]))
     assert told[0] == told[1]
+
+
+def test_a_routine_without_an_episode_is_not_kept() -> None:
+    """A program may call it for ever."""
+    log, seed = CallLog(), SetRandomSeed(0, b"".join([b"seed"]))
+    before = sys.getrefcount(seed)
+    log.change(seed)
+    assert sys.getrefcount(seed) == before
 
 
 def test_an_episode_of_too_many_calls_is_lost_with_its_process_and_nobody_is_blamed(

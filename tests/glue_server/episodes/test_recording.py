@@ -33,7 +33,8 @@ ORDER = Order(0, 0, Cell("walk", 0, 1, 0, Phase.TRAIN), 0)
 
 def rewards_of(slot: int, steps: int) -> list[float]:
     """Numbers whose sum depends on the order in which they are added."""
-    return (np.random.default_rng((slot, steps)).standard_normal(steps) * 1e6).tolist()
+    drawn = np.random.default_rng((slot, steps)).standard_normal(steps) * 1e6
+    return [float(each) for each in drawn]
 
 
 def actions_of(slot: int, steps: int) -> Any:

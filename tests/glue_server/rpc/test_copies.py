@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import pytest
 
-from glue_server.agent.agent_calls import ends_and_steps, turn_of
+from glue_server.agent.turn_rows import ends_and_steps, turn_of
 from glue_server.environment.worker_pool import new_memory
 from glue_server.environment.workers import SharedArrays
 from glue_server.rpc import GlueServer

@@ -66,6 +66,21 @@ def test_an_answer_before_that_to_an_older_call_is_refused_at_once(
     assert port.receive(FOREVER_S) == TextMessage("to 4")
 
 
+def test_an_answer_that_came_too_early_is_there_for_who_polls(
+    peer: tuple[StreamPort, Callable[[int], None]],
+) -> None:
+    port, answers = peer
+    for seq in (1, 2):
+        port.send(TextMessage(f"{seq}"))
+    assert not port.is_ready()
+    answers(2)
+    with raises(BadReply, code="OUT_OF_ORDER"):
+        port.receive(FOREVER_S)
+    assert port.is_ready()
+    assert port.receive(FOREVER_S) == TextMessage("to 2")
+    assert not port.is_ready()
+
+
 def test_each_call_that_was_passed_over_is_named(
     peer: tuple[StreamPort, Callable[[int], None]],
 ) -> None:

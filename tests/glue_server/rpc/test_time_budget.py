@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from glue_server import EpisodeRunner, LocalPort
-from glue_server.agent.agent_calls import AgentCalls, no_rows, turn_of
+from glue_server.agent.agent_calls import AgentCalls
 from glue_server.agent.time_budget import TimeBudget
+from glue_server.agent.turn_rows import no_rows, turn_of
 from glue_server.rpc import GlueServer, server_session
 from glue_server.timeouts import Timeouts
 from reglue import Agent, Phase

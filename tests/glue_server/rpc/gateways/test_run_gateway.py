@@ -8,6 +8,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -20,6 +21,7 @@ from glue_server.rpc import GlueServer
 from glue_server.rpc.admission import Denied
 from glue_server.rpc.gateways import run_gateway
 from glue_server.rpc.gateways.run_gateway import Gateway, GatewayServer
+from reglue.errors import UsageError
 from reglue.net.grpc_settings import grpc
 from reglue.net.join_string import JoinString
 from reglue.v1 import lobby_pb2
@@ -137,7 +139,7 @@ def wanted(role: str, client: str = "") -> lobby_pb2.JoinRequest:
 def place(gateway: Gateway, role: str, client: str = "") -> Run:
     """The run that a peer gets."""
     found: Any = gateway.run_of(gateway.join(wanted(role, client)).session)
-    run: Run = found.link.result().process
+    run: Run = found.process
     return run
 
 
@@ -145,9 +147,7 @@ def heard(gateway: Gateway, run: Run, *here: str) -> None:
     """The gateway knows that these are in the run."""
     run.says(*here)
     until(
-        lambda: any(
-            each.link.result().process is run and [*each.here] == [*here] for each in gateway._runs
-        ),
+        lambda: any(each.process is run and [*each.here] == [*here] for each in gateway._runs),
         "it is heard",
     )
 
@@ -188,6 +188,38 @@ def test_a_run_that_begins_slowly_is_waited_for(
         begins.set()
         monkeypatch.setattr(run_gateway, "JOIN_S", PATIENCE_S)
         assert place(gateway, "agent") is only
+
+
+def test_a_gateway_that_closes_ends_its_runs_also_while_others_wait_to_begin(
+    run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Peers that ask then are told to try again."""
+    monkeypatch.setattr(run_gateway, "JOIN_S", PATIENCE_S)
+    is_stopped = threading.Event()
+
+    class OneBegins(Begin):
+        def __call__(self) -> Run:
+            if self:
+                return super().__call__()
+            assert is_stopped.wait(PATIENCE_S)
+            raise UsageError("no more runs")
+
+        def stop(self) -> None:
+            is_stopped.set()
+
+    gateway = Gateway({"agent": "mine"}, begin=OneBegins([first := run()]), most=3)
+    gateway.join(WANTED)
+    with ThreadPoolExecutor(2) as peers:
+        asked = [peers.submit(gateway.join, WANTED) for _ in "23"]
+        until(lambda: len(gateway._runs) == 3, "two runs are to begin, one after the other")
+        gateway.close()
+        refused = [each.exception(PATIENCE_S) for each in asked]
+    assert [each.code for each in refused if isinstance(each, Denied)] == [
+        *(2 * [grpc.StatusCode.RESOURCE_EXHAUSTED])
+    ]
+    assert not first.is_alive()
+    with raises(Denied, "closes", code=grpc.StatusCode.RESOURCE_EXHAUSTED):
+        gateway.join(WANTED)
 
 
 def test_a_run_that_never_answers_is_ended_and_its_peers_meet_in_the_next_one(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from glue_server.agent.agent_calls import ends_and_steps
+from glue_server.agent.turn_rows import ends_and_steps
 from reglue import EndKind
 from reglue.messages.environment_messages import Played
 
