@@ -195,9 +195,8 @@ class Result(BaseModel):
     def _of_one_variant(self) -> list[str]:
         """That all episodes of a goal count as one, if no task has a second variant."""
         goals = [of.values() for of in self.coverage.episodes_planned.values()]
-        if not (isinstance(self.score, SuccessScore) and any(max(of) > 1 for of in goals)):
-            return []
-        if any(len(of) > 1 for of in goals):
+        are_alone = all(len(of) == 1 for of in goals) and any(max(of) > 1 for of in goals)
+        if not (are_alone and isinstance(self.score, SuccessScore)):
             return []
         procedure, _, environment = self.benchmark.partition(":")
         other = f"evaluate:{environment if procedure == 'multi-task' else ''}"

@@ -91,20 +91,8 @@ def _outcomes(
 ) -> Iterator[Outcome]:
     steps = 0  # of the unit so far
     for row in rows:
-        key = (row.unit, row.attempt, row.k)
-        yield Outcome(
-            order=procedure.after_steps(order(row.unit, procedure.cell(row.unit, row.k)), steps),
-            status=row.status,
-            success=row.success,
-            return_=row.return_,
-            steps=row.steps,
-            clipped=row.clipped,
-            defaulted=row.defaulted,
-            first_success=row.first_success,
-            actions=ledger.actions(*key),
-            rewards=ledger.rewards(*key).tobytes(),
-            detail=row.detail,
-        )
+        planned = order(row.unit, procedure.cell(row.unit, row.k))
+        yield ledger.outcome(row, procedure.after_steps(planned, steps))
         steps += row.steps
 
 

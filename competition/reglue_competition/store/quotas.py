@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, time
-from typing import TypeVar
+from typing import Any
 
 import sqlalchemy as sa
 
 from reglue.errors import EntryRefused, UsageError
 from reglue_competition.store import schema
 from reglue_competition.store.records import FREE, UNFINISHED, Submission, Team
-
-_What = TypeVar("_What")
 
 MOST_WITHDRAWN = 20  # of a team in a day: they count against no other quota
 MOST_BROKEN = 3  # of a team in a phase, unless the organiser has one of them played again
@@ -109,12 +107,12 @@ def check_may_play_again(connection: sa.Connection, submission: Submission) -> N
 
 
 def _count(connection: sa.Connection, team: str, *only: sa.ColumnElement[bool]) -> int:
-    return connection.scalar(_of_team(sa.func.count(), team, *only)) or 0
+    return int(connection.scalar(_of_team(sa.func.count(), team, *only)) or 0)
 
 
 def _of_team(
-    what: sa.ColumnElement[_What], team: str, *only: sa.ColumnElement[bool]
-) -> sa.Select[tuple[_What]]:
+    what: sa.ColumnElement[Any], team: str, *only: sa.ColumnElement[bool]
+) -> sa.Select[Any]:
     """Selects something of those submissions of a team for which all of `only` hold."""
     selected = sa.select(what).join_from(schema.submissions, schema.teams)
     return selected.where(schema.teams.c.name == team, *only)
