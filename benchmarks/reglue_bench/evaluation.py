@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Unpack
 
@@ -100,58 +101,49 @@ def evaluate(
     """
     check_guarded("an evaluation")
     _check_order(benchmark, agent)
-    if agent is None and not options.get("agent_cmd"):
-        raise UsageError(got="agent None", wanted="an agent object, its name, or agent_cmd=")
-    agent_option = {"agent": agent} if isinstance(agent, str) else {}
-    if (
-        not agent_option
-        and agent is not None
-        and (options.get("agent_cmd") or options.get("agent_args"))
-    ):
-        raise UsageError(
-            got="an agent object with agent_cmd or agent_args",
-            wanted="the object alone: they are for agents that Reglue starts",
-        )
+    named = {"agent": agent} if isinstance(agent, str) else {}
+    there = None if named else agent
+    _check_agent(there, is_named=bool(named), options=options)
     if resume and out is None:
         raise UsageError(got="resume=True without out=", wanted="the folder of the run to continue")
     watcher = watcher or NullObserver()
     out = None if out is None else Path(out).absolute()  # an environment may move elsewhere
-    there = None if isinstance(agent, str) else agent
-    with interrupts_raised(out):
-        if not isinstance(benchmark, str):
-            with opened(benchmark, {**agent_option, **options}) as open_object:
-                request = Request(
-                    open_object.settings,
-                    open_object.plan,
-                    agent=there,
-                    environment=open_object.calls,
-                    is_kept=out is not None,
-                )
-                result = _play(
-                    out,
-                    lambda folder: start(folder, request, watcher),
-                    (lambda _ledger: request) if resume else None,
-                    watcher,
-                )
-        else:
-            settings = read_settings(benchmark=benchmark, **agent_option, **options)
+    is_kept = out is not None
+    with interrupts_raised(out), ExitStack() as closing:
+        if isinstance(benchmark, str):
+            settings = read_settings(benchmark=benchmark, **named, **options)
             result = _play(
                 out,
-                lambda folder: plan_and_start(
-                    folder, settings, watcher, agent=there, is_kept=out is not None
+                partial(
+                    plan_and_start, settings=settings, watcher=watcher, agent=there, is_kept=is_kept
                 ),
-                (
-                    lambda ledger: Request(
-                        settings, _plan_again(ledger, settings, watcher), agent=there
-                    )
-                )
-                if resume
-                else None,
+                lambda ledger: Request(
+                    settings, _plan_again(ledger, settings, watcher), agent=there
+                ),
                 watcher,
+                resume=resume,
             )
+        else:
+            made = closing.enter_context(opened(benchmark, {**named, **options}))
+            request = Request(
+                made.settings, made.plan, agent=there, environment=made.calls, is_kept=is_kept
+            )
+            begin_in = partial(start, request=request, watcher=watcher)
+            result = _play(out, begin_in, lambda _ledger: request, watcher, resume=resume)
     if raise_faults:
         check_faults(result)
     return result
+
+
+def _check_agent(there: object, *, is_named: bool, options: AgentOptions) -> None:
+    """Raise UsageError unless there is one agent: an object `there`, a name, or a command."""
+    if there is None and not (is_named or options.get("agent_cmd")):
+        raise UsageError(got="agent None", wanted="an agent object, its name, or agent_cmd=")
+    if there is not None and (options.get("agent_cmd") or options.get("agent_args")):
+        raise UsageError(
+            got="an agent object with agent_cmd or agent_args",
+            wanted="the object alone: they are for agents that Reglue starts",
+        )
 
 
 def _check_order(benchmark: object, agent: object) -> None:
@@ -221,21 +213,22 @@ def check_faults(result: Result, *, advice: str = "raise_faults=False returns th
 
 
 def _play(
-    out: str | Path | None,
+    out: Path | None,
     begin_in: Callable[[Path], Result],
-    again: Callable[[Ledger], Request] | None,
+    again: Callable[[Ledger], Request],
     watcher: Observer,
+    *,
+    resume: bool,
 ) -> Result:
-    """Play a run in `out`, or in a temporary folder; with `again`, resume it."""
+    """Play a run in `out`, or in a temporary folder; `again` makes the request to resume one."""
     if out is None:
         return in_temporary_folder(begin_in)
-    folder = Path(out)
-    if again is None:
-        return begin_in(folder)
-    with Ledger(folder) as ledger:
+    if not resume:
+        return begin_in(out)
+    with Ledger(out) as ledger:
         request = again(ledger)
         check_same(ledger, request)
-        return carry_out(folder, ledger, request, watcher)
+        return carry_out(out, ledger, request, watcher)
 
 
 def plan_and_start(

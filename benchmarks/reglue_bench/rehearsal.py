@@ -10,7 +10,6 @@ from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from glue_server import Outcome
 from reglue.errors import UsageError
 from reglue_bench.engines.run_environments import environment_of
 from reglue_bench.evaluation import start
@@ -19,7 +18,7 @@ from reglue_bench.planning.names import BenchmarkName
 from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import PROCEDURES, procedure_of
-from reglue_bench.replay.recorded import order_of
+from reglue_bench.replay.recorded import order_of, rows_of
 from reglue_bench.results.result import Result
 from reglue_bench.runs.extremes import failure_text, failures
 from reglue_bench.runs.ledger import LedgerReader, Row
@@ -197,24 +196,12 @@ def _bits(run: _RehearsedRun, row: Row) -> tuple[object, ...]:
 def _repeated(ledger: LedgerReader, row: Row, settings: Settings) -> Repeat | None:
     """Play an episode of a run again, by its actions; None if they are not kept."""
     about, plan = ledger.about, Plan.from_json(ledger.about["plan"])
-    procedure, before = procedure_of(plan), 0
-    for each in ledger.rows():
-        if (each.unit, each.k) == (row.unit, row.k):
-            break
-        before += each.steps * (each.unit == row.unit)
-    place = (row.unit, row.attempt, row.k)
-    outcome = Outcome(
-        order_of(plan, row, before, cell_key_of(about)),
-        row.status,
-        success=row.success,
-        steps=row.steps,
-        actions=ledger.actions(*place),
-        rewards=ledger.rewards(*place).tobytes(),
-    )
+    before = sum(each.steps for each in rows_of(ledger, row.unit) if each.k < row.k)
+    outcome = ledger.outcome(row, order_of(plan, row, before, cell_key_of(about)))
     if not (outcome.actions and outcome.rewards):
         return None
     with closing(environment_of(plan, settings, ledger.folder)) as environment:
-        return repeat_episode(outcome, environment, procedure, most_steps=row.steps)
+        return repeat_episode(outcome, environment, procedure_of(plan), most_steps=row.steps)
 
 
 def _shown(

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from reglue_bench.results.episodes import EpisodeRow
-from reglue_bench.results.result import AgentIdentity, Coverage, Result, Seconds, StepCounts
+from reglue_bench.results.facts import AgentIdentity, Coverage, Seconds, StepCounts
+from reglue_bench.results.result import Result
 from reglue_bench.results.scores import Rates, SuccessScore
 from reglue_bench.statistics import intervals95
 

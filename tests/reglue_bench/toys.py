@@ -14,7 +14,8 @@ from glue_server import Outcome
 from reglue_bench.evaluation import start
 from reglue_bench.float_range import FloatArray
 from reglue_bench.plans.plan import Parameter, Plan
-from reglue_bench.results.result import AgentIdentity, Result
+from reglue_bench.results.facts import AgentIdentity
+from reglue_bench.results.result import Result
 from reglue_bench.results.scoring import ScoreInputs, result_of
 from reglue_bench.runs.ledger import Row, Totals
 from reglue_bench.runs.observer import NullObserver, Observer

@@ -1,8 +1,9 @@
 """Digests of what an agent object computes with, the same in every process.
 
 Of a model of Stable-Baselines3 or PyTorch that is its `state_dict`; of a function its code, and the
-values that it refers to; of any other object its attributes. What is neither an array nor a JSON
-value, or made of these, has no digest. No library is imported: who has an object of it has it.
+values that it refers to; of any other object its attributes, its class's, and the code of its
+methods. What is neither an array nor a JSON value, or made of these, has no digest. No library is
+imported: who has an object of it has it.
 """
 
 from __future__ import annotations
@@ -51,10 +52,6 @@ class Parameters:
         """The names of those that the others have, too, and that are not the same there."""
         both = self.digests.keys() & others.digests.keys()
         return sorted(name for name in both if self.digests[name] != others.digests[name])
-
-    def identify(self, others: Parameters) -> bool:
-        """Whether nothing but these is to be compared, and the others are the same."""
-        return self.without_changed(others).is_whole
 
     def to_json(self) -> str:
         """As text; `from_json` reads it."""
@@ -108,7 +105,7 @@ def _parts(agent: Any) -> dict[str, object]:
         return {**_parts(agent.func), **arguments, **agent.keywords}
     if isinstance(agent, FunctionType):
         return _of_function(agent)
-    return {**_attributes(agent), "its class": _methods(type(agent))}
+    return _of_object(agent)
 
 
 def _of_model(agent: ModelAgent) -> dict[str, object]:
@@ -116,7 +113,7 @@ def _of_model(agent: ModelAgent) -> dict[str, object]:
     find = getattr(model, "get_vec_normalize_env", lambda: None)
     normalizes = [find(), *vars(agent).values()]
     return {
-        "its policy": policy if _has_state(policy) else _attributes(policy),
+        "its policy": policy if _has_state(policy) else _of_object(policy),
         "its normalization": [_statistics(each) for each in normalizes if hasattr(each, "obs_rms")],
         "deterministic": agent.deterministic,
     }
@@ -128,6 +125,50 @@ def _statistics(normalize: Any) -> list[object]:
     each = of.values() if isinstance(of, Mapping) else [of]
     moments = [[one.mean, one.var] for one in each if one is not None]
     return [moments, normalize.clip_obs, normalize.epsilon, normalize.norm_obs]
+
+
+def _of_object(agent: Any) -> dict[str, object]:
+    """Its attributes, the code of its methods, and what these refer to. Raises _Unknown."""
+    members = _members(type(agent))
+    methods = [each for _, each in members if isinstance(each, FunctionType)]
+    return {
+        **{f"{name} that it uses": of for each in methods for name, of in _outside(each).items()},
+        **{name: each for name, each in members if not isinstance(each, FunctionType)},
+        **_attributes(agent),
+        "its class": [each.__code__ for each in methods],
+    }
+
+
+def _members(cls: type) -> list[tuple[str, object]]:
+    """Attributes of a class and of those above it, also functions in methods of any kind."""
+    users = [each for each in reversed(cls.__mro__) if _is_users(each)]
+    members = [
+        (name, _function_in(of)) for each in users for name, of in sorted(vars(each).items())
+    ]
+    return [
+        (name, each)
+        for name, each in members
+        if isinstance(each, FunctionType)
+        or not (name.startswith(("__", "_abc_")) or inspect.isdatadescriptor(each))
+    ]
+
+
+def _is_users(cls: type) -> bool:
+    """Whether a class is neither of a library nor of Reglue, whose versions are kept."""
+    file = getattr(sys.modules.get(cls.__module__), "__file__", None) or ""
+    is_of_reglue = cls.__module__.startswith("reglue.")
+    return not (is_of_reglue or cls.__module__ == "builtins" or file.startswith(_LIBRARIES))
+
+
+def _function_in(member: object) -> object:
+    match member:
+        case staticmethod() | classmethod():
+            return member.__func__
+        case property():
+            return member.fget
+        case functools.cached_property():
+            return member.func
+    return member
 
 
 def _attributes(agent: Any) -> dict[str, object]:
@@ -153,18 +194,27 @@ def _of_function(function: FunctionType) -> dict[str, object]:
     """Its code, and what it refers to outside of it. Of libraries the name: versions are kept."""
     if function.__code__.co_filename.startswith(_LIBRARIES):
         return {"its name": f"{function.__module__}.{function.__qualname__}"}
+    return {
+        "its code": function.__code__,
+        "its defaults": [function.__defaults__, function.__kwdefaults__],
+        **_outside(function),
+    }
+
+
+def _outside(function: FunctionType) -> dict[str, object]:
+    """What a function refers to outside of it, by name. Raises _Unknown.
+
+    Nothing for functions of libraries, and for what they generate, as for a dataclass.
+    """
+    if function.__code__.co_filename.startswith((*_LIBRARIES, "<string>")):
+        return {}
     try:
-        outside = inspect.getclosurevars(function)
+        nonlocals = inspect.getclosurevars(function).nonlocals
     except ValueError as error:  # a variable that is not set yet
         raise _Unknown from error
     names = _globals(function.__code__) & function.__globals__.keys()
     around = {name: function.__globals__[name] for name in names}
-    return {
-        "its code": function.__code__,
-        "its defaults": [function.__defaults__, function.__kwdefaults__],
-        **{name: each for name, each in around.items() if each is not function},
-        **outside.nonlocals,
-    }
+    return {name: each for name, each in around.items() if each is not function} | dict(nonlocals)
 
 
 def _globals(code: CodeType) -> set[str]:
@@ -177,13 +227,6 @@ def _code(code: CodeType) -> list[object]:
     """Without its place in a file, which other lines move."""
     constants = [sorted(map(repr, c)) if isinstance(c, frozenset) else c for c in code.co_consts]
     return [code.co_code, list(code.co_names), constants]
-
-
-def _methods(cls: type) -> list[CodeType]:
-    """The code of a class's own methods, by name."""
-    return [
-        each.__code__ for _, each in sorted(vars(cls).items()) if isinstance(each, FunctionType)
-    ]
 
 
 def _has_state(value: object) -> bool:
@@ -210,7 +253,7 @@ def _add(update: Callable[[bytes], None], value: Any) -> None:
                 _add_each(update, value)
         case CodeType():
             _add_each(update, _code(value))
-        case ModuleType() | type() | BuiltinFunctionType():
+        case ModuleType() | type() | BuiltinFunctionType() | np.ufunc():
             update(f"{getattr(value, '__module__', '')}.{value.__name__}".encode())
         case FunctionType() | MethodType() | functools.partial() | ModelAgent():
             _add(update, _parts(value))
@@ -221,7 +264,9 @@ def _add(update: Callable[[bytes], None], value: Any) -> None:
 def _add_object(update: Callable[[bytes], None], value: Any) -> None:
     """Of a library that may not be installed."""
     if _has_state(value):
-        _add_each(update, [_methods(type(value)), dict(value.state_dict())])
+        members = _members(type(value))
+        codes = [each.__code__ for _, each in members if isinstance(each, FunctionType)]
+        _add_each(update, [codes, dict(value.state_dict())])
     elif is_model(value):
         _add(update, _parts(value))
     else:

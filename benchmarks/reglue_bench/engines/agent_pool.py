@@ -59,7 +59,7 @@ class AgentPool:
         self.spent = Spent()  # over all agents, with the time that they took to connect
         self.observed_to: ObservedParts | None = None  # who records what agents see
         self.hides_rewards = False  # from agents while they are judged
-        self.is_lent = False  # the agent, which was taken on before
+        self.is_lent = False  # the agent: it was taken on before, and stays
         self.asks_again = False  # the last agent its first turns, to compare
         self._make_host = make_host
         self._make_environment = make_environment
@@ -194,9 +194,9 @@ class AgentPool:
         return port
 
     def _dismiss(self, reason: str) -> None:
-        if self._host is not None:
+        if self._host is not None and not self.is_lent:
             self._host.close(reason)
-            self._host = None
+        self._host = None
 
 
 class LocalEngine(Engine):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
 from glue_server import Order, Outcome
@@ -146,36 +146,18 @@ class EpisodePlayed:
     @classmethod
     def of(cls, outcome: Outcome, *, whole: bool) -> EpisodePlayed:
         """The outcome's fields; with its actions and rewards if `whole`."""
-        return cls(
-            unit=outcome.order.unit,
-            k=outcome.order.k,
-            status=outcome.status,
-            success=outcome.success,
-            first_success=outcome.first_success,
-            return_=outcome.return_,
-            steps=outcome.steps,
-            clipped=outcome.clipped,
-            defaulted=outcome.defaulted,
-            detail=outcome.detail,
-            actions=outcome.actions if whole else b"",
-            rewards=outcome.rewards if whole else b"",
-        )
+        if not whole:
+            outcome = replace(outcome, actions=b"", rewards=b"")
+        same = {name: getattr(outcome, name) for name in _OF_OUTCOME}
+        return cls(outcome.order.unit, outcome.order.k, **same)
 
     def outcome(self, as_planned: AsPlanned) -> Outcome:
         """The outcome, with its order from the plan."""
-        return Outcome(
-            as_planned(self.unit, self.k),
-            status=self.status,
-            success=self.success,
-            first_success=self.first_success,
-            return_=self.return_,
-            steps=self.steps,
-            clipped=self.clipped,
-            defaulted=self.defaulted,
-            detail=self.detail,
-            actions=self.actions,
-            rewards=self.rewards,
-        )
+        same = {name: getattr(self, name) for name in _OF_OUTCOME}
+        return Outcome(as_planned(self.unit, self.k), **same)
+
+
+_OF_OUTCOME = [each.name for each in fields(EpisodePlayed) if each.name not in ("unit", "k")]
 
 
 @dataclass(frozen=True, slots=True)

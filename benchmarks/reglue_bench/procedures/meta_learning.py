@@ -15,7 +15,7 @@ from typing import ClassVar, Self
 from pydantic import BaseModel
 
 from glue_server import LOST, EpisodeRunner, Order, Outcome
-from reglue.errors import AgentFault, EnvironmentFault, UsageError, setting
+from reglue.errors import EnvironmentFault, UsageError, setting
 from reglue.messages.agent_messages import Phase
 from reglue_bench.plan_settings import MetaLearningSettings
 from reglue_bench.plans.keys import shuffled
@@ -30,6 +30,7 @@ from reglue_bench.procedures.procedure import (
     Watch,
     or_default,
     plan_parameters,
+    recorded,
 )
 from reglue_bench.settings import Settings
 
@@ -193,8 +194,9 @@ class MetaLearning(Procedure):
         glue.init()
         for item in todo:
             begin(item)
-            wave = self._play_wave(glue, item, order, record, watch)
-            record(item, wave.outcomes())
+            wave = _Wave(self.cells(item.unit), len(self.trials(item.unit)), item.unit, order)
+            with recorded(item, record, wave.outcomes, wave.played.values()):
+                self._play_phases(glue, wave, watch)
         glue.cleanup()
 
     def _in_order(self, round_: int) -> Sequence[int]:
@@ -217,22 +219,6 @@ class MetaLearning(Procedure):
         unit, slot = trial.home
         before = unit % self._waves * self._batch
         return unit, place * min(self._batch, len(self._trials) - before) + slot
-
-    def _play_wave(
-        self, glue: EpisodeRunner, todo: Todo, order: MakeOrder, record: Record, watch: Watch
-    ) -> _Wave:
-        """Play one try of a wave. If the agent is lost, the whole wave is recorded as its fault."""
-        wave = _Wave(self.cells(todo.unit), len(self.trials(todo.unit)), todo.unit, order)
-        try:
-            self._play_phases(glue, wave, watch)
-        except AgentFault as fault:
-            record(todo, wave.outcomes(fault.status, str(fault)))
-            raise
-        except (EnvironmentFault, KeyboardInterrupt):
-            if why := wave.lost:
-                record(todo, wave.outcomes(LOST, why))
-            raise
-        return wave
 
     def _play_phases(self, glue: EpisodeRunner, wave: _Wave, watch: Watch) -> None:
         if self._evaluate_before:
@@ -270,7 +256,7 @@ class _Wave:
             for slot in range(width)
         }
         self._slots = {cell.k: cell.k % width for cell in cells}
-        self._outcomes: dict[int, Outcome] = {}
+        self.played: dict[int, Outcome] = {}  # by k
         self._broken: dict[int, Outcome] = {}  # slot -> what ended its trial
 
     def play(self, glue: EpisodeRunner, phase: str, episodes: int, watch: Watch) -> None:
@@ -288,25 +274,20 @@ class _Wave:
             self._take(outcome, phase)
             watch(outcome, phase)
 
-    def outcomes(self, status: str = "", detail: str = "") -> list[Outcome]:
+    def outcomes(self, status: str, detail: str) -> list[Outcome]:
         """An outcome for each cell. Unplayed cells end as their trial, or as the agent, did."""
         return [self._outcome(cell, status, detail) for cell in self._cells]
 
-    @property
-    def lost(self) -> str:
-        """Why its environment was lost; empty if it was not."""
-        return next((each.detail for each in self._outcomes.values() if each.status == LOST), "")
-
     def _take(self, outcome: Outcome, phase: str) -> None:
         """Keep an outcome. A fault while adapting, or of the environment, ends the trial."""
-        self._outcomes[outcome.order.k] = outcome
+        self.played[outcome.order.k] = outcome
         fatal = outcome.status in (EnvironmentFault.status, LOST) or phase == "adapt"
         if outcome.status != "ok" and fatal:
             self._broken[self._slots[outcome.order.k]] = outcome
 
     def _outcome(self, cell: PlanCell, status: str, detail: str) -> Outcome:
-        if cell.k in self._outcomes:
-            return self._outcomes[cell.k]
+        if cell.k in self.played:
+            return self.played[cell.k]
         if ended := self._broken.get(self._slots[cell.k]):
             status, detail = ended.status, ended.detail
         return Outcome(self._order(self._unit, cell), status, detail=detail)

@@ -273,4 +273,4 @@ class _Run:
 
     def _next(self) -> Order:
         order = self._order(self._unit, self._procedure.cell(self._unit, len(self.outcomes)))
-        return replace(order, cell=replace(order.cell, steps=self._steps))
+        return self._procedure.after_steps(order, self._steps)

@@ -6,14 +6,15 @@ import math
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, Self, TypeAlias, TypeVar, overload
 
 from pydantic import BaseModel, ValidationError
 
-from glue_server import EpisodeRunner, Order, Outcome
-from reglue.errors import AgentFault, BadArgument, printable
+from glue_server import LOST, EpisodeRunner, Order, Outcome
+from reglue.errors import AgentFault, BadArgument, EnvironmentFault, printable
 from reglue_bench.plans.keys import PUBLIC
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.settings import Settings
@@ -268,6 +269,10 @@ class Procedure(ABC):
         """The most steps of a unit's next episode, after these of both; 0: the unit is over."""
         return math.inf
 
+    def after_steps(self, order: Order, steps: int) -> Order:
+        """The order of an episode that begins after so many steps of its unit, if cells tell it."""
+        return replace(order, cell=replace(order.cell, steps=steps)) if self.counts_steps else order
+
     @abstractmethod
     def play(
         self,
@@ -284,6 +289,30 @@ class Procedure(ABC):
         When the agent is lost, its fault is recorded for the units in play, and raised
         unless the next unit has an agent of its own.
         """
+
+
+@contextmanager
+def recorded(
+    todo: Todo,
+    record: Record,
+    outcomes: Callable[[str, str], Sequence[Outcome]],
+    played: Iterable[Outcome],
+) -> Iterator[None]:
+    """Record a unit that these lines play, also if its agent or its environment is lost.
+
+    `outcomes` gets the status and detail of what was not played. If none of `played`, which is read
+    then, was lost with its environment, the unit has no row, and is another try.
+    """
+    try:
+        yield
+    except AgentFault as fault:
+        record(todo, outcomes(fault.status, str(fault)))
+        raise
+    except (EnvironmentFault, KeyboardInterrupt):
+        if lost := [each.detail for each in played if each.status == LOST]:
+            record(todo, outcomes(LOST, lost[0]))
+        raise
+    record(todo, outcomes("", ""))
 
 
 def or_default(value: _Value | None, default: _Value) -> _Value:

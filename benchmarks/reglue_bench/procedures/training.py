@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel
 
-from glue_server import CRASHED, LOST, EpisodeRunner, Order, Outcome
+from glue_server import CRASHED, EpisodeRunner, Order, Outcome
 from reglue.errors import AgentFault, EnvironmentFault, UsageError, setting
 from reglue.messages.agent_messages import Phase
 from reglue_bench.plan_settings import TrainingSettings
@@ -35,6 +35,7 @@ from reglue_bench.procedures.procedure import (
     Watch,
     or_default,
     plan_parameters,
+    recorded,
 )
 from reglue_bench.procedures.registry import PROCEDURES, procedure_of
 from reglue_bench.procedures.training_cells import (
@@ -236,16 +237,8 @@ class Training(Procedure):
             glue = agents.fresh()
             begin(item)
             run = TrainingRun(self, item.unit, order, watch)
-            try:
+            with recorded(item, record, run.outcomes, run.judged.values()):
                 run.play(glue, agents)
-            except AgentFault as fault:
-                record(item, run.outcomes(fault.status, str(fault)))
-                raise
-            except (EnvironmentFault, KeyboardInterrupt):
-                if why := run.lost:
-                    record(item, run.outcomes(LOST, why))
-                raise
-            record(item, run.outcomes())
 
     @classmethod
     def measured_by(cls, parameters: Mapping[str, Any]) -> str:
@@ -273,7 +266,7 @@ class TrainingRun:
         self._taken = [0] * procedure.width  # training steps
         self._begun = [0] * procedure.width  # training episodes
         self._without_a_step = 0  # training episodes in a row
-        self._judged_outcomes: dict[int, Outcome] = {}  # what was judged, by k
+        self.judged: dict[int, Outcome] = {}  # outcomes, by k
         self._others = CompactOutcomes(self._ordered)  # all else
 
     def play(self, glue: EpisodeRunner, agents: Agents) -> None:
@@ -296,19 +289,13 @@ class TrainingRun:
             watch=self._watch,
         )
 
-    def outcomes(self, status: str = "", detail: str = "") -> Sequence[Outcome]:
+    def outcomes(self, status: str, detail: str) -> Sequence[Outcome]:
         """What was played; what should have been judged and was not ended as the agent did."""
         judged = [
-            self._judged_outcomes.get(k) or Outcome(self._ordered(k), status, detail=detail)
+            self.judged.get(k) or Outcome(self._ordered(k), status, detail=detail)
             for k in range(self._procedure.judged)
         ]
         return InOrder(judged, self._others)
-
-    @property
-    def lost(self) -> str:
-        """Why the environment was lost while it was judged; empty if it was not."""
-        judged = self._judged_outcomes.values()
-        return next((each.detail for each in judged if each.status == LOST), "")
 
     def _ordered(self, k: int) -> Order:
         return self._order(self._unit, self._procedure.cell(self._unit, k))
@@ -408,6 +395,4 @@ class TrainingRun:
         """Receives the outcomes of a judged unit."""
         for outcome in outcomes:
             k = self._procedure.k_of(todo.unit, outcome.order.k)
-            self._judged_outcomes[k] = replace(
-                outcome, order=replace(outcome.order, unit=self._unit, k=k)
-            )
+            self.judged[k] = replace(outcome, order=replace(outcome.order, unit=self._unit, k=k))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import dropwhile, takewhile
 from pathlib import Path
 
@@ -110,9 +110,7 @@ def order_of(
     """
     procedure = procedure_of(plan)
     order = plan.order(row.unit, procedure.cell(row.unit, row.k), starts, cell_key)
-    if not procedure.counts_steps:
-        return order
-    return replace(order, cell=replace(order.cell, steps=steps_before))
+    return procedure.after_steps(order, steps_before)
 
 
 def changes_since(about: Mapping[str, str], suite: SuiteName) -> list[str]:

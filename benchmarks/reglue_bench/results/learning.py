@@ -17,7 +17,8 @@ from glue_server import CRASHED, LOST
 from reglue_bench.float_range import FloatArray, scaled
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures.online import Online, measured
-from reglue_bench.results.result import NO_SCORE, Coverage, Result
+from reglue_bench.results.facts import Coverage
+from reglue_bench.results.result import NO_SCORE, Result
 from reglue_bench.results.scores import Curve, LearningRun, PerformanceScore
 from reglue_bench.results.scoring import (
     RowCounts,

@@ -6,17 +6,9 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    JsonValue,
-    PrivateAttr,
-    ValidationError,
-    field_validator,
-)
+from pydantic import BaseModel, Field, JsonValue, PrivateAttr, ValidationError, field_validator
 
 from env_adapters.named_objects import Registry
 from glue_server import LOST
@@ -26,6 +18,16 @@ from reglue_bench.formatting import plural, signed, value, values
 from reglue_bench.plans.plan import difference, json_difference, title_of
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.results.episodes import EpisodeRow, Episodes
+from reglue_bench.results.facts import (
+    AgentIdentity,
+    Coverage,
+    Event,
+    FaultCount,
+    Record,
+    Recorded,
+    Seconds,
+    StepCounts,
+)
 from reglue_bench.results.scores import (
     PerformanceScore,
     ReturnScore,
@@ -48,84 +50,11 @@ NO_SCORE = frozenset({"missing", EnvironmentFault.status, LOST})
 """Statuses of a planned cell with unknown outcome: it was not played, or an environment failed
 by itself. Any other that is not `ok` is a failure, and counts as one."""
 
-Isolation = Literal["in process", "none", "remote", "user", "bubblewrap", "container"]
-"""What kept an agent from the benchmark's files and memory, the weakest first.
 
-`in process`: an object in the driver's own process. `none`: a program with the driver's
-rights. `remote`: it connected by itself, so its host decides. Else a sandbox.
-"""
-
-
-class _Record(BaseModel):
-    # JSON has no NaN and no infinity: what is written can be read.
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class AgentIdentity(_Record):
-    """Which agent was judged; runs that differ in `training_seed` alone are one agent."""
-
-    name: str  # the agent's own name
-    label: str  # its name in reports
-    checkpoint_sha256: str | None = None  # of the file that `checkpoint` names, hexadecimal
-    training_seed: int | None = None  # of this checkpoint
-    isolation: Isolation | None = None  # what isolated it; None: no agent has come
-
-
-class Coverage(_Record):
-    """How much of the plan, and of the benchmark's goals, was played."""
-
-    cells_planned: int  # evaluation episodes; online: runs
-    cells_completed: int  # played to their end
-    cells_succeeded: int = 0  # of the completed
-    goals_planned: int  # distinct (task, variant)
-    goals_total: int  # distinct (task, variant) of the benchmark
-    episodes_planned: dict[str, dict[int, int]] = {}  # by task and variant; empty online
-
-
-class StepCounts(_Record):
-    """Environment steps."""
-
-    counted: int  # in the rows
-    executed: int  # all that were simulated, also in tries that do not count
-
-
-class Seconds(_Record):
-    """Time spent, summed over the sessions of a run."""
-
-    wall: float  # in all
-    agent: float  # waiting for the agent
-    environment: float  # waiting for environments
-    glue: float  # the rest
-
-
-class FaultCount(_Record):
-    """Episodes of any phase that ended by the same fault."""
-
-    status: str  # agent_error, agent_timeout, environment_error, crashed, …
-    detail: str  # the first line of the error
-    count: int  # of episodes
-
-    def __str__(self) -> str:
-        """`3 × environment_error: ZeroDivisionError: division by zero`."""
-        return f"{self.count} × {self.status}: {self.detail}"
-
-
-class Recorded(_Record):
-    """What a run's dataset holds of the episodes that have steps, of all phases."""
-
-    episodes: int  # that are in it
-    lost: int  # that are not: the disk was full, or they were played without --record
-
-
-class Event(_Record):
-    """Something that happened during a run and changed no row."""
-
-    what: str  # such as: a process died, or an observation lay outside of its bounds
-    count: int  # how often
-
-
-class Result(_Record):
+class Result(BaseModel):
     """The facts of a run, and its score. Rows are in the run's ledger: see `episodes`."""
+
+    model_config = Record.model_config
 
     benchmark: str  # its name
     environment_args: dict[str, JsonValue] = {}  # what was changed of the environment of that name
@@ -266,9 +195,8 @@ class Result(_Record):
     def _of_one_variant(self) -> list[str]:
         """That all episodes of a goal count as one, if no task has a second variant."""
         goals = [of.values() for of in self.coverage.episodes_planned.values()]
-        if not (isinstance(self.score, SuccessScore) and any(max(of) > 1 for of in goals)):
-            return []
-        if any(len(of) > 1 for of in goals):
+        are_alone = all(len(of) == 1 for of in goals) and any(max(of) > 1 for of in goals)
+        if not (are_alone and isinstance(self.score, SuccessScore)):
             return []
         procedure, _, environment = self.benchmark.partition(":")
         other = f"evaluate:{environment if procedure == 'multi-task' else ''}"

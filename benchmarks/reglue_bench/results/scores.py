@@ -6,25 +6,21 @@ import math
 from collections import Counter
 from typing import Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from reglue_bench.plans.plan import PlanCell
+from reglue_bench.results.facts import Record
 from reglue_bench.statistics import Interval, Intervals
 
 
-class _Record(BaseModel):
-    # JSON has no NaN and no infinity: what is written can be read.
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class Rates(_Record):
+class Rates(Record):
     """Success rates, 0 to 1."""
 
     mean_success_rate: float  # mean over tasks
     success_rate_per_task: dict[str, float]
 
 
-class Upstream(_Record):
+class Upstream(Record):
     """What `metaworld.evaluation` counts in the same episodes."""
 
     mean_success_rate: float  # mean over tasks, 0 to 1
@@ -32,7 +28,7 @@ class Upstream(_Record):
     success_rate_per_task: dict[str, float]
 
 
-class SuccessScore(_Record):
+class SuccessScore(Record):
     """Success of a frozen agent. An episode that was not played is a failure."""
 
     kind: Literal["success"] = "success"  # which score this is
@@ -56,7 +52,7 @@ class SuccessScore(_Record):
         return self.intervals95.mean
 
 
-class Success(_Record):
+class Success(Record):
     """Success beside returns that are the score, with the fields of a score of success."""
 
     mean_success_rate: float
@@ -65,7 +61,7 @@ class Success(_Record):
     completed_only: Rates
 
 
-class ReturnScore(_Record):
+class ReturnScore(Record):
     """Returns of a frozen agent."""
 
     kind: Literal["return"] = "return"  # which score this is
@@ -88,7 +84,7 @@ class ReturnScore(_Record):
         return self.intervals95.mean if self.intervals95 else None
 
 
-class LearningRun(_Record):
+class LearningRun(Record):
     """One independent run of an agent that learns."""
 
     model_config = ConfigDict(populate_by_name=True)
@@ -107,7 +103,7 @@ class LearningRun(_Record):
     episode_steps: list[int]  # of each episode; empty if runs are counted in steps
 
 
-class Curve(_Record):
+class Curve(Record):
     """Means over the completed runs, point by point."""
 
     at: list[int]  # the episode, from 1; or the last step of a bin
@@ -115,7 +111,7 @@ class Curve(_Record):
     interval95: list[Interval]  # Student's, of each mean; empty below two runs
 
 
-class PerformanceScore(_Record):
+class PerformanceScore(Record):
     """What an agent earned while it learned, over independent runs."""
 
     kind: Literal["performance"] = "performance"  # which score this is
@@ -151,7 +147,7 @@ class PerformanceScore(_Record):
 Score: TypeAlias = SuccessScore | ReturnScore | PerformanceScore
 
 
-class StepCurve(_Record):
+class StepCurve(Record):
     """Episodes that were played to their end, by steps of training."""
 
     at: list[int]  # of each point: the last step of a bin, or the steps before a checkpoint
@@ -160,7 +156,7 @@ class StepCurve(_Record):
     success_rate: list[float | None]  # 0 to 1; empty if the environment never reports success
 
 
-class TrainingProgress(_Record):
+class TrainingProgress(Record):
     """An agent's progress during training, before it was frozen and evaluated."""
 
     steps: int  # that it was to train for, over all slots

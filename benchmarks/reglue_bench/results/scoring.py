@@ -22,18 +22,17 @@ from reglue_bench.float_range import FloatArray, mean
 from reglue_bench.plans.plan import Plan, PlanCell
 from reglue_bench.procedures import Procedure, procedure_of
 from reglue_bench.results.episodes import Episodes
-from reglue_bench.results.result import (
-    NO_SCORE,
+from reglue_bench.results.facts import (
     AgentIdentity,
     Coverage,
     Event,
     FaultCount,
     Isolation,
     Recorded,
-    Result,
     Seconds,
     StepCounts,
 )
+from reglue_bench.results.result import NO_SCORE, Result
 from reglue_bench.results.scores import GoalCounts, ReturnScore, Success, SuccessScore
 from reglue_bench.run_folder import OBSERVED
 from reglue_bench.runs.ledger import (

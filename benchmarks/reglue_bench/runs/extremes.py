@@ -6,9 +6,7 @@ They take the way of any agent's actions, so that what is found is what agents c
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,11 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from env_adapters import Cell
-from glue_server import EpisodeRunner, LocalPort, Order, Outcome, Timeouts
+from glue_server import Order, Outcome
 from glue_server.agent.actions import unpacked
 from reglue.agents.agent import Agent
-from reglue.messages.agent_messages import Phase, Starts, Steps
+from reglue.messages.agent_messages import Starts, Steps
 from reglue.rng import Rng
 from reglue.spec import (
     Array,
@@ -32,12 +29,9 @@ from reglue.spec import (
     TaskSpec,
     TensorSpec,
 )
-from reglue_bench.engines.run_environments import make_environment
-from reglue_bench.planning.resolve import suite_of
-from reglue_bench.plans.keys import cell_key
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
-from reglue_bench.procedures.procedure import or_default
+from reglue_bench.runs.ordinary_play import cells_of, play_alone
 from reglue_bench.settings import Settings
 
 STEPS = 10
@@ -74,23 +68,15 @@ def failures(plan: Plan, settings: Settings, folder: Path) -> list[Failure]:
 
     `folder` is for what workers print. Raises UsageError, EnvironmentFault.
     """
-    environment = make_environment(
-        suite_of(plan, settings),
-        1,
-        workers=min(1, or_default(settings.workers, 1)),
-        log_file=folder / "extremes.log",
-        timeout_s=settings.environment_timeout,
-    )
-    with closing(environment), np.errstate(all="ignore"):  # overflows are what is looked for
-        agent = LocalPort(_Extremes(), "extremes")
-        glue = EpisodeRunner(agent, environment, timeouts=Timeouts())
-        orders = deque(_orders(plan, settings))
-        glue.init()
-        glue.freeze()
-        played = glue.play(lambda _: orders.popleft() if orders else None, Phase.EVALUATE)
-        outcomes = [each for each in played if _is_environments(each)]
-        glue.cleanup()
-    return [_failure(each, glue.spec) for each in outcomes]
+    units = procedure_of(plan).units
+    cells = cells_of(plan, settings, range(0, units, math.ceil(units / len(_PATTERNS))))
+    orders = [  # an episode for each pattern, which is its start seed
+        Order(place, 0, cells[place % len(cells)], start_seed=place, max_steps=STEPS)
+        for place in range(len(_PATTERNS))
+    ]
+    with np.errstate(all="ignore"):  # overflows are what is looked for
+        spec, played = play_alone(_Extremes(), orders, plan, settings, folder / "extremes.log")
+    return [_failure(each, spec) for each in played if _is_environments(each)]
 
 
 def failure_text(failed: Sequence[Failure]) -> str:
@@ -124,19 +110,6 @@ def _action_text(action: Arrays) -> str:
             f"{name} = {np.array2string(each, separator=', ')}".replace("\n", "")
             for name, each in action.items()
         )
-
-
-def _orders(plan: Plan, settings: Settings) -> Iterator[Order]:
-    """An episode for each pattern, which is its start seed, on cells from all of the plan."""
-    cells = _cells(plan, settings)
-    for place in range(len(_PATTERNS)):
-        yield Order(place, 0, cells[place % len(cells)], start_seed=place, max_steps=STEPS)
-
-
-def _cells(plan: Plan, settings: Settings) -> list[Cell]:
-    procedure, key = procedure_of(plan), cell_key(settings.secret)
-    units = range(0, procedure.units, math.ceil(procedure.units / len(_PATTERNS)))
-    return [plan.order(unit, procedure.cell(unit, 0), b"", key).cell for unit in units]
 
 
 class _Extremes(Agent):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from glue_server import EpisodeRunner, LocalPort, Order, Timeouts
+from env_adapters import Cell
+from glue_server import EpisodeRunner, LocalPort, Order, Outcome, Timeouts
 from reglue.agents.agent import Agent
 from reglue.messages.agent_messages import Ends, Phase, Starts, Steps
 from reglue.rng import Rng
@@ -37,25 +39,41 @@ def ordinary_play(plan: Plan, settings: Settings, folder: Path, *, steps: int) -
 
     `folder` is for what workers print. Raises UsageError, EnvironmentFault.
     """
+    looks = _Looks()
+    [cell] = cells_of(plan, settings, [0])
+    order = Order(0, 0, cell, start_seed=0, max_steps=steps)
+    spec, _ = play_alone(looks, [order], plan, settings, folder / "ordinary.log")
+    return Shown(looks.seen, looks.nan, spec.horizon)
+
+
+def cells_of(plan: Plan, settings: Settings, units: Iterable[int]) -> list[Cell]:
+    """The first cell of each of these units of a plan."""
+    procedure, key = procedure_of(plan), cell_key(settings.secret)
+    return [plan.order(unit, procedure.cell(unit, 0), b"", key).cell for unit in units]
+
+
+def play_alone(
+    agent: Agent, orders: Iterable[Order], plan: Plan, settings: Settings, log_file: Path
+) -> tuple[TaskSpec, list[Outcome]]:
+    """Play episodes of a plan's suite in one slot, outside of any run, with a frozen agent.
+
+    `log_file` is for what workers print. Raises UsageError, EnvironmentFault.
+    """
     environment = make_environment(
         suite_of(plan, settings),
         1,
         workers=min(1, or_default(settings.workers, 1)),
-        log_file=folder / "ordinary.log",
+        log_file=log_file,
         timeout_s=settings.environment_timeout,
     )
-    procedure = procedure_of(plan)
-    order = plan.order(0, procedure.cell(0, 0), b"", cell_key(settings.secret))
-    orders = [Order(0, 0, order.cell, start_seed=0, max_steps=steps)]
-    looks = _Looks()
+    left = iter(orders)
     with closing(environment):
-        glue = EpisodeRunner(LocalPort(looks, "looks"), environment, timeouts=Timeouts())
+        glue = EpisodeRunner(LocalPort(agent, log_file.stem), environment, timeouts=Timeouts())
         glue.init()
         glue.freeze()
-        for _ in glue.play(lambda _: orders.pop() if orders else None, Phase.EVALUATE):
-            pass
+        outcomes = list(glue.play(lambda _slot: next(left, None), Phase.EVALUATE))
         glue.cleanup()
-    return Shown(looks.seen, looks.nan, glue.spec.horizon)
+    return glue.spec, outcomes
 
 
 class _Looks(Agent):

@@ -1,20 +1,28 @@
-"""Chooses who plays a run: this process, several processes, or those of a cluster."""
+"""Chooses who plays a run: this process, several processes, or those of a cluster; and what these
+are told.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from reglue.errors import UsageError, setting
-from reglue_bench.engines import LocalPlayers, Players, RayPlayers
+from reglue_bench.engines import LocalPlayers, Players, RayPlayers, ShardSettings
+from reglue_bench.engines.files import facts_and_files, portable
 from reglue_bench.engines.process_players import SHARD_PROCESS
 from reglue_bench.engines.run_environments import cores
 from reglue_bench.engines.shard import FROM_SHARD, FromShard
 from reglue_bench.placement.placed_worker import FROM_ENVIRONMENT, PROCESS, FromEnvironment
 from reglue_bench.planning.declared import is_remote
+from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import TRAINING, procedure_of
+from reglue_bench.procedures.procedure import or_default
+from reglue_bench.run_folder import AGENT_LOG
 from reglue_bench.runs.run import Request, is_recorded
-from reglue_bench.settings import AGENT_WAIT, LOCAL
+from reglue_bench.settings import AGENT_WAIT, LOCAL, Settings
 
 
 def players_of(
@@ -76,6 +84,54 @@ def environment_players(
         say=say,
         setting_name="environments",
     )
+
+
+def shard_settings(
+    request: Request,
+    folder: Path,
+    players: Players[FromShard],
+    starts: bytes,
+    cells: bytes | None,
+) -> Callable[[int], ShardSettings]:
+    """What each process that plays a share is told, by its number from 1.
+
+    `starts` and `cells` are the keys of start seeds and of cells.
+    """
+    run_settings, workers = request.settings, procedure_of(request.plan).workers
+    share = 1 if players.elsewhere else max(1, cores() // players.most)
+    # Each has a server of its own, for the programs that it starts.
+    changes = {
+        "listen": "127.0.0.1:0",
+        "advertise": None,
+        "workers": or_default(run_settings.workers, or_default(workers, share)),
+    }
+    settings = ShardSettings(
+        settings=run_settings.model_copy(update=changes).model_dump(mode="json"),
+        plan=request.plan.to_json(),
+        folder=str(folder.absolute()),
+        agent_log=AGENT_LOG,
+        starts=starts,
+        cells=cells,
+    )
+    return partial(_numbered, _portable(settings, request.plan) if players.elsewhere else settings)
+
+
+def _portable(shard: ShardSettings, plan: Plan) -> ShardSettings:
+    """The settings with the needed files and without secrets, for another machine."""
+    settings = portable(Settings.model_validate(shard.settings))
+    return replace(
+        shard,
+        settings=settings.without_secrets().model_dump(mode="json"),
+        folder="",
+        **facts_and_files(settings, plan),
+    )
+
+
+def _numbered(settings: ShardSettings, number: int) -> ShardSettings:
+    """The settings of one process: each has its own log."""
+    log = Path(settings.agent_log)
+    name = f"{log.stem}-{number}{log.suffix}"
+    return settings if number == 1 else replace(settings, agent_log=name)
 
 
 def _why_one_process(request: Request, folder: Path) -> str:

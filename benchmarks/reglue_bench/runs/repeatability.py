@@ -52,10 +52,8 @@ class ShortestEpisode:
         for outcome in outcomes:
             left = procedure.steps_left(outcome.order.k, before)
             order = replace(outcome.order, max_steps=int(left) if math.isfinite(left) else 0)
-            if procedure.counts_steps:
-                order = replace(order, cell=replace(order.cell, steps=before))
+            self.take(replace(outcome, order=procedure.after_steps(order, before)))
             before += outcome.steps
-            self.take(replace(outcome, order=order))
 
     def repeat_episode(self, environment: EnvironmentCalls, procedure: Procedure) -> Repeat:
         """Call `repeat_episode` for so few steps that they take little of the run's time."""

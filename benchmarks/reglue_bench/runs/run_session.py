@@ -6,7 +6,6 @@ import contextlib
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -22,11 +21,9 @@ from reglue_bench.engines import (
     FromShard,
     LocalEngine,
     Players,
-    ShardSettings,
 )
 from reglue_bench.engines.agent_pool import AgentPool, asks_again, check_capable, served_host
-from reglue_bench.engines.files import facts_and_files, portable
-from reglue_bench.engines.run_environments import cores, environment_of
+from reglue_bench.engines.run_environments import environment_of
 from reglue_bench.engines.run_identity import agent_files, machine
 from reglue_bench.engines.run_server import RunServer
 from reglue_bench.formatting import plural
@@ -36,8 +33,6 @@ from reglue_bench.planning.declared import check_declared, is_remote
 from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import PlanCell
 from reglue_bench.procedures import TRAINING, Todo, Todos, procedure_of
-from reglue_bench.procedures.procedure import or_default
-from reglue_bench.run_folder import AGENT_LOG
 from reglue_bench.runs.ledger import (
     ENVIRONMENTS,
     ISOLATION,
@@ -47,12 +42,11 @@ from reglue_bench.runs.ledger import (
     Ledger,
     Totals,
 )
-from reglue_bench.runs.left_to_play import left_to_play
-from reglue_bench.runs.lost_units import LostUnits
+from reglue_bench.runs.left_to_play import crashed, fails_again, left_to_play, lost_tries
 from reglue_bench.runs.notes import Ending, Repeat
 from reglue_bench.runs.observed import ObservedWriter
 from reglue_bench.runs.observer import Observer, RunStarted
-from reglue_bench.runs.players import environment_players, players_of
+from reglue_bench.runs.players import environment_players, players_of, shard_settings
 from reglue_bench.runs.recorder import Recorder
 from reglue_bench.runs.repeatability import ShortestEpisode, repeat_of_agent
 from reglue_bench.runs.run import MOST_TRIES, Request, cell_key_of, is_recorded
@@ -177,25 +171,10 @@ class Session:
         return self._request.plan.order(unit, cell, self._starts, self._cells)
 
     def _dealing(self, players: Players[FromShard]) -> DealingEngine:
-        procedure, run_settings = self._procedure, self._request.settings
-        share = 1 if players.elsewhere else max(1, cores() // players.most)
-        # Each has a server of its own, for the programs that it starts.
-        changes = {
-            "listen": "127.0.0.1:0",
-            "advertise": None,
-            "workers": or_default(run_settings.workers, or_default(procedure.workers, share)),
-        }
-        settings = ShardSettings(
-            settings=run_settings.model_copy(update=changes).model_dump(mode="json"),
-            plan=self._request.plan.to_json(),
-            folder=str(self._folder.absolute()),
-            agent_log=AGENT_LOG,
-            starts=self._starts,
-            cells=self._cells,
-        )
+        procedure = self._procedure
         return DealingEngine(
             players,
-            partial(_numbered, self._portable(settings) if players.elsewhere else settings),
+            shard_settings(self._request, self._folder, players, self._starts, self._cells),
             procedure.agents,
             lambda unit, k: self._order(unit, procedure.cell(unit, k)),
             folder=self._folder,
@@ -204,16 +183,6 @@ class Session:
             note_machine=self._note_machine if players.elsewhere else lambda _agent, _machine: None,
             say=self._watcher.say,
             note_event=self._note_event,
-        )
-
-    def _portable(self, shard_settings: ShardSettings) -> ShardSettings:
-        """The settings with the needed files and without secrets, for another machine."""
-        settings = portable(Settings.model_validate(shard_settings.settings))
-        return replace(
-            shard_settings,
-            settings=settings.without_secrets().model_dump(mode="json"),
-            folder="",
-            **facts_and_files(settings, self._request.plan),
         )
 
     def _new_pool(self) -> AgentPool:
@@ -240,7 +209,7 @@ class Session:
         if self._request.agent is not None:
             return ObjectPeer(self._request.agent)
         if self._request.peer is not None:
-            return _BorrowedAgent(self._request.peer)
+            return self._request.peer
         return served_host(
             self._request.settings,
             self._folder,
@@ -325,27 +294,27 @@ class Session:
         )
 
     def _settle_lost(self, todo: Todos, recorder: Recorder) -> Todos:
-        """Play again what was on when the environment was lost: see LostUnits.
+        """Play again what was on when the environment was lost: see left_to_play.
 
         Returns what is left to play. Raises EnvironmentFault if it is lost again.
         """
-        lost = LostUnits(self._ledger, self._procedure, self._order)
-        if not lost.rows or not isinstance(self._engine, LocalEngine):
+        lost = lost_tries(self._ledger, self._procedure, self._order)
+        if not lost or not isinstance(self._engine, LocalEngine):
             return todo
         self._watcher.say(
-            f"{plural(len(lost.rows), self._procedure.unit)} in play when the environment was "
+            f"{plural(len(lost), self._procedure.unit)} in play when the environment was "
             "lost: the recorded actions are played again first, without the agent"
         )
         environment = self._pool.emptied()
-        if (what := lost.fails_again(environment)) is None:
-            self._pool.emptied()  # for worlds that have played nothing
-            return todo
-        for attempt, outcomes in lost.crashed(what):
-            self._record(recorder, Todo(outcomes[0].order.unit, attempt), outcomes)
-        if environment.is_lost:
-            raise EnvironmentFault(what)
-        self._pool.emptied()
-        return todo.without(lost.rows.keys())
+        if (what := fails_again(lost, environment)) is not None:
+            for each in lost:
+                todo = todo.without([each.unit])
+                again = Todo(each.unit, each.attempt + 1)
+                self._record(recorder, again, crashed(each.outcomes, what))
+            if environment.is_lost:
+                raise EnvironmentFault(what)
+        self._pool.emptied()  # for worlds that have played nothing
+        return todo
 
     def _given_up(self, unit: int, tries: int) -> list[Outcome]:
         """The outcomes of a unit that was begun too often."""
@@ -402,35 +371,6 @@ class Session:
 def _unknown(why: str) -> Repeat:
     """The result for an environment that could not be tried."""
     return Repeat(who="environment", repeatable=None, what=why)
-
-
-def _numbered(settings: ShardSettings, number: int) -> ShardSettings:
-    """The settings of one process: each has its own log."""
-    log = Path(settings.agent_log)
-    name = f"{log.stem}-{number}{log.suffix}"
-    return settings if number == 1 else replace(settings, agent_log=name)
-
-
-@dataclass(frozen=True, slots=True)
-class _BorrowedAgent:
-    """An agent that stays when this run is over."""
-
-    peer: AgentPeer
-
-    renews = False
-
-    @property
-    def isolation(self) -> str:
-        return self.peer.isolation
-
-    def port(self) -> AgentPort:
-        return self.peer.port()
-
-    def explain(self, fault: AgentFault) -> str:
-        return self.peer.explain(fault)
-
-    def close(self, reason: str) -> None:
-        pass
 
 
 def _limits(settings: Settings) -> str:

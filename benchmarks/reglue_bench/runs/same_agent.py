@@ -15,9 +15,9 @@ from glue_server.agent.repetition import RecordedTurns, answer_recorded
 from reglue.agents.adaptation import agent_of
 from reglue.errors import AgentFault, BadReply, PlanDiffers, RunDamaged, SpecError, setting
 from reglue.messages.agent_messages import Numbered, Turn
+from reglue.spec import TaskSpec
 from reglue.tools.loading import agent_name
-from reglue.v1 import agent_pb2 as pb
-from reglue.wire.agent_encoding import decode_call, encode_call
+from reglue.wire.agent_encoding import call_from_bytes, encode_call
 from reglue.wire.spec_encoding import spec_from_bytes, spec_to_bytes
 from reglue_bench.engines.agent_parameters import Parameters, parameters_of
 from reglue_bench.run_folder import FIRST_TURNS
@@ -25,9 +25,10 @@ from reglue_bench.runs.ledger import AGENT_NAME, PARAMETERS, Ledger
 
 
 def check_same_object(ledger: Ledger, agent: object, label: str | None) -> None:
-    """Raise PlanDiffers unless `agent` began the run, or nothing of it was played.
+    """Raise PlanDiffers unless `agent` began the run.
 
-    `label` is the user's name for it; the caller has compared it.
+    Where nothing was played it may be one that nothing identifies. `label` is the user's name for
+    it; the caller has compared it. Raises RunDamaged if the run's first turns cannot be read.
     """
     about, name = ledger.about, agent_name(agent)
     way_out = (
@@ -40,7 +41,7 @@ def check_same_object(ledger: Ledger, agent: object, label: str | None) -> None:
         raise PlanDiffers(
             f"this run was begun by another {name}, of other {', '.join(names)}; {way_out}"
         )
-    if (before and before.identify(now)) or next(ledger.rows(), None) is None:
+    if (before and before.without_changed(now).is_whole) or next(ledger.rows(), None) is None:
         return
     recorded = _read(ledger.folder)
     why = "what it learned or keeps cannot be compared" if before else "an earlier version began it"
@@ -97,14 +98,21 @@ def _read(folder: Path) -> RecordedTurns | None:
     try:
         kept = json.loads(file.read_bytes())
         spec = spec_from_bytes(bytes.fromhex(kept["spec"]))
-        turns = list[tuple[Turn, bytes]]()
-        for told, actions in kept["turns"]:
-            call = decode_call(pb.AgentCall.FromString(bytes.fromhex(told)), spec).call
-            assert isinstance(call, Turn), "nothing else was kept"
-            turns.append((call, bytes.fromhex(actions)))
+        turns = [
+            (_turn(bytes.fromhex(call), spec), bytes.fromhex(actions))
+            for call, actions in kept["turns"]
+        ]
+        return RecordedTurns(spec, kept["clips"], turns)
     except (OSError, ValueError, KeyError, TypeError, BadReply, SpecError) as error:
         raise RunDamaged(f"{file} has changed since it was written, or cannot be read") from error
-    return RecordedTurns(spec, kept["clips"], turns)
+
+
+def _turn(message: bytes, spec: TaskSpec) -> Turn:
+    """The turn of a serialised call. Raises BadReply for any other call."""
+    call = call_from_bytes(message, spec).call
+    if not isinstance(call, Turn):
+        raise BadReply("WRONG_KIND", got=type(call).__name__, wanted=Turn.__name__)
+    return call
 
 
 def _answers(agent: object, name: str, recorded: RecordedTurns) -> tuple[str, bool]:

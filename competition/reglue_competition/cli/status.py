@@ -18,7 +18,7 @@ from glue_server.console import say
 from reglue.errors import StorageFailed, UsageError, printable
 from reglue.tools.outputs import product
 from reglue_bench.cli.shared_flags import AsJson
-from reglue_bench.formatting import number
+from reglue_bench.formatting import number, plural
 from reglue_bench.results.whole_file import whole_file
 from reglue_competition.cli.common import Folder, format_date, print_json, print_table
 from reglue_competition.competition_folder import CompetitionFolder
@@ -50,6 +50,8 @@ def status(folder: Folder, json: AsJson = False) -> None:
         for phase in phases
     }
     queue = [each for each in submissions if each.status in UNFINISHED]
+    by_name = {phase.name: phase for phase in phases}
+    until = {each.id: each.waits_until(by_name[each.phase]) for each in queue}
     if json:
         print_json(
             {
@@ -64,8 +66,7 @@ def status(folder: Folder, json: AsJson = False) -> None:
                     for each in phases
                 ],
                 "queue": [
-                    to_json(each) | {"waits_until": _value(_waits_until(each, phases))}
-                    for each in queue
+                    to_json(each) | {"waits_until": _value(until[each.id])} for each in queue
                 ],
             }
         )
@@ -88,12 +89,12 @@ def status(folder: Folder, json: AsJson = False) -> None:
         ),
     )
     _print_submissions("queue", queue, [])
-    for each in queue:
-        if (until := _waits_until(each, phases)) is not None:
-            say(f"{each.id}: withdrawn if its agent does not come by {format_date(until)} UTC")
+    for key, date in until.items():
+        if date is not None:
+            say(f"{key}: withdrawn if its agent does not come by {format_date(date)} UTC")
     for name, teams in broken.items():
         for team, count in teams.items():
-            say(f"{name}: {count} submissions of {printable(team)} are broken")
+            say(f"{name}: {printable(team)} has {plural(count, 'broken submission')}")
     for why in filter(None, refused.values()):
         say(why)
     if begins is not None:
@@ -197,11 +198,6 @@ def write_csv(store: Store, file: TextIO) -> None:
         cells = [_cell(getattr(submission, name)) for name in of_submission]
         for each in runs.get(submission.id, [None]):
             writer.writerow([*cells, *(_cell(getattr(each, name, None)) for name in of_run)])
-
-
-def _waits_until(submission: Submission, phases: Sequence[Phase]) -> datetime | None:
-    (phase,) = (each for each in phases if each.name == submission.phase)
-    return submission.waits_until(phase)
 
 
 def _why_not_open(store: Store, phase: Phase) -> str | None:

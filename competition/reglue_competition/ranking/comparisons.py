@@ -97,8 +97,7 @@ class Comparisons:
         spreads = [_spreads(one, other, *each) for each in enumerate(benchmarks)]
         paired = [self._paired_difference(one, other, place) for place in range(len(benchmarks))]
         unit = unit_of(*(numbers_in(each) for pair in spreads for each in pair))
-        mean, squares = 0.0, 0.0
-        known: float | None = 0.0
+        mean, squares, is_known = 0.0, 0.0, True
         for benchmark, pair, on_cells in zip(benchmarks, spreads, paired, strict=True):
             difference, error = _unpaired(*(divided(each, unit) for each in pair))
             if on_cells is not None:
@@ -106,9 +105,9 @@ class Comparisons:
                 difference, error = of_unit.difference, _standard_error(of_unit, error)
             share = benchmark.weight / total
             mean += share * difference
-            known = None if known is None or error is None else known
             squares += (share * (error or 0.0)) ** 2
-        p = None if known is None else _p_value(mean, math.sqrt(squares))
+            is_known &= error is not None
+        p = _p_value(mean, math.sqrt(squares)) if is_known else None
         return Difference(
             difference=mean,
             difference_per_task={},

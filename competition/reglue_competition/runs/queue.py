@@ -14,6 +14,8 @@ from typing import assert_never
 from glue_server.processes.child import end_together
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue.errors import StoreFailed, UsageError
+from reglue_competition.runs import farewells
+from reglue_competition.runs.farewells import Farewells, farewell
 from reglue_competition.runs.hosted import Hosted
 from reglue_competition.runs.metrics import Metrics
 from reglue_competition.runs.phase_calendar import Calendar
@@ -35,26 +37,14 @@ _PAUSES_S = (1.0, 5.0)  # before the next try
 _PROGRESS_S = 1.0  # between two times that progress is stored
 _CANCEL_S = 10.0  # how long one that is cancelled may take to end
 _LEAVE_S = 10.0  # how long a process that has ended may take to let its agent go
-_MARGIN_S = 5.0  # how much later than its window an agent may come to a server that is new
 
 _WAITING: tuple[Status, ...] = ("waiting",)
 _PLAYING: tuple[Status, ...] = ("playing",)
-
-_TOLD: tuple[Status, ...] = ("finished", "failed", "cancelled", "broken")
 
 _CANCELLED = "by the organiser"
 _OURS = "a failure of the server's own"
 _WITHDRAWN = "its agent left before its turn"
 _WAITED = f"its agent did not come within {MOST_WAIT / timedelta(hours=1):g} h of its phase's end"
-
-_FAREWELLS = {
-    "finished": "the submission is finished, thank you",
-    "failed": "the submission has failed, {}",
-    "cancelled": "the submission was cancelled: {}",
-    # Without its detail, which is the organiser's: it may name files, and hidden tasks.
-    "broken": "the submission broke by our own failure, not your agent's; the organiser knows, "
-    "and can have it played again",
-}
 
 
 @dataclass(slots=True)
@@ -106,9 +96,9 @@ class Queue:
         self._leaving: list[_Playing] = []
         self._not_before: dict[str, float] = {}  # when the next try begins
         # Until then agents of the server before us look for it.
-        self._awaited_until = time.monotonic() + hosted.reconnect_window_s + _MARGIN_S
-        self._untold = self._perhaps_untold()
-        entries.expect(self._untold.values(), self._awaited_until)
+        window_s = hosted.reconnect_window_s + farewells.MARGIN_S
+        self._awaited_until = time.monotonic() + window_s
+        self._farewells = Farewells(store, gateway, entries, since=clock(), window_s=window_s)
 
     @property
     def is_idle(self) -> bool:
@@ -130,7 +120,7 @@ class Queue:
             if starts:
                 self._guarded(self._calendar.keep, self._clock())
             self._guarded(self._look_at_the_store, starts)
-            self._guarded(self._send_pending)
+            self._guarded(self._farewells.send)
         except StoreFailed as error:  # the rest would wait for it in vain, one after another
             self._metrics.store_failures.inc()
             log.error("the database is away, and is tried again: %s", error)
@@ -164,52 +154,31 @@ class Queue:
         waiting, count, now = [], Counter[str](), self._clock()
         unfinished = self._store.submissions(statuses=UNFINISHED)
         for submission in unfinished:
-            if self._untold.pop(submission.id, None) is not None:  # it is played again
-                self._entries.drop_farewell(submission.id)
+            self._farewells.drop(submission.id)  # it is played again
             count[submission.team] += submission.status == "playing"
             if submission.cancel_asked:
                 self._cancel(submission)
-            elif submission.id not in self._playing and starts:
-                is_here = self._entries.is_connected(submission.id)
-                if not (is_here or self._may_wait(submission, now)):
-                    self._withdraw(submission, _WAITED)
-                elif self._entries.has_left(submission.id):
-                    self._give_up(submission)
-                elif is_here:
-                    if submission.status == "waiting":
-                        if self._calendar.has_begun(submission, now):
-                            waiting.append(submission)
-                    else:
-                        self._start(submission)
-                elif submission.status == "playing" and time.monotonic() > self._awaited_until:
-                    self._start(submission, waits=True)
+            elif starts and submission.id not in self._playing and self._waits(submission, now):
+                waiting.append(submission)
         self._metrics.count(unfinished)
         self._metrics.queue.set(len(waiting))
         self._give_places(waiting, count)
 
-    def _perhaps_untold(self) -> dict[str, Submission]:
-        """Submissions that have just ended: a server killed then may not have informed the agent.
-
-        Without its farewell an agent joins again, and would enter another submission.
-        """
-        since = self._clock() - timedelta(seconds=self._hosted.reconnect_window_s + _MARGIN_S)
-        goes_on = {(each.team, each.name) for each in self._store.submissions(statuses=UNFINISHED)}
-        return {
-            each.id: each
-            for each in self._store.submissions(statuses=_TOLD)
-            if each.ended_at is not None and each.ended_at >= since
-            if (each.team, each.name) not in goes_on
-        }
-
-    def _send_pending(self) -> None:
-        """Tell those that are here, or have come back."""
-        for submission in [*self._untold.values()]:
-            farewell = _FAREWELLS[submission.status].format(submission.detail)
-            has_failed = submission.status == "failed"
-            is_told = self._gateway.end(submission.id, farewell, has_failed=has_failed)
-            if is_told or not self._entries.awaits(submission.id, _MARGIN_S):
-                self._entries.forget(submission.id)
-                del self._untold[submission.id]
+    def _waits(self, submission: Submission, now: datetime) -> bool:
+        """Whether it waits for a place with its agent. Without waiting, others go on or end."""
+        is_here = self._entries.is_connected(submission.id)
+        is_playing = submission.status == "playing"
+        if not (is_here or self._may_wait(submission, now)):
+            self._withdraw(submission, _WAITED)
+        elif self._entries.has_left(submission.id):
+            self._give_up(submission)
+        elif is_here and not is_playing:
+            return self._calendar.has_begun(submission, now)
+        elif is_here:
+            self._start(submission)
+        elif is_playing and time.monotonic() > self._awaited_until:
+            self._start(submission, waits=True)
+        return False
 
     def _give_places(self, waiting: list[Submission], playing: Counter[str]) -> None:
         """Give free places to teams that play least, then to those that waited longest."""
@@ -255,8 +224,14 @@ class Queue:
                     waited = self._clock() - submission.queued_at
                     self._metrics.waited.observe(max(0.0, waited.total_seconds()))
             process = SubmissionProcess(settings, self._hosted.secrets.sign, on_news=self._news.set)
+        except StoreFailed:  # the database's, not this submission's
+            raise
         except (OSError, UsageError) as error:  # a file of the environment is gone, or memory
             self._failed(submission, str(error))
+            return False
+        except Exception as error:
+            log.exception(_OURS)
+            self._failed(submission, _of_ours(error))
             return False
         self._playing[submission.id] = _Playing(submission, process, is_alone=waits or bool(lost))
         self._log(submission, "goes on" if submission.status == "playing" else "begins")
@@ -284,7 +259,7 @@ class Queue:
             if playing.failures < _MOST_TRIES:
                 raise
             log.exception("our own failure, which came %d times", playing.failures)
-            submission, why = playing.submission, f"{_OURS}: {type(error).__name__}: {error}"
+            submission, why = playing.submission, _of_ours(error)
             self._store.set_status(submission.id, "broken", why, _PLAYING)
             playing.farewell = self._forget(submission, "broken", why)
             playing.process.cancel(_OURS)
@@ -389,8 +364,8 @@ class Queue:
             self._entries.forget(submission.id)
             return
         self._conclude(submission, status, why)
-        self._untold[submission.id] = ended
-        self._send_pending()
+        self._farewells.add(ended)
+        self._farewells.send()
 
     def _cancel(self, submission: Submission) -> None:
         playing = self._playing.get(submission.id)
@@ -409,8 +384,12 @@ class Queue:
         self._not_before.pop(submission.id, None)
         self._metrics.ended.labels(status).inc()
         self._log(submission, f"is {status}{': ' if detail else ''}{detail}")
-        return _FAREWELLS.get(status, "").format(detail)
+        return farewell(status, detail)
 
     def _log(self, submission: Submission, message: str, level: int = logging.INFO) -> None:
         about = {"team": submission.team, "submission": submission.id}
         log.log(level, "submission %r %s", submission.name, message, extra=about)
+
+
+def _of_ours(error: Exception) -> str:
+    return f"{_OURS}: {type(error).__name__}: {error}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, time
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -22,12 +23,10 @@ def phase_to_enter(connection: sa.Connection, now: datetime) -> sa.RowMapping:
         if row["state"] == "open" and now < row["closes_at"]:
             return row
     coming = [row for row in phases if row["state"] == "planned" and now < row["closes_at"]]
-    later = (
-        f"{coming[0]['name']} opens at {_minute(coming[0]['opens_at'])}"
-        if coming
-        else ("the competition is over")
-    )
-    raise EntryRefused(f"no phase is open: {later}")
+    if not coming:
+        raise EntryRefused("no phase is open: the competition is over")
+    opens = f"{coming[0]['name']} opens at {_minute(coming[0]['opens_at'])}"
+    raise EntryRefused(f"no phase is open: {opens}")
 
 
 def check_quotas(
@@ -39,47 +38,42 @@ def check_quotas(
     that broke an agent may have seen something.
     """
     columns = schema.submissions.c
-    today = datetime.combine(now.astimezone(UTC).date(), time(), UTC)
-    of_team = sa.select(sa.func.count()).select_from(schema.submissions)
-    of_team = of_team.where(columns.team_id == team.id)
-    counted = of_team.where(columns.phase_id == phase["id"], columns.status.not_in(FREE))
-    left = of_team.where(columns.status == "withdrawn", columns.queued_at >= today)
-    if (count := connection.scalar(left) or 0) >= MOST_WITHDRAWN:
+    is_todays = columns.queued_at >= datetime.combine(now.astimezone(UTC).date(), time(), UTC)
+    count = _count(connection, team.name, columns.status == "withdrawn", is_todays)
+    if count >= MOST_WITHDRAWN:
         raise EntryRefused(
             f"{team.name} left {count} submissions today (UTC) before they began, wanted fewer "
             f"than {MOST_WITHDRAWN}: the next day begins at 00:00 UTC; stay connected until your "
             "turn comes"
         )
-    broken = _count(connection, team.id, phase["id"], columns.status == "broken")
-    if broken >= MOST_BROKEN:
+    of_phase = columns.phase_id == phase["id"]
+    count = _count(connection, team.name, columns.status == "broken", of_phase)
+    if count >= MOST_BROKEN:
         raise EntryRefused(
-            f"{broken} submissions of {team.name} are broken in phase {phase['name']}, wanted "
+            f"{count} submissions of {team.name} are broken in phase {phase['name']}, wanted "
             f"fewer than {MOST_BROKEN}: ask the organiser to have one of them played again "
             "(`reglue competition replay`), and join by its name"
         )
     for key, only, what in (
         ("at_once", columns.status.in_(UNFINISHED), "that wait or play"),
-        (
-            "a_day",
-            columns.queued_at >= today,
-            "entered today (UTC): the next day begins at 00:00 UTC",
-        ),
+        ("a_day", is_todays, "entered today (UTC): the next day begins at 00:00 UTC"),
         ("in_all", sa.true(), "in this phase"),
     ):
-        most = phase[key]
-        count = connection.scalar(counted.where(only)) or 0
-        if most is not None and count >= most:
-            message = (
-                f"phase {phase['name']} allows a team {most} submissions {what}; {team.name} has "
+        counted = (of_phase, columns.status.not_in(FREE), only)
+        count = _count(connection, team.name, *counted)
+        if phase[key] is None or count < phase[key]:
+            continue
+        has = str(count)
+        if key == "at_once":
+            names = connection.scalars(_of_team(columns.name, team.name, *counted))
+            has = (
+                f"{', '.join(map(repr, names))}: wait until one has ended, or join by its name to "
+                "go on with it"
             )
-            if key == "at_once":
-                names = connection.scalars(counted.where(only).with_only_columns(columns.name))
-                listed = ", ".join(map(repr, names))
-                raise EntryRefused(
-                    f"{message}{listed}: wait until one has ended, or join by its name to go on "
-                    "with it"
-                )
-            raise EntryRefused(f"{message}{count}")
+        raise EntryRefused(
+            f"phase {phase['name']} allows a team {phase[key]} submissions {what}; {team.name} has "
+            f"{has}"
+        )
 
 
 def has_own_cells(connection: sa.Connection, team: Team, phase: sa.RowMapping) -> bool:
@@ -90,7 +84,8 @@ def has_own_cells(connection: sa.Connection, team: Team, phase: sa.RowMapping) -
     """
     columns = schema.submissions.c
     seen = sa.or_(columns.status == "broken", columns.draw > 0)
-    return phase["cells"] == "own" or _count(connection, team.id, phase["id"], seen) > 0
+    of_phase = columns.phase_id == phase["id"]
+    return phase["cells"] == "own" or _count(connection, team.name, of_phase, seen) > 0
 
 
 def check_may_play_again(connection: sa.Connection, submission: Submission) -> None:
@@ -102,9 +97,8 @@ def check_may_play_again(connection: sa.Connection, submission: Submission) -> N
             f"submission {submission.id} cannot be played again: phase {submission.phase} was "
             f"revealed at {_minute(phase['revealed_at'])}, so that everybody knows its goals"
         )
-    counted = sa.select(sa.func.count()).join_from(schema.submissions, schema.teams)
-    counted = counted.where(schema.teams.c.name == submission.team, columns.phase_id == phase["id"])
-    count = connection.scalar(counted.where(columns.status.not_in(FREE))) or 0
+    counted = (columns.phase_id == phase["id"], columns.status.not_in(FREE))
+    count = _count(connection, submission.team, *counted)
     if submission.status in FREE and phase["in_all"] is not None and count >= phase["in_all"]:
         raise UsageError(
             f"submission {submission.id} cannot be played again: {submission.team} has "
@@ -112,12 +106,16 @@ def check_may_play_again(connection: sa.Connection, submission: Submission) -> N
         )
 
 
-def _count(connection: sa.Connection, team: int, phase: int, *of: sa.ColumnElement[bool]) -> int:
-    """How many submissions of a team in a phase are of that kind."""
-    columns = schema.submissions.c
-    counted = sa.select(sa.func.count()).select_from(schema.submissions)
-    counted = counted.where(columns.team_id == team, columns.phase_id == phase, *of)
-    return connection.scalar(counted) or 0
+def _count(connection: sa.Connection, team: str, *only: sa.ColumnElement[bool]) -> int:
+    return int(connection.scalar(_of_team(sa.func.count(), team, *only)) or 0)
+
+
+def _of_team(
+    what: sa.ColumnElement[Any], team: str, *only: sa.ColumnElement[bool]
+) -> sa.Select[Any]:
+    """Selects something of those submissions of a team for which all of `only` hold."""
+    selected = sa.select(what).join_from(schema.submissions, schema.teams)
+    return selected.where(schema.teams.c.name == team, *only)
 
 
 def _minute(date: datetime) -> str:

@@ -16,7 +16,8 @@ import pytest
 
 from reglue.errors import UsageError
 from reglue_bench.report.page import draw_report
-from reglue_bench.results.result import Event, Result
+from reglue_bench.results.facts import Event
+from reglue_bench.results.result import Result
 from reglue_bench.results.scores import SuccessScore
 from reglue_bench.runs.notes import Ending
 from reglue_bench.terminal.summary import notes

@@ -222,6 +222,46 @@ def test_a_function_that_reads_a_global_is_that_of_its_value(
         play(policy, tmp_path, resume=True)
 
 
+class Reads:
+    """Its parameters are its class's, of a class above it, and of its module."""
+
+    scale = 1.0
+
+    def __call__(self, seen: Any) -> Any:
+        return self.lean(seen)
+
+    def lean(self, seen: Any) -> Any:
+        return lean(self.scale * SIGN * GAINS, seen)
+
+
+class Inherits(Reads):
+    """Has nothing of its own."""
+
+
+SIGN = 1.0
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "value", "named"),
+    [
+        (Reads, "scale", -1.0, "scale"),
+        (Reads, "lean", lambda self, seen: 1 - lean(GAINS, seen), "class"),
+        (sys.modules[__name__], "SIGN", -1.0, "SIGN"),
+    ],
+    ids=["attribute of the class", "inherited method", "global of a method"],
+)
+def test_an_object_is_that_of_its_class_and_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: Any, name: str, value: Any, named: str
+) -> None:
+    """As where a file is edited between two sessions."""
+    play(Inherits(), tmp_path)
+    assert parameters_of(Inherits()).is_whole
+    play(Inherits(), tmp_path, resume=True)
+    monkeypatch.setattr(place, name, value)
+    with raises(PlanDiffers, named):
+        play(Inherits(), tmp_path, resume=True)
+
+
 def test_a_model_that_was_trained_on_is_another(tmp_path: Path) -> None:
     trained = model(1.0)
     play(trained, tmp_path)
@@ -299,9 +339,24 @@ def test_a_run_of_an_earlier_version_needs_a_name(
         play(Leans(1.0), tmp_path, resume=True)
 
 
-def test_first_turns_that_cannot_be_read_are_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda _kept: "{}",
+        lambda _kept: "[]",
+        lambda kept: json.dumps({name: kept[name] for name in kept if name != "clips"}),
+        lambda kept: json.dumps(kept | {"turns": [["ff", kept["turns"][0][1]]]}),  # no message
+        lambda kept: json.dumps(kept | {"turns": [["", kept["turns"][0][1]]]}),  # no turn
+        lambda kept: json.dumps(kept | {"turns": [1]}),
+    ],
+    ids=["empty", "a list", "without a key", "no message", "no turn", "a number"],
+)
+def test_first_turns_that_cannot_be_read_are_said(
+    tmp_path: Path, damage: Callable[[dict[str, Any]], str]
+) -> None:
     play(Hides(1.0), tmp_path)
-    (tmp_path / FIRST_TURNS).write_text("{}")
+    file = tmp_path / FIRST_TURNS
+    file.write_text(damage(json.loads(file.read_text())))
     with raises(RunDamaged, FIRST_TURNS):
         play(Hides(1.0), tmp_path, resume=True)
 

@@ -54,7 +54,7 @@ def test_status_says_what_broke_and_how_long_submissions_wait(
     until = closed + timedelta(hours=48)
     assert [each["waits_until"] for each in told["queue"]] == [until.isoformat()]
     shown = say("competition", "status", str(folder)).stdout
-    assert "practice: 1 submissions of Team B are broken" in shown
+    assert "practice: Team B has 1 broken submission\n" in shown
     assert f"withdrawn if its agent does not come by {until:%Y-%m-%d %H:%M} UTC" in shown
     runs = json.loads(say("competition", "runs", str(folder), "--json").stdout)
     assert [each["broken"] for each in runs] == [0, 1, 1]

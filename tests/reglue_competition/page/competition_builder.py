@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from reglue_bench.results.result import FaultCount, Result
+from reglue_bench.results.facts import FaultCount
+from reglue_bench.results.result import Result
 from reglue_competition.definition import Definition
 from reglue_competition.store import Run, Store, Submission, migrate
 from reglue_competition.store.database import sqlite_url

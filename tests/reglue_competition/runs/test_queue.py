@@ -17,9 +17,10 @@ import pytest
 from glue_server.rpc.handlers import Caller
 from reglue.errors import Refused
 from reglue_bench.results.read_run import read_run
-from reglue_competition.runs import queue
-from reglue_competition.runs.submission import TO_SUBMISSION, run_folder
-from reglue_competition.store.records import Status
+from reglue_competition.runs import farewells, queue
+from reglue_competition.runs.hosted import Hosted
+from reglue_competition.runs.submission import TO_SUBMISSION, SubmissionSettings, run_folder
+from reglue_competition.store.records import Status, Submission
 from tests.error_facts import raises
 from tests.leftovers import child_processes
 from tests.reglue_bench.agents import Pausing, Raises, Seeded
@@ -174,12 +175,12 @@ def test_one_that_is_played_again_has_no_farewell_from_before(tmp_path: Path) ->
 def test_an_agent_that_never_comes_back_is_not_awaited_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queue, "_MARGIN_S", 0.0)
+    monkeypatch.setattr(farewells, "MARGIN_S", 0.0)
     with hosting(tmp_path, play={"reconnect_window_s": 0.0}) as server:
         submission = server.entries.enter(server.team("ours").token, "mine", Caller("127.0.0.1:1"))
         server.store.ask_cancel(submission)
         server.runs_until_status("cancelled", "ours")
-        server.runs_until(lambda: not server.queue._untold, "nothing is left to tell")
+        server.runs_until(lambda: not server.queue._farewells._untold, "nothing is left to tell")
 
 
 class Unhurried(Seeded):
@@ -240,6 +241,28 @@ def test_what_never_plays_breaks_after_three_tries(
         assert "cannot be made" in server.submission("ours").detail
         server.runs_until(agent.done, "it is told")
         assert "by our own failure" in agent.result()
+
+
+def test_one_whose_process_cannot_be_told_what_to_play_keeps_no_other_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a bug of ours: the others have their turns."""
+    monkeypatch.setattr(queue, "_PAUSES_S", (0.1, 0.1))
+    settings_of = Hosted.settings_of
+
+    def fail(hosted: Hosted, submission: Submission, **options: Any) -> SubmissionSettings:
+        if submission.team == "poisoned":
+            raise KeyError("nobody knows")
+        return settings_of(hosted, submission, **options)
+
+    monkeypatch.setattr(Hosted, "settings_of", fail)
+    with hosting(tmp_path) as server, joined(server.team("poisoned"), Seeded()) as agent:
+        server.runs_until(lambda: server.store.submissions() != [], "it is entered")
+        with joined(server.team("ours"), Seeded()):
+            server.runs_until_status("finished", "ours")
+        server.runs_until_status("broken", "poisoned")
+        server.runs_until(agent.done, "it is told")
+    assert "nobody knows" in server.submission("poisoned").detail
 
 
 def test_an_agent_that_joins_as_its_submission_breaks_enters_no_other(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reglue.net.join_string import JoinString
-from reglue_competition.runs import queue
+from reglue_competition.runs import farewells
 from reglue_competition.runs.submission import run_folder
 from reglue_competition.store.records import Status
 from tests.reglue_bench.agents import Raises, Seeded
@@ -26,7 +26,7 @@ def test_submissions_wait_for_agents_that_are_away_since_their_server_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They keep what was played, hold no place, and go on when their agents join again."""
-    monkeypatch.setattr(queue, "_MARGIN_S", -5.0)
+    monkeypatch.setattr(farewells, "MARGIN_S", -5.0)
     long = phase(benchmarks=[corridor(num_episodes=20)])
     with hosting(tmp_path, long, play={"places": 1}) as server:
         server.team("new")
@@ -58,7 +58,7 @@ def test_a_fault_before_an_outage_is_not_forgiven(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server was killed after the fault was committed, and before the status was."""
-    monkeypatch.setattr(queue, "_MARGIN_S", -5.0)
+    monkeypatch.setattr(farewells, "MARGIN_S", -5.0)
     with hosting(tmp_path) as server:
         with joined(server.team("ours"), Raises()):
             server.runs_until_status("failed", "ours")
@@ -72,7 +72,7 @@ def test_a_fault_before_an_outage_is_not_forgiven(
 def test_what_was_played_to_its_end_before_an_outage_waits_for_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queue, "_MARGIN_S", -5.0)
+    monkeypatch.setattr(farewells, "MARGIN_S", -5.0)
     with hosting(tmp_path) as server:
         with joined(server.team("ours"), Seeded()):
             server.runs_until_status("finished", "ours")

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+from google.protobuf.message import DecodeError
 
 from reglue.errors import BadReply
 from reglue.messages.agent_messages import (
@@ -85,6 +86,14 @@ def encode_call(numbered: Numbered, spec: TaskSpec | None) -> pb.AgentCall:
 def decode_call(message: pb.AgentCall, spec: TaskSpec | None) -> Numbered:
     """The call of a message. Raises BadReply or SpecError if it is malformed."""
     return Numbered(message.seq, _decode_call(message, spec), _decode_budget(message))
+
+
+def call_from_bytes(message: bytes, spec: TaskSpec | None) -> Numbered:
+    """As `decode_call`, of a serialised message."""
+    try:
+        return decode_call(pb.AgentCall.FromString(message), spec)
+    except DecodeError as error:
+        raise _unknown("the bytes", message[:8].hex()) from error
 
 
 def encode_reply(seq: int, reply: Reply, spec: TaskSpec | None) -> pb.AgentReply:

@@ -7,7 +7,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Self
@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
 
+from glue_server import Order, Outcome
 from reglue.errors import UsageError
 from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.ledger import tables
@@ -80,7 +81,7 @@ class Row:
     detail: str
 
 
-_COLUMNS = len(Row.__dataclass_fields__)  # of a row of `outcome`; the digests of blobs follow
+_COLUMNS = [each.name for each in fields(Row)]  # of `outcome`; the digests of blobs follow
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +167,7 @@ class LedgerReader:
                     what = f"got the rows of unit {unit}, wanted those of unit {at}, unchanged"
                     raise damaged(self._folder, what)
                 for row in unit_rows:
-                    yield Row(*row[:_COLUMNS])
+                    yield Row(*row[: len(_COLUMNS)])
             if (lost := next(written, None)) is not None:
                 raise damaged(self._folder, f"the rows of unit {lost.unit} are missing")
 
@@ -200,6 +201,13 @@ class LedgerReader:
             if digest or blob
         ]
         return np.frombuffer(b"".join(parts), "<f8")
+
+    def outcome(self, row: Row, order: Order) -> Outcome:
+        """The outcome of a row, as it was recorded. Raises KeyError if it was not."""
+        key = (row.unit, row.attempt, row.k)
+        same = {name: getattr(row, name) for name in _COLUMNS[3:]}
+        actions, rewards = self.actions(*key), self.rewards(*key).tobytes()
+        return Outcome(order, **same, actions=actions, rewards=rewards)
 
     def _unpacked(self, digest: bytes, blob: bytes | None, what: str) -> bytes:
         if blob is None or tables.digest_of_blob(blob) != digest:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 import sqlalchemy as sa
 from filelock import BaseFileLock, FileLock, Timeout
@@ -55,9 +55,13 @@ class Try:
     outcomes: Sequence[Outcome]  # what is not a list is in the order of k
     keeps_rewards: bool = True  # those that the outcomes hold
 
+    @property
+    def unit(self) -> int:
+        """The unit's number."""
+        return self.outcomes[0].order.unit
 
-@dataclass(frozen=True, slots=True)
-class Begun:
+
+class Begun(NamedTuple):
     """A unit of which the `attempt`-th try begins."""
 
     unit: int
@@ -200,7 +204,7 @@ class Ledger(LedgerReader):
         with self._transaction() as connection:
             for each in tries:
                 if len(each.outcomes) > _MANY:
-                    written.add_many(each, connection)
+                    written.add(each, connection)
             written.insert(connection)
             self._begin_and_end(connection, begun, tries)
             if totals is not None:
@@ -271,16 +275,12 @@ class Ledger(LedgerReader):
         connection: sa.Connection, begun: Sequence[Begun], tries: Sequence[Try]
     ) -> None:
         """Take down which units are in play."""
-        over = {each.outcomes[0].order.unit for each in tries}
+        over = {each.unit for each in tries}
         if over:
             ended = sa.delete(tables.begun).where(tables.begun.c.unit == sa.bindparam("over"))
             connection.execute(ended, [{"over": unit} for unit in over])
         rows = [
-            {
-                "unit": each.unit,
-                "attempt": each.attempt,
-                "digest": tables.digest_of_row(each.unit, each.attempt),
-            }
+            each._asdict() | {"digest": tables.digest_of_row(*each)}
             for each in begun
             if each.unit not in over
         ]
@@ -305,14 +305,15 @@ class _Written:
             table: [] for table in (tables.outcomes, tables.actions, tables.rewards, tables.tries)
         }
 
-    def add(self, each: Try) -> None:
-        """Add all episodes of a try, and their digest."""
-        ordered = sorted(each.outcomes, key=lambda outcome: outcome.order.k)
-        self._end(each, [self._add(each, outcome) for outcome in ordered])
+    def add(self, each: Try, connection: sa.Connection | None = None) -> None:
+        """Add all episodes of a try, and their digest.
 
-    def add_many(self, each: Try, connection: sa.Connection) -> None:
-        """Add rows, a few at a time, so that any number takes the same memory."""
-        self._end(each, self._inserted(each, connection))
+        With a connection rows are inserted a few at a time, so that any number takes the same
+        memory.
+        """
+        digest = tables.digest_of_rows(row.values() for row in self._added(each, connection))
+        key = {"unit": each.unit, "attempt": each.attempt}
+        self._rows[tables.tries].append(key | {"digest": digest})
 
     def insert(self, connection: sa.Connection) -> None:
         """Into their tables."""
@@ -321,17 +322,13 @@ class _Written:
                 _insert(connection, table, rows)
             rows.clear()
 
-    def _end(self, each: Try, rows: Iterable[Mapping[str, object]]) -> None:
-        digest = tables.digest_of_rows(row.values() for row in rows)
-        unit = each.outcomes[0].order.unit
-        self._rows[tables.tries].append({"unit": unit, "attempt": each.attempt, "digest": digest})
-
-    def _inserted(self, each: Try, connection: sa.Connection) -> Iterator[Mapping[str, object]]:
-        is_list = isinstance(each.outcomes, list)
-        ordered = sorted(each.outcomes, key=lambda of: of.order.k) if is_list else each.outcomes
-        for outcome in ordered:
+    def _added(self, each: Try, connection: sa.Connection | None) -> Iterator[Mapping[str, object]]:
+        is_long = connection is not None
+        in_order = is_long and not isinstance(each.outcomes, list)  # and not to be held at once
+        by_k = each.outcomes if in_order else sorted(each.outcomes, key=lambda of: of.order.k)
+        for outcome in by_k:
             yield self._add(each, outcome)
-            if len(self._rows[tables.outcomes]) >= _MANY:
+            if connection is not None and len(self._rows[tables.outcomes]) >= _MANY:
                 self.insert(connection)
 
     def _add(self, each: Try, outcome: Outcome) -> dict[str, object]:
@@ -393,9 +390,7 @@ def _insert(
 
 def _spent(session: int, totals: Totals) -> dict[str, object]:
     """The row of a session."""
-    wall_s, agent_s, environment_s = (
-        float(each) for each in (totals.wall_s, totals.agent_s, totals.environment_s)
-    )
-    values = (session, wall_s, agent_s, environment_s, totals.executed)
+    seconds = map(float, (totals.wall_s, totals.agent_s, totals.environment_s))
+    values = (session, *seconds, totals.executed)
     names = [column.name for column in tables.sessions.columns]
     return dict(zip(names, (*values, tables.digest_of_row(*values)), strict=True))
