@@ -17,7 +17,7 @@ from glue_server.environment.environment_calls import EnvironmentCalls
 from glue_server.environment.replaying import NO_SLOTS
 from glue_server.routines.arguments import check_slots
 from glue_server.routines.seeds import Cells
-from glue_server.routines.selection import Places, Selection
+from glue_server.routines.slot_selection import Places, Selection
 from glue_server.routines.snapshot_keys import SnapshotKeys
 from reglue.errors import AgentFault, EnvironmentFault, OutOfOrder
 from reglue.messages.agent_messages import ActionFlag, AgentHello, Call, EndKind, Phase, Reply

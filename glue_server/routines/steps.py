@@ -17,7 +17,7 @@ from glue_server.routines.arguments import (
     checked_observations,
     checked_rewards,
 )
-from glue_server.routines.selection import Selection
+from glue_server.routines.slot_selection import Selection
 from glue_server.routines.slots import JoinedSlots, failed, raise_faults
 from reglue.errors import AgentFault, OutOfDomain, OutOfOrder
 from reglue.messages.agent_messages import EndKind, RoutineDone

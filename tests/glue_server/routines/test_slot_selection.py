@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glue_server.routines.selection import Selection
+from glue_server.routines.slot_selection import Selection
 
 
 @given(st.permutations([0, 2, 3, 7]))
