@@ -80,6 +80,11 @@ def environments_like(name: str) -> list[str]:
     return [f"gymnasium:{each}" for each in ids]
 
 
+def known_suite(name: str, arguments: Mapping[str, Any] | None = None) -> SuiteName | None:
+    """The suite of a family's or a schedule's name; None for any other. Raises UsageError."""
+    return None if _family(name) is None else suite_name(name, arguments)
+
+
 def is_known(name: str) -> bool:
     """Whether `name` is a family's or a schedule's; nothing is loaded or read."""
     return is_schedule(name) or name.partition(":")[0] in FAMILIES

@@ -101,7 +101,7 @@ def test_runs_of_other_orders_are_compared_trial_by_trial() -> None:
 
 def test_a_run_goes_on_in_its_own_order(tmp_path: Path) -> None:
     few: dict[str, Any] = {"meta_batch_size": 5, "adaptation_episodes": 1, "workers": 0}
-    few |= {"environment_args": SOLVED, "secret": SECRET, "out": tmp_path}
+    few |= {"environment_args": SOLVED, "secret": SECRET, "out": tmp_path, "label": "leaves"}
 
     class Leaves(Seeded):
         """In the third wave of all that it plays."""
