@@ -183,6 +183,14 @@ def test_a_number_that_an_int_tensor_cannot_hold_is_refused(value: float) -> Non
         answered([value], TensorSpec("action", "uint8", (), Discrete(3)))
 
 
+def test_a_masked_number_is_no_action() -> None:
+    given = np.ma.masked_array([0.5, 0.5], mask=[False, True])
+    with raises(NotAnAgent, "'action'", got="masked elements"):
+        answered(given, ACTION, rows=2)
+    unmasked = np.ma.masked_array([0.5, 0.5], mask=False)
+    assert answered(unmasked, ACTION, rows=2)["action"].tolist() == [0.5, 0.5]
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_an_agent_may_write_to_its_array_again(dtype: str) -> None:
     given = np.array([1.5], dtype)

@@ -327,6 +327,8 @@ def _cast(tensor: TensorSpec, value: npt.ArrayLike, rows: int) -> npt.NDArray[An
         and value.shape == wanted
     ):
         return value.copy()
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise NotAnAgent(f"action {tensor.name!r}", got="masked elements", wanted="numbers")
     try:
         array = np.asarray(value)
     except ValueError as error:  # rows of different lengths
