@@ -30,8 +30,9 @@ def farewell(status: str, detail: str) -> str:
 
 
 class Farewells:
-    """Those that no process says, as there is none. Without its farewell an agent joins again, and
-    would enter another submission.
+    """Farewells to agents whose submission has no process that could say one.
+
+    An agent that hears none joins again, and would enter another submission.
     """
 
     def __init__(

@@ -298,6 +298,14 @@ def test_a_file_that_is_called_like_a_library_is_named(
     assert f"{library.stem} is {library}, not the library: rename it" in str(error.value)
 
 
+@pytest.mark.parametrize("ending", [".py:Agent", ".py"])
+def test_a_name_that_is_too_long_for_a_path_is_no_file(ending: str) -> None:
+    with raises(CannotLoad, "there is no file"):
+        loading.load("x" * 300 + ending, {})
+    with raises(CannotLoad, "a file"):
+        checkpoint_sha256({"checkpoint": "x" * 300})
+
+
 def test_a_file_that_exits_while_it_is_loaded_does_not_end_who_loads_it(write: Write) -> None:
     path = write("script.py", "import sys\n\nMine = print\nsys.exit(3)\n")
     with raises(CannotLoad, path, "SystemExit: 3"):

@@ -246,7 +246,7 @@ def test_what_never_plays_breaks_after_three_tries(
 def test_one_whose_process_cannot_be_told_what_to_play_keeps_no_other_waiting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By a bug of ours: the others have their turns."""
+    """A mistake in our code ends that submission alone: the others are played."""
     monkeypatch.setattr(queue, "_PAUSES_S", (0.1, 0.1))
     settings_of = Hosted.settings_of
 

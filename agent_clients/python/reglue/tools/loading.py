@@ -14,6 +14,7 @@ import importlib.util
 import inspect
 import json
 import math
+import os
 import re
 import shlex
 import sys
@@ -123,7 +124,7 @@ def checkpoint_sha256(arguments: Mapping[str, str]) -> str | None:
     if "checkpoint" not in arguments:
         return None
     path = Path(str(parsed("checkpoint", arguments["checkpoint"])))
-    if not path.is_file():
+    if not _is_there(path):
         raise CannotLoad(got=f"checkpoint={path}", wanted=f"a file; {_near_files(path)}")
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -192,7 +193,7 @@ def check_guarded(what: str) -> None:
 def without_class(name: str) -> str:
     """The message for a name that has no class and is no example."""
     path = Path(name.removesuffix(":"))
-    if path.suffix == ".py" and not path.is_file():
+    if path.suffix == ".py" and not _is_there(path):
         return f"there is no file {path}; {_near_files(path, '.py')}; write file.py:Class"
     if path.suffix == ".py":
         names = _names(path)
@@ -217,9 +218,13 @@ def _is_file(target: str) -> bool:
     return target.endswith(".py") or "/" in target or "\\" in target
 
 
+def _is_there(path: Path) -> bool:
+    return os.path.isfile(path)  # noqa: PTH113 - `Path.is_file` raises for a name that is too long
+
+
 def _load_file(target: str) -> ModuleType:
     path = Path(target).resolve()
-    if not path.is_file():
+    if not _is_there(path):
         raise CannotLoad(f"there is no file {target}; {_near_files(path, '.py')}")
     # A name of its own: a file called random.py must not become `random`.
     digest = hashlib.sha256(str(path).encode()).hexdigest()[:8]

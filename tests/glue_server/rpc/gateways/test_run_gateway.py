@@ -35,7 +35,7 @@ WANTED = lobby_pb2.JoinRequest(major=1, role=lobby_pb2.ROLE_AGENT, name="raw", t
 
 
 class Run:
-    """A run at a server of this process; `says` holds its reports of who is in it."""
+    """A run, played in this process. It reports who is in it: `says` holds these reports."""
 
     public_address = ""
 
