@@ -10,9 +10,11 @@ import ast
 import inspect
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from pkgutil import resolve_name
@@ -28,6 +30,7 @@ from docs._hooks.doxygen import Headers
 from glue_server.commands.command import Command, Commands
 from reglue_bench.kit.language import LANGUAGES
 from reglue_bench.kit.writing import write_project
+from reglue_bench.runs.ledger.storage import make_tables
 
 ROOT = Path(__file__).parents[2]
 
@@ -68,15 +71,31 @@ def fields(name: str) -> str:
 
 def tables(name: str) -> str:
     """The tables of a SQLAlchemy MetaData: `module:NAME`."""
-    found = resolve_name(name).sorted_tables
     return "\n\n".join(
-        f"### `{table.name}`\n\n"
-        + _table(
-            ("column", "type", "key"),
-            ((f"`{c.name}`", f"`{c.type}`", "yes" if c.primary_key else "") for c in table.columns),
-        )
-        for table in found
+        _columns(table.name, ((c.name, c.type, c.primary_key) for c in table.columns))
+        for table in resolve_name(name).sorted_tables
     )
+
+
+def sqlite_tables(name: str) -> str:
+    """The tables of a mapping from names to the SQL of columns: `module:NAME`."""
+    declared = resolve_name(name)
+    with closing(sqlite3.connect(":memory:")) as connection:
+        make_tables(connection, declared)
+        return "\n\n".join(
+            _columns(table, ((row[1], row[2], row[5]) for row in _info(connection, table)))
+            for table in sorted(declared)
+        )
+
+
+def _info(connection: sqlite3.Connection, table: str) -> list[tuple[Any, ...]]:
+    return connection.execute(f"PRAGMA table_info({table})").fetchall()
+
+
+def _columns(table: str, columns: Iterable[tuple[str, object, object]]) -> str:
+    """Each with its type, and whether it is part of the key."""
+    rows = ((f"`{name}`", f"`{kind}`", "yes" if is_key else "") for name, kind, is_key in columns)
+    return f"### `{table}`\n\n" + _table(("column", "type", "key"), rows)
 
 
 def source(path: str) -> str:
@@ -138,10 +157,11 @@ def packages(folder: str) -> str:
     return _table(("package", "holds", "modules"), rows)
 
 
-GENERATORS: dict[str, Callable[..., str]] = {
-    each.__name__: each
-    for each in (c, cpp, built, commands, fields, tables, source, output, transcripts, packages)
-}
+_GENERATORS = (
+    *(c, cpp, built, commands, fields, tables, sqlite_tables),
+    *(source, output, transcripts, packages),
+)
+GENERATORS: dict[str, Callable[..., str]] = {each.__name__: each for each in _GENERATORS}
 
 
 def _if_built(path: str, show: Callable[[Path], str]) -> str:

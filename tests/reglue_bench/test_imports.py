@@ -13,7 +13,8 @@ SPARED = {"rich", "plotly", "jinja2", "sqlalchemy", "scipy"}  # terminal, page, 
 @pytest.mark.parametrize(
     ("module", "spared"),
     [
-        ("reglue_bench.cli.bench", {"jinja2", "plotly"}),
+        ("reglue_bench.cli.bench", {"jinja2", "plotly", "sqlalchemy"}),
+        ("reglue_bench.evaluation", SPARED - {"rich"}),
         ("reglue_bench.engines.shard_process", SPARED),
         ("reglue_bench.placement.environment_process", SPARED),
     ],

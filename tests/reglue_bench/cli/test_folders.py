@@ -13,7 +13,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
 from reglue.__main__ import main
 from reglue.errors import StorageFailed, UsageError
@@ -242,18 +241,15 @@ def test_a_ledger_on_a_full_disk_is_told_in_a_line_and_goes_on_later(tmp_path: P
 
 def test_a_file_system_that_shares_no_memory_gets_a_durable_journal(tmp_path: Path) -> None:
     """SQLite answers there what it does instead of a write-ahead log."""
-    engine = storage.opened(tmp_path, mode="rwc&vfs=unix-dotfile")
-    with engine.connect() as connection:
+    with closing(storage.opened(tmp_path, mode="rwc&vfs=unix-dotfile")) as connection:
         storage.begin_journal(connection, tmp_path)
-        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "delete"
-        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
-    engine.dispose()
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
 
 
 def test_a_journal_that_a_power_cut_would_undo_is_refused(tmp_path: Path) -> None:
-    with storage.translating_errors(tmp_path):
-        connection = sqlite3.connect(":memory:")  # which keeps its journal in memory
-    engine = sa.create_engine("sqlite://", creator=lambda: connection)
-    with engine.connect() as opened, raises(StorageFailed, tmp_path, "'memory'", "wal", "delete"):
-        storage.begin_journal(opened, tmp_path)
-    engine.dispose()
+    with (
+        closing(sqlite3.connect(":memory:")) as connection,  # which keeps its journal in memory
+        raises(StorageFailed, tmp_path, "'memory'", "wal", "delete"),
+    ):
+        storage.begin_journal(connection, tmp_path)

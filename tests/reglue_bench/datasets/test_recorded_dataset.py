@@ -13,7 +13,6 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-import sqlalchemy as sa
 from minari import MinariDataset
 
 from reglue.errors import PlanDiffers, RunBusy, RunDamaged, StorageFailed
@@ -220,8 +219,7 @@ def test_a_full_disk_costs_episodes_and_not_the_run(
 
     def full(self: ObservedWriter, *more: Any) -> int:
         first = begins(self, *more)
-        pages = "pragma max_page_count = 20"
-        sa.event.listen(self._engine, "begin", lambda each: each.exec_driver_sql(pages))
+        self._connection.execute("PRAGMA max_page_count = 20")
         return first
 
     monkeypatch.setattr(ObservedWriter, "_begin", full)

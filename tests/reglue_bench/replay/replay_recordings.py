@@ -6,8 +6,6 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
-import sqlalchemy as sa
-
 from env_adapters import SuiteName
 from reglue_bench.plans.plan import Plan
 from reglue_bench.runs.ledger import Ledger
@@ -21,9 +19,11 @@ PONG = "Reglue/Arcade-v0"
 ARCADE = SuiteName("env_adapters.gymnasium:Gymnasium", {"id": PONG})
 
 
-def altered(folder: Path, statement: sa.Update) -> None:
-    with Ledger(folder) as ledger, ledger._engine.begin() as connection:
-        connection.execute(statement)
+def altered(folder: Path, **columns: object) -> None:
+    """All its outcomes have these values."""
+    new = ", ".join(f"{name} = ?" for name in columns)
+    with Ledger(folder) as ledger:
+        ledger._connection.execute(f"UPDATE outcome SET {new}", [*columns.values()])
     seal(folder)
 
 

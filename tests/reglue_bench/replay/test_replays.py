@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
 from env_adapters import SuiteName
 from reglue.errors import EnvironmentFault, UsageError
 from reglue_bench import evaluate
 from reglue_bench.replay import Replay, read_episode, with_pictures
-from reglue_bench.runs.ledger import tables
 from tests.error_facts import raises
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.ledgers import change_fact
@@ -102,7 +100,7 @@ def test_a_reward_that_differs_is_told_by_its_step(
 
 def test_a_return_that_differs_is_told(tmp_path: Path, watch: Watch) -> None:
     play(tmp_path / "run", corridor_plan(), Seeded())
-    altered(tmp_path / "run", sa.update(tables.outcomes).values({"return": 77.5}))
+    altered(tmp_path / "run", **{"return": 77.5})
     code, out, err = watch(tmp_path / "run", "--episode", 0)
     assert code == 1
     assert "recorded was return 77.5" in err
@@ -146,8 +144,7 @@ def test_what_is_not_there_is_told_with_what_is(tmp_path: Path, watch: Watch, ar
 
 def test_an_episode_without_a_step_is_told_whose_fault_it_was(tmp_path: Path, watch: Watch) -> None:
     play(tmp_path / "run", corridor_plan(), Seeded())
-    faulty = {"steps": 0, "status": "agent_timeout", "detail": "no answer in 1 s\nmore"}
-    altered(tmp_path / "run", sa.update(tables.outcomes).values(faulty))
+    altered(tmp_path / "run", steps=0, status="agent_timeout", detail="no answer in 1 s\nmore")
     code, _, err = watch(tmp_path / "run", "--episode", 2)
     assert code == 2
     assert "ended before its first step, by agent_timeout: no answer in 1 s;" in err

@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sqlalchemy as sa
 import tomli_w
 
-from reglue_bench.runs.ledger import tables
 from reglue_competition import videos
 from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.definition import FILE
@@ -153,7 +151,7 @@ def test_what_is_not_replayed_to_the_bit_has_no_video(made: Made, say: Say) -> N
         submission = enter_played(store, made, "Ada", (CART_POLE,))
         store.close_phase("warm-up")
     run = made.folder / "runs" / submission.id / "0"
-    altered(run, sa.update(tables.outcomes).values({"return": 77.5}))
+    altered(run, **{"return": 77.5})
     done = say("competition", "videos", str(made.folder), "warm-up")
     assert done.returncode == 1
     assert f"{submission.id}-0.mp4: Ada, Ada plays, benchmark 1: not replayed" in done.stdout

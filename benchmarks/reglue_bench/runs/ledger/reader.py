@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+import sqlite3
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -14,7 +16,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import sqlalchemy as sa
 
 from glue_server import Order, Outcome
 from reglue.errors import UsageError
@@ -25,13 +26,12 @@ from reglue_bench.runs.ledger.storage import (
     code_of,
     damaged,
     opened,
+    table_names,
     translating_errors,
 )
 
 FORMAT = 7
 """Of ledgers; another where their tables, or the plan that they hold, have other fields."""
-
-_AT_ONCE = 200  # rows that are read
 
 AGENT_NAME = "agent name"
 """Entry of `about`: the agent's own name."""
@@ -82,6 +82,7 @@ class Row:
 
 
 _COLUMNS = [each.name for each in fields(Row)]  # of `outcome`; the digests of blobs follow
+_SUCCESS = _COLUMNS.index("success")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,21 +137,15 @@ class LedgerReader:
 
     def totals(self) -> Totals:
         """Summed over the sessions."""
-        query = sa.select(tables.sessions).order_by(tables.sessions.c.id)
         with self._reading() as connection:
             known = facts(connection, self._folder).get(SESSIONS, "0")
-            rows = connection.execute(query).all()
+            rows = connection.execute("SELECT * FROM session ORDER BY id").fetchall()
         if len(rows) != int(known):
             raise damaged(self._folder, f"got {len(rows)} sessions' totals, wanted {known}")
-        for row in rows:
-            if tables.digest_of_row(*row[:-1]) != row.digest:
-                raise damaged(self._folder, f"the totals of session {row.id} have changed")
-        return Totals(
-            sum(row.wall_s for row in rows),
-            sum(row.agent_s for row in rows),
-            sum(row.environment_s for row in rows),
-            sum(row.executed for row in rows),
-        )
+        for *values, digest in rows:
+            if tables.digest_of_row(*values) != digest:
+                raise damaged(self._folder, f"the totals of session {values[0]} have changed")
+        return Totals(*(sum(row[column] for row in rows) for column in range(1, 5)))
 
     def rows(self) -> Iterator[Row]:
         """The last try of every unit, in the order of units and cells.
@@ -158,18 +153,18 @@ class LedgerReader:
         Read some at a time, so that any number of units takes the same memory.
         """
         with self._reading() as connection:
-            written = _streamed(connection, _last_tries(tables.tries))
-            rows = _streamed(connection, _last_tries(tables.outcomes))
-            for (unit, attempt), each in groupby(rows, key=lambda row: (row.unit, row.attempt)):
+            written = connection.execute(_LAST_TRIES)
+            rows = map(_with_bool, connection.execute(_LAST_OUTCOMES))
+            for (unit, attempt), each in groupby(rows, key=lambda row: row[:2]):
                 unit_rows, wanted = list(each), next(written, None)
                 if wanted != (unit, attempt, tables.digest_of_rows(unit_rows)):
-                    at = unit if wanted is None else wanted.unit
+                    at = unit if wanted is None else wanted[0]
                     what = f"got the rows of unit {unit}, wanted those of unit {at}, unchanged"
                     raise damaged(self._folder, what)
                 for row in unit_rows:
                     yield Row(*row[: len(_COLUMNS)])
             if (lost := next(written, None)) is not None:
-                raise damaged(self._folder, f"the rows of unit {lost.unit} are missing")
+                raise damaged(self._folder, f"the rows of unit {lost[0]} are missing")
 
     def begun(self) -> dict[int, int]:
         """The units that are in play, or were when their session was killed, and which try of each.
@@ -177,16 +172,16 @@ class LedgerReader:
         A process that is killed within 0.1 s of a unit's beginning leaves no record of it.
         """
         with self._reading() as connection:
-            rows = connection.execute(sa.select(tables.begun)).all()
-        for row in rows:
-            if tables.digest_of_row(*row[:-1]) != row.digest:
-                raise damaged(self._folder, f"the try of unit {row.unit} has changed")
-        return {row.unit: row.attempt for row in rows}
+            rows = connection.execute("SELECT unit, attempt, digest FROM begun").fetchall()
+        for unit, attempt, digest in rows:
+            if tables.digest_of_row(unit, attempt) != digest:
+                raise damaged(self._folder, f"the try of unit {unit} has changed")
+        return {unit: attempt for unit, attempt, _ in rows}
 
     def actions(self, unit: int, attempt: int, k: int) -> bytes:
         """All actions of an episode, encoded. Raises KeyError if it was not played."""
         with self._reading() as connection:
-            blobs = _blobs(connection, tables.actions, unit, attempt, k)
+            blobs = _blobs(connection, "actions", unit, attempt, k)
         if k not in blobs:
             raise KeyError((unit, attempt, k))
         return self._unpacked(*blobs[k], f"the actions of episode {k} of unit {unit}")
@@ -194,7 +189,7 @@ class LedgerReader:
     def rewards(self, unit: int, attempt: int, k: int | None = None) -> npt.NDArray[np.float64]:
         """The stored rewards, step by step, of a try's episodes, or of its episode k: (steps,)."""
         with self._reading() as connection:
-            blobs = _blobs(connection, tables.rewards, unit, attempt, k)
+            blobs = _blobs(connection, "rewards", unit, attempt, k)
         parts = [
             self._unpacked(digest, blob, f"the rewards of episode {k} of unit {unit}")
             for k, (digest, blob) in blobs.items()
@@ -214,12 +209,12 @@ class LedgerReader:
             raise damaged(self._folder, f"{what} have changed")
         return zlib.decompress(blob)
 
-    def _reading(self) -> AbstractContextManager[sa.Connection]:
+    def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
         """A connection to read with."""
         return _as_ours(self._connection, self._folder)
 
     @contextmanager
-    def _connected(self) -> Iterator[sa.Connection]:
+    def _connected(self) -> Iterator[sqlite3.Connection]:
         """A connection with one transaction, which reads one state of the database.
 
         Where the writer was killed and the folder cannot be written to, that of a copy.
@@ -227,8 +222,8 @@ class LedgerReader:
         with ExitStack() as closing:
             try:
                 connection = _moment(self._folder, closing)
-            except sa.exc.OperationalError as error:
-                if code_of(error.orig) not in CANNOT_SHARE:
+            except sqlite3.OperationalError as error:
+                if code_of(error) not in CANNOT_SHARE:
                     raise
                 copy = closing.enter_context(tempfile.TemporaryDirectory(prefix="reglue-"))
                 for file in self._folder.glob(f"{LEDGER}*"):
@@ -252,12 +247,11 @@ def check_there(folder: Path) -> Path:
     return folder
 
 
-def check_holds_run(connection: sa.Connection, folder: Path) -> None:
+def check_holds_run(connection: sqlite3.Connection, folder: Path) -> None:
     """Raise UsageError for a ledger of another version, or in which no run was begun."""
     with translating_errors(folder):
-        names = sa.inspect(connection).get_table_names()
-        known = sa.select(tables.about.c.name, tables.about.c.value)
-        entries = {row.name: row.value for row in connection.execute(known)} if names else {}
+        is_there = bool(table_names(connection))
+        entries = dict(connection.execute("SELECT name, value FROM about")) if is_there else {}
     if not entries:
         raise UsageError(
             f"{folder} holds no run: it was interrupted before it began (begin it again, by "
@@ -273,58 +267,49 @@ def check_holds_run(connection: sa.Connection, folder: Path) -> None:
     facts(connection, folder)
 
 
-def facts(connection: sa.Connection, folder: Path) -> dict[str, str]:
+def facts(connection: sqlite3.Connection, folder: Path) -> dict[str, str]:
     """What a ledger says about its run. Raises RunDamaged."""
-    entries = {row.name: row.value for row in connection.execute(sa.select(tables.about))}
+    entries: dict[str, str] = dict(connection.execute("SELECT name, value FROM about"))
     digest = entries.pop(DIGEST, None)
     if digest != tables.digest_of_facts(entries):
         raise damaged(folder, "what the run began with (its plan, settings or agent) has changed")
     return entries
 
 
-def _moment(folder: Path, closing: ExitStack) -> sa.Connection:
-    engine = opened(folder, mode="ro")
-    closing.callback(engine.dispose)
-    connection = closing.enter_context(engine.connect())
-    connection.exec_driver_sql("BEGIN")
-    connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")  # the moment is now
+def _moment(folder: Path, closing: ExitStack) -> sqlite3.Connection:
+    connection = closing.enter_context(contextlib.closing(opened(folder, mode="ro")))
+    connection.execute("BEGIN")
+    connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # the moment is now
     return connection
 
 
 @contextmanager
-def _as_ours(connection: sa.Connection, folder: Path) -> Iterator[sa.Connection]:
+def _as_ours(connection: sqlite3.Connection, folder: Path) -> Iterator[sqlite3.Connection]:
     with translating_errors(folder):
         yield connection
 
 
-def _last_tries(table: sa.Table) -> sa.Select[tuple[object, ...]]:
-    """The rows of the last try of each unit, by unit and cell."""
-    others = table.alias()
-    last = sa.select(sa.func.max(others.c.attempt)).where(others.c.unit == table.c.unit)
-    rows = sa.select(table).where(table.c.attempt == last.scalar_subquery())
-    return rows.order_by(*table.primary_key)
+_LAST_TRIES, _LAST_OUTCOMES = (
+    f"""
+    SELECT * FROM {table} AS one
+    WHERE attempt = (SELECT max(attempt) FROM {table} WHERE unit = one.unit)
+    ORDER BY {key}
+    """
+    for table, key in (("try", "unit"), ("outcome", "unit, k"))
+)
 
 
-def _streamed(
-    connection: sa.Connection, query: sa.Select[tuple[object, ...]]
-) -> Iterator[sa.Row[Any]]:
-    for some in connection.execute(query).partitions(_AT_ONCE):
-        yield from some
+def _with_bool(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """As it was written: SQLite has no type for it."""
+    return (*row[:_SUCCESS], bool(row[_SUCCESS]), *row[_SUCCESS + 1 :])
 
 
 def _blobs(
-    connection: sa.Connection, table: sa.Table, unit: int, attempt: int, k: int | None = None
+    connection: sqlite3.Connection, table: str, unit: int, attempt: int, k: int | None = None
 ) -> dict[int, tuple[bytes, bytes | None]]:
     """The digest and the blob of each episode of a try, or of one, by k."""
-    outcomes = tables.outcomes.c
-    digest = outcomes[table.name]
-    same = [getattr(table.c, name) == outcomes[name] for name in ("unit", "attempt", "k")]
-    query = (
-        sa.select(outcomes.k, digest, table.c.zlib)
-        .join_from(tables.outcomes, table, sa.and_(*same), isouter=True)
-        .where(outcomes.unit == unit, outcomes.attempt == attempt)
-        .order_by(outcomes.k)
-    )
-    if k is not None:
-        query = query.where(outcomes.k == k)
-    return {k: (digest, blob) for k, digest, blob in connection.execute(query)}
+    query = f"""
+    SELECT k, outcome.{table}, zlib FROM outcome LEFT JOIN {table} USING (unit, attempt, k)
+    WHERE unit = ? AND attempt = ? AND k = coalesce(?, k) ORDER BY k
+    """
+    return {k: (digest, blob) for k, digest, blob in connection.execute(query, (unit, attempt, k))}

@@ -6,11 +6,9 @@ import errno
 import logging
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-
-import sqlalchemy as sa
 
 from reglue.errors import ReglueError, RunBusy, RunDamaged, StorageFailed, setting
 from reglue_bench.run_folder import LEDGER
@@ -35,29 +33,58 @@ CANNOT_SHARE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 """The error if a reader cannot create the files that readers and the writer share."""
 
 
-def opened(folder: Path, *, mode: str, file: str = LEDGER, synchronous: str = "FULL") -> sa.Engine:
-    """The ledger of a folder; `mode` is SQLite's: `ro`, `rw` or `rwc`."""
+def opened(
+    folder: Path, *, mode: str, file: str = LEDGER, synchronous: str = "FULL"
+) -> sqlite3.Connection:
+    """The ledger of a folder, for one thread at a time; `mode` is SQLite's: `ro`, `rw` or `rwc`."""
     uri = f"{(folder / file).absolute().as_uri()}?mode={mode}"
-
-    def connect() -> sqlite3.Connection:
-        # Threads: the recorder's, and the one that closes its connection.
-        connection = sqlite3.connect(uri, uri=True, timeout=_WAIT_S, check_same_thread=False)
-        connection.execute(f"PRAGMA synchronous={synchronous}")
-        connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
-        return connection
-
-    return sa.create_engine(
-        "sqlite://", creator=connect, poolclass=sa.QueuePool, hide_parameters=True
+    connection = sqlite3.connect(
+        uri, uri=True, timeout=_WAIT_S, check_same_thread=False, isolation_level=None
     )
+    connection.execute(f"PRAGMA synchronous={synchronous}")
+    connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
+    return connection
 
 
-def begin_journal(connection: sa.Connection, folder: Path) -> None:
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Commit what is written here, all or nothing."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):  # SQLite itself may have rolled back
+            connection.execute("ROLLBACK")
+        raise
+
+
+def make_tables(connection: sqlite3.Connection, tables: Mapping[str, str]) -> None:
+    """Those that are not there yet: a process that was killed may have made some."""
+    for name, columns in tables.items():
+        connection.execute(f"CREATE TABLE IF NOT EXISTS {name} {columns}")
+
+
+def table_names(connection: sqlite3.Connection) -> set[str]:
+    """Of all tables that are there."""
+    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'"
+    return {name for (name,) in connection.execute(query)}
+
+
+def insert(connection: sqlite3.Connection, table: str, rows: Sequence[Sequence[object]]) -> None:
+    """Rows with a value for each column."""
+    if rows:
+        places = ", ".join("?" * len(rows[0]))
+        connection.executemany(f"INSERT INTO {table} VALUES ({places})", rows)
+
+
+def begin_journal(connection: sqlite3.Connection, folder: Path) -> None:
     """Commits that wait for the disk, beside which others can read.
 
     Where SQLite answers that the file system cannot share memory, a rollback journal is kept:
     as durable, but readers wait for commits. Raises StorageFailed for any other answer.
     """
-    answer = connection.exec_driver_sql("PRAGMA journal_mode=WAL").scalar()
+    (answer,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
     if answer not in _DURABLE:
         raise StorageFailed(
             folder,
@@ -69,16 +96,16 @@ def begin_journal(connection: sa.Connection, folder: Path) -> None:
         )
 
 
-def end_journal(connection: sa.Connection) -> None:
+def end_journal(connection: sqlite3.Connection) -> None:
     """Leave a single file, which can be copied, and read on a read-only disk.
 
     While another program reads, the journal stays; the main file then holds all commits too.
     """
-    connection.exec_driver_sql("PRAGMA busy_timeout=0")
+    connection.execute("PRAGMA busy_timeout=0")
     try:
-        connection.exec_driver_sql("PRAGMA journal_mode=DELETE")
-    except sa.exc.OperationalError:
-        connection.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
+        connection.execute("PRAGMA journal_mode=DELETE")
+    except sqlite3.OperationalError:
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
 def warn_of_lost_journal(folder: Path) -> None:
@@ -104,9 +131,7 @@ def translating_errors(folder: Path) -> Iterator[None]:
     """SQLite's errors as ours: RunBusy, StorageFailed, RunDamaged."""
     try:
         yield
-    except sa.exc.DBAPIError as error:
-        raise _ours(folder, error.orig) from error.orig
-    except sqlite3.Error as error:  # while it is opened
+    except sqlite3.Error as error:
         raise _ours(folder, error) from error
 
 

@@ -11,70 +11,57 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 
-import sqlalchemy as sa
-
-
-def _keys(*names: str) -> list[sa.Column[int]]:
-    return [sa.Column(name, sa.Integer, primary_key=True) for name in names]
-
-
-TABLES = sa.MetaData()
-about = sa.Table(
-    "about",
-    TABLES,
-    sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("value", sa.Text, nullable=False),
-)
-tries = sa.Table(
-    "try",
-    TABLES,
-    *_keys("unit", "attempt"),
-    sa.Column("digest", sa.LargeBinary, nullable=False),  # of its rows of `outcome`, by k
-    sqlite_with_rowid=False,
-)
-begun = sa.Table(
-    "begun",
-    TABLES,
-    sa.Column("unit", sa.Integer, primary_key=True),  # that is in play, or was when a session died
-    sa.Column("attempt", sa.Integer, nullable=False),
-    sa.Column("digest", sa.LargeBinary, nullable=False),  # of the row
-    sqlite_with_rowid=False,
-)
-outcomes = sa.Table(
-    "outcome",
-    TABLES,
-    *_keys("unit", "attempt", "k"),
-    sa.Column("status", sa.Text, nullable=False),
-    sa.Column("success", sa.Boolean, nullable=False),
-    sa.Column("first_success", sa.Integer, nullable=False),
-    sa.Column("return", sa.Double, nullable=False),
-    sa.Column("steps", sa.Integer, nullable=False),
-    sa.Column("clipped", sa.Integer, nullable=False),
-    sa.Column("defaulted", sa.Integer, nullable=False),
-    sa.Column("detail", sa.Text, nullable=False),
-    sa.Column("actions", sa.LargeBinary, nullable=False),  # digest of the blob in `actions`
-    sa.Column("rewards", sa.LargeBinary, nullable=False),  # of that in `rewards`; none: empty
-    sqlite_with_rowid=False,
-)
-actions, rewards = (
-    sa.Table(
-        name,
-        TABLES,
-        *_keys("unit", "attempt", "k"),
-        sa.Column("zlib", sa.LargeBinary, nullable=False),
-    )
-    for name in ("actions", "rewards")
-)
-sessions = sa.Table(
-    "session",
-    TABLES,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("wall_s", sa.Double, nullable=False),
-    sa.Column("agent_s", sa.Double, nullable=False),
-    sa.Column("environment_s", sa.Double, nullable=False),
-    sa.Column("executed", sa.Integer, nullable=False),
-    sa.Column("digest", sa.LargeBinary, nullable=False),  # of the row
-)
+_BLOBS = """(
+        unit INTEGER NOT NULL,
+        attempt INTEGER NOT NULL,
+        k INTEGER NOT NULL,
+        zlib BLOB NOT NULL,
+        PRIMARY KEY (unit, attempt, k)
+    )"""
+TABLES = {
+    "about": """(
+        name TEXT NOT NULL PRIMARY KEY,
+        value TEXT NOT NULL
+    )""",
+    "try": """(
+        unit INTEGER NOT NULL,
+        attempt INTEGER NOT NULL,
+        digest BLOB NOT NULL, -- of its rows of `outcome`, by k
+        PRIMARY KEY (unit, attempt)
+    ) WITHOUT ROWID""",
+    "begun": """(
+        unit INTEGER NOT NULL PRIMARY KEY, -- that is in play, or was when a session died
+        attempt INTEGER NOT NULL,
+        digest BLOB NOT NULL -- of the row
+    ) WITHOUT ROWID""",
+    "outcome": """(
+        unit INTEGER NOT NULL,
+        attempt INTEGER NOT NULL,
+        k INTEGER NOT NULL,
+        status TEXT NOT NULL,
+        success BOOLEAN NOT NULL,
+        first_success INTEGER NOT NULL,
+        return DOUBLE NOT NULL,
+        steps INTEGER NOT NULL,
+        clipped INTEGER NOT NULL,
+        defaulted INTEGER NOT NULL,
+        detail TEXT NOT NULL,
+        actions BLOB NOT NULL, -- digest of the blob in `actions`
+        rewards BLOB NOT NULL, -- of that in `rewards`; none: empty
+        PRIMARY KEY (unit, attempt, k)
+    ) WITHOUT ROWID""",
+    "actions": _BLOBS,
+    "rewards": _BLOBS,
+    "session": """(
+        id INTEGER NOT NULL PRIMARY KEY,
+        wall_s DOUBLE NOT NULL,
+        agent_s DOUBLE NOT NULL,
+        environment_s DOUBLE NOT NULL,
+        executed INTEGER NOT NULL,
+        digest BLOB NOT NULL -- of the row
+    )""",
+}
+"""Each table's name, and its columns."""
 
 _DIGEST_BYTES = 16
 _as_text = json.JSONEncoder(default=bytes.hex, check_circular=False).encode

@@ -6,16 +6,17 @@ units. A unit's last complete try counts.
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
+import threading
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
-import sqlalchemy as sa
 from filelock import BaseFileLock, FileLock, Timeout
-from sqlalchemy.dialects import sqlite
 
 from glue_server import Outcome
 from glue_server.processes.interrupts import uninterrupted
@@ -39,8 +40,12 @@ from reglue_bench.runs.ledger.storage import (
     begin_journal,
     damaged,
     end_journal,
+    insert,
+    make_tables,
     opened,
     sqlite_text,
+    table_names,
+    transaction,
     translating_errors,
 )
 
@@ -74,17 +79,17 @@ class Ledger(LedgerReader):
     Every method that writes raises StorageFailed if the disk is full or gone.
     """
 
-    _engine: sa.Engine
+    _writing: threading.Lock
     _lock: BaseFileLock
     _wrote: bool  # there may be a journal
     _new: Sequence[Path]  # the folders that were made for it, the innermost first
 
     def __init__(self, folder: Path) -> None:
         """Continue the run in a folder. Raises UsageError (RunDamaged, RunBusy)."""
-        self._open(check_there(folder), mode="rw")
+        self._lock_folder(check_there(folder))
         try:
-            with self._reading() as connection:
-                check_holds_run(connection, folder)
+            self._connect()
+            check_holds_run(self._connection, folder)
             self._begin_journal()
         except BaseException:
             self.close()
@@ -104,7 +109,7 @@ class Ledger(LedgerReader):
         if file.is_dir():
             raise UsageError(f"{file} is a folder; choose another {setting('out')}")
         ledger = cls.__new__(cls)
-        ledger._open(folder, mode="rwc")
+        ledger._lock_folder(folder)
         ledger._new = new
         is_new = not file.exists() or not file.stat().st_size
         try:
@@ -136,12 +141,10 @@ class Ledger(LedgerReader):
 
     def close(self) -> None:
         """Release the file and the lock. What was committed is in the one file then."""
-        if self._wrote:
-            self._wrote = False
-            self._engine.dispose()  # any other connection keeps the journal
-            with suppress(sa.exc.SQLAlchemyError), self._engine.connect() as connection:
-                end_journal(connection)
-        self._engine.dispose()
+        with self._closing, suppress(sqlite3.Error):
+            if self._wrote:
+                self._wrote = False
+                end_journal(self._connection)
         self._lock.release()
 
     def forget(self) -> None:
@@ -181,7 +184,7 @@ class Ledger(LedgerReader):
         with self._transaction() as connection:
             session = int(facts(connection, self._folder).get(SESSIONS, "0")) + 1
             self._set(connection, {SESSIONS: str(session), ENDED_EARLY: ""})
-            _insert(connection, tables.sessions, [_spent(session, Totals())])
+            insert(connection, "session", [_spent(session, Totals())])
         return session
 
     def record(
@@ -220,10 +223,12 @@ class Ledger(LedgerReader):
         with self._transaction() as connection:
             self._spend(connection, session, totals)
 
-    def _open(self, folder: Path, *, mode: str) -> None:
+    def _lock_folder(self, folder: Path) -> None:
         self._folder = folder
         self._new = [folder]
+        self._closing = ExitStack()
         self._wrote = False
+        self._writing = threading.Lock()
         self._lock = FileLock(folder / LOCK, mode=0o600)
         try:
             self._lock.acquire(timeout=0)
@@ -231,66 +236,74 @@ class Ledger(LedgerReader):
             raise RunBusy(f"{folder}: another process is writing to this run") from error
         except (OSError, NotImplementedError) as error:
             raise UsageError(f"{folder} cannot be written to: {error}") from error
-        self._engine = opened(folder, mode=mode)
+
+    def _connect(self) -> None:
+        with translating_errors(self._folder):
+            connection = contextlib.closing(opened(self._folder, mode="rw"))
+            self._connection = self._closing.enter_context(connection)
 
     def _begin(self, about: Mapping[str, str]) -> None:
         (self._folder / LEDGER).touch(mode=0o600)  # SQLite's other files get the same rights
-        with translating_errors(self._folder), self._engine.connect() as connection:
-            names = set(sa.inspect(connection).get_table_names())
+        self._connect()
+        with translating_errors(self._folder):
+            unknown = table_names(self._connection) - tables.TABLES.keys()
         # A process that died while it began left no row: there is no run yet.
-        if names - tables.TABLES.tables.keys():
-            raise damaged(self._folder, f"got the tables {', '.join(sorted(names))}")
+        if unknown:
+            raise damaged(self._folder, f"got the tables {', '.join(sorted(unknown))}")
         self._begin_journal()
         with self._transaction() as connection:
-            tables.TABLES.create_all(connection)
-            for table in (tables.about, tables.tries, tables.outcomes):
-                if connection.execute(sa.select(table)).first():
+            make_tables(connection, tables.TABLES)
+            for table in ("about", "try", "outcome"):
+                if connection.execute(f"SELECT 1 FROM {table}").fetchone():
                     raise _exists(self._folder)
             known = {"format": str(FORMAT)} | dict(about)
             known[DIGEST] = tables.digest_of_facts(known)
-            _insert(connection, tables.about, [{"name": n, "value": v} for n, v in known.items()])
+            insert(connection, "about", [*known.items()])
 
     def _begin_journal(self) -> None:
         self._wrote = True
-        with translating_errors(self._folder), self._engine.connect() as connection:
-            begin_journal(connection, self._folder)
-
-    def _reading(self) -> AbstractContextManager[sa.Connection]:
-        return _connected(self._engine, self._folder)
+        with translating_errors(self._folder):
+            begin_journal(self._connection, self._folder)
 
     @contextmanager
-    def _transaction(self) -> Iterator[sa.Connection]:
-        with translating_errors(self._folder), uninterrupted(), self._engine.begin() as connection:
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection of its own: other threads write meanwhile."""
+        with (
+            translating_errors(self._folder),
+            contextlib.closing(opened(self._folder, mode="rw")) as connection,
+        ):
             yield connection
 
-    def _set(self, connection: sa.Connection, new: dict[str, str]) -> None:
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with (
+            translating_errors(self._folder),
+            uninterrupted(),
+            self._writing,
+            transaction(self._connection),
+        ):
+            yield self._connection
+
+    def _set(self, connection: sqlite3.Connection, new: dict[str, str]) -> None:
         """Change an entry of `about`, and its digest."""
         known = facts(connection, self._folder) | new
         for name, text in {**new, DIGEST: tables.digest_of_facts(known)}.items():
-            row = sqlite.insert(tables.about).values(name=name, value=text)
-            connection.execute(row.on_conflict_do_update(["name"], set_={"value": text}))
+            connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, text))
 
     @staticmethod
     def _begin_and_end(
-        connection: sa.Connection, begun: Sequence[Begun], tries: Sequence[Try]
+        connection: sqlite3.Connection, begun: Sequence[Begun], tries: Sequence[Try]
     ) -> None:
         """Take down which units are in play."""
         over = {each.unit for each in tries}
-        if over:
-            ended = sa.delete(tables.begun).where(tables.begun.c.unit == sa.bindparam("over"))
-            connection.execute(ended, [{"over": unit} for unit in over])
-        rows = [
-            each._asdict() | {"digest": tables.digest_of_row(*each)}
-            for each in begun
-            if each.unit not in over
-        ]
-        if rows:
-            connection.execute(sqlite.insert(tables.begun).prefix_with("OR REPLACE"), rows)
+        connection.executemany("DELETE FROM begun WHERE unit = ?", [(unit,) for unit in over])
+        rows = [(*each, tables.digest_of_row(*each)) for each in begun if each.unit not in over]
+        connection.executemany("INSERT OR REPLACE INTO begun VALUES (?, ?, ?)", rows)
 
     @staticmethod
-    def _spend(connection: sa.Connection, session: int, totals: Totals) -> None:
-        of_session = sa.update(tables.sessions).where(tables.sessions.c.id == session)
-        connection.execute(of_session.values(_spent(session, totals)))
+    def _spend(connection: sqlite3.Connection, session: int, totals: Totals) -> None:
+        row = _spent(session, totals)
+        connection.execute("REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?)", row)
 
 
 _MANY = 1000
@@ -301,58 +314,56 @@ class _Written:
     """Rows of tries, as they are inserted."""
 
     def __init__(self) -> None:
-        self._rows: dict[sa.Table, list[dict[str, object]]] = {
-            table: [] for table in (tables.outcomes, tables.actions, tables.rewards, tables.tries)
+        self._rows: dict[str, list[tuple[Any, ...]]] = {
+            table: [] for table in ("outcome", "actions", "rewards", "try")
         }
 
-    def add(self, each: Try, connection: sa.Connection | None = None) -> None:
+    def add(self, each: Try, connection: sqlite3.Connection | None = None) -> None:
         """Add all episodes of a try, and their digest.
 
         With a connection rows are inserted a few at a time, so that any number takes the same
         memory.
         """
-        digest = tables.digest_of_rows(row.values() for row in self._added(each, connection))
-        key = {"unit": each.unit, "attempt": each.attempt}
-        self._rows[tables.tries].append(key | {"digest": digest})
+        digest = tables.digest_of_rows(self._added(each, connection))
+        self._rows["try"].append((each.unit, each.attempt, digest))
 
-    def insert(self, connection: sa.Connection) -> None:
+    def insert(self, connection: sqlite3.Connection) -> None:
         """Into their tables."""
         for table, rows in self._rows.items():
-            if rows:
-                _insert(connection, table, rows)
+            insert(connection, table, rows)
             rows.clear()
 
-    def _added(self, each: Try, connection: sa.Connection | None) -> Iterator[Mapping[str, object]]:
+    def _added(self, each: Try, connection: sqlite3.Connection | None) -> Iterator[tuple[Any, ...]]:
         is_long = connection is not None
         in_order = is_long and not isinstance(each.outcomes, list)  # and not to be held at once
         by_k = each.outcomes if in_order else sorted(each.outcomes, key=lambda of: of.order.k)
         for outcome in by_k:
             yield self._add(each, outcome)
-            if connection is not None and len(self._rows[tables.outcomes]) >= _MANY:
+            if connection is not None and len(self._rows["outcome"]) >= _MANY:
                 self.insert(connection)
 
-    def _add(self, each: Try, outcome: Outcome) -> dict[str, object]:
-        key = {"unit": outcome.order.unit, "attempt": each.attempt, "k": outcome.order.k}
-        blobs = {tables.actions: zlib.compress(outcome.actions), tables.rewards: b""}
+    def _add(self, each: Try, outcome: Outcome) -> tuple[Any, ...]:
+        key = (outcome.order.unit, each.attempt, outcome.order.k)
+        blobs = {"actions": zlib.compress(outcome.actions), "rewards": b""}
         if outcome.rewards and each.keeps_rewards:
-            blobs[tables.rewards] = zlib.compress(outcome.rewards)
+            blobs["rewards"] = zlib.compress(outcome.rewards)
         # As SQLite gives them back: a float where one is wanted, and no sign of zero.
-        row = key | {
-            "status": outcome.status,
-            "success": bool(outcome.success),
-            "first_success": outcome.first_success,
-            "return": float(outcome.return_) + 0.0,
-            "steps": outcome.steps,
-            "clipped": outcome.clipped,
-            "defaulted": outcome.defaulted,
-            "detail": outcome.detail,
-            "actions": tables.digest_of_blob(blobs[tables.actions]),
-            "rewards": tables.digest_of_blob(blobs[tables.rewards]),
-        }
-        self._rows[tables.outcomes].append(row)
+        row = (
+            *key,
+            outcome.status,
+            bool(outcome.success),
+            outcome.first_success,
+            float(outcome.return_) + 0.0,
+            outcome.steps,
+            outcome.clipped,
+            outcome.defaulted,
+            outcome.detail,
+            *map(tables.digest_of_blob, blobs.values()),
+        )
+        self._rows["outcome"].append(row)
         for table, blob in blobs.items():
             if blob:
-                self._rows[table].append(key | {"zlib": blob})
+                self._rows[table].append((*key, blob))
         return row
 
 
@@ -376,21 +387,8 @@ def _exists(folder: Path) -> RunExists:
     )
 
 
-@contextmanager
-def _connected(engine: sa.Engine, folder: Path) -> Iterator[sa.Connection]:
-    with translating_errors(folder), engine.connect() as connection:
-        yield connection
-
-
-def _insert(
-    connection: sa.Connection, table: sa.Table, rows: Iterable[Mapping[str, object]]
-) -> None:
-    connection.execute(sa.insert(table), list(rows))
-
-
-def _spent(session: int, totals: Totals) -> dict[str, object]:
+def _spent(session: int, totals: Totals) -> tuple[Any, ...]:
     """The row of a session."""
     seconds = map(float, (totals.wall_s, totals.agent_s, totals.environment_s))
-    values = (session, *seconds, totals.executed)
-    names = [column.name for column in tables.sessions.columns]
-    return dict(zip(names, (*values, tables.digest_of_row(*values)), strict=True))
+    row = (session, *seconds, totals.executed)
+    return (*row, tables.digest_of_row(*row))

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Self
-
-import sqlalchemy as sa
 
 from glue_server.episodes.observed import PART_BYTES
 from reglue.errors import ReglueError, SpecError, UsageError
@@ -18,7 +16,6 @@ from reglue_bench.run_folder import OBSERVED
 from reglue_bench.runs.ledger import LedgerReader, tables
 from reglue_bench.runs.ledger.storage import opened
 from reglue_bench.runs.observed.observed_storage import (
-    PARTS,
     AnyRow,
     ObservedEpisode,
     damaged,
@@ -28,9 +25,6 @@ from reglue_bench.runs.observed.observed_storage import (
 )
 
 _REWARD_BYTES = 8
-_ONE_PART = sa.select(PARTS.c.zlib, PARTS.c.digest).where(
-    *(PARTS.c[name] == sa.bindparam(name) for name in ("number", "place"))
-)
 
 
 class ObservedReader:
@@ -48,13 +42,12 @@ class ObservedReader:
                 f"{folder} holds no dataset: there is no {OBSERVED}; `reglue bench … --record` "
                 "records a run"
             )
-        self._last_part: tuple[Mapping[str, int], bytes] = ({}, b"")
+        self._last_part: tuple[tuple[int, int] | None, bytes] = (None, b"")
         self._closing = ExitStack()
         try:
             with translating_errors(self._path):
-                engine = opened(folder, mode="ro", file=OBSERVED)
-                self._closing.callback(engine.dispose)
-                self._connection = self._closing.enter_context(engine.connect())
+                connection = closing(opened(folder, mode="ro", file=OBSERVED))
+                self._connection = self._closing.enter_context(connection)
                 self._about = facts(self._connection, self._path)
             observations, chosen = self.spec.observations, self.spec.actions
             self._action_bytes = sum(tensor.row_bytes for tensor in chosen)
@@ -111,24 +104,27 @@ class ObservedReader:
 
     def _part(self, episode: ObservedEpisode, place: int) -> bytes:
         """The part that was read last is kept, as rewards and actions are in it, too."""
-        key = {"number": episode.number, "place": place}
+        key = (episode.number, place)
         if self._last_part[0] != key:
-            self._last_part = (key, self._read(episode, place, key))
+            self._last_part = (key, self._read(episode, place))
         return self._last_part[1]
 
-    def _read(self, episode: ObservedEpisode, place: int, key: Mapping[str, int]) -> bytes:
+    def _read(self, episode: ObservedEpisode, place: int) -> bytes:
+        what = f"part {place} of episode {episode.k} of unit {episode.unit}"
+        query = "SELECT zlib, digest FROM part WHERE number = ? AND place = ?"
         with translating_errors(self._path):
-            part = self._connection.execute(_ONE_PART, key).first()
-        if part is None or tables.digest_of_blob(part.zlib) != part.digest:
-            what = f"part {place} of episode {episode.k} of unit {episode.unit}"
-            raise damaged(self._path, f"{what} {'is missing' if part is None else 'has changed'}")
+            part = self._connection.execute(query, (episode.number, place)).fetchone()
+        if part is None:
+            raise damaged(self._path, f"{what} is missing")
+        blob, digest = part
+        if tables.digest_of_blob(blob) != digest:
+            raise damaged(self._path, f"{what} has changed")
         most = self._most_bytes + episode.steps * (_REWARD_BYTES + self._action_bytes)
         inflating = zlib.decompressobj()
         with suppress(zlib.error):
-            rows = inflating.decompress(part.zlib, most + 1)
+            rows = inflating.decompress(blob, most + 1)
             if inflating.eof and len(rows) <= most:
                 return rows
-        what = f"part {place} of episode {episode.k} of unit {episode.unit}"
         raise damaged(self._path, f"{what} does not unpack to at most {most:,} bytes")
 
 

@@ -9,41 +9,38 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-import sqlalchemy as sa
-
 from reglue.errors import ReglueError, RunDamaged, StorageFailed, UsageError
 from reglue_bench.runs.ledger import Row, tables
-from reglue_bench.runs.ledger.storage import BUSY, DISK, code_of, sqlite_text
+from reglue_bench.runs.ledger.storage import BUSY, DISK, code_of, sqlite_text, table_names
 
 FORMAT = b"1"
 
-_AT_ONCE = 200  # rows that are read
-
-TABLES = sa.MetaData()
-ABOUT = sa.Table(
-    "about",
-    TABLES,
-    sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("value", sa.LargeBinary, nullable=False),
-)
-EPISODES = sa.Table(
-    "episode",
-    TABLES,
-    *(sa.Column(name, sa.Integer, primary_key=True) for name in ("unit", "k", "attempt")),
-    sa.Column("number", sa.Integer, nullable=False),  # of its parts
-    sa.Column("parts", sa.Integer, nullable=False),
-    sa.Column("steps", sa.Integer, nullable=False),
-    sa.Column("terminated", sa.Boolean, nullable=False),
-    sa.Column("truncated", sa.Boolean, nullable=False),
-    sa.Column("digest", sa.LargeBinary, nullable=False),  # of the row
-)
-PARTS = sa.Table(
-    "part",
-    TABLES,
-    *(sa.Column(name, sa.Integer, primary_key=True) for name in ("number", "place")),
-    sa.Column("zlib", sa.LargeBinary, nullable=False),  # see ObservedParts.take
-    sa.Column("digest", sa.LargeBinary, nullable=False),
-)
+TABLES = {
+    "about": """(
+        name TEXT NOT NULL PRIMARY KEY,
+        value BLOB NOT NULL
+    )""",
+    "episode": """(
+        unit INTEGER NOT NULL,
+        k INTEGER NOT NULL,
+        attempt INTEGER NOT NULL,
+        number INTEGER NOT NULL, -- of its parts
+        parts INTEGER NOT NULL,
+        steps INTEGER NOT NULL,
+        terminated BOOLEAN NOT NULL,
+        truncated BOOLEAN NOT NULL,
+        digest BLOB NOT NULL, -- of the row
+        PRIMARY KEY (unit, k, attempt)
+    )""",
+    "part": """(
+        number INTEGER NOT NULL,
+        place INTEGER NOT NULL,
+        zlib BLOB NOT NULL, -- see ObservedParts.take
+        digest BLOB NOT NULL,
+        PRIMARY KEY (number, place)
+    )""",
+}
+"""Each table's name, and its columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +57,14 @@ class ObservedEpisode:
     truncated: bool
 
 
-_COLUMNS = len(ObservedEpisode.__dataclass_fields__)
-
 AnyRow = TypeVar("AnyRow", bound=Row)
 
 
-def facts(connection: sa.Connection, path: Path) -> dict[str, bytes]:
+def facts(connection: sqlite3.Connection, path: Path) -> dict[str, bytes]:
     """What the file says about its run. Raises UsageError if it says nothing, or is of another
     version."""
-    has_begun = sa.inspect(connection).has_table(ABOUT.name)
-    about = connection.execute(sa.select(ABOUT)).all() if has_begun else []
-    entries = {row.name: row.value for row in about}
+    has_begun = "about" in table_names(connection)
+    entries = dict(connection.execute("SELECT name, value FROM about")) if has_begun else {}
     if not entries:
         raise UsageError(f"{path.parent} holds no dataset: nothing was recorded yet")
     if entries.get("format") != FORMAT or not {"plan", "spec"} <= entries.keys():
@@ -85,7 +79,7 @@ def facts(connection: sa.Connection, path: Path) -> dict[str, bytes]:
 
 
 def matched(
-    rows: Iterable[AnyRow], connection: sa.Connection, path: Path
+    rows: Iterable[AnyRow], connection: sqlite3.Connection, path: Path
 ) -> Iterator[tuple[AnyRow | None, ObservedEpisode | None]]:
     """Rows of the ledger with their episodes; either may be missing."""
     observed = _in_order(connection, path)
@@ -108,7 +102,7 @@ def matched(
 
 
 def without_row(
-    rows: Iterable[Row], connection: sa.Connection, path: Path
+    rows: Iterable[Row], connection: sqlite3.Connection, path: Path
 ) -> Iterator[ObservedEpisode]:
     """Episodes that the ledger does not hold."""
     for row, episode in matched(rows, connection, path):
@@ -116,13 +110,15 @@ def without_row(
             yield episode
 
 
-def _in_order(connection: sa.Connection, path: Path) -> Iterator[ObservedEpisode]:
-    query = sa.select(EPISODES).order_by(*EPISODES.primary_key)
-    for some in connection.execute(query).partitions(_AT_ONCE):
-        for row in some:
-            if tables.digest_of_row(*row[:_COLUMNS]) != row.digest:
-                raise damaged(path, f"episode {row.k} of unit {row.unit} has changed")
-            yield ObservedEpisode(*row[:_COLUMNS])
+def _in_order(connection: sqlite3.Connection, path: Path) -> Iterator[ObservedEpisode]:
+    for *numbers, terminated, truncated, digest in connection.execute(
+        "SELECT * FROM episode ORDER BY unit, k, attempt"
+    ):
+        row = (*numbers, bool(terminated), bool(truncated))
+        episode = ObservedEpisode(*row)
+        if tables.digest_of_row(*row) != digest:
+            raise damaged(path, f"episode {episode.k} of unit {episode.unit} has changed")
+        yield episode
 
 
 @contextmanager
@@ -130,9 +126,7 @@ def translating_errors(path: Path) -> Iterator[None]:
     """SQLite's errors as ours: StorageFailed, RunDamaged."""
     try:
         yield
-    except sa.exc.DBAPIError as error:
-        raise _ours(path, error.orig) from error.orig
-    except sqlite3.Error as error:  # while it is opened
+    except sqlite3.Error as error:
         raise _ours(path, error) from error
     except OSError as error:
         raise StorageFailed(f"{path} cannot be used: {error.strerror}") from error

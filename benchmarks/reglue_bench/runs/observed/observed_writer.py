@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import zlib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from itertools import count
 from typing import Any
-
-import sqlalchemy as sa
 
 from glue_server import Outcome
 from reglue.errors import PlanDiffers, ReglueError, StorageFailed
@@ -17,14 +16,10 @@ from reglue.spec import TaskSpec
 from reglue.wire.spec_encoding import spec_to_bytes
 from reglue_bench.run_folder import OBSERVED
 from reglue_bench.runs.ledger import LedgerReader, Try, tables
-from reglue_bench.runs.ledger.storage import opened
+from reglue_bench.runs.ledger.storage import insert, make_tables, opened, transaction
 from reglue_bench.runs.observed.observed_storage import (
-    ABOUT,
-    EPISODES,
     FORMAT,
-    PARTS,
     TABLES,
-    ObservedEpisode,
     facts,
     translating_errors,
     without_row,
@@ -56,11 +51,11 @@ class ObservedWriter:
         }
         with translating_errors(self._path):
             self._path.touch(mode=0o600)
-            self._engine = opened(folder, mode="rw", file=OBSERVED, synchronous="NORMAL")
+            self._connection = opened(folder, mode="rw", file=OBSERVED, synchronous="NORMAL")
             try:
                 first = self._begin(about, ledger)
             except BaseException:
-                self._engine.dispose()
+                self._connection.close()
                 raise
         self._numbers = count(first)
 
@@ -77,9 +72,9 @@ class ObservedWriter:
         try:
             self._check_room(sum(len(rows) for _, _, rows in parts))
             episodes = [each for each in ended if _number(each[1]) not in {None, *self._lost}]
-            with translating_errors(self._path), self._engine.begin() as connection:
-                _insert(connection, PARTS, [_part(*each) for each in parts])
-                _insert(connection, EPISODES, [_episode(*each) for each in episodes])
+            with translating_errors(self._path), transaction(self._connection):
+                insert(self._connection, "part", [_part(*each) for each in parts])
+                insert(self._connection, "episode", [_episode(*each) for each in episodes])
         except (ReglueError, OSError) as error:
             self.failure = self.failure or str(error)
             self._lost.update(number for number, _, _ in parts)
@@ -87,31 +82,28 @@ class ObservedWriter:
 
     def close(self) -> None:
         """Leave a single file."""
-        with suppress(sa.exc.SQLAlchemyError), self._engine.connect() as connection:
-            connection.exec_driver_sql("PRAGMA busy_timeout=0")
-            connection.exec_driver_sql("PRAGMA journal_mode=DELETE")
-        self._engine.dispose()
+        with closing(self._connection), suppress(sqlite3.Error):
+            self._connection.execute("PRAGMA busy_timeout=0")
+            self._connection.execute("PRAGMA journal_mode=DELETE")
 
     def _begin(self, about: Mapping[str, bytes], ledger: LedgerReader) -> int:
         """Check or make the tables, and delete what does not count. Returns the next number."""
-        with self._engine.connect() as connection:
-            connection.exec_driver_sql("PRAGMA journal_mode=WAL")
-        with self._engine.begin() as connection:
-            TABLES.create_all(connection)  # a process that was killed may have made some
-            if not connection.execute(sa.select(ABOUT)).first():
-                _insert(connection, ABOUT, [{"name": n, "value": v} for n, v in about.items()])
+        connection = self._connection
+        connection.execute("PRAGMA journal_mode=WAL")
+        with transaction(connection):
+            make_tables(connection, TABLES)
+            if not connection.execute("SELECT 1 FROM about").fetchone():
+                insert(connection, "about", [*about.items()])
                 return 1
             self._check_same(facts(connection, self._path), about)
-            pairs = list(without_row(ledger.rows(), connection, self._path))
-            for each in pairs:
-                key = {name: getattr(each, name) for name in ("unit", "k", "attempt")}
-                connection.execute(sa.delete(EPISODES).filter_by(**key))
-            numbers = sa.select(EPISODES.c.number)
-            connection.execute(sa.delete(PARTS).where(PARTS.c.number.not_in(numbers)))
-            return 1 + (
-                connection.execute(sa.select(sa.func.max(numbers.subquery().c.number))).scalar()
-                or 0
-            )
+            for each in list(without_row(ledger.rows(), connection, self._path)):
+                connection.execute(
+                    "DELETE FROM episode WHERE unit = ? AND k = ? AND attempt = ?",
+                    (each.unit, each.k, each.attempt),
+                )
+            connection.execute("DELETE FROM part WHERE number NOT IN (SELECT number FROM episode)")
+            (last,) = connection.execute("SELECT max(number) FROM episode").fetchone()
+            return 1 + (last or 0)
 
     def _check_same(self, stored: Mapping[str, bytes], wanted: Mapping[str, bytes]) -> None:
         differ = [name for name, value in wanted.items() if stored[name] != value]
@@ -136,15 +128,15 @@ def _number(outcome: Outcome) -> int | None:
     return outcome.observed.number if outcome.observed is not None and outcome.steps else None
 
 
-def _part(number: int, place: int, rows: bytes) -> dict[str, Any]:
+def _part(number: int, place: int, rows: bytes) -> tuple[Any, ...]:
     blob = zlib.compress(rows, _COMPRESSION)
-    return {"number": number, "place": place, "zlib": blob, "digest": tables.digest_of_blob(blob)}
+    return (number, place, blob, tables.digest_of_blob(blob))
 
 
-def _episode(attempt: int, outcome: Outcome) -> dict[str, Any]:
+def _episode(attempt: int, outcome: Outcome) -> tuple[Any, ...]:
     observed = outcome.observed
     assert observed is not None
-    values = (
+    row = (
         outcome.order.unit,
         outcome.order.k,
         attempt,
@@ -154,10 +146,4 @@ def _episode(attempt: int, outcome: Outcome) -> dict[str, Any]:
         observed.terminated,
         observed.truncated,
     )
-    names = ObservedEpisode.__dataclass_fields__
-    return dict(zip(names, values, strict=True)) | {"digest": tables.digest_of_row(*values)}
-
-
-def _insert(connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    if rows:
-        connection.execute(sa.insert(table), rows)
+    return (*row, tables.digest_of_row(*row))

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import sqlalchemy as sa
 
 from env_adapters import Cell, SuiteName
 from glue_server import Order, Outcome
@@ -19,7 +18,7 @@ from reglue.errors import RunBusy, RunDamaged, RunExists, StorageFailed, UsageEr
 from reglue.messages.agent_messages import Phase
 from reglue_bench.plans.plan import Plan
 from reglue_bench.run_folder import LEDGER
-from reglue_bench.runs.ledger import EVENT, Ledger, Totals, Try, check_empty, tables
+from reglue_bench.runs.ledger import EVENT, Ledger, Totals, Try, check_empty, storage, tables
 from reglue_bench.runs.ledger.reader import FORMAT
 from tests.error_facts import raises
 from tests.reglue_bench.ledgers import change_fact
@@ -163,7 +162,13 @@ def test_a_ledger_of_another_format_is_refused(tmp_path: Path) -> None:
 
 def test_other_fields_are_another_format() -> None:
     """Raise FORMAT and write the digest here: else a run of before ends in a traceback."""
-    kept = [str(column) for table in tables.TABLES.sorted_tables for column in table.columns]
+    with closing(sqlite3.connect(":memory:")) as connection:
+        storage.make_tables(connection, tables.TABLES)
+        kept = [
+            f"{table}.{column}"
+            for table in sorted(tables.TABLES)
+            for _, column, *_ in connection.execute(f"PRAGMA table_info({table})")
+        ]
     kept += [field.name for of in (Plan, SuiteName) for field in fields(of)]
     assert {FORMAT: hashlib.sha256(" ".join(kept).encode()).hexdigest()[:16]} == {
         7: "ccc39ed2a1087f74"
@@ -180,16 +185,19 @@ def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:
 
 def test_commits_wait_for_the_disk(tmp_path: Path) -> None:
     """synchronous=FULL (2) in write-ahead mode: a commit survives a power cut."""
-    with Ledger.create(tmp_path, {}) as ledger, ledger._engine.connect() as connection:
-        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
-        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+    with Ledger.create(tmp_path, {}) as ledger:
+        asked = [
+            ledger._connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("synchronous", "journal_mode")
+        ]
+    assert asked == [2, "wal"]
 
 
 def test_a_full_disk_is_told_and_what_was_committed_stays(tmp_path: Path) -> None:
     with Ledger.create(tmp_path, {}) as ledger:
         record(ledger, outcome(0))
-        full = "pragma max_page_count = 1"  # SQLite takes it for the pages that there are
-        sa.event.listen(ledger._engine, "begin", lambda each: each.exec_driver_sql(full))
+        full = "PRAGMA max_page_count = 1"  # SQLite takes it for the pages that there are
+        ledger._connection.execute(full)
         with raises(StorageFailed, "full", "--resume"):
             record(ledger, *(outcome(1, k) for k in range(10_000)))
     with Ledger(tmp_path) as ledger:
