@@ -21,6 +21,9 @@ from reglue.errors import (
 )
 from reglue.tools.loading import called_like_libraries, check_arguments, find
 
+COMPOSED = "env_adapters.composed:Composed"
+"""The factory of a suite that is made of tasks of several."""
+
 _MEMBERS = ("spec", "variants", "standardizes", "world")  # of a Suite
 
 _OWN_FILE = re.compile(r"([^:]+\.py):\w+")  # file.py:Class

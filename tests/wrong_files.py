@@ -21,7 +21,7 @@ MODULES = (
     "tests.env_adapters.curricula.test_schedule_file",
     "tests.reglue.task_spec_string.test_grammar",
     "tests.reglue_bench.bakeoff.test_bakeoff_file",
-    "tests.reglue_bench.planning.test_benchmark_file",
+    "tests.reglue_bench.benchmark.test_benchmark_file",
     "tests.reglue_competition.definition.test_definition_file",
 )
 

@@ -25,14 +25,14 @@ from reglue.errors import (
     setting,
 )
 from reglue.tools.loading import check_guarded
+from reglue_bench.benchmark.benchmark import Benchmark, make_plan
+from reglue_bench.benchmark.declared import Declared
+from reglue_bench.benchmark.source import is_file, named_source
 from reglue_bench.datasets.recorded_dataset import write_recorded
 from reglue_bench.datasets.source import check_extra
 from reglue_bench.engines.run_server import RunServer
 from reglue_bench.options import AgentOptions
 from reglue_bench.plan_settings import PlanSettings
-from reglue_bench.planning.declared import Declared
-from reglue_bench.planning.names import BenchmarkName
-from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan
 from reglue_bench.results.read_run import in_temporary_folder
 from reglue_bench.results.result import Result
@@ -155,8 +155,7 @@ def _check_order(benchmark: object, agent: object) -> None:
     stands_second = is_object and all(hasattr(agent, name) for name in members)
     if isinstance(agent, str):
         with suppress(UsageError):
-            BenchmarkName.parse(agent)
-            stands_second = True
+            stands_second = is_file(agent) or bool(named_source(agent))
     if stands_second:
         raise BadArgument(
             got=f"{brief(agent)} as the agent, {brief(benchmark)} as the benchmark",
@@ -244,14 +243,17 @@ def plan_and_start(
     Wait first for an environment that connects by itself: the plan depends on what it declares.
     Raises EnvironmentFault if it does not connect; then the folder is left empty.
     """
-    name = BenchmarkName.parse(settings.benchmark)
-    if name.waits:
+    benchmark = Benchmark.of(settings)
+    procedure, waits = benchmark.source.procedure, benchmark.source.waits
+    if waits:
         Ledger.check_vacant(folder)
-    with RunServer(settings, watcher.say, environment=name.waits) as server:
-        plan = make_plan(
-            settings, watcher.drawing, lambda slots: server.declared(slots, name.procedure)
+    with RunServer(settings, watcher.say, environment=waits) as server:
+        resolved = benchmark.resolve(
+            settings.secret,
+            declare=lambda slots: server.declared(slots, procedure),
+            drawing=watcher.drawing,
         )
-        request = Request(settings, plan, agent=agent, server=server, is_kept=is_kept)
+        request = Request(settings, resolved.plan, agent=agent, server=server, is_kept=is_kept)
         return start(folder, request, watcher)
 
 
@@ -324,7 +326,7 @@ def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Observer)
     began = time.perf_counter()
     # The ledger's plan has the run's own order of trials.
     request = replace(request, plan=Plan.from_json(ledger.about["plan"]))
-    recorded = is_recorded(folder, request.settings)
+    recorded = is_recorded(folder, request)
     if recorded:
         check_extra()
     with uninterrupted():

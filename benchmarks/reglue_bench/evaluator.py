@@ -10,11 +10,10 @@ from typing import Self, Unpack
 from glue_server import EnvironmentCalls
 from reglue.errors import UsageError
 from reglue.tools.loading import check_guarded
+from reglue_bench.benchmark.benchmark import Benchmark
 from reglue_bench.engines.run_environments import environment_of
 from reglue_bench.evaluation import check_faults, interrupts_raised, start
 from reglue_bench.options import Options
-from reglue_bench.planning.names import BenchmarkName
-from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan
 from reglue_bench.results.read_run import in_temporary_folder
 from reglue_bench.results.result import Result
@@ -54,9 +53,10 @@ class Evaluator:
         self._object = None if isinstance(benchmark, str) else (benchmark, options)
         if isinstance(benchmark, str):
             self._settings = read_settings(benchmark=benchmark, **options)
-            if BenchmarkName.parse(benchmark).waits:
+            named = Benchmark.of(self._settings)
+            if named.source.waits:
                 raise UsageError(f"{benchmark} waits for an environment to connect: use evaluate")
-            self.plan = make_plan(self._settings)
+            self.plan = named.resolve(self._settings.secret).plan
         else:
             self._settings, self.plan = self._hold(benchmark, options)
         self._folder = tempfile.TemporaryDirectory(prefix="reglue-")

@@ -33,9 +33,9 @@ from reglue.errors import (
 )
 from reglue.messages.agent_messages import AgentInit, Numbered, Phase, Reply
 from reglue.spec import TaskSpec
+from reglue_bench.benchmark.source import is_file, named_source
+from reglue_bench.benchmark.training_stream import TrainingStream, training_stream
 from reglue_bench.engines.run_environments import cores, make_environment
-from reglue_bench.planning.names import BenchmarkName
-from reglue_bench.planning.training_stream import TrainingStream, training_stream
 from reglue_bench.procedures.training_cells import EVALUATED_BY
 from reglue_bench.replay.pictures import Picture, render_world, with_pictures
 from reglue_bench.results.scoring import brief_cause, is_agents_fault
@@ -237,14 +237,13 @@ def _stream(benchmark: str, options: Mapping[str, Any]) -> TrainingStream:
     """Raises UsageError."""
     if not isinstance(benchmark, str):
         raise BadArgument(got=f"the benchmark {benchmark!r}", wanted="a name")
-    name = None
     try:
-        name = BenchmarkName.parse(benchmark)
+        waits = not is_file(benchmark) and named_source(benchmark).waits
     except UsageError:
         if not (is_known(benchmark) or ":" in benchmark):
             raise
-    if name is None:  # an environment: online benchmarks play any, and nobody asks how long
+        # An environment: online benchmarks play any, and nobody asks how long.
         return training_stream(f"online:{benchmark}", **{"steps": 1, **options})
-    if name.waits:
+    if waits:
         raise UsageError(f"{benchmark} waits for an environment to connect: name one to play here")
     return training_stream(benchmark, **options)

@@ -268,3 +268,9 @@ class PlanSettings(
             PLAY,
         ),
     ] = None
+
+    def of_plan(self) -> PlanSettings:
+        """These settings alone, without a run's, and without its secret."""
+        return PlanSettings.model_construct(
+            **{name: getattr(self, name) for name in PlanSettings.model_fields}
+        )

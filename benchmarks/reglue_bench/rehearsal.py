@@ -11,11 +11,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from reglue.errors import UsageError
+from reglue_bench.benchmark.benchmark import Benchmark, make_plan
 from reglue_bench.engines.run_environments import environment_of
 from reglue_bench.evaluation import start
 from reglue_bench.formatting import milliseconds
-from reglue_bench.planning.names import BenchmarkName
-from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import PROCEDURES, procedure_of
 from reglue_bench.replay.recorded import order_of, rows_of
@@ -50,17 +49,18 @@ def shorten(settings: Settings) -> Settings:
 
     Raises UsageError for an unknown benchmark.
     """
-    name = BenchmarkName.parse(settings.benchmark)
-    if name.waits:
+    benchmark = Benchmark.of(settings)
+    source = benchmark.source
+    if source.waits:
         raise UsageError(
             f"got {settings.benchmark}, whose environment connects by itself: a rehearsal needs "
-            f"one that is made here, such as {name.procedure}:file.py:Class; or run `reglue "
+            f"one that is made here, such as {source.procedure}:file.py:Class; or run `reglue "
             "bench`, briefly"
         )
     short: dict[str, object] = {"record": False, "keep_rewards": True}
-    if name.is_metaworld:
+    if source.is_metaworld:
         short |= {"episode_horizon": min(settings.episode_horizon, HORIZON)}
-    plan = make_plan(settings)
+    plan = benchmark.resolve(settings.secret).plan
     short |= PROCEDURES[plan.procedure].rehearsal(plan)
     return settings.model_copy(update=short)
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from env_adapters.determinism import check_determinism
 from reglue.environments.world import Cell
 from reglue.errors import EnvironmentFault, NotDeterministic, raise_interrupt
+from reglue_bench.benchmark.benchmark import suite_of
 from reglue_bench.evaluation import start
-from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.keys import cell_key
 from reglue_bench.procedures import procedure_of
 from reglue_bench.rehearsal import Check

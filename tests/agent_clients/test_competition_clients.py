@@ -19,8 +19,8 @@ import pytest
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES
 from reglue.net.join_string import JoinString
 from reglue.net.lobby import open_channel
+from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.evaluation import carry_out
-from reglue_bench.planning.resolve import make_plan
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request, begin
 from reglue_bench.settings import Settings

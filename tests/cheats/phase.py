@@ -20,7 +20,7 @@ from reglue_bench.results.result import Result
 from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.phases import PlannedBenchmark, Secrets
 from reglue_competition.runs.hosted import Hosted
-from reglue_competition.runs.submission import Benchmark
+from reglue_competition.runs.submission import SubmittedBenchmark
 from reglue_competition.store import Run, Store
 from reglue_competition.store.database import sqlite_url
 from reglue_competition.store.migrate import migrate
@@ -53,7 +53,7 @@ class _Hosted(Hosted):
 
     workers = 0
 
-    def _benchmark(self, drawn: PlannedBenchmark) -> Benchmark:
+    def _benchmark(self, drawn: PlannedBenchmark) -> SubmittedBenchmark:
         made = super()._benchmark(drawn)
         limits = {"environment_timeout": _HANG_S, "workers": self.workers}
         return replace(made, settings={**made.settings, **limits})

@@ -62,7 +62,7 @@ from reglue.wire.experiment_encoding import (
     encode_experiment_call,
 )
 from reglue.wire.spec_encoding import spec_from_bytes, spec_to_bytes
-from reglue_bench.planning.benchmark_file import read_custom
+from reglue_bench.benchmark.benchmark_file import FileSource
 from reglue_bench.settings import read_settings
 from reglue_competition.transcript import Transcript
 from reglue_competition.transcript.contents import Episode, Header, Score, read_content
@@ -182,7 +182,7 @@ def _benchmark_file(data: bytes) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder, "benchmark.toml")
         path.write_bytes(data)
-        read_custom(path, read_settings(benchmark=str(path), agent="random"))
+        FileSource.read(path, read_settings(benchmark=str(path), agent="random"))
 
 
 def _transcript(data: bytes) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from reglue.errors import UsageError
 from reglue_bench import evaluate
-from reglue_bench.planning.resolve import make_plan
+from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.results.result import Result, read_result
 from reglue_bench.results.scores import PerformanceScore
 from reglue_bench.runs.ledger import Ledger

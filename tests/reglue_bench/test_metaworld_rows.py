@@ -19,8 +19,8 @@ from metaworld.policies import ENV_POLICY_MAP
 
 from glue_server import Outcome
 from reglue.examples.expert import ExpertAgent
+from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.evaluation import evaluate, start
-from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan
 from reglue_bench.results.result import Result, read_result
 from reglue_bench.results.scores import SuccessScore

@@ -15,8 +15,8 @@ from reglue import Starts
 from reglue.errors import BadArgument, PlanDiffers
 from reglue.spec import Arrays
 from reglue_bench import evaluate
+from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.measures.compare import compare
-from reglue_bench.planning.resolve import make_plan
 from reglue_bench.procedures import MetaLearning, procedure_of
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Ledger

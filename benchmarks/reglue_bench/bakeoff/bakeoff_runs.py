@@ -15,12 +15,12 @@ from glue_server.peers.hosts import PeerSource, how_to_join
 from glue_server.processes.interrupts import interruptible, uninterrupted
 from reglue.errors import EnvironmentFault, PlanDiffers, RunExists, UsageError, setting
 from reglue_bench.bakeoff.bakeoff_file import Entrant
+from reglue_bench.benchmark.benchmark import Benchmark, source_of
+from reglue_bench.benchmark.declared import Declared, check_declared
+from reglue_bench.benchmark.source import Declare
 from reglue_bench.engines.run_environments import cores
 from reglue_bench.engines.run_server import ENVIRONMENTS, RunServer, listen
 from reglue_bench.evaluation import carry_out, conclude
-from reglue_bench.planning.declared import Declared, check_declared
-from reglue_bench.planning.names import BenchmarkName
-from reglue_bench.planning.resolve import Declare, make_plan
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.procedures.procedure import or_default
@@ -71,7 +71,8 @@ class Bakeoff:
         listen, two agents have one token, or the settings cannot be played this way.
         """
         settings = entrants[0].settings
-        waits = BenchmarkName.parse(settings.benchmark).waits
+        self._source = source_of(settings)
+        waits = self._source.waits
         if waits and at_once > 1:
             raise UsageError(
                 got=setting("at_once", at_once),
@@ -123,7 +124,15 @@ class Bakeoff:
         folder as it was.
         """
         settings = self._entrants[0].settings
-        self._plan = make_plan(settings, watcher.drawing, self._declare(resume=resume))
+        self._plan = (
+            Benchmark.of(settings, self._source)
+            .resolve(
+                settings.secret,
+                declare=self._declare(resume=resume),
+                drawing=watcher.drawing,
+            )
+            .plan
+        )
         missing = [each for each in self._entrants if not self._is_there(each, resume=resume)]
         if not resume:
             check_empty(self._folder)
@@ -145,7 +154,7 @@ class Bakeoff:
             return None
         if resume and (before := self._plan_of_played_runs()) is not None:
             return lambda _slots: Declared.in_plan(before)
-        procedure = BenchmarkName.parse(self._entrants[0].settings.benchmark).procedure
+        procedure = self._source.procedure
         return lambda slots: host.declared(slots, procedure)
 
     def _plan_of_played_runs(self) -> Plan | None:

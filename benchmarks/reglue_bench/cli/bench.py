@@ -14,11 +14,11 @@ from glue_server.commands.flags import takes
 from glue_server.console import console, say
 from reglue.errors import UsageError
 from reglue_bench.bakeoff.seed_runs import holds_seeds, seeded, seeded_before
+from reglue_bench.benchmark.source import is_file
 from reglue_bench.cli.shared_flags import AsJson, TrustCode, exit_code, new_folder, print_document
 from reglue_bench.evaluation import plan_and_start
 from reglue_bench.evaluation import resume as resume_run
 from reglue_bench.plan_settings import TRAINING_PANEL
-from reglue_bench.planning.names import is_custom
 from reglue_bench.results.result import Result
 from reglue_bench.runs.run import Retry
 from reglue_bench.settings import AgentSettings, Settings, read_settings
@@ -183,5 +183,5 @@ def _start(flags: dict[str, Any], out: Path | None, output: Console) -> tuple[Pa
 
 def _name(settings: Settings) -> str:
     benchmark = settings.benchmark
-    played = Path(benchmark).stem if is_custom(benchmark) else benchmark
+    played = Path(benchmark).stem if is_file(benchmark) else benchmark
     return re.sub(r"[^\w.-]+", "-", f"{played}-{settings.agent or 'program'}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from json import dumps
 from typing import Annotated, Any
 
@@ -12,7 +12,6 @@ from rich.table import Table
 from rich.text import Text
 from typer import Argument, Option
 
-from env_adapters import Suite
 from env_adapters.metaworld import catalogue, task_set
 from env_adapters.suite_names import Family
 from env_adapters.suites import FAMILIES
@@ -21,10 +20,10 @@ from glue_server.console import console
 from reglue.errors import UsageError
 from reglue.spec import Box, Discrete, TaskSpec, TensorSpec
 from reglue.tools.outputs import product
+from reglue_bench.benchmark.benchmark import Benchmark
+from reglue_bench.benchmark.benchmark_file import described
+from reglue_bench.benchmark.source import META_WORLD, is_file
 from reglue_bench.cli.shared_flags import AsJson, print_document
-from reglue_bench.planning.benchmark_file import described
-from reglue_bench.planning.names import META_WORLD, BenchmarkName, is_custom
-from reglue_bench.planning.resolve import make_plan, resolve, suite_of
 from reglue_bench.procedures import PROCEDURES, procedure_names
 from reglue_bench.procedures.meta_learning import GOALS
 from reglue_bench.settings import read_settings
@@ -68,10 +67,12 @@ main = Command(benchmarks)
 def _described(name: str | None) -> str:
     if name is None:
         raise UsageError("--describe describes one benchmark: give its name")
-    parsed, settings = BenchmarkName.parse(name), read_settings(benchmark=name)
-    endless = {} if parsed.waits or is_custom(name) else PROCEDURES[parsed.procedure].endless
-    quota = endless if endless and resolve(settings, parsed).continuing else {}
-    return described(make_plan(settings.model_copy(update=dict(quota))))
+    benchmark = Benchmark.of(read_settings(benchmark=name))
+    endless = {} if is_file(name) else PROCEDURES[benchmark.source.procedure].endless
+    if endless and benchmark.facts().continuing:
+        settings = benchmark.settings.model_copy(update=dict(endless))
+        benchmark = replace(benchmark, settings=settings)
+    return described(benchmark.resolve().plan)
 
 
 def _names() -> dict[str, Any]:
@@ -85,8 +86,9 @@ def _names() -> dict[str, Any]:
 
 def _facts(name: str) -> dict[str, Any]:
     """A benchmark's tasks, their numbers of variants, and its observations and actions."""
-    suite = _suite(name)
-    return {"name": name, "variants": dict(suite.variants), "spec": asdict(suite.spec)}
+    facts = _made_here(name).facts()
+    assert facts.spec is not None, "it was made here"
+    return {"name": name, "variants": dict(facts.variants), "spec": asdict(facts.spec)}
 
 
 def _families() -> Iterator[tuple[str, Family]]:
@@ -141,21 +143,21 @@ def _described_names(title: str, what: str) -> Table:
 
 
 def _one(name: str) -> list[Table]:
-    parsed, suite = BenchmarkName.parse(name), _suite(name)
-    if parsed.is_metaworld:
-        return [_tasks(parsed.name, parsed.procedure), _seen(suite.spec)]
-    return [_variants(name, suite.variants), _seen(suite.spec)]
+    benchmark = _made_here(name)
+    source, facts = benchmark.source, benchmark.facts()
+    assert facts.spec is not None, "it was made here"
+    if source.is_metaworld:
+        return [_tasks(source.name, source.procedure), _seen(facts.spec)]
+    return [_variants(name, facts.variants), _seen(facts.spec)]
 
 
-def _suite(name: str) -> Suite:
-    parsed, settings = BenchmarkName.parse(name), read_settings(benchmark=name)
-    if parsed.waits:
+def _made_here(name: str) -> Benchmark:
+    benchmark = Benchmark.of(read_settings(benchmark=name))
+    if benchmark.source.waits:
         raise UsageError(
             f"{name} plays the environment that connects: its tasks are unknown until then"
         )
-    if parsed.procedure:
-        return resolve(settings, parsed).suite.build()
-    return suite_of(make_plan(settings), settings).build()
+    return benchmark
 
 
 def _tasks(name: str, procedure: str) -> Table:

@@ -10,10 +10,10 @@ import numpy as np
 from env_adapters import SuiteName
 from reglue.errors import EnvironmentFault, UsageError
 from reglue.spec import Array, Arrays
+from reglue_bench.benchmark.benchmark import suite_of
 from reglue_bench.datasets.recorded_dataset import FOLDER
 from reglue_bench.datasets.run_source import RunEpisode, RunSource
 from reglue_bench.datasets.source import places
-from reglue_bench.planning.resolve import suite_of
 from reglue_bench.procedures import procedure_of
 from reglue_bench.replay import Moment, Recorded, Replay
 from reglue_bench.replay.recorded import changes_since, check_replayable, order_of

@@ -12,8 +12,8 @@ from typing import Any
 from env_adapters import SuiteName
 from reglue.errors import UsageError
 from reglue.tools.loading import parsed
+from reglue_bench.benchmark.benchmark import suite_of
 from reglue_bench.engines.run_identity import agent_facts, agent_sources, versions
-from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import Plan
 from reglue_bench.settings import Settings
 

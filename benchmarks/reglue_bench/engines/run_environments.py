@@ -9,7 +9,7 @@ from env_adapters import SuiteName
 from glue_server import EnvironmentCalls, EnvironmentPort, LocalEnvironmentPort, WorkersPort
 from glue_server.timeouts import Timeouts
 from reglue.environments.environment import Worlds
-from reglue_bench.planning.resolve import suite_of
+from reglue_bench.benchmark.benchmark import suite_of
 from reglue_bench.plans.keys import PUBLIC
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import PROCEDURES

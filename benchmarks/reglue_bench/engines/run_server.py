@@ -12,7 +12,7 @@ from glue_server.peers.hosts import ListenOptions, PeerSource, ServedEnvironment
 from glue_server.processes.interrupts import uninterrupted
 from reglue.errors import EnvironmentFault, UsageError, setting
 from reglue.messages.environment_messages import EnvironmentHello, EnvironmentReady
-from reglue_bench.planning.declared import Declared
+from reglue_bench.benchmark.declared import Declared
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.settings import AGENT_WAIT, LOCAL, Settings
 

@@ -18,11 +18,11 @@ from reglue import connect
 from reglue.environments.environment import Worlds
 from reglue.errors import ReglueError, UsageError, setting
 from reglue.net.join_string import join_string, split_address
+from reglue_bench.benchmark.benchmark import suite_of
 from reglue_bench.engines.files import check_facts, unpack
 from reglue_bench.engines.run_identity import machine
 from reglue_bench.engines.shard import Machine, Wrong
 from reglue_bench.placement.placed_worker import EnvironmentSettings
-from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import Plan
 from reglue_bench.settings import Settings
 

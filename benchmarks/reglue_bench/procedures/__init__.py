@@ -6,6 +6,7 @@ from reglue_bench.procedures.evaluate import Evaluate
 from reglue_bench.procedures.meta_learning import MetaLearning
 from reglue_bench.procedures.multi_task import MultiTask
 from reglue_bench.procedures.online import Online
+from reglue_bench.procedures.plan_of_facts import check_parameters, plan_of_facts
 from reglue_bench.procedures.procedure import Agents, Procedure, Todo, Todos
 from reglue_bench.procedures.registry import (
     ANY_PROCEDURE,
@@ -31,8 +32,10 @@ __all__ = [
     "Todo",
     "Todos",
     "Training",
+    "check_parameters",
     "parameter_names",
     "parameter_settings",
+    "plan_of_facts",
     "procedure_names",
     "procedure_of",
 ]

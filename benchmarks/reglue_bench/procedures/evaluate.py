@@ -7,13 +7,14 @@ seeds; the returns are equal.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from reglue.errors import UsageError, setting
+from reglue_bench.plan_settings import PlanSettings
+from reglue_bench.plans.keys import PUBLIC
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.multi_task import MultiTask
 from reglue_bench.procedures.procedure import or_default
-from reglue_bench.settings import Settings
 
 DEFAULT_EPISODES = 100
 
@@ -34,21 +35,29 @@ class Evaluate(MultiTask):
     counted_by: ClassVar[str] = "returns"
 
     @classmethod
-    def parameters(cls, settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:
+    def parameters(
+        cls, settings: PlanSettings, variants: Mapping[str, int]
+    ) -> dict[str, Parameter]:
         """100 episodes of each task, or one for each variant if there are more."""
         most = max(DEFAULT_EPISODES, *variants.values())
         episodes = or_default(settings.num_episodes, most)
         with_defaults = settings.model_copy(update={"num_episodes": episodes})
-        last = or_default(settings.seed, 0) + episodes - 1
-        if last >= _SEEDS and settings.secret is None:
+        return super().parameters(with_defaults, variants)
+
+    @classmethod
+    def of(cls, plan: Plan) -> Self:
+        """Raises UsageError for resets by larger seeds than all environments take."""
+        episodes = int(plan.parameters["num_episodes"])
+        last = plan.seed + episodes - 1
+        if last >= _SEEDS and plan.cells == PUBLIC:
             raise UsageError(
                 got=(
-                    f"{setting('seed', settings.seed)} and {episodes} episodes, whose last "
+                    f"{setting('seed', plan.seed)} and {episodes} episodes, whose last "
                     f"is reset with seed {last}"
                 ),
                 wanted=f"a seed below {_SEEDS - episodes + 1}",
             )
-        return super().parameters(with_defaults, variants)
+        return super().of(plan)
 
     @classmethod
     def judged_by(cls, *, tells_success: bool) -> dict[str, Parameter]:

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from glue_server import LOST, EpisodeRunner, Order, Outcome
 from reglue.errors import EnvironmentFault, UsageError, setting
 from reglue.messages.agent_messages import Phase
-from reglue_bench.plan_settings import MetaLearningSettings
+from reglue_bench.plan_settings import MetaLearningSettings, PlanSettings
 from reglue_bench.plans.keys import shuffled
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.procedure import (
@@ -32,7 +32,6 @@ from reglue_bench.procedures.procedure import (
     plan_parameters,
     recorded,
 )
-from reglue_bench.settings import Settings
 
 DEFAULT_META_BATCH = 20
 
@@ -64,7 +63,9 @@ class MetaLearning(Procedure):
     adapts = True
 
     @classmethod
-    def parameters(cls, settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:
+    def parameters(
+        cls, settings: PlanSettings, variants: Mapping[str, int]
+    ) -> dict[str, Parameter]:
         """Meta-World's defaults, and enough waves to play every goal once."""
         batch = or_default(settings.meta_batch_size, DEFAULT_META_BATCH)
         return {
@@ -78,7 +79,7 @@ class MetaLearning(Procedure):
         }
 
     @classmethod
-    def slots(cls, settings: Settings, _default: int) -> int:
+    def slots(cls, settings: PlanSettings, _default: int) -> int:
         """The number of slots: one for each trial of a wave."""
         batch = or_default(settings.meta_batch_size, DEFAULT_META_BATCH)
         if settings.slots not in (None, batch):

@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from glue_server import Order, Outcome
 from reglue.errors import UsageError, setting
 from reglue.messages.agent_messages import Phase
-from reglue_bench.plan_settings import MultiTaskSettings
+from reglue_bench.plan_settings import MultiTaskSettings, PlanSettings
 from reglue_bench.plans.keys import shuffled
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.procedure import (
@@ -35,7 +35,6 @@ from reglue_bench.procedures.procedure import (
     secret_order,
     shows_tasks,
 )
-from reglue_bench.settings import Settings
 
 MOST_EPISODES = 10_000_000
 """Of a plan: each takes some bytes of memory before the first is played."""
@@ -57,7 +56,9 @@ class MultiTask(Procedure):
     settings: ClassVar[type[BaseModel]] = MultiTaskSettings
 
     @classmethod
-    def parameters(cls, settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:
+    def parameters(
+        cls, settings: PlanSettings, variants: Mapping[str, int]
+    ) -> dict[str, Parameter]:
         """The parameters; by default one episode a goal, as in Meta-World. Raises UsageError."""
         episodes = or_default(settings.num_episodes, max(variants.values()))
         if len(variants) * episodes > MOST_EPISODES:

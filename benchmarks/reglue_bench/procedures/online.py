@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from glue_server import LOST, Order, Outcome
 from reglue.errors import AgentFault, EnvironmentFault, UsageError, setting
 from reglue.messages.agent_messages import Phase
-from reglue_bench.plan_settings import OnlineSettings
+from reglue_bench.plan_settings import OnlineSettings, PlanSettings
 from reglue_bench.plans.keys import shuffled
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.procedure import (
@@ -33,7 +33,6 @@ from reglue_bench.procedures.procedure import (
     plan_parameters,
     secret_order,
 )
-from reglue_bench.settings import Settings
 
 DEFAULT_RUNS = 30
 DEFAULT_EPISODES = 200
@@ -68,7 +67,9 @@ class Online(Procedure):
     endless = MappingProxyType({"steps": 10_000})
 
     @classmethod
-    def parameters(cls, settings: Settings, _variants: Mapping[str, int]) -> dict[str, Parameter]:
+    def parameters(
+        cls, settings: PlanSettings, _variants: Mapping[str, int]
+    ) -> dict[str, Parameter]:
         """A run is a number of episodes or of steps."""
         if settings.episodes and settings.steps:
             raise UsageError(
@@ -85,7 +86,7 @@ class Online(Procedure):
         }
 
     @classmethod
-    def slots(cls, settings: Settings, _default: int) -> int:
+    def slots(cls, settings: PlanSettings, _default: int) -> int:
         """One slot: an agent plays one episode after another."""
         if settings.slots not in (None, 1):
             raise UsageError(

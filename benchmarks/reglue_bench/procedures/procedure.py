@@ -15,9 +15,9 @@ from pydantic import BaseModel, ValidationError
 
 from glue_server import LOST, EpisodeRunner, Order, Outcome
 from reglue.errors import AgentFault, BadArgument, EnvironmentFault, printable
+from reglue_bench.plan_settings import PlanSettings
 from reglue_bench.plans.keys import PUBLIC
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
-from reglue_bench.settings import Settings
 
 _Value = TypeVar("_Value")
 
@@ -190,11 +190,13 @@ class Procedure(ABC):
 
     @classmethod
     @abstractmethod
-    def parameters(cls, settings: Settings, variants: Mapping[str, int], /) -> dict[str, Parameter]:
+    def parameters(
+        cls, settings: PlanSettings, variants: Mapping[str, int], /
+    ) -> dict[str, Parameter]:
         """A plan's parameters. Raises UsageError for impossible settings."""
 
     @classmethod
-    def slots(cls, settings: Settings, default: int, /) -> int:
+    def slots(cls, settings: PlanSettings, default: int, /) -> int:
         """The default number of slots.
 
         Raises UsageError for a number that it cannot play.

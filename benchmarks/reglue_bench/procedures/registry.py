@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from env_adapters.named_objects import Registry
-from reglue_bench.plan_settings import HiddenSettings
+from reglue_bench.plan_settings import HiddenSettings, PlanSettings
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures.evaluate import Evaluate
 from reglue_bench.procedures.meta_learning import MetaLearning
@@ -14,7 +14,6 @@ from reglue_bench.procedures.metaworld_sampling import SampledMetaLearning, Samp
 from reglue_bench.procedures.multi_task import MultiTask
 from reglue_bench.procedures.online import Online
 from reglue_bench.procedures.procedure import Procedure, plan_parameters
-from reglue_bench.settings import Settings
 
 PROCEDURES: Registry[type[Procedure]] = Registry(
     "procedure",
@@ -50,7 +49,7 @@ def procedure_names() -> list[str]:
 def parameter_names(name: str) -> tuple[str, ...]:
     """The settings that are a procedure's parameters. Raises as PROCEDURES."""
     names = tuple(PROCEDURES[name].settings.model_fields)
-    return names if set(names) <= set(Settings.model_fields) else ("procedure_args",)
+    return names if set(names) <= set(PlanSettings.model_fields) else ("procedure_args",)
 
 
 def parameter_settings(plan: Plan) -> dict[str, Any]:

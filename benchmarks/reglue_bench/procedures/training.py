@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from glue_server import CRASHED, EpisodeRunner, Order, Outcome
 from reglue.errors import AgentFault, EnvironmentFault, UsageError, setting
 from reglue.messages.agent_messages import Phase
-from reglue_bench.plan_settings import TrainingSettings
+from reglue_bench.plan_settings import PlanSettings, TrainingSettings
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.compact_outcomes import CompactOutcomes, InOrder
 from reglue_bench.procedures.procedure import (
@@ -44,7 +44,6 @@ from reglue_bench.procedures.training_cells import (
     evaluation_of,
     training_cells,
 )
-from reglue_bench.settings import Settings
 
 DEFAULT_EVAL_EPISODES = 10
 
@@ -78,7 +77,9 @@ class Training(Procedure):
     trains_first = False
 
     @classmethod
-    def parameters(cls, settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:
+    def parameters(
+        cls, settings: PlanSettings, variants: Mapping[str, int]
+    ) -> dict[str, Parameter]:
         """Steps, and where checkpoints are. Raises UsageError."""
         steps, every = settings.train_steps, settings.eval_every
         if steps is None:

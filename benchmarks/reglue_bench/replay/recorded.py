@@ -13,9 +13,9 @@ import numpy.typing as npt
 from env_adapters import SuiteName
 from glue_server import Order
 from reglue.errors import UsageError
+from reglue_bench.benchmark.benchmark import suite_of
+from reglue_bench.benchmark.declared import is_remote
 from reglue_bench.engines.run_identity import versions
-from reglue_bench.planning.declared import is_remote
-from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import PROCEDURES, procedure_of
 from reglue_bench.runs.ledger import LedgerReader, Row

@@ -11,7 +11,7 @@ from pathlib import Path
 from env_adapters import Cell
 from reglue.environments.validation import conforming_observation
 from reglue.errors import UsageError
-from reglue_bench.planning.resolve import suite_of
+from reglue_bench.benchmark.benchmark import suite_of
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plots.views import Frame
 from reglue_bench.procedures import PROCEDURES, procedure_of

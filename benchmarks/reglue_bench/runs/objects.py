@@ -13,9 +13,9 @@ from env_adapters.given_environment import given_environment
 from glue_server import EnvironmentCalls, LocalEnvironmentPort
 from glue_server.processes.interrupts import raise_stop
 from reglue.errors import UsageError, brief, error_text
-from reglue_bench.planning.declared import Declared
-from reglue_bench.planning.names import WAIT
-from reglue_bench.planning.resolve import DEFAULT_SLOTS, make_plan
+from reglue_bench.benchmark.benchmark import make_plan
+from reglue_bench.benchmark.declared import WAIT, Declared
+from reglue_bench.plans.environment_facts import DEFAULT_SLOTS
 from reglue_bench.plans.plan import Plan
 from reglue_bench.settings import Settings, read_settings
 

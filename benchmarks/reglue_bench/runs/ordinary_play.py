@@ -16,8 +16,8 @@ from reglue.agents.agent import Agent
 from reglue.messages.agent_messages import Ends, Phase, Starts, Steps
 from reglue.rng import Rng
 from reglue.spec import Arrays, TaskSpec
+from reglue_bench.benchmark.benchmark import suite_of
 from reglue_bench.engines.run_environments import make_environment
-from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.keys import cell_key
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of

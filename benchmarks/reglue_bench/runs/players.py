@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 
 from reglue.errors import UsageError, setting
+from reglue_bench.benchmark.declared import is_remote
 from reglue_bench.engines import LocalPlayers, Players, RayPlayers, ShardSettings
 from reglue_bench.engines.files import facts_and_files, portable
 from reglue_bench.engines.process_players import SHARD_PROCESS
 from reglue_bench.engines.run_environments import cores
 from reglue_bench.engines.shard import FROM_SHARD, FromShard
 from reglue_bench.placement.placed_worker import FROM_ENVIRONMENT, PROCESS, FromEnvironment
-from reglue_bench.planning.declared import is_remote
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import TRAINING, procedure_of
 from reglue_bench.procedures.procedure import or_default
@@ -144,7 +144,7 @@ def _why_one_process(request: Request, folder: Path) -> str:
         return "the environment connects by itself, and cannot be copied"
     if request.settings.environments != LOCAL:
         return f"{setting('environments')} places those of one agent, which plays here"
-    if is_recorded(folder, request.settings):
+    if is_recorded(folder, request):
         return f"one process records a dataset ({setting('record')})"
     return ""
 

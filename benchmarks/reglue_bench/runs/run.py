@@ -10,10 +10,10 @@ from typing import Literal
 from glue_server import EnvironmentCalls
 from glue_server.peers.hosts import AgentPeer
 from reglue.errors import PlanDiffers, setting
+from reglue_bench.benchmark.benchmark import suite_of
 from reglue_bench.engines.agent_parameters import parameters_of
 from reglue_bench.engines.run_identity import AGENT_FILE, agent_facts, versions
 from reglue_bench.engines.run_server import RunServer
-from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.keys import PUBLIC, Submission, cell_key, training_key
 from reglue_bench.plans.plan import Plan, difference
 from reglue_bench.procedures import TRAINING
@@ -59,9 +59,9 @@ class Request:
     is_kept: bool = True
 
 
-def is_recorded(folder: Path, settings: Settings) -> bool:
+def is_recorded(folder: Path, request: Request) -> bool:
     """Whether what agents see is recorded: asked for now, or when the run was begun."""
-    return bool(settings.record) or (folder / OBSERVED).is_file()
+    return bool(request.settings.record) or (folder / OBSERVED).is_file()
 
 
 def cell_key_of(about: Mapping[str, str]) -> bytes | None:

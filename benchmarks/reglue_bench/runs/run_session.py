@@ -15,6 +15,8 @@ from glue_server.processes.interrupts import interruptible
 from reglue.agents.adaptation import agent_of
 from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers, ReglueError, setting
 from reglue.spec import TaskSpec
+from reglue_bench.benchmark.benchmark import suite_of
+from reglue_bench.benchmark.declared import check_declared, is_remote
 from reglue_bench.engines import (
     DealingEngine,
     Engine,
@@ -29,8 +31,6 @@ from reglue_bench.engines.run_server import RunServer
 from reglue_bench.formatting import plural
 from reglue_bench.placement import Placement
 from reglue_bench.placement.placed_worker import EnvironmentSettings
-from reglue_bench.planning.declared import check_declared, is_remote
-from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import PlanCell
 from reglue_bench.procedures import TRAINING, Todo, Todos, procedure_of
 from reglue_bench.runs.ledger import (
@@ -81,7 +81,7 @@ class Session:
         self._has_recorded = False  # a unit
         self._losses_reported = False  # that episodes are lost to the dataset
         self._farewell = "the run is over, thank you"
-        self._is_recorded = is_recorded(folder, request.settings)
+        self._is_recorded = is_recorded(folder, request)
         self._server = request.server or RunServer(
             request.settings, watcher.say, environment=is_remote(request.plan)
         )

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from env_adapters.disk_cache import cache_folder
+from env_adapters.suite_names import COMPOSED
 from env_adapters.suites import FAMILIES, SCHEDULE
 from reglue.errors import NotTrusted, setting
 from reglue.examples import EXAMPLES
-from reglue_bench.planning.benchmark_file import COMPOSED
-from reglue_bench.planning.names import WAIT
+from reglue_bench.benchmark.declared import WAIT
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.settings import AGENT_WAIT, Settings
 

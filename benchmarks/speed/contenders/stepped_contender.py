@@ -21,8 +21,8 @@ from glue_server.rpc import GlueServer
 from reglue.errors import AgentFault
 from reglue.gymnasium import make_vec
 from reglue.messages.agent_messages import Phase
+from reglue_bench.benchmark.training_stream import training_stream
 from reglue_bench.engines.run_environments import make_environment
-from reglue_bench.planning.training_stream import training_stream
 from speed.launches import Helper, serve
 
 _MODE = gymnasium.vector.AutoresetMode.SAME_STEP

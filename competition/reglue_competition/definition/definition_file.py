@@ -12,11 +12,10 @@ from pydantic import BaseModel, ValidationError
 from env_adapters.metaworld import task_set
 from reglue.errors import UnknownName, UsageError, settings_of
 from reglue.net.join_string import split_address
+from reglue_bench.benchmark.benchmark import Benchmark, source_of
+from reglue_bench.benchmark.benchmark_file import FileSource
+from reglue_bench.benchmark.toml_file import Place, TomlFile, path_of
 from reglue_bench.plan_settings import PlanSettings
-from reglue_bench.planning.benchmark_file import Custom, read_custom
-from reglue_bench.planning.names import BenchmarkName, is_custom
-from reglue_bench.planning.resolve import check_settings
-from reglue_bench.planning.toml_file import Place, TomlFile, path_of
 from reglue_bench.settings import Settings
 from reglue_competition.definition.models import (
     Bars,
@@ -112,8 +111,8 @@ def _check_entry(file: TomlFile, place: Place, entry: BenchmarkEntry, whole: Def
     except ValidationError as error:
         raise file.errors(error, within=of_options) from error
     with file.at(path_of((*place, "benchmark"))):
-        name = BenchmarkName.parse(entry.benchmark)
-        if name.waits:
+        source = source_of(settings)
+        if source.waits:
             raise UsageError(
                 got=entry.benchmark,
                 wanted=(
@@ -121,15 +120,12 @@ def _check_entry(file: TomlFile, place: Place, entry: BenchmarkEntry, whole: Def
                     "anybody's, and cannot be verified"
                 ),
             )
-        procedure = name.procedure
-        if name.is_metaworld:
-            task_set(name.name, settings.split)
-        if is_custom(name.name):
-            custom = read_custom(file.path.parent / name.name, settings)
-            _check_custom(custom)
-            settings, procedure = custom.settings, custom.about.procedure
+        if source.is_metaworld:
+            task_set(source.name, settings.split)
+        if isinstance(source, FileSource):
+            _check_file(source)
         with settings_of(entry.benchmark, OPTIONS):
-            check_settings(settings, name, procedure)
+            Benchmark.of(settings, source)
 
 
 def _check_options(
@@ -152,16 +148,16 @@ def _check_options(
             raise file.error(at, "it shows agents their task: set agents_see.tasks = true too")
 
 
-def _check_custom(custom: Custom) -> None:
+def _check_file(source: FileSource) -> None:
     """Raise UsageError for keys that a benchmark's file may not have in a competition."""
-    for key in custom.about.settings.keys() & REFUSED.keys():
-        raise custom.file.error(key, f"no competition has it: {REFUSED[key]}")
-    tables = {"arguments": custom.about.arguments}
-    for name, task in custom.about.tasks.items():
+    for key in source.about.settings.keys() & REFUSED.keys():
+        raise source.file.error(key, f"no competition has it: {REFUSED[key]}")
+    tables = {"arguments": source.about.arguments}
+    for name, task in source.about.tasks.items():
         tables[f"tasks.{name}.arguments"] = task.arguments
     for place, arguments in tables.items():
         if isinstance(arguments.get("goals"), list | dict):
-            raise custom.file.error(
+            raise source.file.error(
                 f"{place}.goals",
                 "got goals in a list, which no secret keys: all who read the file know them; "
                 "name a family that draws them, such as MT1:reach-v3 or your own",

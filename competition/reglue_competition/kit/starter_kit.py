@@ -15,11 +15,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from env_adapters.suites import FAMILIES
 from reglue.errors import StorageFailed, UsageError, flag
 from reglue.wire.spec_encoding import spec_to_bytes
+from reglue_bench.benchmark.benchmark import suite_of
+from reglue_bench.benchmark.source import is_file, named_source
 from reglue_bench.kit.language import LANGUAGES
 from reglue_bench.kit.writing import nothing_of_it_if_it_fails, write_project
 from reglue_bench.plan_settings import PlanSettings
-from reglue_bench.planning.names import BenchmarkName, is_custom
-from reglue_bench.planning.resolve import suite_of
 from reglue_bench.procedures import parameter_settings
 from reglue_bench.runs.trust import foreign_suite
 from reglue_bench.settings import Settings
@@ -123,9 +123,9 @@ def _rehearsals(definition: Definition, phase: PhaseDefinition, folder: Path) ->
 
 def _is_public(benchmark: PlannedBenchmark) -> bool:
     """Whether the name alone defines the benchmark: Reglue's environments, and no file."""
-    if is_custom(benchmark.entry.benchmark):
+    if is_file(benchmark.entry.benchmark):
         return False
-    name = BenchmarkName.parse(benchmark.entry.benchmark)
+    name = named_source(benchmark.entry.benchmark)
     is_built_in = name.is_metaworld or name.environment.partition(":")[0] in FAMILIES.built_in
     return is_built_in and not list(foreign_suite(benchmark.plan.to_json()))
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from reglue.errors import NotVerified, StorageFailed, UsageError, brief
-from reglue_bench.planning.resolve import make_plan
+from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.plans.keys import cell_key
 from reglue_bench.plans.keys import commitment as key_commitment
 from reglue_bench.results.whole_file import whole_file

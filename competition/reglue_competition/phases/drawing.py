@@ -15,9 +15,7 @@ from pathlib import Path
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue.errors import UsageError, settings_of
 from reglue.spec import TaskSpec
-from reglue_bench.planning.benchmark_file import read_custom
-from reglue_bench.planning.names import BenchmarkName, is_custom
-from reglue_bench.planning.resolve import make_plan, suite_of
+from reglue_bench.benchmark.benchmark import Benchmark, make_plan, suite_of
 from reglue_bench.plans.keys import cell_key
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import PROCEDURES, procedure_of
@@ -143,8 +141,9 @@ def _plan_benchmark(
     place = f"phase {phase.name}, benchmark {number + 1} ({entry.benchmark})"
     with settings_of(place, entry.options):
         settings = _settings(definition, entry, secret, folder)
-        plan = make_plan(settings)
-        spec = suite_of(plan, settings).build().spec
+        resolved = Benchmark.of(settings).resolve(settings.secret)
+        plan, spec = resolved.plan, resolved.spec
+        assert spec is not None, "no competition waits for environments"
         seconds = run_s(plan, definition.play, horizon=spec.horizon)
     settings = settings.model_copy(update={"run_budget": seconds})
     _check_actions(place, plan, spec)
@@ -202,21 +201,15 @@ def _settings(
         late="fault" if play.late == "fault" else "default-action",
         turn_every=play.turn_grid_s or 0.0,
     )
-    name = BenchmarkName.parse(settings.benchmark)
+    source = Benchmark.of(settings).source
     visibility: dict[str, bool] = {}
-    if sees.tasks and name.is_metaworld:
+    if sees.tasks and source.is_metaworld:
         visibility["reveal_tasks"] = True
-    if not sees.rewards and PROCEDURES[_procedure(name, settings)].hides_rewards:
+    if not sees.rewards and PROCEDURES[source.procedure].hides_rewards:
         visibility["hide_rewards"] = True
     if not sees.success_ends:
         visibility["hide_success_ends"] = True
     return settings.model_copy(update=visibility)
-
-
-def _procedure(name: BenchmarkName, settings: Settings) -> str:
-    if is_custom(name.name):
-        return read_custom(Path(settings.directory) / name.name, settings).about.procedure
-    return name.procedure
 
 
 def _modules_files(plan: Plan) -> Iterator[Path]:

@@ -6,7 +6,7 @@
 from reglue_competition.ranking.comparisons import Comparisons
 from reglue_competition.ranking.ranks import RULE, Ranked, rank
 from reglue_competition.ranking.scored_submissions import (
-    Benchmark,
+    RankedBenchmark,
     ScoredSubmission,
     choose_submissions,
 )
@@ -22,10 +22,10 @@ from reglue_competition.ranking.standings import (
 __all__ = [
     "RULE",
     "SCORED",
-    "Benchmark",
     "Comparisons",
     "Leaderboard",
     "Ranked",
+    "RankedBenchmark",
     "Row",
     "RunScore",
     "ScoredSubmission",

@@ -17,7 +17,7 @@ from reglue_bench.results.result import Result, Units
 from reglue_bench.results.whole_file import whole_file
 from reglue_bench.statistics import Z95, Interval
 from reglue_competition.ranking.scored_submissions import (
-    Benchmark,
+    RankedBenchmark,
     ScoredSubmission,
     Spread,
     divided,
@@ -87,7 +87,7 @@ class Comparisons:
             self._new = {}
 
     def compare(
-        self, one: ScoredSubmission, other: ScoredSubmission, benchmarks: Sequence[Benchmark]
+        self, one: ScoredSubmission, other: ScoredSubmission, benchmarks: Sequence[RankedBenchmark]
     ) -> Difference:
         """`one` minus `other`: the weighted mean over benchmarks. Raises UsageError without scores.
 
@@ -224,7 +224,7 @@ def _standard_error(difference: PairedDifference, unpaired: float | None) -> flo
 
 
 def _spreads(
-    one: ScoredSubmission, other: ScoredSubmission, place: int, benchmark: Benchmark
+    one: ScoredSubmission, other: ScoredSubmission, place: int, benchmark: RankedBenchmark
 ) -> tuple[Spread, Spread]:
     """Their scores on a benchmark, with whole intervals. Raises UsageError if one has none."""
     (ours, our_interval), (theirs, their_interval) = (

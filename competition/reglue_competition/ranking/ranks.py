@@ -11,7 +11,7 @@ from reglue.errors import UsageError
 from reglue_bench.measures.compare import Difference
 from reglue_bench.statistics import Interval
 from reglue_competition.ranking.comparisons import Comparisons
-from reglue_competition.ranking.scored_submissions import Benchmark, ScoredSubmission
+from reglue_competition.ranking.scored_submissions import RankedBenchmark, ScoredSubmission
 
 LEVEL = 0.05
 """The significance level of a comparison of two teams."""
@@ -39,7 +39,9 @@ class Ranked:
 
 
 def rank(
-    entries: Sequence[ScoredSubmission], benchmarks: Sequence[Benchmark], comparisons: Comparisons
+    entries: Sequence[ScoredSubmission],
+    benchmarks: Sequence[RankedBenchmark],
+    comparisons: Comparisons,
 ) -> list[Ranked]:
     """Rank submissions by `RULE`, the best first; within a rank by score, then by time."""
     totals = [entry.total(benchmarks) for entry in entries]
@@ -59,7 +61,9 @@ def rank(
 
 
 def _compare_all(
-    entries: Sequence[ScoredSubmission], benchmarks: Sequence[Benchmark], comparisons: Comparisons
+    entries: Sequence[ScoredSubmission],
+    benchmarks: Sequence[RankedBenchmark],
+    comparisons: Comparisons,
 ) -> dict[tuple[int, int], Difference]:
     """All comparable pairs: each later submission minus each earlier one, by their indexes."""
     differences = {}

@@ -20,7 +20,7 @@ NOTHING_PLAYED: Spread = (0.0, (0.0, 0.0))
 
 
 @dataclass(frozen=True, slots=True)
-class Benchmark:
+class RankedBenchmark:
     """One benchmark of a phase."""
 
     name: str
@@ -51,13 +51,13 @@ class ScoredSubmission:
         is_privileged = not all(self.may_know.issuperset(each.privileged) for each in plays)
         return bool(plays) and is_whole and not is_privileged
 
-    def score(self, place: int, benchmark: Benchmark) -> tuple[float | None, Interval | None]:
+    def score(self, place: int, benchmark: RankedBenchmark) -> tuple[float | None, Interval | None]:
         """The score on one benchmark; None if the value of missing episodes is unknown."""
         if (result := self.results.get(place)) is not None:
             return result.score.value, result.interval95
         return NOTHING_PLAYED if benchmark.is_rate and self.has_failed else (None, None)
 
-    def total(self, benchmarks: Sequence[Benchmark]) -> tuple[float | None, Interval | None]:
+    def total(self, benchmarks: Sequence[RankedBenchmark]) -> tuple[float | None, Interval | None]:
         """The weighted mean over benchmarks, see `weighted_mean`."""
         scores = [self.score(place, each) for place, each in enumerate(benchmarks)]
         known = [(score, interval) for score, interval in scores if score is not None]
@@ -68,7 +68,7 @@ class ScoredSubmission:
         return weighted_mean(known, [each.weight for each in benchmarks])
 
 
-def uncut(spread: Spread, benchmark: Benchmark) -> Spread:
+def uncut(spread: Spread, benchmark: RankedBenchmark) -> Spread:
     """A score with its interval as it was before it was cut at the least that is possible.
 
     How a sum or a difference varies follows from whole intervals. Student's, of what is no rate, is
@@ -114,7 +114,7 @@ def divided(spread: Spread, unit: float) -> Spread:
 
 def choose_submissions(
     entries: Iterable[ScoredSubmission],
-    benchmarks: Sequence[Benchmark],
+    benchmarks: Sequence[RankedBenchmark],
     choose: Literal["best", "last"],
 ) -> list[ScoredSubmission]:
     """One entry for each team: its best (the earliest of equals), or its last."""
@@ -133,7 +133,7 @@ def choose_submissions(
 
 
 def _above(
-    entry: ScoredSubmission, rival: ScoredSubmission, benchmarks: Sequence[Benchmark]
+    entry: ScoredSubmission, rival: ScoredSubmission, benchmarks: Sequence[RankedBenchmark]
 ) -> bool:
     ours, theirs = entry.total(benchmarks)[0], rival.total(benchmarks)[0]
     return ours is not None and (theirs is None or ours > theirs)

@@ -17,7 +17,7 @@ from reglue_competition.definition import Definition
 from reglue_competition.ranking.comparisons import Comparisons
 from reglue_competition.ranking.ranks import Ranked, rank
 from reglue_competition.ranking.scored_submissions import (
-    Benchmark,
+    RankedBenchmark,
     ScoredSubmission,
     choose_submissions,
 )
@@ -58,7 +58,7 @@ class Leaderboard:
     """A phase's teams, the best first."""
 
     phase: Phase
-    benchmarks: Sequence[Benchmark]
+    benchmarks: Sequence[RankedBenchmark]
     measures: Sequence[Measure | None]  # of each benchmark; None: not played yet
     rows: Sequence[Row]
     left_out: Mapping[str, str]
@@ -90,7 +90,7 @@ def leaderboard(
     entered = definition.phase(phase.name).benchmarks
     measures = [_measure(place, results) for place in range(len(entered))]
     benchmarks = [
-        Benchmark(each.benchmark, each.weight, measure is None or measure.is_rate)
+        RankedBenchmark(each.benchmark, each.weight, measure is None or measure.is_rate)
         for each, measure in zip(entered, measures, strict=True)
     ]
     may_know = frozenset(["tasks"] if definition.agents_see.tasks else [])
@@ -150,7 +150,7 @@ def _measure(place: int, results: Mapping[str, Mapping[int, Result]]) -> Measure
     return next((of[place].measure for of in results.values() if place in of), None)
 
 
-def _row(ranked: Ranked, submission: Submission, benchmarks: Sequence[Benchmark]) -> Row:
+def _row(ranked: Ranked, submission: Submission, benchmarks: Sequence[RankedBenchmark]) -> Row:
     return Row(
         rank=ranked.rank,
         team=ranked.entry.team,
@@ -161,7 +161,7 @@ def _row(ranked: Ranked, submission: Submission, benchmarks: Sequence[Benchmark]
     )
 
 
-def run_score(entry: ScoredSubmission, place: int, benchmark: Benchmark) -> RunScore:
+def run_score(entry: ScoredSubmission, place: int, benchmark: RankedBenchmark) -> RunScore:
     """A submission's score on the benchmark at an index."""
     score, interval = entry.score(place, benchmark)
     result = entry.results.get(place)

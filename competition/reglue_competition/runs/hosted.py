@@ -9,7 +9,7 @@ from reglue_bench.engines.run_environments import cores
 from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.definition import Definition
 from reglue_competition.phases import PlannedBenchmark, Secrets, commitment, entry_secret
-from reglue_competition.runs.submission import Benchmark, SubmissionSettings
+from reglue_competition.runs.submission import SubmissionSettings, SubmittedBenchmark
 from reglue_competition.store import Submission
 
 _LEAST_WINDOW_S = 5.0
@@ -86,7 +86,7 @@ class Hosted:
         """The folder of its runs."""
         return self.folder.runs_path / submission.folder
 
-    def _benchmark(self, benchmark: PlannedBenchmark) -> Benchmark:
+    def _benchmark(self, benchmark: PlannedBenchmark) -> SubmittedBenchmark:
         share = max(1, cores() // self.definition.play.places)
         settings = benchmark.settings.model_copy(update={"workers": share})
-        return Benchmark(settings.model_dump(mode="json"), benchmark.plan.to_json())
+        return SubmittedBenchmark(settings.model_dump(mode="json"), benchmark.plan.to_json())

@@ -17,7 +17,7 @@ from reglue.net.join_string import JoinString, join_string
 
 
 @dataclass(frozen=True, slots=True)
-class Benchmark:
+class SubmittedBenchmark:
     """One of a submission's benchmarks."""
 
     settings: Mapping[str, Any] = field(repr=False)  # of Settings, with the phase's secret
@@ -36,7 +36,7 @@ class SubmissionSettings:
     folder: str  # of its runs
     transcripts: str  # the folder of all submissions'
     public_key: bytes  # of who signs them
-    benchmarks: tuple[Benchmark, ...]
+    benchmarks: tuple[SubmittedBenchmark, ...]
     reconnect_window_s: float
     connect_timeout_s: float
     token: str = field(default="", repr=False)  # between the gateway and this process

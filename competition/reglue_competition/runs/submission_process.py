@@ -44,7 +44,6 @@ from reglue_bench.terminal.tally import Tally, tally_of
 from reglue_competition.runs.logs import log_to_stderr
 from reglue_competition.runs.submission import (
     TO_SUBMISSION,
-    Benchmark,
     Cancel,
     Digest,
     Ended,
@@ -54,6 +53,7 @@ from reglue_competition.runs.submission import (
     RunEnded,
     Signature,
     SubmissionSettings,
+    SubmittedBenchmark,
     ToSubmission,
     run_folder,
     transcript_file,
@@ -194,7 +194,7 @@ class _Submission:
             raise ParentGone
         return Ended("cancelled", self._parent.cancelled)
 
-    def _play(self, index: int, benchmark: Benchmark) -> Result:
+    def _play(self, index: int, benchmark: SubmittedBenchmark) -> Result:
         """Play one run."""
         folder = run_folder(Path(self._settings.folder), index)
         request = Request(

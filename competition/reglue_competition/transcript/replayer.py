@@ -27,8 +27,8 @@ from reglue.errors import (
     printable,
 )
 from reglue.wire.spec_encoding import spec_to_bytes
+from reglue_bench.benchmark.benchmark import suite_of
 from reglue_bench.plan_settings import TrainingSettings
-from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import PROCEDURES, TRAINING
 from reglue_bench.replay import Recorded, Replay

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from reglue.errors import StorageFailed
 from reglue.wire.spec_encoding import spec_to_bytes
-from reglue_bench.planning.resolve import suite_of
+from reglue_bench.benchmark.benchmark import suite_of
 from reglue_bench.plans.plan import Plan
 from reglue_bench.results.scoring import is_agents_fault, score_of
 from reglue_bench.results.whole_file import whole_file

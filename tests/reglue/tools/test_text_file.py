@@ -14,7 +14,7 @@ from reglue.errors import BadArgument, UsageError
 from reglue.net.join_string import join_string
 from reglue.tools.text_file import read_text
 from reglue_bench.bakeoff import read_bakeoff
-from reglue_bench.planning.toml_file import TomlFile
+from reglue_bench.benchmark.toml_file import TomlFile
 from tests.error_facts import raises
 
 BAKEOFF = """

@@ -11,7 +11,7 @@ import pytest
 from reglue.errors import UsageError
 from reglue.examples.expert import ExpertAgent
 from reglue_bench import evaluate
-from reglue_bench.planning.resolve import make_plan
+from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.results.scores import SuccessScore
 from reglue_bench.settings import Settings

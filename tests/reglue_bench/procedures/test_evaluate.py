@@ -15,8 +15,8 @@ import reglue
 from glue_server import Outcome
 from reglue.errors import UsageError
 from reglue_bench import evaluate
+from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.measures.compare import compare
-from reglue_bench.planning.resolve import make_plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.rehearsal import rehearse
 from reglue_bench.renderers import renderer_of

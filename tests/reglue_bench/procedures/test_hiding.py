@@ -11,7 +11,7 @@ import pytest
 from reglue import Phase, TaskSpec
 from reglue.errors import UsageError
 from reglue_bench import evaluate
-from reglue_bench.planning.resolve import make_plan
+from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.plans.plan import Plan
 from reglue_bench.results.result import Result
 from reglue_bench.settings import read_settings

@@ -17,7 +17,7 @@ from reglue.errors import AgentFault
 from reglue.messages.agent_messages import UNLIMITED, Actions, Budget, Call
 from reglue.spec import Arrays
 from reglue.v1 import agent_pb2 as pb
-from reglue_bench.planning.resolve import make_plan
+from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.plans.keys import Submission, cell_key, training_key
 from reglue_bench.plans.plan import PlanCell
 from reglue_bench.procedures import Todo, procedure_of

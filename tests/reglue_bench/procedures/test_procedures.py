@@ -12,7 +12,7 @@ import pytest
 from reglue import Agent
 from reglue.spec import Arrays
 from reglue_bench import evaluate
-from reglue_bench.planning.resolve import make_plan
+from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.procedures import MetaLearning, MultiTask
 from reglue_bench.results.scores import SuccessScore
 from reglue_bench.runs.ledger import Ledger

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from reglue_bench.planning.training_stream import training_stream
+from reglue_bench.benchmark.training_stream import training_stream
 from reglue_bench.plans.plan import PlanCell
 from reglue_bench.procedures.training_cells import TrainingCells
 

@@ -16,9 +16,9 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from reglue.errors import UsageError
+from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.measures.compare import Difference, compare
 from reglue_bench.measures.seed_statistics import compare_agents, over_training_seeds
-from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.procedures.training import Training

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from reglue import Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
-from reglue_bench.planning.resolve import make_plan
+from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.runs.extremes import Failure, _corners, failure_text, failures
 from reglue_bench.settings import read_settings
 

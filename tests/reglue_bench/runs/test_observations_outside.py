@@ -12,9 +12,9 @@ import pytest
 
 from glue_server import Outcome
 from reglue_bench import evaluate
+from reglue_bench.benchmark.benchmark import suite_of
 from reglue_bench.engines.run_environments import make_environment
 from reglue_bench.evaluation import resume, start
-from reglue_bench.planning.resolve import suite_of
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.facts import Event
 from reglue_bench.results.read_run import read_run

@@ -14,9 +14,9 @@ import pytest
 
 from glue_server import Outcome
 from reglue.errors import PlanDiffers, RunBusy, UsageError
+from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.engines.run_server import RunServer
 from reglue_bench.evaluation import carry_out, resume, start
-from reglue_bench.planning.resolve import make_plan
 from reglue_bench.results.result import Result
 from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.ledger import Ledger

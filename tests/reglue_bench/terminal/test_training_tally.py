@@ -10,7 +10,7 @@ from env_adapters import Cell
 from glue_server import Order, Outcome
 from glue_server.episodes.recording import CUT_OFF
 from reglue.messages.agent_messages import Phase
-from reglue_bench.planning.resolve import make_plan
+from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.runs.observer import RunStarted
 from reglue_bench.settings import Settings

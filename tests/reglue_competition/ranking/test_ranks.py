@@ -19,8 +19,8 @@ from reglue_bench.results.learning import with_failed_runs
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import PerformanceScore
 from reglue_competition.ranking import (
-    Benchmark,
     Comparisons,
+    RankedBenchmark,
     ScoredSubmission,
     choose_submissions,
     rank,
@@ -31,8 +31,8 @@ from tests.reglue_bench.made_results import Play, make_result
 from tests.reglue_bench.results.test_wide_returns import made
 from tests.reglue_bench.test_float_range import WIDE
 
-ONE = [Benchmark("MT10")]
-RETURNS = Benchmark("online:mountain-car", is_rate=False)
+ONE = [RankedBenchmark("MT10")]
+RETURNS = RankedBenchmark("online:mountain-car", is_rate=False)
 
 
 def entry(
@@ -52,7 +52,7 @@ def played(team: str, rate: float, **more: object) -> ScoredSubmission:
 
 
 def ranks(
-    entries: Sequence[ScoredSubmission], benchmarks: Sequence[Benchmark] = ONE
+    entries: Sequence[ScoredSubmission], benchmarks: Sequence[RankedBenchmark] = ONE
 ) -> Mapping[str, int | None]:
     return {each.entry.team: each.rank for each in rank(entries, benchmarks, Comparisons())}
 
@@ -91,7 +91,7 @@ def test_independent_benchmarks_vary_less_together_than_each() -> None:
 
 def test_one_benchmarks_total_is_its_score_interval_and_p_value() -> None:
     one, other = played("A", 0.8), played("B", 0.7)
-    benchmarks = [Benchmark("MT10", weight=3.0)]
+    benchmarks = [RankedBenchmark("MT10", weight=3.0)]
     score, interval = one.results[0].score.value, one.results[0].interval95
     total, total_interval = one.total(benchmarks)
     assert total == score
@@ -104,7 +104,7 @@ def test_one_benchmarks_total_is_its_score_interval_and_p_value() -> None:
 
 def test_benchmarks_count_by_their_weight() -> None:
     good, bad = make_result(Play(rate=2)), make_result(Play(rate=-1))
-    benchmarks = [Benchmark("one", weight=3.0), Benchmark("other", weight=1.0)]
+    benchmarks = [RankedBenchmark("one", weight=3.0), RankedBenchmark("other", weight=1.0)]
     score, interval = entry("A", good, bad).total(benchmarks)
     assert score == pytest.approx(0.75)
     assert interval is not None
@@ -118,7 +118,7 @@ def test_two_benchmarks_tell_apart_what_one_does_not() -> None:
 
     one, other = team("A", 0.85), team("B", 0.8)
     assert ranks([one, other], ONE) == {"A": 1, "B": 1}
-    assert ranks([one, other], [Benchmark(f"{n}") for n in range(8)]) == {"A": 1, "B": 2}
+    assert ranks([one, other], [RankedBenchmark(f"{n}") for n in range(8)]) == {"A": 1, "B": 2}
 
 
 @pytest.mark.parametrize("size", [-1e78, -1e200, -1.7e308, 1e-320])
@@ -202,7 +202,7 @@ def read_alone(result: Result) -> Result:
 
 def test_what_a_failed_submission_did_not_play_counts_as_failure() -> None:
     begun = make_result(Play(label="B", rate=2, missing=400))
-    benchmarks = [Benchmark("one"), Benchmark("other")]
+    benchmarks = [RankedBenchmark("one"), RankedBenchmark("other")]
     failed = entry("B", begun, has_failed=True)
     assert failed.total(benchmarks)[0] == pytest.approx(0.1)
     whole = [make_result(Play(label="A", rate=0.5)), make_result(Play(label="A", rate=0.5, seed=3))]
@@ -275,7 +275,10 @@ def test_many_teams_have_the_ranks_that_comparing_them_goal_by_goal_gives() -> N
         return entry(f"T{n}", *results, order=float(n), has_failed=n % 5 == 0)
 
     teams = [team(n) for n in range(20)]
-    two = [Benchmark("MT10", 2.0), Benchmark("online:mountain-car", 0.002, is_rate=False)]
+    two = [
+        RankedBenchmark("MT10", 2.0),
+        RankedBenchmark("online:mountain-car", 0.002, is_rate=False),
+    ]
     found = [rank(teams, benchmarks, Comparisons()) for benchmarks in (ONE, two)]
     order = [[int(each.entry.team[1:]) for each in ranked] for ranked in found]
     assert order == [

@@ -13,13 +13,13 @@ from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Row
 from reglue_bench.statistics import intervals95
-from reglue_competition.ranking import Benchmark, Comparisons, ScoredSubmission, rank
+from reglue_competition.ranking import Comparisons, RankedBenchmark, ScoredSubmission, rank
 from tests.reglue_bench.made_results import Play, make_result
 from tests.reglue_bench.toys import corridor_plan, scored
 
 TASK, GOALS = "reach-v3", 100
-ONE = [Benchmark(TASK)]
-RETURNS = [Benchmark("walk", is_rate=False)]
+ONE = [RankedBenchmark(TASK)]
+RETURNS = [RankedBenchmark("walk", is_rate=False)]
 
 
 @cache

@@ -18,17 +18,17 @@ from env_adapters import Cell
 from reglue import Agent, connect
 from reglue.net.join_string import JoinString
 from reglue.spec import Arrays
+from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.evaluation import carry_out
-from reglue_bench.planning.resolve import make_plan
 from reglue_bench.results.read_run import read_run
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request, begin
 from reglue_bench.settings import Settings
 from reglue_competition.runs.submission import (
-    Benchmark,
     Listening,
     SubmissionProcess,
     SubmissionSettings,
+    SubmittedBenchmark,
     run_folder,
 )
 from tests.reglue_bench.remote import joining
@@ -64,7 +64,8 @@ def told(
 ) -> SubmissionSettings:
     """What a submission's process is to play, in `folder`."""
     benchmarks = tuple(
-        Benchmark(each.model_dump(mode="json"), make_plan(each).to_json()) for each in played
+        SubmittedBenchmark(each.model_dump(mode="json"), make_plan(each).to_json())
+        for each in played
     )
     transcripts = folder / "transcripts"
     transcripts.mkdir(parents=True, exist_ok=True)

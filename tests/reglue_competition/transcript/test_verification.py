@@ -17,8 +17,8 @@ import pytest
 
 from reglue.errors import EnvironmentFault, NotTrusted, NotVerified, UnknownName, UsageError
 from reglue_bench import evaluate
+from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.engines.run_identity import machine
-from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan
 from reglue_bench.settings import Settings
 from reglue_competition.transcript import Verdict, verify

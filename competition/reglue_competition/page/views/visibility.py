@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import Literal, TypeAlias
 
 from env_adapters.suites import EXAMPLES
-from reglue_bench.planning.names import BenchmarkName
+from reglue_bench.benchmark.source import is_file, named_source
 from reglue_bench.procedures import PROCEDURES
 from reglue_competition.definition import BenchmarkEntry, Definition
 
@@ -57,14 +57,15 @@ def are_public(entry: BenchmarkEntry) -> bool:
     That is so of Meta-World's, of Reglue's examples and of Gymnasium's environments, unless
     arguments make something else of them.
     """
-    if "environment_args" in entry.options:
+    if "environment_args" in entry.options or is_file(entry.benchmark):
         return False
-    name = BenchmarkName.parse(entry.benchmark)
-    is_public = name.environment in EXAMPLES or _OF_GYMNASIUM.fullmatch(name.environment)
-    return name.is_metaworld or bool(is_public)
+    source = named_source(entry.benchmark)
+    is_public = source.environment in EXAMPLES or _OF_GYMNASIUM.fullmatch(source.environment)
+    return source.is_metaworld or bool(is_public)
 
 
 def _shows_rewards(entry: BenchmarkEntry) -> bool:
     """Whether agents always see their rewards; False for a file, which may hide them."""
-    name = BenchmarkName.parse(entry.benchmark)
-    return bool(name.procedure) and not PROCEDURES[name.procedure].hides_rewards
+    if is_file(entry.benchmark):
+        return False
+    return not PROCEDURES[named_source(entry.benchmark).procedure].hides_rewards

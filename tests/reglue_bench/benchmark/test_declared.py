@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from reglue_bench.planning.declared import Declared
-from reglue_bench.planning.resolve import make_plan
+from reglue_bench.benchmark.benchmark import make_plan
+from reglue_bench.benchmark.declared import Declared
 from reglue_bench.settings import Settings
 
 PLAIN = Declared("theirs", "0" * 64, {"a": 2}, -math.inf, 50)

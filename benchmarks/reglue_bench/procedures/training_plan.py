@@ -5,21 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 
 from env_adapters import SuiteName
+from env_adapters.suite_names import COMPOSED
 from reglue.errors import UsageError, setting
-from reglue_bench.planning.benchmark_file import COMPOSED
+from reglue_bench.plan_settings import PlanSettings
+from reglue_bench.plans.environment_facts import EnvironmentFacts
 from reglue_bench.plans.plan import Goals, Plan
-from reglue_bench.procedures import PROCEDURES, TRAINING, Training
+from reglue_bench.procedures.registry import PROCEDURES, TRAINING
+from reglue_bench.procedures.training import Training
 from reglue_bench.procedures.training_cells import EVALUATED_BY
-from reglue_bench.settings import Settings
 
 PREFIX = "train/"
 """Prefix for tasks of the train split if the test split is judged."""
 
 
-def with_training(plan: Plan, settings: Settings, goals: Goals | None) -> Plan:
+def with_training(plan: Plan, settings: PlanSettings, train: EnvironmentFacts | None) -> Plan:
     """The plan that trains for `settings.train_steps` before `plan` is played.
 
-    `goals` are the train split's; None: it trains on those that are judged. Raises UsageError.
+    `train` are those of the train split; None: it trains on those that are judged. Raises
+    UsageError.
     """
     kind = PROCEDURES[plan.procedure]
     if not kind.trains_first:
@@ -28,10 +31,11 @@ def with_training(plan: Plan, settings: Settings, goals: Goals | None) -> Plan:
             "agents are judged while they learn; omit it, or choose a benchmark that judges "
             "frozen agents, such as multi-task:ENVIRONMENT"
         )
-    variants = plan.variants if goals is None else goals.variants
+    variants = plan.variants if train is None else train.variants
     training_parameters = Training.parameters(settings, variants)
-    if goals is not None:
-        goals = Goals(goals.suite, {PREFIX + task: n for task, n in goals.variants.items()})
+    goals = None
+    if train is not None:
+        goals = Goals(train.suite, {PREFIX + task: n for task, n in variants.items()})
     planned = replace(
         plan,
         procedure=TRAINING,

@@ -27,22 +27,35 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Self, TypeAlias
 
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainValidator, ValidationError
 
 from env_adapters import Suite, SuiteName
 from env_adapters.fitting import Fit
+from env_adapters.suite_names import COMPOSED
 from env_adapters.suites import suite_name
 from reglue.errors import UnknownName, UsageError, setting, settings_of
-from reglue_bench.planning.toml_file import TomlFile
-from reglue_bench.plans.keys import goal_key
-from reglue_bench.plans.plan import Plan
-from reglue_bench.procedures import ANY_PROCEDURE, PROCEDURES, parameter_names, parameter_settings
+from reglue_bench.benchmark.source import (
+    Means,
+    Source,
+    check_no_metaworld,
+    facts_of,
+    named_source,
+)
+from reglue_bench.benchmark.toml_file import TomlFile
+from reglue_bench.plan_settings import PlanSettings
+from reglue_bench.plans.environment_facts import EnvironmentFacts
+from reglue_bench.plans.plan import Plan, difference
+from reglue_bench.procedures import (
+    ANY_PROCEDURE,
+    PROCEDURES,
+    parameter_names,
+    parameter_settings,
+    plan_of_facts,
+)
 from reglue_bench.settings import Settings
-
-COMPOSED = "env_adapters.composed:Composed"
 
 _PLAN = ("split", *ANY_PROCEDURE)
 """Parameters of a plan besides the procedure's own."""
@@ -84,7 +97,7 @@ class Task(BaseModel):
     variants: Variants | None = None
 
 
-class Benchmark(BaseModel):
+class BenchmarkTable(BaseModel):
     """The whole file. What else it holds are settings."""
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True)
@@ -99,94 +112,120 @@ class Benchmark(BaseModel):
     tasks: dict[str, Task] = {}
 
     @property
+    def composition(self) -> dict[str, Any]:
+        """What is said of all tasks: `horizon`, `sees` and `fit`, if given."""
+        entries = {"horizon": self.horizon, "sees": self.sees, "fit": self.fit}
+        return {name: value for name, value in entries.items() if value is not None}
+
+    @property
     def settings(self) -> Mapping[str, Any]:
         """The settings that the file holds, by name."""
         return self.model_extra or {}
 
 
 @dataclass(frozen=True, slots=True)
-class Custom:
-    """A benchmark from a file."""
+class FileSource(Source):
+    """The environments of a benchmark's file; files of Python are relative to the file's folder."""
 
     file: TomlFile
-    about: Benchmark
-    settings: Settings  # the caller's settings, and the file's if the caller set none
+    about: BenchmarkTable
+    settings: PlanSettings  # the caller's settings, and the file's if the caller set none
     _from_file: frozenset[str]  # settings that the caller left to the file
 
-    @property
-    def name(self) -> str:
-        """The name of the benchmark in reports."""
-        return self.about.name or self.file.path.stem
+    @classmethod
+    def read(cls, path: Path, settings: PlanSettings) -> Self:
+        """The benchmark in a file, played with the settings `settings`; no environment is made.
+
+        Raises UsageError: what is wrong, and on which line.
+        """
+        settings = settings.of_plan()
+        file = TomlFile.read(path)
+        about = _checked(file)
+        _check_split(path, about, settings)
+        keys = (*_SETTINGS, *parameter_names(about.procedure))
+        from_file = frozenset(key for key in keys if getattr(settings, key) in (None, {}))
+        defaults = {key: value for key, value in about.settings.items() if key in from_file}
+        if settings.steps:  # which replace the episodes, as a run is counted in one of them
+            defaults.pop("episodes", None)
+        if settings.episodes:
+            defaults.pop("steps", None)
+        name = about.name or path.stem
+        chosen = settings.model_copy(update=defaults)
+        return cls(name, about.procedure, path.parent, file, about, chosen, from_file)
+
+    def completed(self, settings: PlanSettings) -> PlanSettings:
+        """The caller's, then the file's."""
+        return self.settings
+
+    @contextmanager
+    def errors_name_keys(self) -> Iterator[None]:
+        """Keys of the file, where the caller gave no setting."""
+        with settings_of(str(self.file.path), self._from_file):
+            yield
+
+    def check(self, settings: PlanSettings) -> None:
+        """It holds its arguments, and may have a split."""
+        if settings.environment_args:
+            raise UsageError(
+                f"{setting('environment_args')}: {settings.benchmark} holds them, as `arguments`"
+            )
+        check_no_metaworld(settings, "split")
+
+    def facts(self, settings: PlanSettings, means: Means) -> EnvironmentFacts:
+        """Make each suite once, and compose what is played of them."""
+        split = settings.split
+        suite = self._suite(settings, _Suites(self.folder, means.key))
+        with self.file.at(self._all_tasks):
+            made = suite.located(self.folder).build()
+        parameters = {} if split is None else {"split": split}
+        return facts_of(suite, made, parameters=parameters, changed=self._changes)
+
+    def check_plan(self, plan: Plan) -> None:
+        """Raise UsageError if a file that is called like a built-in benchmark plays another."""
+        try:
+            name = named_source(plan.benchmark)
+        except UsageError:
+            return
+        if name.is_built_in and (lines := _unlike(plan, name)):
+            raise UsageError(
+                f"{self.settings.benchmark} is called {plan.benchmark}, but differs from the "
+                f"built-in benchmark of that name: {'; '.join(lines)}; give it another `name`"
+            )
 
     @property
-    def changes(self) -> dict[str, JsonValue]:
+    def _changes(self) -> dict[str, JsonValue]:
         """What it changes of its environments, for all tasks and, by name, for one."""
         about = self.about
-        entries: dict[str, Any] = {"horizon": about.horizon, "sees": about.sees, "fit": about.fit}
         return {
             **about.arguments,
             **{name: task.arguments for name, task in about.tasks.items() if task.arguments},
-            **{name: value for name, value in entries.items() if value is not None},
+            **about.composition,
         }
 
     @property
-    def all_tasks(self) -> str:
+    def _all_tasks(self) -> str:
         """The key that a mistake in all tasks together is about."""
         if self.about.fit is not None:
             return "fit"
         return "tasks" if self.about.sees is None else "sees"
 
-    @contextmanager
-    def errors_name_keys(self) -> Iterator[None]:
-        """Errors about settings that the file holds name its keys, not the flags."""
-        with settings_of(str(self.file.path), self._from_file):
-            yield
-
-
-def read_custom(path: Path, settings: Settings) -> Custom:
-    """The benchmark in a file, played with the settings `settings`; no environment is made.
-
-    Raises UsageError: what is wrong, and on which line.
-    """
-    file = TomlFile.read(path)
-    about = _checked(file)
-    _check_split(path, about, settings)
-    keys = (*_SETTINGS, *parameter_names(about.procedure))
-    from_file = frozenset(key for key in keys if getattr(settings, key) in (None, {}))
-    defaults = {key: value for key, value in about.settings.items() if key in from_file}
-    if settings.steps:  # which replace the episodes, as a run is counted in one of them
-        defaults.pop("episodes", None)
-    if settings.episodes:
-        defaults.pop("steps", None)
-    return Custom(file, about, settings.model_copy(update=defaults), from_file)
-
-
-def custom_suite(custom: Custom) -> SuiteName:
-    """The suite; files of Python in it are relative to the benchmark's.
-
-    Raises UsageError: what is wrong, and on which line.
-    """
-    about, file = custom.about, custom.file
-    suites = _Suites(file.path.parent, goal_key(custom.settings.secret))
-    tasks: Mapping[str, Task] = about.tasks
-    if not tasks:
-        with file.at("environment"):
-            whole, suite = suites.of(about.environment, about.arguments)
-        if about.horizon is None and about.sees is None:
-            return whole
-        tasks = dict.fromkeys(suite.variants, Task())
-    composed = {}
-    for name, task in tasks.items():
-        with file.at(f"tasks.{name}" if about.tasks else "environment"):
-            composed[name] = _task(name, task, custom, suites)
-    config: dict[str, Any] = {"suites": suites.tables, "tasks": composed}
-    if about.horizon is not None:
-        config["horizon"] = about.horizon
-    if about.sees is not None:
-        config["sees"] = about.sees
-    if about.fit is not None:
-        config["fit"] = about.fit
-    return SuiteName(COMPOSED, config)
+    def _suite(self, settings: PlanSettings, suites: _Suites) -> SuiteName:
+        """The suite. Raises UsageError: what is wrong, and on which line."""
+        about, file = self.about, self.file
+        tasks: Mapping[str, Task] = about.tasks
+        if not tasks:
+            with file.at("environment"):
+                whole, suite = suites.of(about.environment, about.arguments)
+            if about.horizon is None and about.sees is None:
+                return whole
+            tasks = dict.fromkeys(suite.variants, Task())
+        composed = {}
+        for name, task in tasks.items():
+            with file.at(f"tasks.{name}" if about.tasks else "environment"):
+                composed[name] = _task(name, task, about, settings.split or "", suites)
+        return SuiteName(
+            COMPOSED, {"suites": suites.tables, "tasks": composed, **about.composition}
+        )
 
 
 def described(plan: Plan) -> str:
@@ -209,18 +248,18 @@ def described(plan: Plan) -> str:
     return _with_short_arrays(text)
 
 
-def _checked(file: TomlFile) -> Benchmark:
+def _checked(file: TomlFile) -> BenchmarkTable:
     if "schedule" in file.tables and "procedure" not in file.tables:
         raise UsageError(
             f"{file.path} is a schedule, wanted a benchmark: play it as online:{file.path}"
         )
     if isinstance(table := file.tables.get("benchmark"), dict):
-        known = {*Benchmark.model_fields, *_SETTINGS}
+        known = {*BenchmarkTable.model_fields, *_SETTINGS}
         unknown = [str(UnknownName("key", key, known)) for key in table if key not in known]
         what = "is no table here: its keys stand at the top of the file"
         raise file.error("benchmark", "; ".join([what, *unknown]))
     try:
-        about = Benchmark.model_validate(file.tables)
+        about = BenchmarkTable.model_validate(file.tables)
         Settings.model_validate({"benchmark": "", **_settings(file, about)}, strict=True)
     except ValidationError as error:
         raise file.errors(error, lambda _: Task.model_fields) from error
@@ -229,11 +268,11 @@ def _checked(file: TomlFile) -> Benchmark:
     return about
 
 
-def _settings(file: TomlFile, about: Benchmark) -> Mapping[str, Any]:
+def _settings(file: TomlFile, about: BenchmarkTable) -> Mapping[str, Any]:
     """The file's settings. Raises UsageError for settings of another procedure."""
     with file.at("procedure"):
         PROCEDURES[about.procedure]
-    known = {*Benchmark.model_fields, *_SETTINGS, *parameter_names(about.procedure)}
+    known = {*BenchmarkTable.model_fields, *_SETTINGS, *parameter_names(about.procedure)}
     for key in about.settings:
         if key not in known:
             what = f"key of {about.procedure} benchmarks called"
@@ -241,7 +280,7 @@ def _settings(file: TomlFile, about: Benchmark) -> Mapping[str, Any]:
     return about.settings
 
 
-def _check_split(path: Path, about: Benchmark, settings: Settings) -> None:
+def _check_split(path: Path, about: BenchmarkTable, settings: PlanSettings) -> None:
     """Raise UsageError for a split that would change nothing but the name."""
     is_split = any(task.variants and "" not in task.variants for task in about.tasks.values())
     if not is_split and settings.split not in (None, about.settings.get("split")):
@@ -252,9 +291,10 @@ def _check_split(path: Path, about: Benchmark, settings: Settings) -> None:
         )
 
 
-def _task(name: str, task: Task, custom: Custom, suites: _Suites) -> dict[str, Any]:
+def _task(
+    name: str, task: Task, about: BenchmarkTable, split: str, suites: _Suites
+) -> dict[str, Any]:
     """One task of a Composed: its suite, its name there, and its variants."""
-    about = custom.about
     source = about if task.environment is None else task
     if source is about and task.arguments:
         raise UsageError("got arguments without an environment; they belong to one")
@@ -263,7 +303,7 @@ def _task(name: str, task: Task, custom: Custom, suites: _Suites) -> dict[str, A
     task_name = task.task or (name if name in known or len(known) > 1 else next(iter(known)))
     if task_name not in known:
         raise UnknownName(f"task of {source.environment} called", task_name, known)
-    listed = numbers(task.variants, custom.settings.split or "", known[task_name])
+    listed = numbers(task.variants, split, known[task_name])
     return {"suite": suites.place(made), "task": task_name, "variants": listed}
 
 
@@ -302,12 +342,7 @@ class _Suites:
     @property
     def tables(self) -> list[dict[str, Any]]:
         """The suites that tasks use."""
-        return _tables(self._used)
-
-
-def _tables(suites: Sequence[SuiteName]) -> list[dict[str, Any]]:
-    """Suites as a Composed names them."""
-    return [{"factory": each.factory, "config": each.config} for each in suites]
+        return [{"factory": each.factory, "config": each.config} for each in self._used]
 
 
 def numbers(variants: Mapping[str, Sequence[range]] | None, split: str, count: int) -> list[int]:
@@ -347,6 +382,21 @@ def _no_number_twice(ranges: Sequence[range]) -> None:
     for before, after in pairwise(ordered):
         if after.start < before.stop:
             raise ValueError(f"got variant {after.start} twice, wanted each once")
+
+
+def _unlike(plan: Plan, source: Source) -> list[str]:
+    """How a plan differs from the one of the same settings that its name has without a file."""
+    arguments: dict[str, Any] = {"seed": plan.seed}
+    if source.procedure == plan.procedure:
+        arguments |= {name: plan.parameters[name] for name in _PLAN if name in plan.parameters}
+        arguments |= {**parameter_settings(plan), "slots": plan.slots}
+    settings = PlanSettings(benchmark=plan.benchmark, **arguments)
+    try:
+        facts = source.facts(settings, Means())
+        built_in = plan_of_facts(source.name, source.procedure, settings, facts, plan.cells)
+        return difference(built_in, plan, called=("built in", "here"))
+    except UsageError as error:  # it cannot be played so
+        return [str(error)]
 
 
 def _with_short_arrays(text: str) -> str:

@@ -9,8 +9,8 @@ import pytest
 
 from reglue.errors import BadArgument, PlanDiffers, UnknownName, UsageError
 from reglue_bench import evaluate
+from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.evaluation import resume
-from reglue_bench.planning.resolve import make_plan
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.runs.ledger import Ledger

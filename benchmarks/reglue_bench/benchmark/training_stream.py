@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from env_adapters import SuiteName
 from glue_server import Order
-from reglue_bench.planning.names import BenchmarkName
-from reglue_bench.planning.resolve import make_plan, suite_of
+from reglue_bench.benchmark.benchmark import make_plan, suite_of
+from reglue_bench.benchmark.source import is_file, named_source
 from reglue_bench.plans.keys import Submission, training_key
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import PROCEDURES
@@ -50,8 +50,7 @@ def training_stream(
     Raises UsageError.
     """
     settings = read_settings(benchmark=benchmark, training_seed=training_seed, **options)
-    procedure = BenchmarkName.parse(benchmark).procedure
-    if not procedure or PROCEDURES[procedure].trains_first:
+    if is_file(benchmark) or PROCEDURES[named_source(benchmark).procedure].trains_first:
         settings = settings.model_copy(update={"train_steps": 1})
     plan = make_plan(settings)
     stream = TrainingStream(

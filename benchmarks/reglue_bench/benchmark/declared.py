@@ -12,8 +12,11 @@ from typing import Self
 from env_adapters import SuiteName
 from reglue.errors import PlanDiffers
 from reglue.messages.environment_messages import EnvironmentHello, EnvironmentReady
-from reglue_bench.planning.names import WAIT
+from reglue_bench.plans.environment_facts import EnvironmentFacts
 from reglue_bench.plans.plan import Plan, difference
+
+WAIT = "wait"
+"""The environment's name in `online:wait`: one that connects by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,19 @@ class Declared:
         if not self.tells_success:
             config["tells_success"] = False
         return SuiteName(WAIT, config)
+
+    @property
+    def facts(self) -> EnvironmentFacts:
+        """What a plan is made of."""
+        return EnvironmentFacts(
+            suite=self.suite,
+            variants=self.variants,
+            reward_low=self.reward_low,
+            horizon=self.horizon,
+            continuing=self.continuing,
+            tells_success=self.tells_success,
+            parameters={"environment": self.name},
+        )
 
 
 def is_remote(plan: Plan) -> bool:

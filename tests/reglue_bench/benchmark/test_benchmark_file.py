@@ -11,8 +11,8 @@ import pytest
 
 from reglue.errors import BadArgument, PlanDiffers, UsageError, settings_of
 from reglue_bench import evaluate
+from reglue_bench.benchmark.benchmark import make_plan, suite_of
 from reglue_bench.evaluation import resume
-from reglue_bench.planning.resolve import make_plan, suite_of
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures.online import REHEARSED_STEPS
 from reglue_bench.rehearsal import shorten

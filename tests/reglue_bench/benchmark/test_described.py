@@ -10,8 +10,8 @@ import pytest
 from env_adapters.metaworld import catalogue, draw_goals, task_set
 from env_adapters.suites import EXAMPLES
 from reglue.errors import UsageError
-from reglue_bench.planning.benchmark_file import described
-from reglue_bench.planning.resolve import make_plan
+from reglue_bench.benchmark.benchmark import make_plan
+from reglue_bench.benchmark.benchmark_file import described
 from reglue_bench.plans.plan import Plan, difference
 from reglue_bench.procedures import PROCEDURES, TRAINING
 from reglue_bench.settings import read_settings

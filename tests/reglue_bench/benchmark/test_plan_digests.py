@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from reglue_bench.planning.declared import Declared
-from reglue_bench.planning.resolve import make_plan
+from reglue_bench.benchmark.benchmark import make_plan
+from reglue_bench.benchmark.declared import Declared
 from reglue_bench.plans.plan import Plan
 from reglue_bench.settings import read_settings
 

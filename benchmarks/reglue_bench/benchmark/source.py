@@ -1,0 +1,311 @@
+"""What a benchmark's name stands for: each kind of name knows its settings and its environments."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from env_adapters import SuiteName
+from env_adapters.metaworld import TaskSet, catalogue, task_set
+from env_adapters.suites import META_WORLD as META_WORLD_FACTORY
+from env_adapters.suites import environments_like, is_known, suite_name
+from reglue.environments.world import Suite
+from reglue.errors import UnknownName, UsageError, setting
+from reglue.wire.sizes import most_slots
+from reglue_bench.benchmark.declared import WAIT, Declared
+from reglue_bench.plan_settings import MetaWorldSettings, PlanSettings
+from reglue_bench.plans.environment_facts import DEFAULT_SLOTS, EnvironmentFacts
+from reglue_bench.plans.plan import Plan
+from reglue_bench.procedures import PROCEDURES, TRAINING, check_parameters, procedure_names
+from reglue_bench.procedures.procedure import or_default
+
+SUFFIX = ".toml"
+
+META_WORLD = {"MT": "multi-task", "ML": "meta-learning"}
+"""How Meta-World's benchmarks are played."""
+
+_MOST_SLOTS = 500
+"""The most slots of Meta-World's benchmarks by default: 500 take little longer than 10."""
+
+Drawing = Callable[[int, int], None]
+"""Told how many tasks have their goals, and how many there are."""
+
+Declare = Callable[[int], Declared]
+"""Waits for the environment that connects, and starts it with this many slots."""
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """With what a source makes its environments."""
+
+    key: bytes | None = None  # draws goals; None: their seeds do
+    declare: Declare | None = None
+    drawing: Drawing | None = None
+
+
+NOTHING = Means()
+"""Goals are drawn by seeds, and nothing is waited for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source(ABC):
+    """Where a benchmark's environments come from, and how they are played."""
+
+    name: str  # as plans and reports have it
+    procedure: str
+    folder: Path  # relative paths are relative to it
+
+    is_metaworld: ClassVar[bool] = False
+    """Whether it is one of Meta-World's benchmarks, which have settings of their own."""
+
+    waits: ClassVar[bool] = False
+    """Whether its environment connects by itself."""
+
+    @property
+    def environment(self) -> str:
+        """The environment's name in PROCEDURE:ENVIRONMENT; else empty."""
+        return ""
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether its name has a meaning without a file of somebody's."""
+        return False
+
+    def accepted(self, settings: PlanSettings) -> PlanSettings:
+        """The settings that it is played with, if a caller gives these.
+
+        Raises UsageError for settings of other benchmarks, or another procedure.
+        """
+        completed = self.completed(settings)
+        with self.errors_name_keys():
+            check_parameters(completed, self.procedure)
+            self.check(completed)
+        return completed
+
+    def completed(self, settings: PlanSettings) -> PlanSettings:
+        """The caller's settings, and its own where the caller gave none."""
+        return settings
+
+    def errors_name_keys(self) -> AbstractContextManager[None]:
+        """Errors about settings that a file holds name its keys, not the flags."""
+        return nullcontext()
+
+    @abstractmethod
+    def check(self, settings: PlanSettings) -> None:
+        """Raise UsageError for settings that other benchmarks take."""
+
+    @abstractmethod
+    def facts(self, settings: PlanSettings, means: Means) -> EnvironmentFacts:
+        """Its environments, which are made or waited for. Raises UsageError, EnvironmentFault."""
+
+    def check_plan(self, plan: Plan) -> None:  # noqa: B027 - most plans may have their name
+        """Raise UsageError for a plan that must not have this name."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSetSource(Source):
+    """A task set of Meta-World, such as `MT10`."""
+
+    is_metaworld: ClassVar[bool] = True
+
+    @property
+    def is_built_in(self) -> bool:
+        """It always has."""
+        return True
+
+    def check(self, settings: PlanSettings) -> None:
+        """It has settings of its own, and takes no arguments."""
+        if settings.environment_args:
+            raise UsageError(
+                f"{setting('environment_args')} is for PROCEDURE:ENVIRONMENT, such as "
+                f"online:mountain-car; {settings.benchmark} has settings of its own"
+            )
+
+    def facts(self, settings: PlanSettings, means: Means) -> EnvironmentFacts:
+        """Draw its goals."""
+        tasks = task_set(self.name, settings.split)
+        arguments = _metaworld_arguments(settings, tasks)
+        suite = suite_name(self.name, arguments, means.key, on_goals_drawn=means.drawing)
+        return facts_of(
+            suite,
+            suite.build(),
+            most_slots=_MOST_SLOTS,
+            slots_follow_episodes=True,
+            parameters={"split": tasks.split},
+            privileged=_privileged(settings, tasks),
+            changed=_metaworld_changes(settings),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentSource(Source):
+    """Any environment that is made here, as in `online:mountain-car`."""
+
+    @property
+    def environment(self) -> str:
+        """What follows the procedure."""
+        return self.name.partition(":")[2]
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether a family makes it."""
+        return is_known(self.environment)
+
+    def check(self, settings: PlanSettings) -> None:
+        """It takes no setting of Meta-World."""
+        check_no_metaworld(settings)
+
+    def facts(self, settings: PlanSettings, means: Means) -> EnvironmentFacts:
+        """Make its suite."""
+        arguments = settings.environment_args
+        suite = suite_name(
+            self.environment,
+            arguments,
+            means.key,
+            folder=self.folder,
+            on_goals_drawn=means.drawing,
+        )
+        return facts_of(suite, suite.located(self.folder).build(), changed=arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectingSource(EnvironmentSource):
+    """An environment that connects by itself, as in `online:wait`."""
+
+    waits: ClassVar[bool] = True
+
+    def check(self, settings: PlanSettings) -> None:
+        """It takes nothing that makes an environment."""
+        check_no_metaworld(settings)
+        if settings.environment_args:
+            raise UsageError(
+                f"{setting('environment_args')} is for environments that are made here; "
+                f"{self.name} has one that connects by itself"
+            )
+
+    def facts(self, settings: PlanSettings, means: Means) -> EnvironmentFacts:
+        """Wait for it."""
+        if means.declare is None:
+            raise UsageError(
+                f"{self.name} waits for an environment to connect: only `reglue bench` does; "
+                f"name one that is made here, such as {self.procedure}:file.py:Class"
+            )
+        kind = PROCEDURES[self.procedure]
+        kind.parameters(settings, {"any": 1})  # refuses what cannot be before the wait
+        return means.declare(kind.slots(settings, DEFAULT_SLOTS)).facts
+
+
+def named_source(name: str, folder: Path = Path()) -> Source:
+    """The source that a name stands for, which is no file's. Raises UsageError."""
+    procedure, _, environment = name.partition(":")
+    if procedure in PROCEDURES and procedure != TRAINING and environment:
+        if metaworld_procedure(environment) == procedure:  # multi-task:MT10 is MT10
+            return TaskSetSource(environment, procedure, folder)
+        kind = ConnectingSource if environment == WAIT else EnvironmentSource
+        return kind(name, procedure, folder)
+    if procedure := metaworld_procedure(name):
+        return TaskSetSource(name, procedure, folder)
+    raise _unknown(name)
+
+
+def is_file(name: str) -> bool:
+    """Whether it is a benchmark's file, not PROCEDURE:ENVIRONMENT whose environment is one."""
+    return name.endswith(SUFFIX) and name.partition(":")[0] not in PROCEDURES
+
+
+def metaworld_procedure(name: str) -> str:
+    """The procedure of a Meta-World benchmark; empty for any other name."""
+    prefix = name.partition(":")[0]
+    is_one = prefix in {form.partition(":")[0] for form in catalogue()}
+    return META_WORLD[prefix[:2]] if is_one else ""
+
+
+def check_no_metaworld(settings: PlanSettings, *besides: str) -> None:
+    """Raise UsageError for a setting of Meta-World's benchmarks, `besides` these."""
+    for only in MetaWorldSettings.model_fields:
+        is_given = getattr(settings, only) != PlanSettings.model_fields[only].default
+        if is_given and only not in besides:
+            raise UsageError(
+                f"{setting(only)} is for Meta-World's benchmarks; give {settings.benchmark} its "
+                f"environment's own arguments by {setting('environment_args')}"
+            )
+
+
+def facts_of(
+    suite: SuiteName, made: Suite, *, parameters: Mapping[str, Any] | None = None, **more: Any
+) -> EnvironmentFacts:
+    """The facts of a suite, which was made of its name."""
+    config = suite.config if suite.factory == META_WORLD_FACTORY else {}
+    told = {name: value for name, value in config.items() if name != "goals"}
+    return EnvironmentFacts(
+        suite=suite,
+        variants=dict(made.variants),
+        reward_low=made.spec.reward_range[0],
+        horizon=made.spec.horizon,
+        continuing=made.spec.continuing,
+        tells_success=getattr(made, "tells_success", True),
+        spec=made.spec,
+        counts_steps=getattr(made, "counts_steps", False),
+        parameters={**(parameters or {}), **told},
+        **{"most_slots": max(1, min(DEFAULT_SLOTS, most_slots(made.spec))), **more},
+    )
+
+
+def _metaworld_arguments(settings: PlanSettings, tasks: TaskSet) -> dict[str, Any]:
+    several = tasks.family == "MT" and len(tasks.tasks) > 1
+    return {
+        "seed": or_default(settings.seed, 0),
+        "split": settings.split,
+        "goal_visible": or_default(settings.goal_visible, tasks.goal_visible),
+        "one_hot": or_default(settings.one_hot, several),
+        "recurrent_info": settings.recurrent_info,
+        "horizon": settings.episode_horizon,
+        "observation_dtype": settings.observation_dtype,
+        "reveal_tasks": settings.reveal_tasks,
+    }
+
+
+def _metaworld_changes(settings: PlanSettings) -> dict[str, Any]:
+    """The settings that differ from the benchmark's own, except how goals are drawn."""
+    return {
+        name: value
+        for name in MetaWorldSettings.model_fields
+        if (value := getattr(settings, name)) != PlanSettings.model_fields[name].default
+        and name != "estimator"
+    }
+
+
+def _privileged(settings: PlanSettings, tasks: TaskSet) -> tuple[str, ...]:
+    privileged = []
+    if settings.reveal_tasks or (settings.one_hot and tasks.family == "ML"):
+        privileged.append("tasks")
+    if settings.goal_visible and not tasks.goal_visible:
+        privileged.append("goals")
+    return tuple(privileged)
+
+
+_OWN_FILE = re.compile(r"[^:]+\.py:\w+")
+
+
+def _unknown(name: str) -> UsageError:
+    def ways(environment: str) -> str:
+        return " or ".join(f"{procedure}:{environment}" for procedure in procedure_names())
+
+    if is_known(name) or _OWN_FILE.fullmatch(name):
+        return UsageError(f"{name} is an environment; say how it is played: {ways(name)}")
+    if like := environments_like(name):
+        return UsageError(
+            f"{name} is no benchmark; did you mean the environment {like[0]}? Say how it is "
+            f"played: {ways(like[0])}"
+        )
+    known = [
+        *catalogue(),
+        "online:mountain-car",
+        *(f"{each}:ENVIRONMENT" for each in procedure_names()),
+    ]
+    return UnknownName("benchmark", name, [*known, "file.toml"])
