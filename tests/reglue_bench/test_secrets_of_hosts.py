@@ -273,7 +273,7 @@ def test_goals_of_goal_environments_are_hidden_too(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(
         'procedure = "multi-task"\nnum_episodes = 1\nenvironment = "gymnasium:Reglue/Point2D-v0"\n'
-        "arguments = { goals = 5 }\n"
+        "environment_args = { goals = 5 }\n"
     )
     for name, given in ((POINTS, {"environment_args": {"goals": 5}}), (str(file), {})):
         plans = [

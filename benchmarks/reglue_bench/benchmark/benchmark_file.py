@@ -11,7 +11,7 @@
 
     [tasks.reach]                  # a table without `environment` uses the file's
     environment = "gymnasium:FetchReach-v4"    # as in online:ENVIRONMENT, or a schedule's file
-    arguments = { goals = 50 }                 # keywords of the environment
+    environment_args = { goals = 50 }          # keywords of the environment
     task = "FetchReach-v4"         # its name there (default: the table's, or the only one)
     variants = { train = "0-39", test = "40-49" }    # or [1, "3-9"], unsplit (default: all)
 
@@ -22,15 +22,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeAlias
+from typing import Annotated, Any, Self
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainValidator, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from env_adapters import Suite, SuiteName
 from env_adapters.fitting import Fit
@@ -45,6 +44,7 @@ from reglue_bench.benchmark.source import (
     named_source,
 )
 from reglue_bench.benchmark.toml_file import TomlFile
+from reglue_bench.benchmark.variant_lists import Variants, numbers
 from reglue_bench.plan_settings import PlanSettings
 from reglue_bench.plans.environment_facts import EnvironmentFacts
 from reglue_bench.plans.plan import Plan, difference
@@ -63,28 +63,6 @@ _PLAN = ("split", *ANY_PROCEDURE)
 _SETTINGS = ("seed", "slots", *_PLAN)
 """Besides the procedure's own."""
 
-SPLITS = ("train", "test")
-
-_WANTED = 'wanted numbers from 0, "first-last", or a list of such'
-
-
-def _read_variants(value: Any) -> Mapping[str, Sequence[range]]:
-    """Variants by split; the key is empty if they are not split. Raises ValueError."""
-    if not isinstance(value, dict):
-        return {"": _ranges(value)}
-    if not value:
-        raise ValueError(f"got none, {_WANTED}")
-    for split in value:
-        if split not in SPLITS:
-            raise ValueError(str(UnknownName("split", split, SPLITS)))
-    by_split = {split: _ranges(listed) for split, listed in value.items()}
-    _no_number_twice([each for ranges in by_split.values() for each in ranges])
-    return by_split
-
-
-Variants: TypeAlias = Annotated[Mapping[str, Sequence[range]], PlainValidator(_read_variants)]
-"""Numbers by split: `"0-39"`, `[3, "5-9"]`, or `{ train = "0-39", test = "40-49" }`."""
-
 
 class Task(BaseModel):
     """A table `[tasks.NAME]`."""
@@ -92,7 +70,7 @@ class Task(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     environment: str | None = None
-    arguments: dict[str, JsonValue] = {}
+    environment_args: dict[str, JsonValue] = {}
     task: str | None = None
     variants: Variants | None = None
 
@@ -108,7 +86,7 @@ class BenchmarkTable(BaseModel):
     sees: Annotated[list[str], Field(min_length=1)] | None = None
     fit: Fit | None = None  # of tensors that differ between tasks (default: equal, refuses them)
     environment: str | None = None  # of tasks that name none; all of its tasks, if none is named
-    arguments: dict[str, JsonValue] = {}
+    environment_args: dict[str, JsonValue] = {}
     tasks: dict[str, Task] = {}
 
     @property
@@ -167,7 +145,7 @@ class FileSource(Source):
         """It holds its arguments, and may have a split."""
         if settings.environment_args:
             raise UsageError(
-                f"{setting('environment_args')}: {settings.benchmark} holds them, as `arguments`"
+                f"{setting('environment_args')}: {settings.benchmark} holds them itself"
             )
         check_no_metaworld(settings, "split")
 
@@ -197,8 +175,12 @@ class FileSource(Source):
         """What it changes of its environments, for all tasks and, by name, for one."""
         about = self.about
         return {
-            **about.arguments,
-            **{name: task.arguments for name, task in about.tasks.items() if task.arguments},
+            **about.environment_args,
+            **{
+                name: task.environment_args
+                for name, task in about.tasks.items()
+                if task.environment_args
+            },
             **about.composition,
         }
 
@@ -215,7 +197,7 @@ class FileSource(Source):
         tasks: Mapping[str, Task] = about.tasks
         if not tasks:
             with file.at("environment"):
-                whole, suite = suites.of(about.environment, about.arguments)
+                whole, suite = suites.of(about.environment, about.environment_args)
             if about.horizon is None and about.sees is None:
                 return whole
             tasks = dict.fromkeys(suite.variants, Task())
@@ -237,7 +219,7 @@ def described(plan: Plan) -> str:
         **{name: plan.parameters[name] for name in _PLAN if name in plan.parameters},
         **parameter_settings(plan),
         "environment": plan.suite.factory,
-        "arguments": plan.suite.config,
+        "environment_args": plan.suite.config,
     }
     if (slots := PROCEDURES[plan.procedure].slots_setting) not in table:
         table[slots] = plan.slots
@@ -258,6 +240,7 @@ def _checked(file: TomlFile) -> BenchmarkTable:
         unknown = [str(UnknownName("key", key, known)) for key in table if key not in known]
         what = "is no table here: its keys stand at the top of the file"
         raise file.error("benchmark", "; ".join([what, *unknown]))
+    _check_no_old_name(file)
     try:
         about = BenchmarkTable.model_validate(file.tables)
         Settings.model_validate({"benchmark": "", **_settings(file, about)}, strict=True)
@@ -266,6 +249,20 @@ def _checked(file: TomlFile) -> BenchmarkTable:
     if not about.tasks and about.environment is None:
         raise UsageError(file.path, got="no tasks", wanted="`environment`, or tables [tasks.NAME]")
     return about
+
+
+def _check_no_old_name(file: TomlFile) -> None:
+    """Raise UsageError for `arguments`, which were keywords of the environment once."""
+    tasks = file.tables.get("tasks")
+    tables = {"": file.tables, **{f"tasks.{name}.": each for name, each in _items(tasks)}}
+    for place, table in tables.items():
+        if isinstance(table, dict) and "arguments" in table:
+            key = f"{place}arguments"
+            raise file.error(key, "is now called `environment_args`, as everywhere: rename it")
+
+
+def _items(table: object) -> Iterator[tuple[str, Any]]:
+    yield from table.items() if isinstance(table, dict) else ()
 
 
 def _settings(file: TomlFile, about: BenchmarkTable) -> Mapping[str, Any]:
@@ -296,9 +293,9 @@ def _task(
 ) -> dict[str, Any]:
     """One task of a Composed: its suite, its name there, and its variants."""
     source = about if task.environment is None else task
-    if source is about and task.arguments:
-        raise UsageError("got arguments without an environment; they belong to one")
-    made, suite = suites.of(source.environment, source.arguments)
+    if source is about and task.environment_args:
+        raise UsageError("got environment_args without an environment; they belong to one")
+    made, suite = suites.of(source.environment, source.environment_args)
     known = suite.variants
     task_name = task.task or (name if name in known or len(known) > 1 else next(iter(known)))
     if task_name not in known:
@@ -326,7 +323,7 @@ class _Suites:
         try:
             key = json.dumps([environment, arguments], allow_nan=False, sort_keys=True)
         except ValueError as error:
-            raise UsageError("arguments", got=arguments, wanted="finite numbers") from error
+            raise UsageError("environment_args", got=arguments, wanted="finite numbers") from error
         if key not in self._made:
             full_name = suite_name(environment, arguments, self._key, folder=self._folder)
             suite = full_name.located(self._folder).build()
@@ -343,45 +340,6 @@ class _Suites:
     def tables(self) -> list[dict[str, Any]]:
         """The suites that tasks use."""
         return [{"factory": each.factory, "config": each.config} for each in self._used]
-
-
-def numbers(variants: Mapping[str, Sequence[range]] | None, split: str, count: int) -> list[int]:
-    """The variants of `split` of a task with `count`; all if none are listed. Raises UsageError."""
-    if variants is None:
-        return list(range(count))
-    if "" not in variants and split not in variants:
-        wanted = " or ".join(f'split = "{each}"' for each in variants)
-        got = f'split = "{split}"' if split else "no split"
-        raise UsageError(got=got, wanted=wanted)
-    ranges = variants[split if split in variants else ""]
-    for each in ranges:
-        if each.stop > count:
-            raise UsageError(got=f"variant {each.stop - 1}", wanted=f"some of 0 to {count - 1}")
-    return [number for each in ranges for number in each]
-
-
-def _ranges(listed: Any) -> list[range]:
-    ranges = [_range(each) for each in (listed if isinstance(listed, list) else [listed])]
-    if not ranges:
-        raise ValueError(f"got none, {_WANTED}")
-    _no_number_twice(ranges)
-    return ranges
-
-
-def _range(value: Any) -> range:
-    if type(value) is int and value >= 0:
-        return range(value, value + 1)
-    match = re.fullmatch(r"(\d+)-(\d+)", value, re.ASCII) if isinstance(value, str) else None
-    if match is None or int(match[1]) > int(match[2]):
-        raise ValueError(f"got {value!r}, {_WANTED}")
-    return range(int(match[1]), int(match[2]) + 1)
-
-
-def _no_number_twice(ranges: Sequence[range]) -> None:
-    ordered = sorted(ranges, key=lambda each: each.start)
-    for before, after in pairwise(ordered):
-        if after.start < before.stop:
-            raise ValueError(f"got variant {after.start} twice, wanted each once")
 
 
 def _unlike(plan: Plan, source: Source) -> list[str]:

@@ -152,9 +152,9 @@ def _check_file(source: FileSource) -> None:
     """Raise UsageError for keys that a benchmark's file may not have in a competition."""
     for key in source.about.settings.keys() & REFUSED.keys():
         raise source.file.error(key, f"no competition has it: {REFUSED[key]}")
-    tables = {"arguments": source.about.arguments}
+    tables = {"environment_args": source.about.environment_args}
     for name, task in source.about.tasks.items():
-        tables[f"tasks.{name}.arguments"] = task.arguments
+        tables[f"tasks.{name}.environment_args"] = task.environment_args
     for place, arguments in tables.items():
         if isinstance(arguments.get("goals"), list | dict):
             raise source.file.error(

@@ -33,7 +33,7 @@ environment = "gymnasium:MountainCar-v0"
 
 [tasks.fast]
 environment = "gymnasium:MountainCar-v0"
-arguments = { goal_velocity = 0.02 }
+environment_args = { goal_velocity = 0.02 }
 
 [tasks.table]
 environment = "suite.py:Table"
@@ -241,7 +241,7 @@ def test_keywords_are_told_as_keywords_and_keys_as_keys(file: Path, tmp_path: Pa
         plan_of(it)
     with raises(UsageError, "metric=final:8", 4, settings={"metric"}, keys={}):
         plan_of(it, metric="final:8")
-    with raises(UsageError, file, "`arguments`", settings={"environment_args"}, keys={}):
+    with raises(UsageError, file, settings={"environment_args"}, keys={}):
         plan_of(file, environment_args={"x": 1})
 
 
@@ -273,11 +273,11 @@ environment = "gymnasium:CartPole-v1"
 
 [tasks.car]
 environment = "gymnasium:MountainCar-v0"
-arguments = { max_episode_steps = 20 }
+environment_args = { max_episode_steps = 20 }
 
 [tasks.swing]
 environment = "gymnasium:Pendulum-v1"
-arguments = { max_episode_steps = 20 }
+environment_args = { max_episode_steps = 20 }
 """
 
 
@@ -315,3 +315,22 @@ def test_different_spaces_that_are_not_fitted_are_refused_with_the_line(tmp_path
     file.write_text(THREE.replace('"superset"', '"padd"'))
     with raises(UsageError, f"{file}:3: fit", "'padd'", "'equal', 'pad' or 'superset'"):
         make_plan(read_settings(benchmark=str(file)))
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ('procedure = "online"\nenvironment = "gridworld"\narguments = {}\n', "3: arguments"),
+        (
+            'procedure = "online"\n[tasks.a]\nenvironment = "gridworld"\narguments = {}\n',
+            "4: tasks.a",
+        ),
+    ],
+)
+def test_the_old_name_of_environment_args_is_refused_with_the_new_one(
+    text: str, where: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "old.toml"
+    file.write_text(text, encoding="utf-8")
+    with raises(UsageError, f"old.toml:{where}", "environment_args"):
+        plan_of(file)

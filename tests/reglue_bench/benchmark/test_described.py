@@ -65,7 +65,9 @@ def test_who_plays_the_description_plays_the_same_plan(name: str, say: Say, tmp_
 def test_goals_are_in_it_one_a_line(say: Say) -> None:
     text = say("benchmarks", "MT1:reach-v3", "--describe").stdout
     goals = draw_goals(task_set("MT1:reach-v3"), 0)["reach-v3"]
-    assert tomllib.loads(text)["arguments"]["goals"]["reach-v3"] == [list(goal) for goal in goals]
+    assert tomllib.loads(text)["environment_args"]["goals"]["reach-v3"] == [
+        list(goal) for goal in goals
+    ]
     assert len(text.splitlines()) < len(goals) + 25
 
 
@@ -77,7 +79,8 @@ def test_a_schedule_and_a_file_of_one_s_own_are_described_too(tmp_path: Path) ->
     )
     mine.write_text(
         'procedure = "meta-learning"\nsplit = "train"\nhorizon = 9\nenvironment = "MT10"\n'
-        'arguments = { seed = 4 }\n[tasks.reach-v3]\nvariants = { train = "0-3", test = 4 }\n'
+        "environment_args = { seed = 4 }\n[tasks.reach-v3]\n"
+        'variants = { train = "0-3", test = 4 }\n'
     )
     for benchmark in (f"online:{schedule}", str(mine)):
         (tmp_path / "it.toml").write_text(described(plan_of(benchmark)))

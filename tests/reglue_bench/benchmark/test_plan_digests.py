@@ -23,12 +23,12 @@ horizon = 30
 
 [tasks.a]
 environment = "tests.worlds:Corridor"
-arguments = { solved = { a = [1, 0, 2, 3] } }
+environment_args = { solved = { a = [1, 0, 2, 3] } }
 variants = { train = "0-1", test = "2-3" }
 
 [tasks.b]
 environment = "tests.worlds:Corridor"
-arguments = { solved = { b = [0, 2] } }
+environment_args = { solved = { b = [0, 2] } }
 """
 WHOLE = 'procedure = "online"\nepisodes = 5\nenvironment = "mountain-car"\n'
 LEARNS = 'procedure = "meta-learning"\nsplit = "test"\nenvironment = "ML1:reach-v3"\n'

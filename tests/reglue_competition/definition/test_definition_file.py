@@ -96,7 +96,10 @@ def test_a_password_does_not_stand_in_the_file(tmp_path: Path) -> None:
     ("lines", "words"),
     [
         ("seed = 3", "seed: no competition has it"),
-        ('environment = "MT1:reach-v3"\narguments = { goals = [[1, 2, 3]] }', "no secret keys"),
+        (
+            'environment = "MT1:reach-v3"\nenvironment_args = { goals = [[1, 2, 3]] }',
+            "no secret keys",
+        ),
         ("num_episodes = 0", "num_episodes: got 0"),
     ],
 )
