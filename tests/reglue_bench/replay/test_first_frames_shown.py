@@ -63,7 +63,8 @@ def test_each_variant_of_each_task_is_shown_once_and_24_at_most(tmp_path: Path) 
     file.write_text(
         'procedure = "multi-task"\nnum_episodes = 1\nhorizon = 2\n'
         + "".join(
-            f'[tasks.t{place:02}]\nenvironment = "{ARCADE}"\narguments = {{ config = "maze" }}\n'
+            f'[tasks.t{place:02}]\nenvironment = "{ARCADE}"\n'
+            'environment_args = { config = "maze" }\n'
             for place in range(26)
         )
     )
