@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -24,8 +25,9 @@ from reglue.environments.validation import conforming_flag, conforming_reward, s
 from reglue.environments.world import Cell, Step
 from reglue.errors import BadArgument, NotAnEnvironment, UnknownName, UsageError, brief
 from reglue.messages.agent_messages import Phase
+from reglue.messages.environment_messages import Played
 from reglue.rng import Rng
-from reglue.spec import Array, Arrays
+from reglue.spec import Array, Arrays, TaskSpec
 
 _DRIVER = "SDL_VIDEODRIVER"
 
@@ -109,11 +111,41 @@ class GymnasiumWorld:
 
         In EVALUATE an episode terminates at its first success.
         """
+        self._live()
+        observation, *earned = self._take(self._actions.value(action, clip=self.clips))
+        reward, terminated, truncated, success = earned
+        seen = self._observations.arrays(observation)
+        return Step(reward, seen, terminated, truncated, success)
+
+    def writes(self, spec: TaskSpec) -> bool:
+        """See RowWorld."""
+        ours = (self._observations.specs, self._actions.specs)
+        return ours == (spec.observations, spec.actions)
+
+    def values(self, actions: Arrays) -> Sequence[Any]:
+        """See RowWorld: values of the action space."""
+        return self._actions.values(actions, clip=self.clips)
+
+    def step_into(self, answer: Played, at: int, action: Any) -> None:
+        """See RowWorld."""
+        observation, reward, terminated, truncated, success = self._take(action)
+        self._observations.put(answer.observations, at, observation)
+        answer.rewards[at] = reward
+        if terminated:
+            answer.terminated[at] = True
+        if truncated:
+            answer.truncated[at] = True
+        if success:
+            answer.success[at] = True
+
+    def _take(self, action: Any) -> tuple[Any, float, bool, bool, bool]:
+        """Take one step: its observation and reward, and whether it terminated, was truncated and
+        is a success.
+        """
         live = self._live()
-        chosen = self._actions.value(action, clip=self.clips)
-        observation, reward, terminated, truncated, info = _parts("step", self._env.step(chosen))
+        observation, reward, terminated, truncated, info = _parts("step", self._env.step(action))
         live.steps += 1
-        success = _success(info)
+        success = bool(info) and _success(info)
         if type(terminated) is not bool:  # few steps pay for the call
             terminated = conforming_flag("terminated", terminated)
         if type(truncated) is not bool:
@@ -121,13 +153,9 @@ class GymnasiumWorld:
         terminated = terminated or (success and live.cell.phase == Phase.EVALUATE)
         if terminated or truncated:
             self._episode = None
-        return Step(
-            reward=conforming_reward(reward),
-            observation=self._observations.arrays(observation),
-            terminated=terminated,
-            truncated=truncated,
-            success=success,
-        )
+        if type(reward) is not float or not math.isfinite(reward):
+            reward = conforming_reward(reward)
+        return observation, reward, terminated, truncated, success
 
     def render(self) -> Array | None:
         """The environment's picture; None unless its `render_mode` is "rgb_array"."""
