@@ -257,13 +257,13 @@ class EpisodeLoop:
         """End the episodes that do not go on; a mask of those that do, None for all."""
         slots = answer.slots
         cut_off = self._recording.cut_off(slots)
-        if not (answer.faults or answer.held or np.count_nonzero(cut_off)):
+        if not (answer.faults or answer.held or cut_off is not None):
             return None
         plays = np.ones(len(slots), np.bool_)
         for place, slot in enumerate(slots.tolist()):
             if (fault := answer.faults.get(slot)) is not None:
                 yield self._recording.outcome(slot, fault.status, str(fault))
-            elif cut_off[place] and slot not in answer.held:
+            elif cut_off is not None and cut_off[place] and slot not in answer.held:
                 # No end for the agent, which has the last reward: as in RL-Glue's
                 # RL_episode, the action it chose is not played, and a start or cleanup follows.
                 yield self._recording.outcome(slot)
@@ -289,7 +289,7 @@ class EpisodeLoop:
         group.stepping = None
         void = np.isin(slots, list(played.faults)) if played.faults else None
         played, cut_off = self._record(slots, played, None if void is None else ~void)
-        ends, steps = ends_and_steps(slots, self._recording.flags[slots], played, void)
+        ends, steps = ends_and_steps(slots, self._recording.flags(slots), played, void)
         if ends is None:
             return self._none, steps
         for slot in ends.slots.tolist():
@@ -305,14 +305,16 @@ class EpisodeLoop:
 
         Returns `played` with the truncations of orders, and the slots that they truncate.
         """
-        rows: Flags | slice = slice(None) if whole is None else whole
-        self._recording.land(slots[rows], played.rewards[rows], played.success[rows])
+        landed, rewards, success = slots, played.rewards, played.success
+        if whole is not None:
+            landed, rewards, success = slots[whole], rewards[whole], success[whole]
+        self._recording.land(landed, rewards, success)
         cut_off: set[int] = set()
         if (cut := self._recording.truncated(slots)) is not None:
             cut &= ~(played.terminated | played.truncated)
             cut_off = set(slots[cut].tolist())
             played = replace(played, truncated=played.truncated | cut)
-        self._recording.saw_step(slots, played, rows)
+        self._recording.saw_step(slots, played, slice(None) if whole is None else whole)
         return played, cut_off
 
     def _fill(self, group: _Group) -> None:
