@@ -19,7 +19,7 @@ import numpy as np
 
 from glue_server.agent.actions import Answer, Checked
 from glue_server.agent.agent_calls import SlotAgent
-from glue_server.agent.turn_rows import Rows, ends_and_steps, no_rows
+from glue_server.agent.turn_rows import Rows, among, ends_and_steps, no_rows
 from glue_server.environment.environment_calls import EnvironmentCalls
 from glue_server.environment.replaying import NO_SLOTS
 from glue_server.episodes.recording import (
@@ -287,7 +287,7 @@ class EpisodeLoop:
             return self._none, self._none
         slots, played = group.stepping.slots, self._receive()
         group.stepping = None
-        void = np.isin(slots, list(played.faults)) if played.faults else None
+        void = among(slots, played.faults) if played.faults else None
         played, cut_off = self._record(slots, played, None if void is None else ~void)
         ends, steps = ends_and_steps(slots, self._recording.flags(slots), played, void)
         if ends is None:
@@ -344,7 +344,7 @@ class EpisodeLoop:
         for slot, fault in played.faults.items():
             self._has_failed = True
             yield self._recording.outcome(slot, EnvironmentFault.status, fault)
-        begun = rows.take(~np.isin(rows.slots, list(played.faults))) if played.faults else rows
+        begun = rows.take(~among(rows.slots, played.faults)) if played.faults else rows
         self._recording.saw_start(begun.slots, begun.observations)
         return begun
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from env_adapters import Cell
 from glue_server.agent.actions import Checked, unpacked
+from glue_server.agent.turn_rows import among
 from glue_server.environment.replaying import NO_SLOTS, Recalled
 from glue_server.episodes.observed import Observed, ObservedParts, ObservedSlots
 from reglue.errors import EnvironmentFault
@@ -155,7 +156,7 @@ class EpisodeRecording:
         """Which of `slots` end here, TRUNCATED, by their orders, (rows,); None: none of them."""
         if not self._truncates or (cut := self.cut_off(slots)) is None:
             return None
-        cut &= np.isin(slots, list(self._truncates))
+        cut &= among(slots, self._truncates)
         return cut
 
     def act(self, slots: Slots, checked: Checked) -> None:
