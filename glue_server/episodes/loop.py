@@ -142,7 +142,8 @@ class EpisodeLoop:
             yield self._recording.outcome(slot, LOST, why)
 
     def _slots_of_groups(self) -> list[range]:
-        """Several if the agent answers each slot by itself, at any time.
+        """Several if the agent answers each slot by itself, at any time, and the environment steps
+        no slot that it is not told to.
 
         Not in training: an agent that learns from every turn would learn from other turns. While
         adapting, it learns when all groups are through.
@@ -152,7 +153,7 @@ class EpisodeLoop:
         slots = self._environment.spec.slots
         calls = self._agent.calls
         takes_parts = self._phase is not Phase.TRAIN and calls.hello.partial_turns
-        if calls.turn_every_s or not takes_parts:
+        if calls.turn_every_s or not takes_parts or self._environment.ready.whole_turns:
             return [range(slots)]
         count = min(slots, _MOST_GROUPS, max(2, slots // _FEW_SLOTS))
         ends = [slots * place // count for place in range(count + 1)]
@@ -249,7 +250,7 @@ class EpisodeLoop:
     def _answer(self) -> Answer:
         began = self._clock()
         try:
-            return self._agent.receive()
+            return self._agent.receive(may_hold=not self._environment.ready.whole_turns)
         finally:
             self._spent.agent_s += self._clock() - began
 

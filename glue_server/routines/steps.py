@@ -58,6 +58,7 @@ def rl_step(joined: JoinedSlots, call: RLStep) -> Stepped:
     """RL_step in the slots that are named, or in all whose episode is on."""
     selection = _stepping(joined, call.slots)
     joined.check_whole("RL_step", selection.places)
+    joined.check_whole_step("RL_step", selection.places)
     played = _step(joined, selection)
     _receive_answer(joined, selection, played)
     return joined.stepped(selection, played, joined.chosen(selection))
@@ -74,6 +75,7 @@ def rl_episode(joined: JoinedSlots, call: RLEpisode) -> EpisodePlayed:
             wanted="max_steps of 1 or more: this task never ends",
         )
     joined.check_whole("RL_episode", selection.places)
+    joined.check_whole_step("RL_episode", selection.places)
     joined.choose_goals("RL_episode", selection, call.goal)
     _receive_answer(joined, selection, _start(joined, selection))
     terminated, truncated, success = np.zeros((3, joined.spec.slots), np.bool_)
@@ -161,6 +163,7 @@ def env_step(joined: JoinedSlots, call: RLEnvStep) -> Stepped:
     """RL_env_step."""
     selection = _named(joined, call.slots)
     joined.check_live("RL_env_step", selection.places)
+    joined.check_whole_step("RL_env_step", selection.places)
     actions = checked_actions(joined.checks, call.actions, len(call.slots))
     played = joined.move(selection, selection.all_ascending(actions))
     raise_faults(played.faults)

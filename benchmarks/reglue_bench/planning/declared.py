@@ -27,6 +27,7 @@ class Declared:
     horizon: int = 0  # steps to truncation; 0: no limit
     continuing: bool = False
     tells_success: bool = True
+    repeatable: bool = True
 
     @classmethod
     def of(cls, hello: EnvironmentHello, ready: EnvironmentReady) -> Self:
@@ -41,6 +42,7 @@ class Declared:
             ready.spec.horizon,
             ready.spec.continuing,
             ready.tells_success,
+            ready.repeatable,
         )
 
     @classmethod
@@ -61,6 +63,7 @@ class Declared:
             int(config["horizon"]),
             continuing=bool(config.get("continuing", False)),
             tells_success=bool(config.get("tells_success", True)),
+            repeatable=declared_repeatable(plan),
         )
 
     @property
@@ -77,7 +80,14 @@ class Declared:
             config["continuing"] = True
         if not self.tells_success:
             config["tells_success"] = False
+        if not self.repeatable:
+            config["repeatable"] = False
         return SuiteName(WAIT, config)
+
+
+def declared_repeatable(plan: Plan) -> bool:
+    """False if the plan's environment says that its cells do not decide its episodes."""
+    return bool(plan.suite.config.get("repeatable", True)) or not is_remote(plan)
 
 
 def is_remote(plan: Plan) -> bool:

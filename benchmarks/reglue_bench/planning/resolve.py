@@ -19,7 +19,7 @@ from reglue_bench.float_range import within
 from reglue_bench.plan_settings import HiddenSettings, MetaWorldSettings
 from reglue_bench.planning.benchmark_file import Custom, custom_suite, read_custom
 from reglue_bench.planning.declared import Declared
-from reglue_bench.planning.names import BenchmarkName, is_custom
+from reglue_bench.planning.names import WAIT, BenchmarkName, is_custom
 from reglue_bench.planning.training_plan import with_training, with_training_tasks
 from reglue_bench.plans.keys import cell_key, commitment, goal_key
 from reglue_bench.plans.plan import Goals, Parameter, Plan, difference
@@ -37,6 +37,8 @@ from reglue_bench.settings import Settings
 DEFAULT_SLOTS = 10
 
 _MOST_SLOTS = 500
+_REPEATABLE = ("multi-task", "meta-learning")
+"""Procedures that compare agents on the same goals, which an environment must repeat."""
 """The most slots of Meta-World's benchmarks by default: 500 take little longer than 10."""
 
 Drawing = Callable[[int, int], None]
@@ -231,6 +233,11 @@ def _declared(settings: Settings, procedure: str, declare: Declare | None) -> Re
     procedure_type = PROCEDURES[procedure]
     procedure_type.parameters(settings, {"any": 1})  # refuses what cannot be before the wait
     declared = declare(procedure_type.slots(settings, DEFAULT_SLOTS))
+    if procedure in _REPEATABLE and not declared.repeatable:
+        raise UsageError(
+            got=f"{procedure}: of {declared.name}, which says that it is not repeatable",
+            wanted=f"evaluate:{WAIT}, as {procedure} compares agents on the same goals",
+        )
     return Resolved(
         suite=declared.suite,
         variants=declared.variants,

@@ -29,7 +29,7 @@ from reglue_bench.engines.run_server import RunServer
 from reglue_bench.formatting import plural
 from reglue_bench.placement import Placement
 from reglue_bench.placement.placed_worker import EnvironmentSettings
-from reglue_bench.planning.declared import check_declared, is_remote
+from reglue_bench.planning.declared import check_declared, declared_repeatable, is_remote
 from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import PlanCell
 from reglue_bench.procedures import TRAINING, Todo, Todos, procedure_of
@@ -154,6 +154,8 @@ class Session:
 
     def _repeated(self) -> Repeat:
         settings = self._request.settings
+        if not declared_repeatable(self._request.plan):
+            return Repeat(who="environment", repeatable=False, what="it says so of itself")
         if settings.engine != LOCAL:
             return _unknown("its environments were on other machines")
         try:
@@ -276,6 +278,10 @@ class Session:
     def _play(self, todo: Todos, recorder: Recorder) -> None:
         plan = self._request.plan
         self._engine.open()
+        if not declared_repeatable(plan):
+            self._watcher.say(
+                "the environment says that it is not repeatable: nobody can repeat its score"
+            )
         if self._is_recorded:
             recorder.observed = ObservedWriter(self._ledger, self._pool.spec, plan.sha256)
             self._pool.observed_to = recorder

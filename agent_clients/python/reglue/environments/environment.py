@@ -94,6 +94,18 @@ class Environment:
     raw_actions = False
     """True if it takes actions outside a Box; otherwise Reglue clips them before."""
 
+    whole_turns = True
+    """True if a step may move every slot, as a simulator of a whole batch does: Reglue then steps
+    all episodes in one call. False if nothing happens in slots that a call does not name: agents
+    of `partial_turns` are then asked about some slots while others step, and an episode that
+    failed is played again alone.
+    """
+
+    repeatable = True
+    """False if its cells do not decide its episodes: it draws random numbers of its own. Scores of
+    it cannot be repeated; `evaluate` says so, and plays it.
+    """
+
     @property
     def variants(self) -> Mapping[str, int]:
         """The number of variants of each task, in the order of tasks."""
@@ -120,11 +132,15 @@ class Environment:
         raise NotImplementedError
 
     def env_start(self, cells: Mapping[int, Cell]) -> Mapping[str, npt.ArrayLike]:
-        """Begin an episode in each slot; returns first observations in the order of `cells`."""
+        """Begin an episode in each slot; returns first observations in the order of `cells`.
+
+        Nothing happens in the other slots, also with `whole_turns`.
+        """
         raise NotImplementedError
 
     def env_step(self, actions: Arrays, slots: Slots) -> Earned:
-        """Take one step in each of `slots`.
+        """Take one step in each of `slots`, which are all that have an episode with `whole_turns`.
+        Without, nothing happens in the other slots.
 
         Actions are legal values of their domains; with `raw_actions` finite numbers may lie
         outside of a Box.
@@ -232,6 +248,8 @@ class Worlds(Environment):
     """
 
     portable = True
+
+    whole_turns = False
 
     raise_stop: Callable[[BaseException], None] = staticmethod(raise_interrupt)
     """Raises an error that is no fault of a world: in a process of its own SystemExit, too."""

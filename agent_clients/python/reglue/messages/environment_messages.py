@@ -58,6 +58,8 @@ class EnvironmentReady:
     raw_actions: bool = (
         False  # it wants actions outside of a Box as they are; else they are clipped
     )
+    whole_turns: bool = False  # a step may move every slot; else only those that it names
+    repeatable: bool = True  # its cells decide its episodes
 
 
 @value
