@@ -144,7 +144,8 @@ class EnvironmentCalls:
     def send(self, play: Play) -> None:
         """Hand a Play over. Several may be under way; they are answered in their order."""
         check_stop()
-        play = self._numbered(play)
+        if self._standard is not None and play.starts:
+            play = self._numbered(play, self._standard)
         if self._replays is not None and (self._port.blank or self._replays.lost):
             for slot in play.starts:
                 self._replays.lost.pop(slot, None)
@@ -309,14 +310,12 @@ class EnvironmentCalls:
             log.debug("the environment was not cleaned up: %s", error)
         self._port.close("the run is over, thank you")
 
-    def _numbered(self, play: Play) -> Play:
+    def _numbered(self, play: Play, standard: StandardRandomness) -> Play:
         """With standardized randomness, the n-th start draws from (seed, n): see Worlds.
 
         Workers cannot count: each has some of the starts.
         """
-        if self._standard is None or not play.starts:
-            return play
-        starts = {slot: self._standard.next(cell) for slot, cell in play.starts.items()}
+        starts = {slot: standard.next(cell) for slot, cell in play.starts.items()}
         return Play(play.slots, play.actions, starts)
 
     def _post(self, play: Play) -> None:

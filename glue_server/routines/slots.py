@@ -326,11 +326,15 @@ class JoinedSlots:
 
     def stepped(self, selection: Selection, played: Played, actions: Arrays) -> Stepped:
         """What each step earned, and the next action."""
+        seen = self.seen(selection, played.observations)
+        if selection.order is None and not self._owns:  # as they came
+            ends = played.terminated, played.truncated
+            return Stepped(selection.slots, played.rewards, seen, *ends, played.success, actions)
         rewards = selection.named(played.rewards)
         return Stepped(
             selection.slots,
             rewards if rewards.flags.writeable or not self._owns else rewards.copy(),
-            self.seen(selection, played.observations),
+            seen,
             selection.named(played.terminated),
             selection.named(played.truncated),
             selection.named(played.success),

@@ -146,8 +146,9 @@ def _receive_answer(joined: JoinedSlots, selection: Selection, played: Played) -
         joined.live[selection.places] &= joined.acts[selection.places]
     if played.illegal and fault is None:
         fault = AgentFault("; ".join(played.faults[slot] for slot in sorted(played.illegal)))
-    faults = {slot: what for slot, what in played.faults.items() if slot not in played.illegal}
-    raise_faults(faults, fault)
+    if played.faults or fault is not None:
+        faults = {slot: what for slot, what in played.faults.items() if slot not in played.illegal}
+        raise_faults(faults, fault)
 
 
 def env_start(joined: JoinedSlots, call: RLEnvStart) -> Started:

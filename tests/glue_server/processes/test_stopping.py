@@ -21,7 +21,8 @@ from glue_server.processes.child import Channel
 from glue_server.processes.interrupts import interruptible, stop_play
 from glue_server.rpc import GlueServer
 from glue_server.rpc.connection import Connection, GrpcConnection, UnixConnection
-from glue_server.rpc.stream_port import AgentCodec, StreamPort
+from glue_server.rpc.peer_codecs import AgentCodec
+from glue_server.rpc.stream_port import StreamPort
 from reglue import Phase
 from reglue.agents.agent import hello
 from reglue.messages.agent_messages import Freeze
