@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from glue_server import AgentPort, EnvironmentCalls, LocalEnvironmentPort, Order, Outcome
+from glue_server import AgentPort, EnvironmentCalls, Order, Outcome
 from glue_server.peers.hosts import AgentPeer, ObjectPeer
 from glue_server.processes.interrupts import interruptible
 from reglue.agents.adaptation import agent_of
@@ -44,7 +44,7 @@ from reglue_bench.runs.ledger import (
     Totals,
 )
 from reglue_bench.runs.left_to_play import crashed, fails_again, left_to_play, lost_tries
-from reglue_bench.runs.notes import Ending, Repeat
+from reglue_bench.runs.notes import Ending, Repeat, limits_text
 from reglue_bench.runs.observed import ObservedWriter
 from reglue_bench.runs.observer import Observer, RunStarted
 from reglue_bench.runs.players import environment_players, players_of, shard_settings
@@ -290,9 +290,13 @@ class Session:
             recorder.observed = ObservedWriter(self._ledger, self._pool.spec, plan.sha256)
             self._pool.observed_to = recorder
         todo = self._settle_lost(todo, recorder)
-        self._watcher.begin(
-            RunStarted(plan, todo.units, lambda: self._engine.executed, self._limits)
+        begun = RunStarted(
+            plan,
+            todo.units,
+            executed=lambda: self._engine.executed,
+            limits=lambda: limits_text(self._request.settings, self._pool.where),
         )
+        self._watcher.begin(begun)
         for unit, attempt in todo.tried.items():
             if attempt >= MOST_TRIES and self._request.retry_faults == "none":
                 self._record(recorder, Todo(unit, attempt), self._given_up(unit, attempt))
@@ -369,26 +373,6 @@ class Session:
             self._watcher.say(
                 f"episodes are lost to the dataset, and the run continues without them: {why}"
             )
-
-    def _limits(self) -> str:
-        """A text that says how long a step may take."""
-        settings, is_object = self._request.settings, self._request.agent is not None
-        if self._pool.where == LocalEnvironmentPort.where:
-            environment = (
-                "an environment in this process may take any time, and only Ctrl-C ends one that "
-                f"hangs ({setting('workers', 1)} gives it the environment timeout)"
-            )
-        else:
-            environment = (
-                f"an environment may take {settings.environment_timeout:g} s for a step "
-                "(environment timeout)"
-            )
-        if is_object:
-            return environment
-        return (
-            f"{environment}, an agent {settings.step_timeout:g} s (step timeout), "
-            f"{settings.first_step_timeout:g} s for its first (first step timeout)"
-        )
 
     def _totals(self) -> Totals:
         return Totals(
