@@ -28,6 +28,7 @@ from reglue.tools.loading import check_guarded
 from reglue_bench.datasets.recorded_dataset import write_recorded
 from reglue_bench.datasets.source import check_extra
 from reglue_bench.engines.run_server import RunServer
+from reglue_bench.global_randomness import unchanged_randomness
 from reglue_bench.options import AgentOptions
 from reglue_bench.plan_settings import PlanSettings
 from reglue_bench.planning.declared import Declared
@@ -62,6 +63,9 @@ def evaluate(
     **options: Unpack[AgentOptions],
 ) -> Result:
     """Play a benchmark with an agent, and score it.
+
+    The random generators that this process shares (Python's, NumPy's, PyTorch's) are afterwards as
+    they were before, whatever was drawn.
 
     >>> import numpy as np
     >>> import reglue
@@ -109,7 +113,7 @@ def evaluate(
     watcher = watcher or NullObserver()
     out = None if out is None else Path(out).absolute()  # an environment may move elsewhere
     is_kept = out is not None
-    with interrupts_raised(out), ExitStack() as closing:
+    with interrupts_raised(out), unchanged_randomness(), ExitStack() as closing:
         if isinstance(benchmark, str):
             settings = read_settings(benchmark=benchmark, **named, **options)
             result = _play(

@@ -12,6 +12,7 @@ from reglue.errors import UsageError
 from reglue.tools.loading import check_guarded
 from reglue_bench.engines.run_environments import environment_of
 from reglue_bench.evaluation import check_faults, interrupts_raised, start
+from reglue_bench.global_randomness import unchanged_randomness
 from reglue_bench.options import Options
 from reglue_bench.planning.names import BenchmarkName
 from reglue_bench.planning.resolve import make_plan
@@ -34,7 +35,8 @@ class Evaluator:
 
     It makes its environments once, and reuses their simulators and starts. The rows are
     those of `evaluate`. The agent stays where it is: nothing of it is copied, pickled
-    or forked, so its networks stay on their device. Use it in one thread.
+    or forked, so its networks stay on their device. The random generators that this process shares
+    stay as they are, as with `evaluate`. Use it in one thread.
     """
 
     def __init__(self, benchmark: object, **options: Unpack[Options]) -> None:
@@ -56,9 +58,11 @@ class Evaluator:
             self._settings = read_settings(benchmark=benchmark, **options)
             if BenchmarkName.parse(benchmark).waits:
                 raise UsageError(f"{benchmark} waits for an environment to connect: use evaluate")
-            self.plan = make_plan(self._settings)
+            with unchanged_randomness():
+                self.plan = make_plan(self._settings)
         else:
-            self._settings, self.plan = self._hold(benchmark, options)
+            with unchanged_randomness():
+                self._settings, self.plan = self._hold(benchmark, options)
         self._folder = tempfile.TemporaryDirectory(prefix="reglue-")
 
     def __call__(
@@ -79,7 +83,7 @@ class Evaluator:
         if isinstance(agent, str):
             raise UsageError(got=f"the name {agent!r}", wanted="an object: evaluate starts agents")
         out = None if out is None else Path(out).absolute()  # an environment may move elsewhere
-        with interrupts_raised(out):
+        with interrupts_raised(out), unchanged_randomness():
             result = self._play(agent, out, watcher or NullObserver())
         if raise_faults:
             check_faults(result)
@@ -116,7 +120,8 @@ class Evaluator:
     def close(self) -> None:
         """End its environments, for good."""
         self._is_closed = True
-        self._close_environment()
+        with unchanged_randomness():
+            self._close_environment()
         self._folder.cleanup()
 
     def __enter__(self) -> Self:

@@ -92,6 +92,11 @@ class EnvironmentCalls:
         return self._port.hello
 
     @property
+    def where(self) -> str:
+        """Where episodes that begin now are played, in words."""
+        return self._port.where
+
+    @property
     def spec(self) -> TaskSpec:
         """The task, with S slots; `init` comes first."""
         return self.ready.spec

@@ -33,6 +33,7 @@ WINDOW = 8
 class StreamPort(PeerSession):
     """Calls an agent or an environment. Keeps each call until its answer has come."""
 
+    where = "a program that connected"
     renews = False  # nobody but its owner can start a remote environment anew
     blank: Collection[int] = ()
     is_replaced: Callable[[], bool] = staticmethod(lambda: False)

@@ -37,13 +37,14 @@ from reglue_bench.runs.ledger import (
     ENVIRONMENTS,
     ISOLATION,
     MACHINE,
+    PLAYED_IN,
     REPEATS,
     Begun,
     Ledger,
     Totals,
 )
 from reglue_bench.runs.left_to_play import crashed, fails_again, left_to_play, lost_tries
-from reglue_bench.runs.notes import Ending, Repeat
+from reglue_bench.runs.notes import Ending, Repeat, limits_text
 from reglue_bench.runs.observed import ObservedWriter
 from reglue_bench.runs.observer import Observer, RunStarted
 from reglue_bench.runs.players import environment_players, players_of, shard_settings
@@ -51,7 +52,7 @@ from reglue_bench.runs.recorder import Recorder
 from reglue_bench.runs.repeatability import ShortestEpisode, repeat_of_agent
 from reglue_bench.runs.run import MOST_TRIES, Request, cell_key_of, is_recorded
 from reglue_bench.runs.same_agent import keep_parameters, keep_turns
-from reglue_bench.settings import LOCAL, Settings
+from reglue_bench.settings import LOCAL
 
 OUTSIDE = (
     "an observation lay outside of its declared bounds, and was passed on as it is; the log tells "
@@ -79,6 +80,7 @@ class Session:
         self._shortest = ShortestEpisode()
         self._outside = 0  # observations of which the ledger tells
         self._has_recorded = False  # a unit
+        self._was_lost = False  # a process of this run, in the midst of a unit
         self._losses_reported = False  # that episodes are lost to the dataset
         self._farewell = "the run is over, thank you"
         self._is_recorded = is_recorded(folder, request.settings)
@@ -96,6 +98,7 @@ class Session:
         todo = left_to_play(self._ledger, self._procedure, self._request.retry_faults)
         if not todo:
             return None
+        self._was_lost = bool(todo.tried)
         self._placement = self._placed()
         agents = len({unit % self._procedure.agents for unit in todo.units})
         players = players_of(self._request, self._folder, self._watcher.say, agents)
@@ -118,6 +121,7 @@ class Session:
             with contextlib.ExitStack() as closing:
                 closing.callback(lambda: self._ledger.spend(self._session, self._totals()))
                 closing.callback(self._keep_outside, is_over=True)
+                closing.callback(self._note_where)
                 closing.callback(self._report_losses, recorder)
                 closing.callback(recorder.close)
                 closing.callback(self._watcher.end)
@@ -228,7 +232,7 @@ class Session:
         if self._placement is not None:
             suite = suite_of(plan, self._request.settings)
             return self._placement.environment(suite, plan.slots)
-        return environment_of(plan, self._request.settings, self._folder)
+        return environment_of(plan, self._request.settings, self._folder, was_lost=self._was_lost)
 
     def _placed(self) -> Placement | None:
         """The placement of environments on other machines. Raises UsageError, MissingExtra."""
@@ -252,6 +256,11 @@ class Session:
 
     def _note_machine(self, agent: int, machine: str) -> None:
         self._ledger.note(f"{MACHINE}agent {agent}: {machine}", "")
+
+    def _note_where(self) -> None:
+        """Note where environments are: at the start, and at the end, as they may have moved."""
+        if where := self._pool.where:
+            self._ledger.note(f"{PLAYED_IN}{where}", "")
 
     def _note_event(self, event: str) -> None:
         """Announce an event of the run, and store it for the report."""
@@ -282,12 +291,18 @@ class Session:
             self._watcher.say(
                 "the environment says that it is not repeatable: nobody can repeat its score"
             )
+        self._note_where()
         if self._is_recorded:
             recorder.observed = ObservedWriter(self._ledger, self._pool.spec, plan.sha256)
             self._pool.observed_to = recorder
         todo = self._settle_lost(todo, recorder)
-        executed, limits = lambda: self._engine.executed, _limits(self._request.settings)
-        self._watcher.begin(RunStarted(plan, todo.units, executed, limits))
+        begun = RunStarted(
+            plan,
+            todo.units,
+            executed=lambda: self._engine.executed,
+            limits=lambda: limits_text(self._request.settings, self._pool.where),
+        )
+        self._watcher.begin(begun)
         for unit, attempt in todo.tried.items():
             if attempt >= MOST_TRIES and self._request.retry_faults == "none":
                 self._record(recorder, Todo(unit, attempt), self._given_up(unit, attempt))
@@ -377,12 +392,3 @@ class Session:
 def _unknown(why: str) -> Repeat:
     """The result for an environment that could not be tried."""
     return Repeat(who="environment", repeatable=None, what=why)
-
-
-def _limits(settings: Settings) -> str:
-    """A text that says how long a step may take."""
-    return (
-        f"an environment may take {settings.environment_timeout:g} s for a step "
-        f"(environment timeout), an agent {settings.step_timeout:g} s (step timeout), "
-        f"{settings.first_step_timeout:g} s for its first (first step timeout)"
-    )

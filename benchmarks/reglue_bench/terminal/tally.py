@@ -83,7 +83,8 @@ class Tally(ABC):
         idle_s = now - self._moved_at
         if idle_s < _IDLE_S:
             return ""
-        return f"no step for {idle_s:.0f} s" + f": {self._begun.limits}" * bool(self._begun.limits)
+        limits = self._begun.limits()
+        return f"no step for {idle_s:.0f} s" + f": {limits}" * bool(limits)
 
 
 class JudgedTally(Tally):
