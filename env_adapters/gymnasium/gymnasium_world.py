@@ -112,8 +112,8 @@ class GymnasiumWorld:
         In EVALUATE an episode terminates at its first success.
         """
         self._live()
-        observation, *earned = self._take(self._actions.value(action, clip=self.clips))
-        reward, terminated, truncated, success = earned
+        chosen = self._actions.value(action, clip=self.clips)
+        observation, reward, terminated, truncated, success = self._take(chosen)
         seen = self._observations.arrays(observation)
         return Step(reward, seen, terminated, truncated, success)
 
