@@ -112,8 +112,8 @@ class GymnasiumWorld:
         In EVALUATE an episode terminates at its first success.
         """
         self._live()
-        observation, *earned = self._take(self._actions.value(action, clip=self.clips))
-        reward, terminated, truncated, success = earned
+        chosen = self._actions.value(action, clip=self.clips)
+        observation, reward, terminated, truncated, success = self._take(chosen)
         seen = self._observations.arrays(observation)
         return Step(reward, seen, terminated, truncated, success)
 
@@ -142,8 +142,11 @@ class GymnasiumWorld:
         """Take one step: its observation and reward, and whether it terminated, was truncated and
         is a success.
         """
-        live = self._live()
-        observation, reward, terminated, truncated, info = _parts("step", self._env.step(action))
+        live = self._episode or self._live()
+        answer = self._env.step(action)
+        if type(answer) is not tuple or len(answer) != 5 or type(answer[4]) is not dict:
+            answer = _parts("step", answer)
+        observation, reward, terminated, truncated, info = answer
         live.steps += 1
         success = bool(info) and _success(info)
         if type(terminated) is not bool:  # few steps pay for the call
@@ -226,8 +229,6 @@ _PARTS = {
 def _parts(routine: str, answer: Any) -> Any:
     """The result of `reset` or `step`. Raises NotAnEnvironment if it is not Gymnasium's tuple."""
     wanted = _PARTS[routine]
-    if type(answer) is tuple and len(answer) == len(wanted) and type(answer[-1]) is dict:
-        return answer  # the common case, checked once
     if not isinstance(answer, (tuple, list)) or len(answer) != len(wanted):
         raise NotAnEnvironment(
             f"{routine}() returned {brief(answer)}, wanted ({', '.join(wanted)})"

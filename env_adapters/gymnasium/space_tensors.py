@@ -98,12 +98,10 @@ class Tensors:
 
         Raises NotAnEnvironment as `arrays`, and for another shape.
         """
-        if self._is_single:
-            leaf = self._leaves[0]
-            array = leaf.array(value)
-            if array.shape == leaf.shape:
-                columns[leaf.tensor.name][at] = array
-                return
+        leaf = self._leaves[0]
+        if self._is_single and type(value) is np.ndarray and leaf.is_own(value):
+            columns[leaf.tensor.name][at] = value  # the common case, in one check
+            return
         arrays = self._views(value)
         for tensor in self.specs:
             columns[tensor.name][at] = conforming_rows(arrays, tensor)
@@ -149,6 +147,10 @@ class _Leaf:
     is_text: bool
     start: Array | None  # of a MultiDiscrete that is shifted to 0
     limits: tuple[Any, Any] | None  # of what the space contains; None: they do not say it
+
+    def is_own(self, value: Array) -> bool:
+        """Whether `value` is a row of the tensor as it is."""
+        return value.dtype == self.dtype and value.shape == self.shape and self.start is None
 
     def array(self, value: Any) -> Array:
         """May be `value` itself."""

@@ -150,7 +150,7 @@ class EpisodeRecording:
         )
         at = self._index(slots)
         cut: Flags = self._steps[at] >= self._most[at]
-        return cut if np.count_nonzero(cut) else None
+        return cut if 1 in cut.tobytes() else None
 
     def truncated(self, slots: Slots) -> Flags | None:
         """Which of `slots` end here, TRUNCATED, by their orders, (rows,); None: none of them."""
@@ -165,7 +165,7 @@ class EpisodeRecording:
         self._actions[self._places[at]] = checked.packed
         self._has_acted[at] = True
         self._flags[at] = 0
-        if np.count_nonzero(checked.clipped):
+        if 1 in checked.clipped.tobytes():
             self._clipped[at] += checked.clipped
             self._flags[slots[checked.clipped]] = ActionFlag.CLIPPED
         if checked.defaulted:
@@ -183,7 +183,7 @@ class EpisodeRecording:
         self._places[at] += 1
         self._steps[at] += 1
         self._has_acted[at] = False
-        if np.count_nonzero(success):
+        if 1 in success.tobytes():
             first = slots[success & (self._first_success[at] == 0)]
             self._first_success[first] = self._steps[first]
         self._turns_to_cut -= 1

@@ -335,12 +335,12 @@ class Worlds(Environment):
 
         Adds to `faults`; returns the slots whose action was illegal.
         """
-        illegal = set[int]()
+        illegal, worlds = set[int](), self._worlds
         write_themselves, actions = self._actions(play)
         for row in self._by_task(slots[: len(play.slots)]):
             slot = slots[row]
             try:
-                world = self._worlds.get(slot)
+                world = worlds.get(slot)
                 if world is None:
                     raise OutOfOrder(got=f"env_step in slot {slot}", wanted="env_start there first")
                 if write_themselves:

@@ -41,6 +41,11 @@ from reglue.spec import Array, Arrays, TaskSpec
 Calls: TypeAlias = Generator[Numbered, "Reply | None", str]
 """Yields each call of a glue's, is sent the reply, and returns the farewell's reason."""
 
+# Once: Python 3.11 looks for a member of an Enum as long as NumPy compares a turn's rows.
+_TERMINATED, _TRUNCATED, _VOID = EndKind
+_DEFAULTED, _CLIPPED = ActionFlag
+_TRAIN = Phase.TRAIN
+
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
@@ -311,9 +316,9 @@ class SteppedSession:
         rewards[steps] = turn.rewards[ended:]
         if ended:
             rewards[ends] = turn.rewards[:ended]
-            terminated[ends] = turn.ends.kinds == EndKind.TERMINATED
-            truncated[ends] = turn.ends.kinds >= EndKind.TRUNCATED
-            void = _some(_at(ends, turn.ends.kinds == EndKind.VOID, self.spec.slots))
+            terminated[ends] = turn.ends.kinds == _TERMINATED
+            truncated[ends] = turn.ends.kinds >= _TRUNCATED
+            void = _some(_at(ends, turn.ends.kinds == _VOID, self.spec.slots))
         over = terminated | truncated
         started[turn.starts.slots] = True
         started &= ~held
@@ -366,13 +371,13 @@ class SteppedSession:
     def _next_turn(self) -> Turn | None:
         """Receive the program's next turn; None if a call stops its loop."""
         while (call := self._call()) is not None:
-            is_judged = isinstance(call, Turn) and self.policy and call.phase is not Phase.TRAIN
+            is_judged = isinstance(call, Turn) and self.policy and call.phase is not _TRAIN
             if not is_judged and self._stops(call):
                 self._stopped = call
                 return None
             if isinstance(call, Turn) and not is_judged:
                 self._has_played = True
-                self._has_trained |= call.phase is Phase.TRAIN
+                self._has_trained |= call.phase is _TRAIN
                 return call
             self._reply = self._carry_out(call)
         return None
@@ -400,7 +405,7 @@ class SteppedSession:
             case Freeze():
                 return self._has_played and self.policy is None
             case Turn():
-                return self._has_trained and call.phase is not Phase.TRAIN
+                return self._has_trained and call.phase is not _TRAIN
             case _:
                 return False
 
@@ -435,8 +440,7 @@ def _player(policy: object, spec: TaskSpec) -> Agent:
 def _flagged(result: TurnResult, slots: Slots, flags: Array) -> TurnResult:
     """`result` with the ActionFlag bits of its steps, a row for each of `slots`."""
     clipped, defaulted = (
-        _some(_at(slots, flags & bit != 0, len(result.rewards)))
-        for bit in (ActionFlag.CLIPPED, ActionFlag.DEFAULTED)
+        _some(_at(slots, flags & bit != 0, len(result.rewards))) for bit in (_CLIPPED, _DEFAULTED)
     )
     return replace(result, clipped=clipped, defaulted=defaulted, is_plain=False)
 
