@@ -158,7 +158,8 @@ class TimeSettings(SettingsGroup):
     )
     step_timeout: Annotated[Seconds, limit("for every other turn")] = Timeouts.step_s
     environment_timeout: Annotated[
-        Seconds, limit("for each call of environments, in workers or connected")
+        Seconds,
+        limit("for each call of environments, in workers or connected; in this process none"),
     ] = Timeouts.environment_s
     bank: Annotated[
         Amount, limit("that slow turns may use beyond --step-timeout, in all of a run")

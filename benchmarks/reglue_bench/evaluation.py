@@ -94,7 +94,10 @@ def evaluate(
         raise_faults: Raise if the agent or the environment failed in an episode, after
             everything is played and scored. False returns the result, whose text names the faults.
         watcher: Receives the progress of the run.
-        options: The flags of `reglue bench` with underscores, see Settings.
+        options: The flags of `reglue bench` with underscores, see Settings. `workers` processes
+            play a named environment; by default it plays in this process, until measured steps say
+            that workers pay. There nothing but Ctrl-C ends an environment that hangs, and one that
+            crashes ends the process: `workers=1` makes both a fault of an episode.
 
     Returns: The score.
 

@@ -140,8 +140,10 @@ class ExecutionSettings(TimeSettings):
     workers: Annotated[
         Annotated[int, Field(ge=0)] | None,
         flag(
-            "environment processes (default: one for each core, online 0). With 0 environments run "
-            "in this process, and only Ctrl-C ends one that hangs"
+            "environment processes (default: environments play in this process, and move to one "
+            "process for each core if measured steps say that it pays; Meta-World's and those with "
+            "a secret or an environment timeout are there at once; online 0). In this process only "
+            "Ctrl-C ends one that hangs"
         ),
     ] = None
     engine: Annotated[

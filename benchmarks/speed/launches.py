@@ -22,11 +22,12 @@ class Series:
     name: str
     unit: str
     samples: tuple[float, ...]
+    is_least: bool = False  # the figure is the least sample: of processor time
 
     @property
-    def median(self) -> float:
+    def figure(self) -> float:
         """The figure of all rounds."""
-        return median(self.samples)
+        return min(self.samples) if self.is_least else median(self.samples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +54,12 @@ class Section:
 
     def value(self, claim: Claim) -> float | None:
         """The claim's figure; None if one of its series is missing."""
-        medians = {each.name: each.median for each in self.series}
-        if claim.ours not in medians or (claim.theirs and claim.theirs not in medians):
+        figures = {each.name: each.figure for each in self.series}
+        if claim.ours not in figures or (claim.theirs and claim.theirs not in figures):
             return None
         if claim.theirs is None:
-            return medians[claim.ours]
-        ratio = medians[claim.ours] / medians[claim.theirs]
+            return figures[claim.ours]
+        ratio = figures[claim.ours] / figures[claim.theirs]
         return ratio if claim.compared == "ours/theirs" else 1.0 / ratio
 
 
@@ -188,6 +189,11 @@ class Helper(_Program):
 
     def __init__(self, module: str, *arguments: str) -> None:
         super().__init__(module, arguments)
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
 
     def line(self) -> str:
         """Its first line: where it listens."""

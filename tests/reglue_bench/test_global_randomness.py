@@ -19,8 +19,8 @@ NAME = "evaluate:gymnasium:CartPole-v1"
 
 
 def state() -> tuple[Any, ...]:
-    name, keys, *more = np.random.get_state()  # noqa: NPY002
-    return random.getstate(), name, keys.tobytes(), more, torch.get_rng_state().numpy().tobytes()
+    numpy_state = repr(np.random.get_state(legacy=False))  # noqa: NPY002
+    return random.getstate(), numpy_state, torch.get_rng_state().numpy().tobytes()
 
 
 def draw() -> float:
@@ -46,11 +46,11 @@ class Draws(CartPoleEnv):
 
     def step(self, action: Any) -> Any:
         draw()
-        return super().step(action)
+        return super().step(action)  # type: ignore[no-untyped-call]
 
     def close(self) -> None:
         draw()
-        super().close()
+        super().close()  # type: ignore[no-untyped-call]
 
 
 def by_evaluator(benchmark: Any, agent: Any) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import faulthandler
 import re
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -101,6 +104,7 @@ def bench(
     wrong usage; 130 interrupted.
     """
     output = console(stderr=json)
+    _report_crashes()
     retry: Retry = "all" if retry_faults else "environment" if retry_environment_faults else "none"
     retry_flag = "--retry-faults" if retry_faults else "--retry-environment-faults"
     if benchmark is not None:
@@ -138,6 +142,13 @@ def bench(
 
 
 main = Command(bench)
+
+
+def _report_crashes() -> None:
+    """Have a crash of this process say in whose lines it happened: environments may play here."""
+    if sys.__stderr__ is not None and not faulthandler.is_enabled():
+        with suppress(OSError, ValueError):  # it is closed
+            faulthandler.enable(sys.__stderr__)
 
 
 def _play_seeds(
