@@ -85,10 +85,10 @@ class TimeBudget:
 
     def _left_s(self, call: Call) -> float:
         """What is left of a step's time to the slot of the call that was asked for first."""
-        is_turn = isinstance(call, Turn)
-        is_later = is_turn and not self._is_first_turn
-        step_s = self._timeouts.step_s if is_later else self._timeouts.first_step_s
-        if not (self._held_s and is_turn) or call.phase is Phase.TRAIN:
+        if not isinstance(call, Turn):
+            return self._timeouts.first_step_s
+        step_s = self._timeouts.first_step_s if self._is_first_turn else self._timeouts.step_s
+        if not self._held_s or call.phase is Phase.TRAIN:
             return step_s
         slots = (*call.steps.slots.tolist(), *call.starts.slots.tolist())
         return max(0.0, step_s - max((self._held_s.get(slot, 0.0) for slot in slots), default=0.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import select
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
 import pytest
@@ -21,7 +21,7 @@ class Clock:
         self.now = 0.0
         self.yield_s = 0.0
         self.yields = 0
-        self.on_yield = lambda: None
+        self.on_yield: Callable[[], object] = lambda: None
 
     def give_way(self) -> None:
         self.yields += 1

@@ -57,13 +57,16 @@ class Layout:
         self._size = len(zeros)
         fixed: list[bytes] = []  # what is between the rows
         frame = "="
-        self._rows: list[tuple[int, int, tuple[int, ...], TensorSpec]] = []  # start, bytes, shape
+        # Start, bytes, shape, dtype on the wire, and here if that differs; flags have no dtype.
+        self._rows: list[tuple[int, int, tuple[int, ...], Any, Any]] = []
         at = 0
         for start, tensor in zip(starts, tensors, strict=True):
             fixed.append(zeros[at:start])
             size = rows * tensor.row_bytes
             frame += f"{start - at}s{size}x"
-            self._rows.append((start, size, (rows, *tensor.shape), tensor))
+            sent = None if tensor is FLAGS else tensor.wire_dtype
+            here = None if tensor.is_native else tensor.numpy_dtype
+            self._rows.append((start, size, (rows, *tensor.shape), sent, here))
             at = start + size
         fixed.append(zeros[at:])
         self._fixed = tuple(fixed)
@@ -75,26 +78,26 @@ class Layout:
             return None
         arrays: list[Any] = []
         view = memoryview(message)  # a slice of bytes would be one more copy
-        for start, size, shape, tensor in self._rows:
+        for start, size, shape, sent, here in self._rows:
             entry = view[at + start : at + start + size]
-            if tensor is FLAGS:
+            if sent is None:
                 arrays.append(bytes(entry))
                 continue
-            array: Array = np.ndarray(shape, tensor.wire_dtype, bytearray(entry))
-            arrays.append(array if tensor.is_native else array.astype(tensor.numpy_dtype))
+            array: Array = np.ndarray(shape, sent, bytearray(entry))
+            arrays.append(array if here is None else array.astype(here))
         return arrays
 
     def write(self, seq: int, entries: Iterable[Array | bytes]) -> bytes | None:
         """The message of that number and those rows; None if rows have another size."""
         parts = [numbered(seq)]
-        for content, (_, size, _, tensor), entry in zip(
+        for content, (_, size, _, sent, _), entry in zip(
             self._fixed, self._rows, entries, strict=False
         ):
             rows: Any = entry
             if isinstance(entry, bytes):
                 fits = len(entry) == size
             else:
-                rows = np.ascontiguousarray(entry, tensor.wire_dtype)
+                rows = np.ascontiguousarray(entry, sent)
                 fits = rows.nbytes == size
             if not fits:
                 return None

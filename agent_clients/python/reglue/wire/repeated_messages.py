@@ -55,7 +55,9 @@ def encode_repeated_actions(
         return encode_reply(seq, reply, spec).SerializeToString()
     rows = len(next(iter(reply.arrays.values())))
     if (layout := repeats.layout(rows)) is not None:
-        arrays = [reply.arrays[tensor.name] for tensor in spec.actions]
+        arrays: list[Array] = []
+        for tensor in spec.actions:
+            arrays.append(reply.arrays[tensor.name])  # noqa: PERF401
         if (written := layout.write(seq, arrays)) is not None:
             return written
     message = encode_reply(seq, reply, spec)
@@ -148,7 +150,9 @@ def encode_repeated_play(seq: int, play: Play, spec: TaskSpec, repeats: Repeats)
         return encode_environment_call(seq, play, spec).SerializeToString()
     kind = play.slots.tobytes()
     if (layout := repeats.layout(kind)) is not None:
-        arrays = [play.actions[tensor.name] for tensor in spec.actions]
+        arrays: list[Array] = []
+        for tensor in spec.actions:  # here and below: as in tensors.py
+            arrays.append(play.actions[tensor.name])  # noqa: PERF401
         if (written := layout.write(seq, arrays)) is not None:
             return written
     message = encode_environment_call(seq, play, spec)
@@ -185,11 +189,10 @@ def encode_repeated_played(
         return encode_environment_reply(seq, reply, spec).SerializeToString()
     rows = len(reply.rewards)
     if (layout := repeats.layout(rows)) is not None:
-        entries: list[Array | bytes] = [
-            reply.rewards,
-            *[reply.observations[tensor.name] for tensor in spec.observations],
-            encode_flags(reply.terminated, reply.truncated, reply.success),
-        ]
+        entries: list[Array | bytes] = [reply.rewards]
+        for tensor in spec.observations:
+            entries.append(reply.observations[tensor.name])  # noqa: PERF401
+        entries.append(encode_flags(reply.terminated, reply.truncated, reply.success))
         if (written := layout.write(seq, entries)) is not None:
             return written
     message = encode_environment_reply(seq, reply, spec)
@@ -211,7 +214,8 @@ def decode_repeated_played(
     rewards, *seen, flags = found[1]
     if 0 in np.isfinite(rewards).tobytes():  # who decodes all says what is wrong
         return None
-    return Played(rewards, _named(spec.observations, seen), *decode_flags(flags))
+    terminated, truncated, success = decode_flags(flags)
+    return Played(rewards, _named(spec.observations, seen), terminated, truncated, success)
 
 
 def see_played(
@@ -252,11 +256,14 @@ def decode_repeated_stepped(
         return None
     slots, arrays = found
     count = len(spec.observations)
+    terminated, truncated, success = decode_flags(arrays[count + 1])
     return Stepped(
         slots,
         arrays[0],
         _named(spec.observations, arrays[1 : count + 1]),
-        *decode_flags(arrays[count + 1]),
+        terminated,
+        truncated,
+        success,
         _named(spec.actions, arrays[count + 2 :]),
     )
 
@@ -264,12 +271,12 @@ def decode_repeated_stepped(
 def encode_repeated_stepped(seq: int, answer: Stepped, spec: TaskSpec, repeats: Repeats) -> bytes:
     """The bytes of an answer to RLStep, which may be like those in `repeats`."""
     if (layout := repeats.layout(answer.slots)) is not None:
-        entries: list[Array | bytes] = [
-            answer.rewards,
-            *[answer.observations[tensor.name] for tensor in spec.observations],
-            encode_flags(answer.terminated, answer.truncated, answer.success),
-            *[answer.actions[tensor.name] for tensor in spec.actions],
-        ]
+        entries: list[Array | bytes] = [answer.rewards]
+        for tensor in spec.observations:
+            entries.append(answer.observations[tensor.name])  # noqa: PERF401
+        entries.append(encode_flags(answer.terminated, answer.truncated, answer.success))
+        for tensor in spec.actions:
+            entries.append(answer.actions[tensor.name])  # noqa: PERF401
         if (written := layout.write(seq, entries)) is not None:
             return written
     message = encode_answer(seq, answer, spec)
