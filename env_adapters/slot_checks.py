@@ -12,13 +12,14 @@ from reglue.environments.world import Cell
 from reglue.errors import NotAnEnvironment
 from reglue.messages.agent_messages import Phase
 from reglue.messages.environment_messages import Play, Played
-from reglue.spec import Arrays
+from reglue.spec import Array, Arrays
 
 _NOBODY = np.zeros(0, np.uint32)
 
 
 def check_slots(environment: Environment, slots: int = 2) -> None:
     """Play two steps in slot 0, alone and while something happens in slot 1; both must be alike.
+    Then play a step of the same cells in other slots.
 
     A start in another slot must change nothing, and neither must a step there, unless the
     environment says `whole_turns`. Afterwards `env_init` is still to be called. An environment that
@@ -34,9 +35,15 @@ def check_slots(environment: Environment, slots: int = 2) -> None:
             return
         beside_start = _second_step(environment, slots, starts=True)
         beside_step = environment.whole_turns or _second_step(environment, slots, steps=True)
+        swaps = beside_step in (True, alone) and _swaps(environment, slots)
     except Exception:  # noqa: BLE001 - somebody's environment; the run tells of it
         return
     name = type(environment).__name__
+    if swaps:
+        raise NotAnEnvironment(
+            got=f"{name}, whose slots play each other's episodes",
+            wanted="rows of a slot in its own place: each cell plays alike in every slot",
+        )
     if beside_start != alone:
         raise NotAnEnvironment(
             got=f"{name}, whose env_start in slot 1 changes the episode of slot 0",
@@ -71,6 +78,26 @@ def _second_step(
     played = environment.play(_steps(environment, [0, 1] if starts else [0]))
     rows = [played.rewards, played.terminated, played.truncated, *played.observations.values()]
     return tuple(values[:1].tobytes() for values in rows)
+
+
+def _swaps(environment: Environment, slots: int) -> bool:
+    """Whether cells play otherwise when each is in the next slot, though twice alike in one."""
+    first = _all_slots(environment, slots, 0)
+    if not np.array_equal(first, _all_slots(environment, slots, 0), equal_nan=True):
+        return False
+    moved = np.roll(_all_slots(environment, slots, 1), -1, axis=0)
+    return not np.allclose(moved, first, rtol=1e-3, equal_nan=True)  # bits may depend on the row
+
+
+def _all_slots(environment: Environment, slots: int, shift: int) -> Array:
+    """What each slot earns in its first step, if cell k is in slot k + shift; (slots, numbers)."""
+    environment.spec = conforming_spec(environment.env_init(slots)).with_slots(slots)
+    task = next(iter(environment.variants))
+    cells = {(k + shift) % slots: Cell(task, 0, k + 1, 0, Phase.EVALUATE) for k in range(slots)}
+    environment.play(Play(_NOBODY, {}, dict(sorted(cells.items()))))
+    played = environment.play(_steps(environment, range(slots)))
+    rows = [played.rewards, *played.observations.values()]
+    return np.concatenate([values.reshape(slots, -1).astype(float) for values in rows], axis=1)
 
 
 def _is_over(played: Played) -> bool:
