@@ -50,7 +50,8 @@ def given_environment(
             "worlds, a reglue.Environment, or a function that makes one"
         )
         raise NotAnEnvironment(what, got=brief(made), wanted=wanted)
-    return environment, _name(made)
+    is_pair = isinstance(made, tuple)  # of an environment and its params
+    return environment, next(iter(environment.variants)) if is_pair else _name(made)
 
 
 def _name(candidate: Any) -> str:

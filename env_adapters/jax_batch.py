@@ -154,7 +154,8 @@ class JaxBatch(Environment):
         most = getattr(self._params, "max_steps_in_episode", None)
         if most is not None and hasattr(state, "time"):
             cut = state.time >= most
-        return (key, state), (self._seen(observation), reward, over & ~cut, over & cut)
+        # gymnax's step_env does not always tell of its time limit.
+        return (key, state), (self._seen(observation), reward, over & ~cut, cut)
 
     def _more(self, function: Callable[..., Any], count: int) -> tuple[Any, ...]:
         """The params, where it takes them."""

@@ -12,6 +12,7 @@ import copy
 import inspect
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -255,12 +256,13 @@ class SameStepBatch(Batch):
         earned = super().env_step(actions, slots)
         if self._final is None:
             return earned
+        seen = {name: np.array(rows) for name, rows in earned.observations.items()}
         for row, slot in enumerate(slots.tolist()):
             if self._has_begun[slot]:
                 last = self._observations.parts(self._final[slot])
                 for tensor, values in zip(self._observations.specs, last, strict=True):
-                    earned.observations[tensor.name][row] = values
-        return earned
+                    seen[tensor.name][row] = values
+        return replace(earned, observations=seen)
 
     def _begin(self) -> None:
         self._seen, _ = self._env.reset(seed=0)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 import pytest
 
 import reglue
@@ -87,6 +89,28 @@ def test_gymnaxs_routines_are_preferred_that_do_not_reset_by_themselves() -> Non
     )
     wanted = reglue.evaluate(Pole, agent=Leaner(), num_episodes=4, slots=2, seed=3)
     assert [e.steps for e in result.episodes] == [e.steps for e in wanted.episodes]
+
+
+def test_a_time_limit_of_its_params_truncates() -> None:
+    class Endless:
+        action_space = Pole.action_space
+
+        def reset(self, key: Any, params: Any) -> Any:
+            state = Clock(jnp.int32(0))
+            return jnp.zeros(1), state
+
+        def step(self, key: Any, state: Any, action: Any, params: Any) -> Any:
+            state = Clock(state.time + 1)
+            return state.time.astype(float)[None], state, jnp.float32(1), jnp.asarray(False), {}
+
+    limit = SimpleNamespace(max_steps_in_episode=7)
+    result = reglue.evaluate(lambda: (Endless(), limit), agent="random", num_episodes=3, slots=2)
+    assert [each.steps for each in result.episodes] == [7] * 3
+    assert result.title.startswith("evaluate:Endless")
+
+
+class Clock(NamedTuple):
+    time: Any
 
 
 def test_without_its_package_one_sentence_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
