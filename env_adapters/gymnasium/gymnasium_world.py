@@ -190,7 +190,7 @@ class GymnasiumWorld:
 
     def _reset(self, env: Any, cell: Cell) -> Any:
         clear_physics(env.unwrapped)
-        seed = cell.seed if cell.seeds_reset else Rng(cell.seed, cell.repeat).below(_SEEDS)
+        seed = reset_seed(cell)
         if getattr(env.unwrapped, "takes_progress", False):
             run = {"episode": cell.repeat, "steps": cell.steps}
             return _parts("reset", env.reset(seed=seed, options=run))[0]
@@ -208,6 +208,11 @@ class GymnasiumWorld:
         if self._episode is None:
             raise UsageError("no episode is running; call start first")
         return self._episode
+
+
+def reset_seed(cell: Cell) -> int:
+    """The seed of the reset that begins a cell's episode."""
+    return cell.seed if cell.seeds_reset else Rng(cell.seed, cell.repeat).below(_SEEDS)
 
 
 def clear_physics(env: Any) -> None:

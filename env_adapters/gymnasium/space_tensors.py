@@ -121,6 +121,31 @@ class Tensors:
             for row in range(len(rows))
         ]
 
+    def parts(self, value: Any) -> list[Any]:
+        """The parts of a value of the space, or of a batch of them, in the order of `specs`.
+
+        Raises NotAnEnvironment for a value without such parts.
+        """
+        parts = []
+        for leaf in self._leaves:
+            inner = value
+            try:
+                for key in leaf.path:
+                    inner = inner[key]
+            except (KeyError, IndexError, TypeError):
+                wanted = f"one of {self.space}"
+                raise NotAnEnvironment(leaf.what, got=brief(value), wanted=wanted) from None
+            parts.append(inner if leaf.start is None else inner - leaf.start)
+        return parts
+
+    def batch(self, arrays: Arrays) -> Any:
+        """Rows of arrays, (rows, *shape), as a batch of values of the space; not checked."""
+        values = {
+            leaf.path: arrays[leaf.tensor.name] + (0 if leaf.start is None else leaf.start)
+            for leaf in self._leaves
+        }
+        return values[()] if self._is_single else _joined(self.space, (), values)
+
     def value(self, arrays: Arrays, *, clip: bool = False) -> Any:
         """Arrays as the value of the space. Raises IllegalAction if they do not fit.
 

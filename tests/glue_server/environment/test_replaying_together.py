@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -73,8 +75,7 @@ def test_a_batch_that_goes_otherwise_when_it_is_played_again_is_a_fault() -> Non
     class Drifts(Batch):
         def env_step(self, actions, slots):  # type: ignore[no-untyped-def]
             earned = super().env_step(actions, slots)
-            earned.rewards[:] += self.made / 8
-            return earned
+            return replace(earned, rewards=np.asarray(earned.rewards) + self.made / 8)
 
     outcomes = rows(Follower(), Drifts(raises_at={4}), 4)
     failed = [each for each in outcomes if each.status != "ok"]
@@ -104,8 +105,6 @@ def test_a_start_that_fails_takes_the_other_episodes_with_it() -> None:
 def test_a_fault_of_one_slot_by_name_leaves_the_others(truth: list[Outcome]) -> None:
     class Names(Batch):
         def play(self, play):  # type: ignore[no-untyped-def]
-            from dataclasses import replace
-
             answer = super().play(play)
             at = self._age[play.slots] == 3
             bad = [s for s in play.slots[at].tolist() if self._length[s] == 9]
@@ -139,7 +138,7 @@ def test_an_agent_cannot_hold_slots_of_a_batch() -> None:
         def turn(self, turn):  # type: ignore[no-untyped-def]
             action = np.asarray(super().turn(turn))
             asked = [*turn.steps.slots.tolist(), *turn.starts.slots.tolist()]
-            return Actions({"action": action}, held=asked[:1]) if asked else {}
+            return Actions({"action": action}, held=tuple(asked[:1])) if asked else {}
 
     glue, told = glue_of(Holds(), pool_over(Batch(), 4))
     outcomes = by_k(glue.play(in_turn(CELLS[:4]), Phase.EVALUATE))

@@ -96,9 +96,9 @@ class Environment:
 
     whole_turns = True
     """True if a step may move every slot, as a simulator of a whole batch does: Reglue then steps
-    all episodes in one call. False if nothing happens in slots that a call does not name: agents
-    of `partial_turns` are then asked about some slots while others step, and an episode that
-    failed is played again alone.
+    all episodes in one call. False if nothing happens in slots that a call does not name, also if
+    the call fails: agents of `partial_turns` are then asked about some slots while others step,
+    and an episode that failed is played again alone.
     """
 
     repeatable = True
