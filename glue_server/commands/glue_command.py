@@ -14,7 +14,7 @@ from glue_server.peers.hub import ROLES, Hub
 from glue_server.peers.run_process import RunSettings
 from glue_server.peers.run_processes import RunProcesses, host_of, read_ports
 from glue_server.processes.interrupts import uninterrupted, wait_for_interrupt
-from glue_server.routines.seeds import check_secret
+from glue_server.routines.secret import check_secret
 from glue_server.rpc import GlueServer
 from glue_server.rpc.gateways.run_gateway import GatewayServer
 from glue_server.rpc.server import Listener

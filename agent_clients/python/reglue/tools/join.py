@@ -14,7 +14,8 @@ from reglue.examples import EXAMPLES
 from reglue.net.join_string import TRANSPORTS, join_string
 from reglue.net.log import stderr_handler
 from reglue.net.signals import INTERRUPTED, signals_exit
-from reglue.tools.loading import agent_name, example_names, keywords_of, load
+from reglue.tools.keyword_words import keywords_of, pairs
+from reglue.tools.loading import agent_name, example_names, load
 from reglue.tools.parser import SAYS, Parser
 from reglue.tracebacks import explained
 
@@ -94,14 +95,6 @@ def _make(name: str, arguments: Mapping[str, str]) -> tuple[object, str]:
             return suite.build(), name
     peer = load(name, arguments)
     return peer, agent_name(peer)
-
-
-def pairs(arguments: Sequence[str], option: str) -> dict[str, str]:
-    """`key=value` words of `option` as a dict. Raises UsageError for a word without `=`."""
-    for word in arguments:
-        if "=" not in word:
-            raise UsageError(got=f"{option} {word!r}", wanted="key=value")
-    return dict(word.split("=", 1) for word in arguments)
 
 
 def parser() -> Parser:
