@@ -42,11 +42,6 @@ _USERS: set[str] = set()
 _BY_NAME = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
 
 
-def example_names() -> list[str]:
-    """The agents that come with the package."""
-    return sorted(EXAMPLES)
-
-
 def load(name: str, arguments: Mapping[str, str] | None = None) -> object:
     """Make the agent or environment called `name`.
 
