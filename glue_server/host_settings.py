@@ -70,7 +70,7 @@ def limit(text: str) -> Flag:
 class SettingsGroup(BaseModel):
     """Settings that belong together; a program's are several groups."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class ListenSettings(SettingsGroup):
