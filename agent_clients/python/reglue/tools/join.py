@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     options = parser().parse_args(argv)
     with loading():
-        from reglue.tools.joining import join
+        from reglue.tools.join_session import join
     logging.basicConfig(level=logging.INFO, handlers=[stderr_handler()])  # also the peer's own
     log.setLevel(logging.WARNING)  # unless REGLUE_LOG says more
     try:
