@@ -25,8 +25,6 @@ from reglue.errors import (
     setting,
 )
 from reglue.tools.loading import check_guarded
-from reglue_bench.datasets.recorded_dataset import write_recorded
-from reglue_bench.datasets.source import check_extra
 from reglue_bench.engines.run_server import RunServer
 from reglue_bench.global_randomness import unchanged_randomness
 from reglue_bench.options import AgentOptions
@@ -333,6 +331,8 @@ def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Observer)
     request = replace(request, plan=Plan.from_json(ledger.about["plan"]))
     recorded = is_recorded(folder, request.settings)
     if recorded:
+        from reglue_bench.datasets.source import check_extra
+
         check_extra()
     with uninterrupted():
         session = Session(folder, ledger, request, watcher, began)
@@ -352,6 +352,8 @@ def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Observer)
 
 def _write_dataset(folder: Path, result: Result, say: Callable[[str], None]) -> None:
     """Write the dataset of a recorded run. After Ctrl-C `reglue dataset export` does it."""
+    from reglue_bench.datasets.recorded_dataset import write_recorded
+
     ended = result.ended_early
     is_interrupted = ended is not None and ended.status == "interrupted"
     if is_interrupted or interruptible(lambda: write_recorded(folder, say)):

@@ -29,7 +29,7 @@ from glue_server.host_settings import (
     token_flag,
 )
 from glue_server.processes.sandbox import SandboxName
-from glue_server.routines.seeds import check_secret
+from glue_server.routines.secret import check_secret
 from glue_server.timeouts import Timeouts
 from reglue.errors import setting
 from reglue_bench.plan_settings import INFORMATION, PLAY, PlanSettings

@@ -29,7 +29,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
-import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainValidator, ValidationError
 
 from env_adapters import Suite, SuiteName
@@ -76,7 +75,7 @@ Variants: TypeAlias = Annotated[Mapping[str, Sequence[range]], PlainValidator(_r
 class Task(BaseModel):
     """A table `[tasks.NAME]`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     environment: str | None = None
     arguments: dict[str, JsonValue] = {}
@@ -87,7 +86,7 @@ class Task(BaseModel):
 class Benchmark(BaseModel):
     """The whole file. What else it holds are settings."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True, defer_build=True)
 
     name: Annotated[str, Field(min_length=1)] | None = None
     procedure: str
@@ -191,6 +190,8 @@ def custom_suite(custom: Custom) -> SuiteName:
 
 def described(plan: Plan) -> str:
     """A file that plays the same plan. Raises UsageError for what TOML cannot hold."""
+    import tomli_w
+
     table = {
         "name": plan.benchmark,
         "procedure": plan.procedure,

@@ -15,20 +15,23 @@ from glue_server.processes.interrupts import interruptible
 from reglue.agents.adaptation import agent_of
 from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers, ReglueError, setting
 from reglue.spec import TaskSpec
-from reglue_bench.engines import (
-    DealingEngine,
-    Engine,
-    FromShard,
+from reglue_bench.engines.agent_pool import (
+    AgentPool,
     LocalEngine,
-    Players,
+    asks_again,
+    check_capable,
+    served_host,
 )
-from reglue_bench.engines.agent_pool import AgentPool, asks_again, check_capable, served_host
+from reglue_bench.engines.dealing import DealingEngine
+from reglue_bench.engines.engine import Engine
+from reglue_bench.engines.process_players import Players
 from reglue_bench.engines.run_environments import environment_of
 from reglue_bench.engines.run_identity import agent_files, machine
 from reglue_bench.engines.run_server import RunServer
+from reglue_bench.engines.shard import FromShard
 from reglue_bench.formatting import plural
-from reglue_bench.placement import Placement
 from reglue_bench.placement.placed_worker import EnvironmentSettings
+from reglue_bench.placement.placement import Placement
 from reglue_bench.planning.declared import check_declared, declared_repeatable, is_remote
 from reglue_bench.planning.resolve import suite_of
 from reglue_bench.plans.plan import PlanCell

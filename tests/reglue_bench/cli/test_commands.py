@@ -327,7 +327,7 @@ def test_try_says_that_an_agent_is_ready(say: Say) -> None:
 def test_try_is_interrupted_and_says_nothing_of_the_agent(
     say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reglue_bench.cli.rehearse.watcher", lambda _: Interrupts(2))
+    monkeypatch.setattr("reglue_bench.terminal.progress.watcher", lambda _: Interrupts(2))
     done = say("try", *ONLINE, *LEARNER)
     assert (done.returncode, done.stdout) == (130, "")
 

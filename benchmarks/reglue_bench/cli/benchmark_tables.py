@@ -1,0 +1,168 @@
+"""What `reglue benchmarks` shows."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from env_adapters import Suite
+from env_adapters.metaworld import catalogue, task_set
+from env_adapters.suite_names import Family
+from env_adapters.suites import FAMILIES
+from reglue.errors import UsageError
+from reglue.spec import Box, Discrete, TaskSpec, TensorSpec
+from reglue_bench.planning.benchmark_file import described
+from reglue_bench.planning.names import META_WORLD, BenchmarkName, is_custom
+from reglue_bench.planning.resolve import make_plan, resolve, suite_of
+from reglue_bench.procedures import PROCEDURES, procedure_names
+from reglue_bench.procedures.meta_learning import GOALS
+from reglue_bench.settings import read_settings
+
+
+def described_file(name: str | None) -> str:
+    """The benchmark as a file. Raises UsageError."""
+    if name is None:
+        raise UsageError("--describe describes one benchmark: give its name")
+    parsed, settings = BenchmarkName.parse(name), read_settings(benchmark=name)
+    endless = {} if parsed.waits or is_custom(name) else PROCEDURES[parsed.procedure].endless
+    quota = endless if endless and resolve(settings, parsed).continuing else {}
+    return described(make_plan(settings.model_copy(update=dict(quota))))
+
+
+def names() -> dict[str, Any]:
+    """The names of benchmarks, procedures and families of environments."""
+    return {
+        "benchmarks": {form: META_WORLD[form[:2]] for form in catalogue()},
+        "procedures": procedure_names(),
+        "environments": {family.form(prefix): family.about for prefix, family in _families()},
+    }
+
+
+def facts(name: str) -> dict[str, Any]:
+    """A benchmark's tasks, their numbers of variants, and its observations and actions."""
+    suite = _suite(name)
+    return {"name": name, "variants": dict(suite.variants), "spec": asdict(suite.spec)}
+
+
+def tables(name: str | None) -> Sequence[Table]:
+    """The benchmark's tasks and tensors; without a name what there is."""
+    return _one(name) if name else (_all(), _environments(), _procedures())
+
+
+def _families() -> Iterator[tuple[str, Family]]:
+    """The families that are not benchmarks themselves."""
+    built_in = {form.partition(":")[0] for form in catalogue()}
+    return (
+        (prefix, family) for prefix, family in FAMILIES.loaded().items() if prefix not in built_in
+    )
+
+
+def _all() -> Table:
+    table = Table(title="benchmarks")
+    table.add_column("name", overflow="fold")
+    for column in ("tasks", "goal", "variants", "procedure"):
+        table.add_column(column)
+    for name, what in catalogue().items():
+        family = name[:2]
+        tasks, goal = what.rsplit(", goal ", 1)
+        played = "50 a task" if family == "MT" else f"{GOALS} a task"
+        table.add_row(name, tasks, goal, played, META_WORLD[family])
+    table.caption = "Success is the flag at any step. `reglue benchmarks NAME` lists the tasks."
+    return table
+
+
+def _environments() -> Table:
+    table = _described_names("PROCEDURE:ENVIRONMENT", "environment")
+    for prefix, family in _families():
+        table.add_row(family.form(prefix), family.about)
+    table.add_row("<file.py>:<class>", "your own")
+    table.add_row("<file.toml>", "a schedule: several, one after another")
+    table.add_row("wait", "one that connects by itself, from any language")
+    table.caption = (
+        "Play one by a procedure, such as online:mountain-car. `reglue bench FILE.toml` plays a "
+        "benchmark of your own."
+    )
+    return table
+
+
+def _procedures() -> Table:
+    table = _described_names("procedures", "procedure")
+    for name, procedure in PROCEDURES.loaded().items():
+        if name in procedure_names():
+            table.add_row(name, procedure.about)
+    return table
+
+
+def _described_names(title: str, what: str) -> Table:
+    table = Table(title=title)
+    for column in (what, "what it is"):
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _one(name: str) -> list[Table]:
+    parsed, suite = BenchmarkName.parse(name), _suite(name)
+    if parsed.is_metaworld:
+        return [_tasks(parsed.name, parsed.procedure), _seen(suite.spec)]
+    return [_variants(name, suite.variants), _seen(suite.spec)]
+
+
+def _suite(name: str) -> Suite:
+    parsed, settings = BenchmarkName.parse(name), read_settings(benchmark=name)
+    if parsed.waits:
+        raise UsageError(
+            f"{name} plays the environment that connects: its tasks are unknown until then"
+        )
+    if parsed.procedure:
+        return resolve(settings, parsed).suite.build()
+    return suite_of(make_plan(settings), settings).build()
+
+
+def _tasks(name: str, procedure: str) -> Table:
+    sets = [task_set(name)]
+    if sets[0].family == "ML":
+        with contextlib.suppress(UsageError):  # an own list need not have both
+            sets.insert(0, task_set(name, "train"))
+    table = Table(title=Text(f"{name}, {procedure}"))
+    for tasks in sets:
+        table.add_column(f"{tasks.split}, {len(tasks.tasks)} task{'s' * (len(tasks.tasks) > 1)}")
+    for place in range(max(len(tasks.tasks) for tasks in sets)):
+        table.add_row(*(t.tasks[place] if place < len(t.tasks) else "" for t in sets))
+    return table
+
+
+def _variants(name: str, variants: Mapping[str, int]) -> Table:
+    table = Table(title=Text(name))
+    table.add_column("task")
+    table.add_column("variants", justify="right")
+    for task, count in variants.items():
+        table.add_row(Text(task), str(count))
+    return table
+
+
+def _seen(spec: TaskSpec) -> Table:
+    kind = "continuing: --steps N" if spec.continuing else "episodic"
+    limit = f", truncated after {spec.horizon:,} steps" if spec.horizon else ""
+    table = Table(title="what an agent sees and does", caption=f"{kind}{limit}")
+    for column in ("", "name", "dtype", "shape", "values"):
+        table.add_column(column)
+    for what, tensors in (("observation", spec.observations), ("action", spec.actions)):
+        for tensor in tensors:
+            shape = " × ".join(map(str, tensor.shape)) or "a number"
+            table.add_row(what, tensor.name, tensor.dtype, shape, Text(_values(tensor)))
+    return table
+
+
+def _values(tensor: TensorSpec) -> str:
+    match tensor.domain:
+        case Discrete(n, start):
+            return f"{start} to {start + n - 1}"
+        case Box():
+            return f"{tensor.low().min():g} to {tensor.high().max():g}"
+        case other:
+            return str(other)
